@@ -1,0 +1,217 @@
+"""The JSON lines that the engine writes, one object a line, to a descriptor of their own.
+
+Order: phase* hello phase* (window)* result, or error at any point. Times are nanoseconds since the engine's start unless the
+name says otherwise; cycles are TSC ticks. A value that could not be had is null, never zero.
+
+History of the lines' version:
+1  first flight
+"""
+
+from typing import Annotated, Literal, Union
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from windtunnel.engine.plan import Side, Stage
+
+LINES_VERSION = 1
+
+
+class Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Histogram(Line):
+    """Log-linear histogram: values below 2**bits are exact, above that each power of two has 2**(bits-1) buckets.
+
+    `counts` holds [lowest value of the bucket, count] for the buckets that are not empty, ascending. With bits = 11 the
+    buckets are those of an HdrHistogram of 3 significant digits.
+    """
+
+    bits: int
+    counts: list[tuple[int, int]]
+    total: int
+    sum: int
+    min: int | None
+    max: int | None
+
+
+class Hello(Line):
+    """Says who speaks, once EAL is up and before ports are opened."""
+
+    type: Literal["hello"]
+    version: Literal[1]
+    engine: str
+    dpdk: str
+    pid: int
+    plan_hash: str
+    tsc_hz: int
+    tsc_source: str = Field(description="how the frequency was found: measured against CLOCK_MONOTONIC_RAW, or DPDK's own")
+    memory: Literal["hugepages", "no-huge"]
+    numa_sockets: int
+
+
+class Phase(Line):
+    """Announces what is entered next, so that a crash has a name: "opening ./libmine.so"."""
+
+    type: Literal["phase"]
+    name: str
+    at_ns: int
+
+
+class Ready(Line):
+    """Everything is open; the workers start now."""
+
+    type: Literal["ready"]
+    at_ns: int
+    level_cost_ticks: float = Field(description="what the accounting level adds to one stage call, measured on an empty stage")
+    drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
+    notes: list[str] = Field(description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ...")
+
+
+class StageWindow(Line):
+    endpoint: Side
+    stage: Stage
+    index: int
+    worker: int = Field(description="position in the plan's workers")
+    calls: int
+    empty_calls: int
+    objects: int
+    burst: dict[int, int] = Field(description="objects a call -> calls")
+    timed_calls: int = Field(description="calls whose cycles were taken: all at `cycles`, every Nth loop at `sampled`")
+    timed_objects: int
+    busy_cycles: int = Field(description="of timed calls that did something or were held up")
+    idle_cycles: int = Field(description="of timed calls that found nothing to do")
+    stall_cycles: int = Field(description="part of busy: waiting for an mbuf, room in a ring, or the port")
+    stalled_calls: int = Field(description="calls that were held up, timed or not")
+    interrupted_calls: int
+    interrupted_cycles: int = Field(description="of calls above the threshold; in neither busy, idle nor stall")
+    drops: dict[str, int] = Field(description="reason -> packets")
+    completion: Histogram | None = Field(description="ticks of a batch, stall included; at `histograms`")
+    stall: Histogram | None = Field(description="stall ticks of a batch; at `histograms`")
+
+
+class WorkerWindow(Line):
+    worker: int
+    cpu: int
+    loops: int
+    cycles: int = Field(description="TSC ticks that the worker's window lasted")
+    timed_cycles: int = Field(description="TSC ticks of the loops that were timed")
+    run_delay_ns: int | None = Field(description="time in which it was runnable and the kernel ran somebody else (schedstat)")
+    on_cpu_ns: int | None
+
+
+class PortWindow(Line):
+    endpoint: Side
+    rx_packets: int
+    rx_bytes: int = Field(description="mbuf bytes: no FCS")
+    rx_bursts: int = Field(description="calls of rte_eth_rx_burst that gave something")
+    tx_packets: int
+    tx_bytes: int
+    tx_bursts: int
+    doorbells: int | None = Field(description="null where the driver has none")
+
+
+class WorkloadWindow(Line):
+    """The client's view of one workload, all its applications together."""
+
+    workload: int
+    offered: int = Field(description="messages that fell due")
+    unsent: int = Field(description="open loop: fell due and still wait at the end of the window")
+    sent: int
+    answered: int
+    lost: int = Field(description="gave their in-flight budget back after the timeout")
+    late: int = Field(description="answers that came after that")
+    duplicates: int = Field(description="answers to a message that had been answered")
+    in_flight: int = Field(description="at the end of the window")
+    latency: Histogram = Field(description="ns from the intended send time")
+    latency_sent: Histogram = Field(description="ns from the real send time")
+
+
+class RingLevel(Line):
+    name: str
+    size: int
+    used: int
+
+
+class PoolLevel(Line):
+    endpoint: Side
+    size: int
+    free: int
+
+
+class Window(Line):
+    type: Literal["window"]
+    index: int
+    phase: Literal["warmup", "measure", "drain"]
+    start_ns: int
+    end_ns: int
+    stages: list[StageWindow]
+    workers: list[WorkerWindow]
+    ports: list[PortWindow]
+    workloads: list[WorkloadWindow]
+    rings: list[RingLevel]
+    pools: list[PoolLevel]
+
+
+class MbufLedger(Line):
+    """allocated = freed + held: `held` names each owner that still had some when the workers had stopped."""
+
+    endpoint: Side
+    size: int
+    free: int
+    held: dict[str, int]
+    missing: int = Field(description="size - free - held; anything but 0 makes the run invalid")
+
+
+class PacketLedger(Line):
+    """Packets of one direction where both ends are ours: sent + duplicated = received + dropped by name + in the wire."""
+
+    source: Side
+    sent: int
+    duplicated: int
+    received: int
+    dropped: dict[str, int]
+    in_wire: int
+    missing: int
+
+
+class MessageLedger(Line):
+    """sent = answered + lost + in flight, over the whole flight, warm-up included."""
+
+    workload: int
+    offered: int
+    unsent: int
+    sent: int
+    answered: int
+    lost: int
+    late: int
+    duplicates: int
+    in_flight: int
+    missing: int
+
+
+class Result(Line):
+    type: Literal["result"]
+    at_ns: int
+    reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost"]
+    measured_ns: int
+    mbufs: list[MbufLedger]
+    packets: list[PacketLedger]
+    messages: list[MessageLedger]
+    worker_allocations: int | None = Field(description="heap allocations on worker threads after start; null: not watched")
+    recorded: int | None = Field(description="frames in the pcap; null where nothing is recorded")
+    record_missed: int | None = Field(description="frames that the recorder could not take")
+    peak_rss_bytes: int
+    hugepage_bytes: int
+
+
+class Error(Line):
+    """A refusal in words, before or instead of a flight."""
+
+    type: Literal["error"]
+    message: str
+    remedy: str | None
+
+
+AnyLine = Annotated[Union[Hello, Phase, Ready, Window, Result, Error], Field(discriminator="type")]
+LINE = TypeAdapter(AnyLine)
