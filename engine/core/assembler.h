@@ -1,0 +1,48 @@
+// Puts the segments of requests together, in any order of arrival, with loss and duplicates (server side, one for
+// each application). A message's place is its sender's slot: no search, no allocation after start.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/drop.h"
+#include "core/message.h"
+
+namespace wt {
+
+// One message that is being put together. `packets` has one place a segment, nullptr where it is missing.
+struct assembly {
+    void **packets;
+    uint32_t generation;
+    uint16_t arrived;
+    bool complete;  // all there and handed over: later copies are duplicates
+    bool used;      // false until the slot's first segment
+};
+
+class assembler {
+  public:
+    // `applications` of the client x `slots` each; every message has the segments that `shape` says.
+    assembler(uint32_t applications, uint32_t slots, const segmentation &shape);
+
+    uint32_t applications, slots;
+    segmentation shape;
+    std::vector<assembly> assemblies;  // [application * slots + slot]
+    std::vector<void *> places;
+};
+
+enum class assembled : uint8_t { incomplete, complete, dropped };
+
+// Packets that a newer message in the same slot made useless: the caller frees and counts them (drop::superseded).
+struct superseded {
+    void **packets;  // may hold nullptr; valid until the next call
+    uint32_t places;
+};
+
+// Takes one segment's packet. `complete`: *message has every segment; the caller owns them from here on (its places are
+// left filled until the slot's next message). `dropped`: the caller still owns `packet`, *why says why.
+// Generations are compared in serial-number arithmetic (RFC 1982).
+assembled assemble(assembler &a, void *packet, const message_header &h, uint32_t body_bytes, assembly **message,
+                   superseded *old, drop *why);
+
+}  // namespace wt

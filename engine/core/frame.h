@@ -1,0 +1,70 @@
+// True Ethernet/IPv4/UDP frames: written, turned around and parsed, on bytes alone.
+#pragma once
+
+#include <cstdint>
+
+#include "core/drop.h"
+
+namespace wt {
+
+constexpr uint32_t frame_header_bytes = 14 + 20 + 8;  // Ethernet, IPv4 without options, UDP
+constexpr uint32_t frame_min_bytes = 60;              // IEEE 802.3's 64 without FCS; shorter ones are padded
+constexpr uint32_t ip_udp_header_bytes = 20 + 8;      // what the MTU holds beside the UDP payload
+
+struct mac_address {
+    uint8_t bytes[6];
+};
+
+// Who we are on a queue. Addresses and ports in host byte order.
+struct local_address {
+    mac_address mac;
+    uint32_t ip;
+    uint16_t first_port;  // of queue 0
+    uint16_t queues;      // queue q listens on first_port + q
+    uint16_t queue;       // the one that this dispatcher polls
+};
+
+struct flow {
+    mac_address source_mac, destination_mac;
+    uint32_t source_ip, destination_ip;
+    uint16_t source_port, destination_port;
+};
+
+// Headers of one flow, with the parts of both checksums that do not depend on the payload summed up.
+struct frame_template {
+    uint8_t header[frame_header_bytes];
+    uint32_t ip_sum;
+    uint32_t udp_sum;
+};
+
+frame_template frame_prepare(const flow &f);
+
+// Writes the headers for `payload_bytes` of UDP payload that already stands behind them, lengths and checksums
+// (RFC 791, RFC 768) included. `frame` holds frame_header_bytes + payload_bytes.
+void frame_write(uint8_t *frame, const frame_template &t, uint32_t payload_bytes);
+
+// Turns a received frame's headers around (addresses and ports swapped, TTL renewed) for an answer of `payload_bytes`.
+void frame_turn(uint8_t *frame, uint32_t payload_bytes);
+
+struct parsed_frame {
+    uint32_t payload_offset;  // from the frame's first byte
+    uint32_t payload_bytes;   // as UDP says, padding not counted
+};
+
+enum class parse_result : uint8_t { udp, control, dropped };
+
+// Parses one received frame of `bytes` contiguous bytes. `udp`: *out is filled, both checksums hold (a UDP checksum of 0
+// is "none", RFC 768), it is for this queue. `control`: ARP or ICMP, for respond(). `dropped`: *why says it.
+parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_address &us, parsed_frame *out, drop *why);
+
+// Answers ARP requests for our address and ICMP echo requests in place. Returns the length of the reply to send, or
+// 0 when the frame is to be dropped for *why. `bytes` as received.
+uint32_t respond(uint8_t *frame, uint32_t bytes, const local_address &us, drop *why);
+
+// Writes an ARP request (RFC 826) of frame_min_bytes: who has `ip`?
+void arp_request_write(uint8_t *frame, const mac_address &our_mac, uint32_t our_ip, uint32_t ip);
+
+// True when the frame is an ARP reply that names `ip`; *mac is its address.
+bool arp_reply_read(const uint8_t *frame, uint32_t bytes, uint32_t ip, mac_address *mac);
+
+}  // namespace wt

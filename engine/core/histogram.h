@@ -1,0 +1,55 @@
+// Log-linear histograms: values below 2^Bits are exact, above that every power of two has 2^(Bits-1) buckets.
+//
+// With Bits = 11 and Powers = 37 this is HdrHistogram's layout for 3 significant digits up to 60 s in ns.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace wt {
+
+template <unsigned Bits, unsigned Powers>
+struct histogram {
+    static constexpr unsigned bits = Bits;
+    static constexpr uint32_t half = 1u << (Bits - 1);
+    static constexpr uint32_t buckets = (1u << Bits) + (Powers - Bits) * half;
+    static constexpr uint64_t largest = (uint64_t{1} << Powers) - 1;  // larger values are recorded as this one
+
+    uint64_t total, sum, min, max;
+    uint32_t counts[buckets];
+
+    static constexpr uint32_t bucket_of(uint64_t value) {
+        const unsigned width = 64 - std::countl_zero(value | 1);
+        if (width <= Bits) return static_cast<uint32_t>(value);
+        const unsigned shift = width - Bits;
+        return shift * half + static_cast<uint32_t>(value >> shift);
+    }
+
+    static constexpr uint64_t lowest_of(uint32_t bucket) {
+        if (bucket < (1u << Bits)) return bucket;
+        const uint32_t shift = bucket / half - 1;
+        return static_cast<uint64_t>(bucket - shift * half) << shift;
+    }
+
+    void clear() {
+        std::memset(counts, 0, sizeof counts);
+        total = sum = max = 0;
+        min = UINT64_MAX;
+    }
+
+    void add(uint64_t value) {
+        const uint64_t v = value > largest ? largest : value;
+        counts[bucket_of(v)]++;
+        total++;
+        sum += value;
+        if (value < min) min = value;
+        if (value > max) max = value;
+    }
+};
+
+using latency_histogram = histogram<11, 36>;  // ns, to 68 s, 3 significant digits: 108 KiB
+using batch_histogram = histogram<5, 36>;     // ticks of a stage's batch, within 6.25%
+static_assert(sizeof(batch_histogram) <= 4096);
+
+}  // namespace wt

@@ -1,0 +1,74 @@
+// The message header: 16 bytes at the head of every segment's UDP payload.
+//
+// Small enough for a UDP payload of 22 bytes (a 64-byte mbuf). It names the client's in-flight slot, not a time:
+// timestamps stay in the client's table, and the generation tells a late answer from a right one.
+#pragma once
+
+#include <rte_byteorder.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace wt {
+
+constexpr uint32_t message_header_bytes = 16;
+constexpr uint32_t max_segments = 65535;
+
+enum class message_kind : uint8_t { request = 0x11, answer = 0x12 };  // high half: version 1 of the header
+
+struct message_header {
+    message_kind kind;
+    uint8_t workload;
+    uint16_t application;  // the client's, in its endpoint: an answer goes back to it
+    uint32_t slot;         // of that application's in-flight table
+    uint32_t generation;   // of the slot
+    uint16_t segment;      // of this packet, from 0
+    uint16_t segments;     // of the whole message, at least 1
+};
+static_assert(sizeof(message_header) == message_header_bytes);
+
+// Writes the header in network byte order; `at` need not be aligned.
+inline void message_header_write(uint8_t *at, const message_header &h) {
+    const message_header wire = {h.kind,
+                                 h.workload,
+                                 rte_cpu_to_be_16(h.application),
+                                 rte_cpu_to_be_32(h.slot),
+                                 rte_cpu_to_be_32(h.generation),
+                                 rte_cpu_to_be_16(h.segment),
+                                 rte_cpu_to_be_16(h.segments)};
+    std::memcpy(at, &wire, sizeof wire);
+}
+
+inline message_header message_header_read(const uint8_t *at) {
+    message_header wire;
+    std::memcpy(&wire, at, sizeof wire);
+    return {wire.kind,
+            wire.workload,
+            rte_be_to_cpu_16(wire.application),
+            rte_be_to_cpu_32(wire.slot),
+            rte_be_to_cpu_32(wire.generation),
+            rte_be_to_cpu_16(wire.segment),
+            rte_be_to_cpu_16(wire.segments)};
+}
+
+// How a message of `bytes` (UDP payload, one header included) is cut for segments whose UDP payload holds at
+// most `segment_room` bytes: every segment repeats the header, all but the last are full.
+struct segmentation {
+    uint32_t body_bytes;     // of the message, headers not counted
+    uint32_t segment_body;   // body bytes of a full segment
+    uint32_t segments;       // at least 1
+    uint32_t last_body;      // body bytes of the last segment
+};
+
+constexpr segmentation segmentation_of(uint32_t bytes, uint32_t segment_room) {
+    const uint32_t body = bytes - message_header_bytes;
+    const uint32_t full = segment_room - message_header_bytes;
+    const uint32_t segments = body == 0 ? 1 : (body + full - 1) / full;
+    return {body, full, segments, body - (segments - 1) * full};
+}
+
+constexpr uint32_t segment_body_bytes(const segmentation &s, uint32_t segment) {
+    return segment + 1 == s.segments ? s.last_body : s.segment_body;
+}
+
+}  // namespace wt

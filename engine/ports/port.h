@@ -1,0 +1,35 @@
+// A port: an ethdev that one endpoint owns, opened from the plan by one file a kind.
+#pragma once
+
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace wt {
+
+struct port {
+    uint16_t id = 0;            // ethdev
+    uint16_t queues = 0;
+    std::string driver;         // as the ethdev says
+    bool has_doorbells = false; // false for every software driver: "not available", not zero
+    std::vector<std::string> notes;  // what a reader of the numbers must know
+};
+
+// Opens the ports of all endpoints (both sides of a `ring` wire are made together), configures queues and descriptors, starts
+// them. pools[i] is endpoint i's mbuf pool. Throws refusal. Waits for a memif's link in wait_for_link(), not here.
+std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools);
+
+// Waits until the link is up or `keep_waiting()` says no; returns whether it is up. Software ports without a peer are up at once.
+bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument);
+
+// Frees what is still on the wire of a `ring` pair and returns how many packets that were, for packets from endpoint `source`.
+uint32_t drain_wire(const std::vector<port> &ports, size_t source);
+
+void close_ports(std::vector<port> &ports);
+
+}  // namespace wt
