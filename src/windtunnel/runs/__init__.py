@@ -1,0 +1,14 @@
+"""Run directories: what one execution of a scenario leaves, written so that a crash at any moment harms no finished part.
+
+run.json        what flew, where, and the verdict (see `windtunnel.runs.record`)
+windows.jsonl   every window as the engine wrote it, with the engine's name in front
+latency.hlog    HdrHistogram log, one histogram for each measured window and workload
+engine.log      what the engine and its drivers printed (engine-<name>.log where there are several)
+report.html     made from the files above by `windtunnel.report`
+"""
+
+from windtunnel.runs.reader import Run, load
+from windtunnel.runs.record import EngineRecord, Record, Verdict
+from windtunnel.runs.writer import RunWriter
+
+__all__ = ["EngineRecord", "Record", "Run", "RunWriter", "Verdict", "load"]

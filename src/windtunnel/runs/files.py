@@ -1,0 +1,77 @@
+"""Files that are whole or absent: replaced at once, or appended to by whole lines."""
+
+import errno
+import os
+from pathlib import Path
+
+from windtunnel.errors import UserError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def cannot_write(path: Path, error: OSError) -> UserError:
+    """The words for a write that failed."""
+    remedy = "free some space, or choose another directory with --out" if error.errno in _FULL else None
+    return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write `text` to `path` so that a reader, or a crash, sees the old file or the new one and nothing between.
+
+    Raises UserError where it cannot, and leaves the old file.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
+
+
+class LineFile:
+    """A text file that grows by whole lines; each is handed to the kernel before `append` returns.
+
+    A line that the disk cannot take whole is taken back, so that a full disk leaves the lines before it.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        self._size = 0
+
+    def append(self, text: str) -> None:
+        """Append `text`, one or more whole lines. Raises UserError where the disk does not take it."""
+        data = text.encode()
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, self._size)
+            raise cannot_write(self.path, error) from error
+        self._size += len(data)
+
+    def close(self) -> None:
+        """Close for good, with everything on the disk. Raises UserError where it did not get there."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+        finally:
+            os.close(self._fd)
+
+
+def _sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,74 @@
+"""Reading the engine's histograms: merge, percentile, and the way into an HdrHistogram.
+
+A merged histogram is the same as one that recorded everything: counters are added, nothing is averaged.
+"""
+
+from collections.abc import Iterable
+from math import floor
+
+from hdrh.histogram import HdrHistogram
+
+from windtunnel.engine.lines import Histogram
+
+HDR_BITS = 11
+HDR_DIGITS = 3
+HDR_HIGHEST_NS = 60_000_000_000
+
+
+def merge(histograms: Iterable[Histogram | None]) -> Histogram | None:
+    """The histogram of all that these recorded; null where there is none. Raises ValueError where resolutions differ."""
+    present = [h for h in histograms if h is not None]
+    if not present:
+        return None
+    if len({h.bits for h in present}) > 1:
+        raise ValueError("histograms of different resolution cannot be merged")
+    counts: dict[int, int] = {}
+    for histogram in present:
+        for lowest, count in histogram.counts:
+            counts[lowest] = counts.get(lowest, 0) + count
+    return Histogram(
+        bits=present[0].bits,
+        counts=sorted(counts.items()),
+        total=sum(h.total for h in present),
+        sum=sum(h.sum for h in present),
+        min=min((h.min for h in present if h.min is not None), default=None),
+        max=max((h.max for h in present if h.max is not None), default=None),
+    )
+
+
+def highest_of_bucket(lowest: int, bits: int) -> int:
+    """Highest value that shares a bucket with `lowest`."""
+    shift = max(0, lowest.bit_length() - bits)
+    return lowest + (1 << shift) - 1
+
+
+def percentile(histogram: Histogram | None, percent: float) -> int | None:
+    """The value that `percent` of the samples do not exceed: the top of its bucket, as HdrHistogram has it, and never
+    above the largest sample.
+
+    Null where there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
+    another name.
+    """
+    if histogram is None or histogram.total == 0 or histogram.total * (100 - percent) < 100 - 1e-6:
+        return None
+    wanted = max(1, floor(percent * histogram.total / 100 + 0.5))
+    seen = 0
+    for lowest, count in histogram.counts:
+        seen += count
+        if seen >= wanted:
+            top = highest_of_bucket(lowest, histogram.bits)
+            return top if histogram.max is None else min(top, histogram.max)
+    raise ValueError(f"a histogram of {histogram.total} samples has only {seen} in its buckets")
+
+
+def to_hdr(histogram: Histogram) -> HdrHistogram:
+    """The same samples in an HdrHistogram of 3 digits, whose buckets are those of `bits` = 11: nothing is lost.
+
+    Raises ValueError for another resolution.
+    """
+    if histogram.bits != HDR_BITS:
+        raise ValueError(f"a histogram of {histogram.bits} bits has not the buckets of {HDR_DIGITS} digits")
+    hdr = HdrHistogram(1, max(HDR_HIGHEST_NS, histogram.max or 0), HDR_DIGITS)
+    for lowest, count in histogram.counts:
+        hdr.record_value(lowest, count)
+    return hdr

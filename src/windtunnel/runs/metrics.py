@@ -1,0 +1,340 @@
+"""Metrics from the engine's raw counters; docs/metrics.md has each with its unit, formula and error.
+
+Counters are added over windows and over the instances of a stage first, and divided last: never an average of averages.
+What the accounting level did not measure, or what had nothing to measure, is None and never zero.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
+
+from windtunnel.engine.lines import Hello, Histogram, PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
+from windtunnel.engine.plan import STAGES
+from windtunnel.runs.histogram import merge, percentile
+
+MEASURED = ("measure",)
+PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+
+_NS = 1e9
+_MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of a duration of one batch, ns: only at the accounting level `histograms`."""
+
+    minimum: float | None
+    mean: float | None
+    p50: float | None
+    p99: float | None
+    maximum: float | None
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One stage of one endpoint, all its instances together. Times are ns, shares are of the time of the workers that run it."""
+
+    endpoint: str
+    stage: str
+    instances: int
+    objects: int
+    mpps: float | None
+    work_ns: float | None
+    stall_ns: float | None
+    mean_burst: float | None
+    busy_share: float | None
+    stall_share: float | None
+    idle_share: float | None
+    empty_calls_share: float | None
+    stalled_calls: int
+    interrupted_calls: int
+    interrupted_ns: float | None
+    drops: dict[str, int]
+    burst: dict[int, int]
+    completion: Spread | None
+    stall: Spread | None
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """One worker; the shares are of its timed loops and add up to one. `other` is the loop itself and the accounting."""
+
+    worker: int
+    cpu: int
+    stages: tuple[str, ...]
+    mloops: float | None
+    work_share: float | None
+    stall_share: float | None
+    idle_share: float | None
+    interrupted_share: float | None
+    other_share: float | None
+    preempted_share: float | None
+
+
+@dataclass(frozen=True)
+class PortRow:
+    """The port of one endpoint. Bits are those of mbufs: a frame check sequence and the gaps of a link are not in them."""
+
+    endpoint: str
+    rx_packets: int
+    tx_packets: int
+    rx_mpps: float | None
+    tx_mpps: float | None
+    rx_gbps: float | None
+    tx_gbps: float | None
+    rx_burst: float | None
+    tx_burst: float | None
+    tx_packets_per_doorbell: float | None
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Percentiles in ns; None where there were too few answers to tell."""
+
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p999: int | None
+    maximum: int | None
+    samples: int
+
+
+@dataclass(frozen=True)
+class WorkloadRow:
+    """The client's view of one workload. `late` and `duplicates` count answers, the rest counts messages."""
+
+    workload: str
+    offered: int
+    sent: int
+    answered: int
+    lost: int
+    late: int
+    duplicates: int
+    unsent: int
+    in_flight: int
+    answered_per_s: float | None
+    offered_per_s: float | None
+    latency: Latency
+    latency_sent: Latency
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """How full a ring got, or how empty a pool, as seen at the ends of windows."""
+
+    name: str
+    size: int
+    lowest: int
+    highest: int
+
+
+def measured(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[Window]:
+    return [window for window in windows if window.phase in phases]
+
+
+def seconds(windows: Iterable[Window]) -> float:
+    """Time that the windows cover, s."""
+    return sum(window.end_ns - window.start_ns for window in windows) / _NS
+
+
+def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] = MEASURED) -> list[StageRow]:
+    """The stages of one engine over its windows of these phases, client first, in the order in which a packet travels."""
+    chosen = measured(windows, phases)
+    groups: dict[tuple[str, str], list[StageWindow]] = {}
+    for window in chosen:
+        for stage in window.stages:
+            groups.setdefault((stage.endpoint, stage.stage), []).append(stage)
+    worker_cycles = _worker_cycles(chosen)
+    duration = seconds(chosen)
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], STAGES.index(group[0][1])))
+    return [_stage_row(members, worker_cycles, duration, hello.tsc_hz) for _, members in ordered]
+
+
+def worker_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[WorkerRow]:
+    """The workers of one engine."""
+    chosen = measured(windows, phases)
+    workers: dict[int, list[WorkerWindow]] = {}
+    stages: dict[int, list[StageWindow]] = {}
+    for window in chosen:
+        for worker in window.workers:
+            workers.setdefault(worker.worker, []).append(worker)
+        for stage in window.stages:
+            stages.setdefault(stage.worker, []).append(stage)
+    duration = seconds(chosen)
+    return [_worker_row(workers[w], stages.get(w, []), duration) for w in sorted(workers)]
+
+
+def port_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[PortRow]:
+    """The ports of one engine: the totals of its endpoints, counted at the wire."""
+    chosen = measured(windows, phases)
+    ports: dict[str, list[PortWindow]] = {}
+    for window in chosen:
+        for port in window.ports:
+            ports.setdefault(port.endpoint, []).append(port)
+    duration = seconds(chosen)
+    return [_port_row(ports[side], duration) for side in sorted(ports)]
+
+
+def workload_rows(
+    windows: Iterable[Window], names: Sequence[str], phases: Collection[str] = MEASURED
+) -> list[WorkloadRow]:
+    """The workloads as the client saw them; `names` are those of the plan's workloads, in its order."""
+    chosen = measured(windows, phases)
+    workloads: dict[int, list[WorkloadWindow]] = {}
+    for window in chosen:
+        for workload in window.workloads:
+            workloads.setdefault(workload.workload, []).append(workload)
+    duration = seconds(chosen)
+    return [_workload_row(names[index], workloads[index], duration) for index in sorted(workloads)]
+
+
+def level_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[LevelRow]:
+    """Entries in use of each ring, free mbufs of each pool."""
+    levels: dict[tuple[str, int], list[int]] = {}
+    for window in measured(windows, phases):
+        for ring in window.rings:
+            levels.setdefault((f"ring {ring.name}", ring.size), []).append(ring.used)
+        for pool in window.pools:
+            levels.setdefault((f"free mbufs of the {pool.endpoint}", pool.size), []).append(pool.free)
+    return [LevelRow(name, size, min(seen), max(seen)) for (name, size), seen in levels.items()]
+
+
+def add(counters: Iterable[dict]) -> dict:
+    """The sum of counters by key, keys ascending."""
+    total: dict = {}
+    for counter in counters:
+        for key, count in counter.items():
+            total[key] = total.get(key, 0) + count
+    return dict(sorted(total.items()))
+
+
+def ratio(numerator: float | None, denominator: float | None) -> float | None:
+    """The quotient, or None where there is nothing to divide or to divide by."""
+    if numerator is None or not denominator:
+        return None
+    return numerator / denominator
+
+
+def latency(histogram: Histogram | None) -> Latency:
+    """Percentiles of a histogram of ns."""
+    p50, p90, p99, p999 = (percentile(histogram, p) for p in PERCENTILES)
+    return Latency(p50, p90, p99, p999, histogram.max if histogram else None, histogram.total if histogram else 0)
+
+
+def _sum(members: Sequence[object], name: str) -> int:
+    return sum(getattr(member, name) for member in members)
+
+
+def _sum_or_none(members: Sequence[object], name: str) -> int | None:
+    """None as soon as one of them could not be had: a part is not the whole."""
+    values = [getattr(member, name) for member in members]
+    return None if None in values or not values else sum(values)
+
+
+def _worker_cycles(windows: Iterable[Window]) -> dict[int, int]:
+    """Cycles of the timed loops of each worker."""
+    cycles: dict[int, int] = {}
+    for window in windows:
+        for worker in window.workers:
+            cycles[worker.worker] = cycles.get(worker.worker, 0) + worker.timed_cycles
+    return cycles
+
+
+def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], duration_s: float, tsc_hz: int) -> StageRow:
+    objects, calls, empty = (_sum(members, name) for name in ("objects", "calls", "empty_calls"))
+    timed_calls, timed_objects = _sum(members, "timed_calls"), _sum(members, "timed_objects")
+    busy, idle, stall = (_sum(members, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
+    loops = sum(worker_cycles.get(worker, 0) for worker in {member.worker for member in members})
+    interrupted = _sum(members, "interrupted_cycles")
+    tick_ns = _NS / tsc_hz
+    return StageRow(
+        endpoint=members[0].endpoint,
+        stage=members[0].stage,
+        instances=len({member.index for member in members}),
+        objects=objects,
+        mpps=ratio(objects / _MILLION, duration_s),
+        work_ns=ratio((busy - stall) * tick_ns, timed_objects),
+        stall_ns=ratio(stall * tick_ns, timed_objects),
+        mean_burst=ratio(objects, calls - empty),
+        busy_share=ratio(busy, loops),
+        stall_share=ratio(stall, loops),
+        idle_share=ratio(idle, loops),
+        empty_calls_share=ratio(empty, calls),
+        stalled_calls=_sum(members, "stalled_calls"),
+        interrupted_calls=_sum(members, "interrupted_calls"),
+        interrupted_ns=interrupted * tick_ns if timed_calls or interrupted else None,
+        drops=add(member.drops for member in members),
+        burst=add(member.burst for member in members),
+        completion=_spread(merge(member.completion for member in members), tick_ns),
+        stall=_spread(merge(member.stall for member in members), tick_ns),
+    )
+
+
+def _spread(histogram: Histogram | None, tick_ns: float) -> Spread | None:
+    if histogram is None:
+        return None
+    ticks = (
+        histogram.min,
+        ratio(histogram.sum, histogram.total),
+        percentile(histogram, 50),
+        percentile(histogram, 99),
+        histogram.max,
+    )
+    return Spread(*(None if value is None else value * tick_ns for value in ticks))
+
+
+def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration_s: float) -> WorkerRow:
+    timed = _sum(members, "timed_cycles")
+    busy, idle, stall = (_sum(stages, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
+    interrupted = _sum(stages, "interrupted_cycles")
+    run_delay = _sum_or_none(members, "run_delay_ns")
+    return WorkerRow(
+        worker=members[0].worker,
+        cpu=members[0].cpu,
+        stages=tuple(dict.fromkeys(f"{stage.endpoint} {stage.stage}" for stage in stages)),
+        mloops=ratio(_sum(members, "loops") / _MILLION, duration_s),
+        work_share=ratio(busy - stall, timed),
+        stall_share=ratio(stall, timed),
+        idle_share=ratio(idle, timed),
+        interrupted_share=ratio(interrupted, timed),
+        other_share=ratio(timed - busy - idle - interrupted, timed),
+        preempted_share=ratio(run_delay, duration_s * _NS),
+    )
+
+
+def _port_row(members: list[PortWindow], duration_s: float) -> PortRow:
+    total = {field: _sum(members, field) for field in PortWindow.model_fields if field not in ("endpoint", "doorbells")}
+    doorbells = _sum_or_none(members, "doorbells")
+    return PortRow(
+        endpoint=members[0].endpoint,
+        rx_packets=total["rx_packets"],
+        tx_packets=total["tx_packets"],
+        rx_mpps=ratio(total["rx_packets"] / _MILLION, duration_s),
+        tx_mpps=ratio(total["tx_packets"] / _MILLION, duration_s),
+        rx_gbps=ratio(total["rx_bytes"] * 8 / _NS, duration_s),
+        tx_gbps=ratio(total["tx_bytes"] * 8 / _NS, duration_s),
+        rx_burst=ratio(total["rx_packets"], total["rx_bursts"]),
+        tx_burst=ratio(total["tx_packets"], total["tx_bursts"]),
+        tx_packets_per_doorbell=ratio(total["tx_packets"], doorbells),
+    )
+
+
+def _workload_row(name: str, members: list[WorkloadWindow], duration_s: float) -> WorkloadRow:
+    counts = {c: _sum(members, c) for c in ("offered", "sent", "answered", "lost", "late", "duplicates")}
+    return WorkloadRow(
+        workload=name,
+        **counts,
+        unsent=members[-1].unsent,
+        in_flight=members[-1].in_flight,
+        answered_per_s=ratio(counts["answered"], duration_s),
+        offered_per_s=ratio(counts["offered"], duration_s),
+        latency=latency(merge(member.latency for member in members)),
+        latency_sent=latency(merge(member.latency_sent for member in members)),
+    )
+
+
+def plain(row: object) -> dict:
+    """A row as a JSON object; nested rows too."""
+    return {
+        field.name: plain(value) if hasattr(value := getattr(row, field.name), "__dataclass_fields__") else value
+        for field in fields(row)
+    }

@@ -1,0 +1,81 @@
+"""Reading a run directory back."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from windtunnel.engine.lines import Window
+from windtunnel.errors import UserError
+from windtunnel.runs.record import RUN_VERSION, Record
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory in memory. `windows` holds those of each engine by its name; `problems` what was found amiss in the
+    files, in words for the user, without making them unreadable."""
+
+    path: Path
+    record: Record
+    windows: dict[str, list[Window]]
+    problems: list[str] = field(default_factory=list)
+
+
+def load(path: Path) -> Run:
+    """Read the run directory `path`. Raises UserError with file and line where it is not one.
+
+    A last window that a crash cut off is left out and named in `problems`.
+    """
+    path = Path(path)
+    record = _record(path / "run.json")
+    windows: dict[str, list[Window]] = {engine.name: [] for engine in record.engines}
+    problems = _windows(path / "windows.jsonl", windows)
+    return Run(path, record, windows, problems)
+
+
+def _record(path: Path) -> Record:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UserError(f"{path.parent}: not a run directory, it has no {path.name}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise UserError(f"{path}: not JSON: {error}") from error
+    version = document.get("version") if isinstance(document, dict) else None
+    if version != RUN_VERSION:
+        raise UserError(f"{path}: record of version {version}, this windtunnel reads version {RUN_VERSION}")
+    try:
+        return Record.model_validate_json(text)
+    except ValidationError as error:
+        raise UserError(f"{path}: {_first(error)}") from error
+
+
+def _windows(path: Path, windows: dict[str, list[Window]]) -> list[str]:
+    """Fill `windows`; returns the problems."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return [f"{path.name}: missing, no window was kept"]
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    *whole, rest = data.split(b"\n")
+    for number, line in enumerate(whole, 1):
+        try:
+            document = json.loads(line)
+            windows[document.pop("engine")].append(Window.model_validate(document))
+        except ValidationError as error:
+            raise UserError(f"{path}:{number}: {_first(error)}") from error
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            raise UserError(f"{path}:{number}: not a window of one of this run's engines") from error
+    if rest:
+        return [f"{path.name}:{len(whole) + 1}: cut off by a crash and left out; {len(whole)} whole windows before it"]
+    return []
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

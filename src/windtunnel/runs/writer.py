@@ -1,0 +1,100 @@
+"""Writing a run directory while the run flies."""
+
+import json
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from windtunnel import __version__
+from windtunnel.engine.lines import Error, Hello, Line, Phase, Ready, Result, Window
+from windtunnel.errors import UserError
+from windtunnel.runs.files import LineFile, cannot_write, replace
+from windtunnel.runs.hlog import LatencyLog
+from windtunnel.runs.reader import Run, load
+from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record, Verdict
+
+
+class RunWriter:
+    """Makes `directory` and keeps it true line by line: from the first moment on it holds a run.json that says
+    "did not finish", until `finish` puts the verdict in its place.
+
+    Raises UserError for a directory that exists or cannot be written, and for a full disk at any point.
+    """
+
+    def __init__(self, directory: Path, flight: Any, host: Any):
+        self.directory = Path(directory)
+        _make(self.directory)
+        self._record = Record(
+            title=flight.title,
+            question=flight.question,
+            started=datetime.now(UTC),
+            verdict=Verdict(False, [DID_NOT_FINISH]),
+            scenario=to_jsonable_python(flight.resolved),
+            notes=list(flight.notes),
+            host=to_jsonable_python(host),
+            versions={"windtunnel": __version__, "python": platform.python_version()},
+            engines=[EngineRecord(name=n, plan=p) for n, p in zip(flight.names, flight.plans, strict=True)],
+        )
+        self._engines = {engine.name: engine for engine in self._record.engines}
+        self._save()
+        self._windows = LineFile(self.directory / "windows.jsonl")
+        workloads = [w.name for w in self._record.engines[0].plan.workloads]
+        self._latency = LatencyLog(self.directory / "latency.hlog", workloads)
+
+    def log_path(self, engine_name: str) -> Path:
+        """Where this engine's stdout and stderr belong."""
+        alone = len(self._engines) == 1
+        return self.directory / ("engine.log" if alone else f"engine-{self._engines[engine_name].name}.log")
+
+    def line(self, engine_name: str, line: Line, raw: str) -> None:
+        """Keep one line of an engine; `raw` is its text, which windows.jsonl holds as it came."""
+        engine = self._engines[engine_name]
+        match line:
+            case Window():
+                self._windows.append(_tagged(engine_name, raw))
+                self._latency.window(line)
+                return
+            case Hello():
+                engine.hello = line
+                self._record.versions |= {"engine": line.engine, "dpdk": line.dpdk}
+            case Phase():
+                engine.phases.append(line)
+            case Ready():
+                engine.ready = line
+            case Result():
+                engine.result = line
+            case Error():
+                engine.error = line
+        self._save()
+
+    def finish(self, verdict: Verdict) -> Run:
+        """Put the verdict into run.json, with everything else on the disk before it, and read the run back."""
+        self._windows.close()
+        self._latency.close()
+        self._record.verdict = verdict
+        self._record.finished = datetime.now(UTC)
+        self._save()
+        return load(self.directory)
+
+    def _save(self) -> None:
+        replace(self.directory / "run.json", self._record.model_dump_json(indent=1) + "\n")
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from error
+    except OSError as error:
+        raise cannot_write(directory, error) from error
+
+
+def _tagged(engine_name: str, raw: str) -> str:
+    """The engine's own text with its name as the first key: the numbers stay as the engine wrote them."""
+    body = raw.strip()
+    if not body.startswith("{"):
+        raise ValueError("a line of the engine is a JSON object")
+    return f'{{"engine":{json.dumps(engine_name)},{body[1:]}\n'
