@@ -5,126 +5,21 @@ What the accounting level did not measure, or what had nothing to measure, is No
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
 
 from windtunnel.engine.lines import Hello, Histogram, PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
-from windtunnel.engine.plan import STAGES
 from windtunnel.runs.histogram import merge, percentile
+from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
 
 MEASURED = ("measure",)
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
+TRAVEL = {
+    "client": ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"),
+    "server": ("nic_rx", "disp_rx", "app_rx", "app_tx", "disp_tx", "nic_tx"),
+}
+
 _NS = 1e9
 _MILLION = 1e6
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Of a duration of one batch, ns: only at the accounting level `histograms`."""
-
-    minimum: float | None
-    mean: float | None
-    p50: float | None
-    p99: float | None
-    maximum: float | None
-
-
-@dataclass(frozen=True)
-class StageRow:
-    """One stage of one endpoint, all its instances together. Times are ns, shares are of the time of the workers that run it."""
-
-    endpoint: str
-    stage: str
-    instances: int
-    objects: int
-    mpps: float | None
-    work_ns: float | None
-    stall_ns: float | None
-    mean_burst: float | None
-    busy_share: float | None
-    stall_share: float | None
-    idle_share: float | None
-    empty_calls_share: float | None
-    stalled_calls: int
-    interrupted_calls: int
-    interrupted_ns: float | None
-    drops: dict[str, int]
-    burst: dict[int, int]
-    completion: Spread | None
-    stall: Spread | None
-
-
-@dataclass(frozen=True)
-class WorkerRow:
-    """One worker; the shares are of its timed loops and add up to one. `other` is the loop itself and the accounting."""
-
-    worker: int
-    cpu: int
-    stages: tuple[str, ...]
-    mloops: float | None
-    work_share: float | None
-    stall_share: float | None
-    idle_share: float | None
-    interrupted_share: float | None
-    other_share: float | None
-    preempted_share: float | None
-
-
-@dataclass(frozen=True)
-class PortRow:
-    """The port of one endpoint. Bits are those of mbufs: a frame check sequence and the gaps of a link are not in them."""
-
-    endpoint: str
-    rx_packets: int
-    tx_packets: int
-    rx_mpps: float | None
-    tx_mpps: float | None
-    rx_gbps: float | None
-    tx_gbps: float | None
-    rx_burst: float | None
-    tx_burst: float | None
-    tx_packets_per_doorbell: float | None
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Percentiles in ns; None where there were too few answers to tell."""
-
-    p50: int | None
-    p90: int | None
-    p99: int | None
-    p999: int | None
-    maximum: int | None
-    samples: int
-
-
-@dataclass(frozen=True)
-class WorkloadRow:
-    """The client's view of one workload. `late` and `duplicates` count answers, the rest counts messages."""
-
-    workload: str
-    offered: int
-    sent: int
-    answered: int
-    lost: int
-    late: int
-    duplicates: int
-    unsent: int
-    in_flight: int
-    answered_per_s: float | None
-    offered_per_s: float | None
-    latency: Latency
-    latency_sent: Latency
-
-
-@dataclass(frozen=True)
-class LevelRow:
-    """How full a ring got, or how empty a pool, as seen at the ends of windows."""
-
-    name: str
-    size: int
-    lowest: int
-    highest: int
 
 
 def measured(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[Window]:
@@ -145,7 +40,7 @@ def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] 
             groups.setdefault((stage.endpoint, stage.stage), []).append(stage)
     worker_cycles = _worker_cycles(chosen)
     duration = seconds(chosen)
-    ordered = sorted(groups.items(), key=lambda group: (group[0][0], STAGES.index(group[0][1])))
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], TRAVEL[group[0][0]].index(group[0][1])))
     return [_stage_row(members, worker_cycles, duration, hello.tsc_hz) for _, members in ordered]
 
 
@@ -330,11 +225,3 @@ def _workload_row(name: str, members: list[WorkloadWindow], duration_s: float) -
         latency=latency(merge(member.latency for member in members)),
         latency_sent=latency(merge(member.latency_sent for member in members)),
     )
-
-
-def plain(row: object) -> dict:
-    """A row as a JSON object; nested rows too."""
-    return {
-        field.name: plain(value) if hasattr(value := getattr(row, field.name), "__dataclass_fields__") else value
-        for field in fields(row)
-    }

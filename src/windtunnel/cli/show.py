@@ -1,0 +1,45 @@
+"""windtunnel show: the tables of runs that have flown."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def show(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories; several stand side by side.")],
+    json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a run.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="Write report.html of each run anew and say where.")] = False,
+) -> None:
+    """Show what a run measured: stages, latency, ports, ledger and verdict.
+
+    Several runs stand side by side; where their memory modes differ, a warning says that they cannot be compared.
+
+    windtunnel show runs/2026-11-21T10-00-00-echo
+    windtunnel show --json runs/a runs/b | jq '.[].metrics.workloads'
+    """
+    from windtunnel.runs import load
+
+    if json and html:
+        from windtunnel.errors import UserError
+
+        raise UserError("--json and --html exclude each other", remedy="give one of them")
+    loaded = [load(path) for path in runs]
+    if json:
+        from json import dumps
+
+        from windtunnel.runs.summary import document
+
+        print(dumps([document(run) for run in loaded], indent=1, ensure_ascii=False))
+    elif html:
+        from windtunnel import report
+
+        for run in loaded:
+            print(report.write(run.path))
+    else:
+        from rich.console import Console
+
+        from windtunnel.runs.beside import beside_view
+        from windtunnel.runs.tables import run_view
+
+        Console().print(run_view(loaded[0]) if len(loaded) == 1 else beside_view(loaded))

@@ -1,0 +1,72 @@
+"""Several runs side by side: one column a run."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel.runs import format as fmt
+from windtunnel.runs.reader import Run
+from windtunnel.runs.summary import Summary, summarise
+
+_STAGE_FIGURES = (
+    ("Mpps", lambda row: fmt.number(row.mpps, 3)),
+    ("work ns", lambda row: fmt.number(row.work_ns)),
+    ("stall ns", lambda row: fmt.number(row.stall_ns)),
+    ("burst", lambda row: fmt.number(row.mean_burst)),
+    ("share of time", lambda row: fmt.percent(row.busy_share)),
+    ("drops", lambda row: fmt.count(sum(row.drops.values()))),
+)
+_WORKLOAD_FIGURES = (
+    ("answered", lambda row: fmt.rate(row.answered_per_s)),
+    ("p50", lambda row: fmt.duration(row.latency.p50)),
+    ("p90", lambda row: fmt.duration(row.latency.p90)),
+    ("p99", lambda row: fmt.duration(row.latency.p99)),
+    ("p99.9", lambda row: fmt.duration(row.latency.p999)),
+    ("max", lambda row: fmt.duration(row.latency.maximum)),
+    ("lost", lambda row: fmt.count(row.lost)),
+)
+
+
+def beside_view(runs: Sequence[Run]) -> RenderableType:
+    """A column for each run. Where memory modes differ a warning stands above: such runs say nothing about each other."""
+    summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
+    table = Table(header_style="bold", border_style="dim", pad_edge=False)
+    table.add_column()
+    table.add_column()
+    for run in runs:
+        table.add_column(Text(run.path.name), justify="right", overflow="fold")
+    for name, of_record in (
+        ("title", lambda r: r.title),
+        ("verdict", lambda r: "valid" if r.verdict.valid else "invalid"),
+        ("memory", lambda r: r.memory),
+        ("wire", lambda r: r.wire),
+        ("accounting", lambda r: r.accounting),
+        ("emulated", lambda r: "\n".join(r.emulated) or fmt.DASH),
+    ):
+        table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
+    _add(table, summaries, _WORKLOAD_FIGURES, lambda summary: {(r.workload,): r for r in summary.workloads})
+    _add(table, summaries, _STAGE_FIGURES, lambda summary: {(r.endpoint, r.stage): r for r in summary.stages})
+    return Group(*_warnings(runs), table)
+
+
+def _add(table: Table, summaries: Sequence[Summary | None], figures, rows_by_key) -> None:
+    """A section for each key that any run has, a line for each figure; a run without that key has a dash."""
+    columns = [{} if summary is None else rows_by_key(summary) for summary in summaries]
+    for key in dict.fromkeys(key for column in columns for key in column):
+        table.add_section()
+        for position, (name, show) in enumerate(figures):
+            values = (show(column[key]) if key in column else fmt.DASH for column in columns)
+            table.add_row(Text("" if position else " ".join(key)), name, *values)
+
+
+def _warnings(runs: Sequence[Run]) -> list[Text]:
+    warnings = []
+    if len({run.record.memory for run in runs}) > 1:
+        modes = ", ".join(f"{run.path.name} {run.record.memory}" for run in runs)
+        warnings.append(f"memory modes differ ({modes}): these numbers cannot be held against each other")
+    for run in runs:
+        warnings += [f"{run.path.name}: invalid, no numbers shown: {r}" for r in run.record.verdict.reasons]
+        warnings += [f"{run.path.name}: {problem}" for problem in run.problems]
+    return [Text(f"warning: {warning}", style="bold yellow") for warning in warnings]

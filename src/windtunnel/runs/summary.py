@@ -1,0 +1,60 @@
+"""All rows of a run, whatever the number of its engines, and the document that `--json` prints."""
+
+from dataclasses import asdict, dataclass
+from itertools import chain
+
+from windtunnel.runs import metrics
+from windtunnel.runs.reader import Run
+from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkerRow, WorkloadRow
+
+SUMMARY_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run measured, over its measured windows."""
+
+    measured_s: float
+    stages: list[StageRow]
+    workers: list[WorkerRow]
+    ports: list[PortRow]
+    workloads: list[WorkloadRow]
+    levels: list[LevelRow]
+
+
+def summarise(run: Run) -> Summary:
+    """The rows of every engine, one after the other; an engine that never spoke adds none."""
+    engines = [(e, run.windows[e.name]) for e in run.record.engines if e.hello]
+
+    def rows(of_engine):
+        return list(chain.from_iterable(of_engine(engine, windows) for engine, windows in engines))
+
+    stages = rows(lambda e, windows: metrics.stage_rows(windows, e.hello))
+    return Summary(
+        measured_s=max((metrics.seconds(metrics.measured(windows)) for _, windows in engines), default=0.0),
+        stages=sorted(stages, key=lambda row: row.endpoint),
+        workers=rows(lambda _, windows: metrics.worker_rows(windows)),
+        ports=sorted(rows(lambda _, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
+        workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
+        levels=rows(lambda _, windows: metrics.level_rows(windows)),
+    )
+
+
+def document(run: Run) -> dict:
+    """The run for machines. `metrics` is null for an invalid run: its reasons stand where its numbers would."""
+    record = run.record
+    return {
+        "version": SUMMARY_VERSION,
+        "path": str(run.path),
+        "title": record.title,
+        "question": record.question,
+        "started": record.started.isoformat(),
+        "verdict": asdict(record.verdict),
+        "memory": record.memory,
+        "wire": record.wire,
+        "accounting": record.accounting,
+        "emulated": record.emulated,
+        "notes": record.all_notes(),
+        "problems": run.problems,
+        "metrics": asdict(summarise(run)) if record.verdict.valid else None,
+    }

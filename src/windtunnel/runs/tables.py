@@ -1,0 +1,167 @@
+"""A run in the terminal: the tables that `run` ends with and `show` prints."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel.runs import format as fmt
+from windtunnel.runs.reader import Run
+from windtunnel.runs.record import EngineRecord, Record, Verdict
+from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkloadRow
+from windtunnel.runs.summary import summarise
+
+_BAR_CELLS = 12
+
+
+def run_view(run: Run) -> RenderableType:
+    """Everything of one run. An invalid run shows its reasons in the place of its numbers."""
+    parts: list[RenderableType] = [header(run.record)]
+    if run.record.verdict.valid:
+        summary = summarise(run)
+        parts += [stage_table(summary.stages)] if summary.stages else []
+        parts += [latency_table(summary.workloads)] if summary.workloads else []
+        parts += [port_table(summary.ports), ledger_line(run.record.engines)]
+    parts.append(verdict_panel(run.record.verdict))
+    parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
+    return Group(*parts)
+
+
+def header(record: Record) -> RenderableType:
+    """Title and question, how it flew, what was emulated and what to know."""
+    lines = [Text(record.title, style="bold")]
+    lines += [Text(record.question, style="italic")] if record.question else []
+    how = f"wire {record.wire} · memory {record.memory} · accounting {record.accounting}"
+    lines.append(Text(how, style="dim"))
+    lines += [Text(mark, style="bold magenta") for mark in record.emulated]
+    lines += [Text(f"note: {note}", style="dim") for note in record.all_notes()]
+    return Group(*lines, Text())
+
+
+def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
+    """Stages by endpoint; times are ns a packet, the share is of the time of the workers that run the stage."""
+    table = _table(title)
+    for name in ("endpoint", "stage"):
+        table.add_column(name)
+    for name in ("Mpps", "work ns", "stall ns", "burst"):
+        table.add_column(name, justify="right")
+    table.add_column("share of time")
+    for name in ("idle", "drops"):
+        table.add_column(name, justify="right")
+    previous = None
+    for row in rows:
+        if previous not in (None, row.endpoint):
+            table.add_section()
+        table.add_row(
+            row.endpoint if row.endpoint != previous else "",
+            row.stage if row.instances == 1 else f"{row.stage} ×{row.instances}",
+            fmt.number(row.mpps, 3),
+            fmt.number(row.work_ns),
+            Text(fmt.number(row.stall_ns), style="yellow" if row.stall_ns else ""),
+            fmt.number(row.mean_burst),
+            _share(row),
+            fmt.percent(row.idle_share),
+            _drops(row),
+        )
+        previous = row.endpoint
+    return table
+
+
+def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Table:
+    """Workloads as the client saw them; latency from the intended send time."""
+    table = _table(title)
+    table.add_column("workload")
+    for name in ("answered", "offered", "p50", "p90", "p99", "p99.9", "max", "lost", "late"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        times = row.latency
+        table.add_row(
+            Text(row.workload),
+            fmt.rate(row.answered_per_s),
+            fmt.rate(row.offered_per_s),
+            *(fmt.duration(t) for t in (times.p50, times.p90, times.p99, times.p999, times.maximum)),
+            Text(fmt.count(row.lost), style="red" if row.lost else ""),
+            Text(fmt.count(row.late), style="red" if row.late else ""),
+        )
+    return table
+
+
+def port_table(rows: Sequence[PortRow], title: str | None = None) -> Table:
+    """Endpoints' totals, counted at their ports; bits are those of mbufs, without FCS and gaps."""
+    table = _table(title)
+    table.add_column("port of")
+    for name in ("rx Mpps", "tx Mpps", "rx Gbit/s", "tx Gbit/s", "rx burst", "tx burst"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            row.endpoint,
+            *(fmt.number(v, 3) for v in (row.rx_mpps, row.tx_mpps, row.rx_gbps, row.tx_gbps)),
+            *(fmt.number(v) for v in (row.rx_burst, row.tx_burst)),
+        )
+    return table
+
+
+def level_table(rows: Sequence[LevelRow], title: str | None = None) -> Table:
+    """How full rings and how empty pools got, as seen at the ends of windows."""
+    table = _table(title)
+    table.add_column("level")
+    for name in ("lowest", "highest", "size"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(Text(row.name), *(fmt.count(v) for v in (row.lowest, row.highest, row.size)))
+    return table
+
+
+def ledger_line(engines: Sequence[EngineRecord]) -> Text:
+    """Whether mbufs, packets and messages are all accounted for, or what is missing."""
+    missing = missing_of(engines)
+    if missing is None:
+        return Text("ledger: not drawn up, an engine gave no result", style="red")
+    if missing:
+        return Text("ledger: not closed: " + ", ".join(missing), style="red")
+    return Text("ledger: closed, every mbuf, packet and message accounted for", style="green")
+
+
+def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
+    """What the ledgers miss, in words; None where an engine did not live to draw them up."""
+    if any(engine.result is None for engine in engines):
+        return None
+    missing = []
+    for engine in engines:
+        names = [workload.name for workload in engine.plan.workloads]
+        missing += [f"{m.missing:,} mbufs of the {m.endpoint}" for m in engine.result.mbufs if m.missing]
+        missing += [f"{p.missing:,} packets from the {p.source}" for p in engine.result.packets if p.missing]
+        missing += [f"{m.missing:,} messages of {names[m.workload]}" for m in engine.result.messages if m.missing]
+    return missing
+
+
+def verdict_panel(verdict: Verdict) -> Panel:
+    """Valid, or the reasons why the numbers are not shown."""
+    if verdict.valid:
+        return Panel(Text("valid"), border_style="green", expand=False)
+    reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
+    return Panel(reasons, title="invalid: no numbers to show", title_align="left", border_style="red", expand=False)
+
+
+def _table(title: str | None) -> Table:
+    return Table(title=title, title_justify="left", header_style="bold", border_style="dim", pad_edge=False)
+
+
+def _share(row: StageRow) -> Text:
+    """A bar of work and stall, and the share in figures."""
+    if row.busy_share is None:
+        return Text(fmt.DASH)
+    stall = round((row.stall_share or 0) * _BAR_CELLS)
+    work = max(round(row.busy_share * _BAR_CELLS) - stall, 0)
+    rest = max(_BAR_CELLS - work - stall, 0)
+    bar = Text.assemble(("━" * work, "cyan"), ("━" * stall, "yellow"), ("─" * rest, "bright_black"))
+    return bar.append(f" {fmt.percent(row.busy_share):>6}")
+
+
+def _drops(row: StageRow) -> Text:
+    """Each reason on its line; a plain zero where nothing was dropped."""
+    if not row.drops:
+        return Text("0")
+    return Text("\n".join(f"{reason} {fmt.count(n)}" for reason, n in row.drops.items()), style="red")
