@@ -1,0 +1,127 @@
+"""CPUs: which there are, which this process may use, and how steady their clocks are."""
+
+import math
+import os
+from pathlib import Path
+
+from windtunnel.host.read import Part, cpu_list, number, text
+
+CPU = "sys/devices/system/cpu"
+
+
+class Tsc(Part):
+    """What the kernel says of the time stamp counter that all cycles are counted with."""
+
+    constant: bool
+    nonstop: bool
+    clocksource: str | None
+
+
+class Cpus(Part):
+    model: str | None
+    online: list[int]
+    allowed: list[int]
+    isolated: list[int]
+    nohz_full: list[int]
+    siblings: list[list[int]]  # hardware threads that share a core; cores with one thread are left out
+    quota: float | None  # CPUs' worth of time that the control group grants; None: no limit
+    governors: list[str]  # distinct, of the allowed CPUs; empty: no frequency control to be seen
+    turbo: bool | None  # None: cannot be told
+    tsc: Tsc | None  # None: not an x86
+    virtual: bool | None  # None: cannot be told
+    steal_percent: float | None  # share of all CPU time since boot that the hypervisor gave to others
+
+
+def allowed_cpus() -> list[int]:
+    """The CPUs that this process may run on, ascending: taskset and cpusets are respected."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def read_cpus(root: Path = Path("/")) -> Cpus:
+    info = cpuinfo(text(root / "proc/cpuinfo") or "")
+    allowed = allowed_cpus()
+    online = cpu_list(text(root / CPU / "online")) or allowed
+    return Cpus(
+        model=info.get("model name") or info.get("CPU part"),
+        online=online,
+        allowed=allowed,
+        isolated=cpu_list(text(root / CPU / "isolated")),
+        nohz_full=cpu_list(text(root / CPU / "nohz_full")),
+        siblings=siblings(root, online),
+        quota=quota(root),
+        governors=governors(root, allowed),
+        turbo=turbo(root),
+        tsc=tsc(root, info),
+        virtual="hypervisor" in info["flags"].split() if "flags" in info else None,
+        steal_percent=steal_percent(text(root / "proc/stat") or ""),
+    )
+
+
+def cpuinfo(listing: str) -> dict[str, str]:
+    """The first processor's block of /proc/cpuinfo."""
+    pairs = (line.partition(":") for line in listing.split("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def siblings(root: Path, online: list[int]) -> list[list[int]]:
+    shared = {tuple(cpu_list(text(root / CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list"))) for cpu in online}
+    return sorted(list(cpus) for cpus in shared if len(cpus) > 1)
+
+
+def governors(root: Path, allowed: list[int]) -> list[str]:
+    found = (text(root / CPU / f"cpu{cpu}" / "cpufreq" / "scaling_governor") for cpu in allowed)
+    return sorted({governor for governor in found if governor})
+
+
+def turbo(root: Path) -> bool | None:
+    no_turbo = number(root / CPU / "intel_pstate" / "no_turbo")
+    if no_turbo is not None:
+        return no_turbo == 0
+    boost = number(root / CPU / "cpufreq" / "boost")
+    return None if boost is None else boost == 1
+
+
+def tsc(root: Path, info: dict[str, str]) -> Tsc | None:
+    flags = info.get("flags", "").split()
+    if "tsc" not in flags:
+        return None
+    return Tsc(
+        constant="constant_tsc" in flags,
+        nonstop="nonstop_tsc" in flags,
+        clocksource=text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    )
+
+
+def steal_percent(stat: str) -> float | None:
+    """From the first line of /proc/stat: user nice system idle iowait irq softirq steal, in clock ticks since boot."""
+    words = stat.split("\n")[0].split()
+    if len(words) < 9 or words[0] != "cpu":
+        return None
+    ticks = [int(word) for word in words[1:9]]
+    return 100 * ticks[7] / sum(ticks) if sum(ticks) else None
+
+
+def quota(root: Path) -> float | None:
+    """The tightest CPU limit among this process's control group and those above it, version 2 or 1."""
+    limits = []
+    for line in (text(root / "proc/self/cgroup") or "").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        mount = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
+        path = Path(group.lstrip("/"))
+        for directory in (mount / path, *(mount / parent for parent in path.parents)):
+            limits.append(group_limit(directory))
+    tightest = min(limits, default=math.inf)
+    return None if math.isinf(tightest) else tightest
+
+
+def group_limit(directory: Path) -> float:
+    """CPUs that one control group grants; infinite when it sets no limit."""
+    granted, _, period = (text(directory / "cpu.max") or "").partition(" ")
+    if not granted:
+        granted = text(directory / "cpu.cfs_quota_us") or "-1"
+        period = text(directory / "cpu.cfs_period_us") or ""
+    if not granted.isdigit() or not period.isdigit():
+        return math.inf
+    return int(granted) / int(period)

@@ -1,0 +1,77 @@
+"""DPDK as it is installed, and the network devices that it could drive."""
+
+import os
+import sysconfig
+from pathlib import Path
+
+from windtunnel.host.read import Part, number, text
+
+NETWORK_CLASS = "0x02"
+USER_SPACE_DRIVERS = ("vfio-pci", "uio_pci_generic", "igb_uio")
+
+
+class Dpdk(Part):
+    version: str | None  # of the development files, as pkg-config finds them; None: not installed
+    drivers: list[str]  # net drivers found beside the libraries: "net_null"
+
+
+class Nic(Part):
+    address: str
+    device: str  # vendor:device
+    driver: str | None
+    interfaces: list[str]
+    numa_node: int | None
+
+    @property
+    def bound(self) -> bool:
+        """Whether it was taken from the kernel for a user-space driver."""
+        return self.driver in USER_SPACE_DRIVERS
+
+
+def library_directories(root: Path) -> list[Path]:
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    return [
+        root / prefix / directory
+        for prefix in ("usr/local", "usr")
+        for directory in (f"lib/{multiarch}", "lib64", "lib")
+        if multiarch or not directory.endswith("/")
+    ]
+
+
+def read_dpdk(root: Path = Path("/")) -> Dpdk:
+    libraries = library_directories(root)
+    named = [Path(entry) for entry in os.environ.get("PKG_CONFIG_PATH", "").split(os.pathsep) if entry]
+    versions = (pkg_config_version(place / "libdpdk.pc") for place in (*named, *(d / "pkgconfig" for d in libraries)))
+    drivers = {
+        library.name.split(".")[0].removeprefix("librte_")
+        for directory in libraries
+        for library in directory.glob("dpdk/pmds-*/librte_net_*.so*")
+    }
+    return Dpdk(version=next(filter(None, versions), None), drivers=sorted(drivers))
+
+
+def pkg_config_version(file: Path) -> str | None:
+    for line in (text(file) or "").splitlines():
+        if line.startswith("Version:"):
+            return line.partition(":")[2].strip()
+    return None
+
+
+def read_nics(root: Path = Path("/")) -> list[Nic]:
+    nics = []
+    for device in sorted((root / "sys/bus/pci/devices").glob("*")):
+        if not (text(device / "class") or "").startswith(NETWORK_CLASS):
+            continue
+        node = number(device / "numa_node")
+        nics.append(
+            Nic(
+                address=device.name,
+                device=":".join((text(device / part) or "?").removeprefix("0x") for part in ("vendor", "device")),
+                driver=(device / "driver").resolve().name if (device / "driver").exists() else None,
+                interfaces=sorted(
+                    interface.name for interface in (*device.glob("net/*"), *device.glob("virtio*/net/*"))
+                ),
+                numa_node=None if node == -1 else node,  # -1 is the kernel's "no node"
+            )
+        )
+    return nics

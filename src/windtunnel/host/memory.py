@@ -1,0 +1,120 @@
+"""Memory: hugepages (asked for, not only counted), NUMA nodes, limits."""
+
+import mmap
+import os
+import resource
+from pathlib import Path
+from typing import Literal
+
+from windtunnel.host.read import Part, Probe, cpu_list, number, text
+
+MAP_HUGETLB = 0x40000  # <asm-generic/mman-common.h>; Python 3.11's mmap has no name for it
+MAP_HUGE_SHIFT = 26
+
+
+class HugepageSize(Part):
+    """The pool of one page size."""
+
+    bytes: int
+    reserved: int
+    free: int
+
+
+class HugetlbfsMount(Part):
+    path: str
+    writable: bool
+
+
+class Hugepages(Part):
+    sizes: list[HugepageSize]
+    mounts: list[HugetlbfsMount]
+    mapping: Probe  # whether this process could map one
+
+    @property
+    def reserved_bytes(self) -> int:
+        return sum(size.bytes * size.reserved for size in self.sizes)
+
+    @property
+    def free_bytes(self) -> int:
+        return sum(size.bytes * size.free for size in self.sizes)
+
+    @property
+    def usable(self) -> bool:
+        return self.mapping.works
+
+
+class NumaNode(Part):
+    node: int
+    cpus: list[int]
+
+
+class Memory(Part):
+    total_bytes: int | None
+    hugepages: Hugepages
+    transparent: str | None  # always, madvise or never; None: the kernel has none
+    numa: list[NumaNode]
+    lockable_bytes: int | Literal["unlimited"]
+
+
+def hugepages(root: Path = Path("/")) -> Hugepages:
+    """What is reserved and free, where hugetlbfs is mounted, and whether a page can really be had."""
+    sizes = []
+    for pool in sorted((root / "sys/kernel/mm/hugepages").glob("hugepages-*kB")):
+        reserved, free = number(pool / "nr_hugepages"), number(pool / "free_hugepages")
+        if reserved is not None and free is not None:
+            kib = int(pool.name.removeprefix("hugepages-").removesuffix("kB"))
+            sizes.append(HugepageSize(bytes=kib * 1024, reserved=reserved, free=free))
+    sizes.sort(key=lambda size: size.bytes)
+    return Hugepages(sizes=sizes, mounts=hugetlbfs_mounts(root), mapping=map_one(sizes))
+
+
+def hugetlbfs_mounts(root: Path) -> list[HugetlbfsMount]:
+    rows = (line.split() for line in (text(root / "proc/self/mounts") or "").splitlines())
+    paths = [row[1].replace(r"\040", " ") for row in rows if len(row) > 2 and row[2] == "hugetlbfs"]
+    return [HugetlbfsMount(path=path, writable=os.access(path, os.W_OK)) for path in paths]
+
+
+def map_one(sizes: list[HugepageSize]) -> Probe:
+    """Maps one free page of the smallest size that has any, and gives it back."""
+    free = [size for size in sizes if size.free]
+    if not free:
+        return Probe(works=False, reason="none free" if any(size.reserved for size in sizes) else "none reserved")
+    page = free[0].bytes
+    order = (page.bit_length() - 1) << MAP_HUGE_SHIFT
+    try:
+        mmap.mmap(-1, page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB | order).close()
+    except OSError as error:
+        return Probe(works=False, reason=error.strerror)
+    return Probe(works=True)
+
+
+def read_memory(root: Path = Path("/")) -> Memory:
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return Memory(
+        total_bytes=total_bytes(text(root / "proc/meminfo") or ""),
+        hugepages=hugepages(root),
+        transparent=transparent(text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        numa=numa(root),
+        lockable_bytes="unlimited" if soft == resource.RLIM_INFINITY else soft,
+    )
+
+
+def total_bytes(meminfo: str) -> int | None:
+    for line in meminfo.splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def transparent(enabled: str | None) -> str | None:
+    """The word in brackets of "always [madvise] never"."""
+    chosen = [word[1:-1] for word in (enabled or "").split() if word.startswith("[")]
+    return chosen[0] if chosen else None
+
+
+def numa(root: Path) -> list[NumaNode]:
+    nodes = [
+        NumaNode(node=int(path.name.removeprefix("node")), cpus=cpu_list(text(path / "cpulist")))
+        for path in (root / "sys/devices/system/node").glob("node[0-9]*")
+    ]
+    return sorted(nodes, key=lambda node: node.node)
