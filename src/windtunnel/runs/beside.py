@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -32,7 +33,7 @@ _WORKLOAD_FIGURES = (
 def beside_view(runs: Sequence[Run]) -> RenderableType:
     """A column for each run. Where memory modes differ a warning stands above: such runs say nothing about each other."""
     summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
-    table = Table(header_style="bold", border_style="dim", pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
     table.add_column()
     table.add_column()
     for run in runs:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -13,7 +14,7 @@ from windtunnel.runs.record import EngineRecord, Record, Verdict
 from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkloadRow
 from windtunnel.runs.summary import summarise
 
-_BAR_CELLS = 12
+_BAR_CELLS = 10
 
 
 def run_view(run: Run) -> RenderableType:
@@ -21,7 +22,7 @@ def run_view(run: Run) -> RenderableType:
     parts: list[RenderableType] = [header(run.record)]
     if run.record.verdict.valid:
         summary = summarise(run)
-        parts += [stage_table(summary.stages)] if summary.stages else []
+        parts += [stage_table(summary.stages), drops_line(summary.stages)] if summary.stages else []
         parts += [latency_table(summary.workloads)] if summary.workloads else []
         parts += [port_table(summary.ports), ledger_line(run.record.engines)]
     parts.append(verdict_panel(run.record.verdict))
@@ -43,17 +44,12 @@ def header(record: Record) -> RenderableType:
 def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
     """Stages by endpoint; times are ns a packet, the share is of the time of the workers that run the stage."""
     table = _table(title)
-    for name in ("endpoint", "stage"):
-        table.add_column(name)
-    for name in ("Mpps", "work ns", "stall ns", "burst"):
-        table.add_column(name, justify="right")
-    table.add_column("share of time")
-    for name in ("idle", "drops"):
-        table.add_column(name, justify="right")
+    _columns(table, left=("", "stage"), right=("Mpps", "work ns", "stall ns", "burst"))
+    _columns(table, left=("share of time",), right=("idle", "drops"))
     previous = None
     for row in rows:
         if previous not in (None, row.endpoint):
-            table.add_section()
+            table.add_row()
         table.add_row(
             row.endpoint if row.endpoint != previous else "",
             row.stage if row.instances == 1 else f"{row.stage} ×{row.instances}",
@@ -63,7 +59,7 @@ def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
             fmt.number(row.mean_burst),
             _share(row),
             fmt.percent(row.idle_share),
-            _drops(row),
+            _loss(sum(row.drops.values())),
         )
         previous = row.endpoint
     return table
@@ -72,9 +68,7 @@ def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
 def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Table:
     """Workloads as the client saw them; latency from the intended send time."""
     table = _table(title)
-    table.add_column("workload")
-    for name in ("answered", "offered", "p50", "p90", "p99", "p99.9", "max", "lost", "late"):
-        table.add_column(name, justify="right")
+    _columns(table, ("workload",), ("answered", "offered", "p50", "p90", "p99", "p99.9", "max", "lost", "late"))
     for row in rows:
         times = row.latency
         table.add_row(
@@ -82,8 +76,8 @@ def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Tabl
             fmt.rate(row.answered_per_s),
             fmt.rate(row.offered_per_s),
             *(fmt.duration(t) for t in (times.p50, times.p90, times.p99, times.p999, times.maximum)),
-            Text(fmt.count(row.lost), style="red" if row.lost else ""),
-            Text(fmt.count(row.late), style="red" if row.late else ""),
+            _loss(row.lost),
+            _loss(row.late),
         )
     return table
 
@@ -91,9 +85,7 @@ def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Tabl
 def port_table(rows: Sequence[PortRow], title: str | None = None) -> Table:
     """Endpoints' totals, counted at their ports; bits are those of mbufs, without FCS and gaps."""
     table = _table(title)
-    table.add_column("port of")
-    for name in ("rx Mpps", "tx Mpps", "rx Gbit/s", "tx Gbit/s", "rx burst", "tx burst"):
-        table.add_column(name, justify="right")
+    _columns(table, ("port of",), ("rx Mpps", "tx Mpps", "rx Gbit/s", "tx Gbit/s", "rx burst", "tx burst"))
     for row in rows:
         table.add_row(
             row.endpoint,
@@ -106,12 +98,16 @@ def port_table(rows: Sequence[PortRow], title: str | None = None) -> Table:
 def level_table(rows: Sequence[LevelRow], title: str | None = None) -> Table:
     """How full rings and how empty pools got, as seen at the ends of windows."""
     table = _table(title)
-    table.add_column("level")
-    for name in ("lowest", "highest", "size"):
-        table.add_column(name, justify="right")
+    _columns(table, ("level",), ("lowest", "highest", "size"))
     for row in rows:
         table.add_row(Text(row.name), *(fmt.count(v) for v in (row.lowest, row.highest, row.size)))
     return table
+
+
+def drops_line(rows: Sequence[StageRow]) -> Text:
+    """Every drop by its name."""
+    drops = [f"{r.endpoint} {r.stage} {name} {fmt.count(n)}" for r in rows for name, n in r.drops.items()]
+    return Text("drops: " + (", ".join(drops) or "none"), style="red" if drops else "dim")
 
 
 def ledger_line(engines: Sequence[EngineRecord]) -> Text:
@@ -146,7 +142,17 @@ def verdict_panel(verdict: Verdict) -> Panel:
 
 
 def _table(title: str | None) -> Table:
-    return Table(title=title, title_justify="left", header_style="bold", border_style="dim", pad_edge=False)
+    return Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False
+    )
+
+
+def _columns(table: Table, left: Sequence[str], right: Sequence[str]) -> None:
+    """Columns of words, then columns of figures; nothing is wrapped, so that a figure is never read in two halves."""
+    for name in left:
+        table.add_column(name, no_wrap=True)
+    for name in right:
+        table.add_column(name, justify="right", no_wrap=True)
 
 
 def _share(row: StageRow) -> Text:
@@ -160,8 +166,5 @@ def _share(row: StageRow) -> Text:
     return bar.append(f" {fmt.percent(row.busy_share):>6}")
 
 
-def _drops(row: StageRow) -> Text:
-    """Each reason on its line; a plain zero where nothing was dropped."""
-    if not row.drops:
-        return Text("0")
-    return Text("\n".join(f"{reason} {fmt.count(n)}" for reason, n in row.drops.items()), style="red")
+def _loss(count: int) -> Text:
+    return Text(fmt.count(count), style="red" if count else "")
