@@ -1,0 +1,70 @@
+"""What one engine said and how it ended: the facts from which a verdict is made."""
+
+import signal
+from dataclasses import dataclass
+
+from windtunnel.engine.lines import AnyLine, Error, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.plan import Plan
+
+
+@dataclass
+class History:
+    """Grows while the engine runs; complete once `ended_at` is set."""
+
+    name: str
+    plan: Plan
+    phase: str = "starting"
+    ready: bool = False
+    measured: int = 0
+    """Windows of the phase `measure`."""
+    result: Result | None = None
+    refusal: Error | None = None
+    protocol_error: str | None = None
+    cut_short: bool = False
+    """Its lines ended in the middle of one."""
+    killed_because: str | None = None
+    """Why the supervisor killed it; None when it ended by itself."""
+    peer_gone: bool = False
+    """The supervisor saw another engine of the run end badly while this one still ran."""
+    peer_done: bool = False
+    """It was asked to stop because the client had finished."""
+    exit_code: int | None = None
+    """Of the process; -N when signal N ended it."""
+    ended_at: float | None = None
+    """CLOCK_MONOTONIC seconds."""
+
+    def note(self, line: AnyLine) -> None:
+        """Takes in one line."""
+        match line:
+            case Phase():
+                self.phase = line.name
+            case Hello():
+                if line.plan_hash != self.plan.hash:
+                    self.protocol_error = f"hello names the plan {line.plan_hash[:12]}, not {self.plan.hash[:12]}"
+            case Ready():
+                self.ready, self.phase = True, "flying"
+            case Window():
+                self.phase = f"flying, after window {line.index}"
+                self.measured += line.phase == "measure"
+            case Result():
+                self.result, self.phase = line, "ending"
+            case Error():
+                self.refusal = line
+
+    @property
+    def said_its_last(self) -> bool:
+        return self.result is not None or self.refusal is not None
+
+    @property
+    def ended_well(self) -> bool:
+        return self.result is not None and self.exit_code == 0 and self.protocol_error is None
+
+    @property
+    def signal_name(self) -> str | None:
+        """Name of the signal that ended the process, or None."""
+        if self.exit_code is None or self.exit_code >= 0:
+            return None
+        try:
+            return signal.Signals(-self.exit_code).name
+        except ValueError:  # real-time signals have numbers only
+            return f"signal {-self.exit_code}"

@@ -1,0 +1,44 @@
+"""What an engine can leave behind when it did not end by itself, and its removal."""
+
+import contextlib
+import glob
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from windtunnel.engine.plan import Plan
+
+
+def remove(plan: Plan) -> None:
+    """Removes EAL's runtime directory, the hugepage files and the memif socket of a plan whose engine has ended."""
+    prefix = plan.eal.file_prefix
+    if not prefix or prefix.startswith(".") or "/" in prefix:
+        raise ValueError(f"not a file prefix: {prefix!r}")
+    shutil.rmtree(runtime_directory() / "dpdk" / prefix, ignore_errors=True)
+    for mount in hugetlbfs_mounts():
+        for file in glob.iglob(f"{glob.escape(prefix)}map_*", root_dir=mount):
+            with contextlib.suppress(OSError):
+                os.unlink(mount / file)
+    for endpoint in plan.endpoints:
+        if endpoint.port.socket:
+            _remove_socket(Path(endpoint.port.socket))
+
+
+def runtime_directory() -> Path:
+    """Where EAL keeps its runtime directories: the choice of eal_create_runtime_dir."""
+    if systemd := os.environ.get("RUNTIME_DIRECTORY"):
+        return Path(systemd)
+    return Path("/var/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
+
+
+def hugetlbfs_mounts(mounts: Path = Path("/proc/mounts")) -> list[Path]:
+    """Mount points of hugetlbfs."""
+    fields = (line.split() for line in mounts.read_text().splitlines())
+    return [Path(field[1]) for field in fields if field[2] == "hugetlbfs"]
+
+
+def _remove_socket(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            path.unlink()

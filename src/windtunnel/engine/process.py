@@ -1,0 +1,134 @@
+"""One engine process: started, read without blocking, asked to stop, killed. What its end means is decided elsewhere.
+
+The engine gets three descriptors of its own beside a log for whatever drivers and plug-ins print: the plan (a memfd, so that
+nothing is left behind), the pipe for its lines, and the control pipe, whose closing tells it that the parent is gone.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from windtunnel.engine.history import History
+from windtunnel.engine.lines import LINE, AnyLine
+from windtunnel.engine.plan import Plan
+from windtunnel.errors import UserError
+
+CHUNK_BYTES = 1 << 18
+MAX_LINE_BYTES = 64 << 20
+
+
+class EngineProcess:
+    """A running engine. `history` holds what is known of it.
+
+    Raises UserError when the engine cannot be started.
+    """
+
+    def __init__(self, binary: Path, name: str, plan: Plan, log: Path):
+        self.history = History(name, plan)
+        self._pending = bytearray()
+        self._lines = 0
+        plan_fd = os.memfd_create(f"plan-{name}")
+        self.out_fd, out_write = os.pipe()
+        control_read, self._control_fd = os.pipe()
+        # A dead engine must not block us, nor a stopped one: writes to the control pipe are few and small.
+        os.set_blocking(self.out_fd, False)
+        os.set_blocking(self._control_fd, False)
+        try:
+            with os.fdopen(os.dup(plan_fd), "w") as file:
+                file.write(plan.model_dump_json())
+            # --plan is opened by path: each opening of /proc/self/fd/N starts at the beginning of the memfd.
+            command = [binary, "--plan", f"/proc/self/fd/{plan_fd}", "--out-fd", str(out_write)]
+            with log.open("ab") as log_file:
+                self._process = subprocess.Popen(
+                    [*command, "--control-fd", str(control_read)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log_file,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(plan_fd, out_write, control_read),
+                    start_new_session=True,  # Ctrl-C reaches only us; and a group of its own can be killed whole
+                )
+        except OSError as error:
+            os.close(self.out_fd)
+            os.close(self._control_fd)
+            raise UserError(f"the engine {binary} cannot be started: {error.strerror}: {error.filename}") from error
+        finally:
+            for fd in (plan_fd, out_write, control_read):
+                os.close(fd)
+        self.pid_fd = os.pidfd_open(self._process.pid)
+        self.pid = self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self.history.ended_at is None
+
+    def read(self) -> Iterator[tuple[AnyLine, str]]:
+        """One read: the whole lines that it completes, each with its text, up to the first that does not validate.
+
+        Raises BlockingIOError when nothing has arrived. At the end of the lines `out_fd` becomes None.
+        """
+        chunk = os.read(self.out_fd, CHUNK_BYTES)
+        if not chunk:
+            self.history.cut_short = bool(self._pending)
+            self._close_out()
+            return
+        *lines, rest = (self._pending + chunk).split(b"\n")
+        self._pending = rest
+        for raw in lines:
+            if self.history.protocol_error is not None:
+                return
+            self._lines += 1
+            try:
+                line = LINE.validate_json(raw)
+            except ValidationError as error:
+                self._spoil(bytes(raw), _first_fault(error))
+                return
+            self.history.note(line)
+            yield line, raw.decode()
+        if len(rest) > MAX_LINE_BYTES:
+            self._spoil(bytes(rest), f"the line is longer than {MAX_LINE_BYTES >> 20} MiB")
+
+    def _spoil(self, raw: bytes, why: str) -> None:
+        text = raw[:80].decode(errors="backslashreplace")
+        self.history.protocol_error = f"line {self._lines}: {why}: {text!r}"
+
+    def ask_to_stop(self) -> None:
+        """Asks for an orderly end: drain, then result."""
+        with contextlib.suppress(BrokenPipeError, BlockingIOError):
+            os.write(self._control_fd, b"stop\n")
+
+    def kill(self, why: str) -> None:
+        """Ends the whole process group at once; the first reason stands."""
+        if self.history.killed_because is None:
+            self.history.killed_because = why
+            self.kill_group()
+
+    def kill_group(self) -> None:
+        """Ends the engine and whatever it has started. Only before `end`: then the group's number may be another's."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Takes the exit status of a process that has ended, after the last of its lines, and closes the descriptors."""
+        self.history.exit_code = self._process.wait()
+        self.history.ended_at = time.monotonic()
+        self._close_out()
+        os.close(self._control_fd)
+        os.close(self.pid_fd)
+
+    def _close_out(self) -> None:
+        if self.out_fd is not None:
+            os.close(self.out_fd)
+            self.out_fd = None
+
+
+def _first_fault(error: ValidationError) -> str:
+    """The first of pydantic's complaints on one line."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    return f"{where}: {fault['msg']}" if where else fault["msg"]

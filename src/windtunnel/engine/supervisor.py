@@ -1,0 +1,195 @@
+"""Starts the engines of a flight, hands on their lines, and sees that every one of them ends.
+
+All engines start at once: each opens its ports by itself and waits there for its link, so no order is needed. An engine is
+killed when it is silent for too long, flies past its time, writes what is no line, or outlives its peer.
+"""
+
+import contextlib
+import select
+import selectors
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.engine import leftovers
+from windtunnel.engine.history import History
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.lines import AnyLine, Ready
+from windtunnel.engine.plan import Plan
+from windtunnel.engine.process import EngineProcess
+from windtunnel.errors import UserError
+
+SETUP_SILENCE_S = 60.0
+"""Longest wait for a line before the flight: memory is zeroed and handlers fill their state without one."""
+OVERDUE_S = 5.0
+"""A window, or the end, may be so late; then the engine is killed."""
+PEER_GRACE_S = 3.0
+"""What an engine gets for its result after its peer has died."""
+
+Listener = Callable[[str, AnyLine, str], None]
+"""Gets the engine's name, the line and its text. May raise UserError or OSError (a full disk): the flight then ends."""
+
+
+@dataclass
+class Flown:
+    """What a flight left in memory: one history an engine, in the plans' order."""
+
+    histories: list[History]
+    interrupted: bool = False
+    not_written: str | None = None
+    """Why a listener gave up, in words; None when all lines were taken."""
+
+
+@dataclass(eq=False)
+class _Watched:
+    """An engine with its two deadlines (CLOCK_MONOTONIC seconds): for the next line, and for the end."""
+
+    engine: EngineProcess
+    silence_s: float
+    end_by: float = float("inf")
+    end_words: str = ""
+
+    def __post_init__(self) -> None:
+        self.next_line_by = time.monotonic() + self.silence_s
+
+    def heard(self, line: AnyLine, now: float) -> None:
+        phases = self.engine.history.plan.phases
+        if isinstance(line, Ready):
+            # A drain may pass without a window, so that its length belongs to the silence that is allowed.
+            self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 + OVERDUE_S
+            flight_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9
+            self.must_end(now + flight_s + OVERDUE_S, "it flew past its time")
+        if self.engine.history.said_its_last:
+            self.must_end(now + OVERDUE_S, "it did not exit after its last line")
+        self.next_line_by = now + self.silence_s
+
+    def must_end(self, by: float, words: str) -> None:
+        if by < self.end_by:
+            self.end_by, self.end_words = by, words
+
+    def kill_if_overdue(self, now: float) -> None:
+        if now >= self.end_by:
+            self.engine.kill(self.end_words)
+        elif now >= self.next_line_by:
+            self.engine.kill(f"no line for {self.silence_s:.1f} s")
+
+
+class Supervisor:
+    """One flight. `fly` returns when every engine has ended and its leftovers are gone."""
+
+    def __init__(
+        self, binary: Path, log_path: Callable[[str], Path], listeners: Sequence[Listener], interrupts: Interrupts
+    ):
+        self._binary = binary
+        self._log_path = log_path
+        self._listeners = list(listeners)
+        self._interrupts = interrupts
+        self._seen_interrupts = 0
+        self._watched: list[_Watched] = []
+        self._flown = Flown([])
+
+    def fly(self, plans: Sequence[Plan], names: Sequence[str]) -> Flown:
+        """Flies the plans, one engine each. Raises UserError when an engine cannot be started."""
+        with selectors.DefaultSelector() as selector:
+            self._selector = selector
+            selector.register(self._interrupts.fd, selectors.EVENT_READ, self._interrupts.drain)
+            try:
+                for plan, name in zip(plans, names, strict=True):
+                    self._start(plan, name)
+                while running := self._running():
+                    self._turn(running)
+            finally:
+                for watched in self._running():
+                    watched.engine.kill("the supervisor failed")
+                    watched.engine.end()
+                for plan in plans:
+                    leftovers.remove(plan)
+        return self._flown
+
+    def _start(self, plan: Plan, name: str) -> None:
+        engine = EngineProcess(self._binary, name, plan, self._log_path(name))
+        watched = _Watched(engine, SETUP_SILENCE_S)
+        self._watched.append(watched)
+        self._flown.histories.append(engine.history)
+        self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))
+        self._selector.register(engine.pid_fd, selectors.EVENT_READ, lambda: self._ended(watched))
+
+    def _running(self) -> list[_Watched]:
+        return [watched for watched in self._watched if watched.engine.running]
+
+    def _turn(self, running: list[_Watched]) -> None:
+        """Waits for the next thing to happen, or for the first deadline, and acts on it."""
+        wake = min(min(watched.next_line_by, watched.end_by) for watched in running)
+        for key, _ in self._selector.select(max(0.0, wake - time.monotonic())):
+            if key.fd in self._selector.get_map():  # an end closes the descriptors that are still in this list
+                key.data()
+        self._obey_interrupts()
+        now = time.monotonic()
+        for watched in self._running():
+            watched.kill_if_overdue(now)
+
+    def _read(self, watched: _Watched) -> None:
+        engine, out_fd = watched.engine, watched.engine.out_fd
+        with contextlib.suppress(BlockingIOError):
+            for line, raw in engine.read():
+                watched.heard(line, time.monotonic())
+                self._hand_on(engine.history.name, line, raw)
+        if engine.history.protocol_error is not None:
+            engine.kill("it broke the protocol")
+        if engine.out_fd is None:
+            self._selector.unregister(out_fd)
+            watched.must_end(time.monotonic() + OVERDUE_S, "it closed its output and did not exit")
+
+    def _hand_on(self, name: str, line: AnyLine, raw: str) -> None:
+        try:
+            for listener in self._listeners:
+                listener(name, line, raw)
+        except (UserError, OSError) as error:
+            self._listeners.clear()
+            self._flown.not_written = error.message if isinstance(error, UserError) else str(error)
+            for watched in self._running():
+                watched.engine.kill("its lines could not be written")
+
+    def _ended(self, watched: _Watched) -> None:
+        """Takes the last lines of an engine that has ended and tells the others what it means for them."""
+        engine = watched.engine
+        engine.kill_group()
+        while engine.out_fd is not None and select.select([engine.out_fd], [], [], 0)[0]:
+            self._read(watched)
+        if engine.out_fd is not None:  # something that left its group still holds the pipe open
+            self._selector.unregister(engine.out_fd)
+        self._selector.unregister(engine.pid_fd)
+        engine.end()
+        for other in self._running():
+            self._tell(other, engine.history)
+
+    def _tell(self, watched: _Watched, peer: History) -> None:
+        """A server has nobody left to serve once its client has finished; an engine whose peer died may write its result."""
+        history = watched.engine.history
+        if not peer.ended_well:
+            history.peer_gone = True
+            watched.must_end(time.monotonic() + PEER_GRACE_S, "its peer was lost")
+        elif not any(endpoint.side == "client" for endpoint in peer.plan.endpoints):
+            return
+        else:
+            history.peer_done = True
+            by = time.monotonic() + history.plan.phases.drain_ns / 1e9 + OVERDUE_S
+            watched.must_end(by, "it did not stop after its client had finished")
+        watched.engine.ask_to_stop()
+
+    def _obey_interrupts(self) -> None:
+        """The first interrupt asks for an orderly end, the second kills."""
+        count = self._interrupts.count
+        if count == self._seen_interrupts:
+            return
+        self._flown.interrupted = True
+        for watched in self._running():
+            if count > 1:
+                watched.engine.kill("interrupted twice")
+                continue
+            phases = watched.engine.history.plan.phases
+            watched.engine.ask_to_stop()
+            by = time.monotonic() + (phases.window_ns + phases.drain_ns) / 1e9 + OVERDUE_S
+            watched.must_end(by, "it did not stop when asked to")
+        self._seen_interrupts = count

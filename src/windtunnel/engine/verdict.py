@@ -1,0 +1,127 @@
+"""The verdict on a flight: made here from what was seen, never by the engine.
+
+Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
+engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered, nothing measured,
+worker allocations, stopped before the end, run directory.
+"""
+
+import signal
+from collections.abc import Iterator
+
+from windtunnel.engine.history import History
+from windtunnel.engine.lines import Result
+from windtunnel.engine.supervisor import Flown
+from windtunnel.runs import Verdict
+
+VALID, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+ANSWERS_NOTHING = {"drop", "empty"}
+"""Packet handlers that, without a message handler behind them, send no answer."""
+
+
+def judge(flown: Flown) -> Verdict:
+    """Valid only if every engine ended well with closed ledgers, and nobody stopped it before."""
+    reasons = [f"run directory: {flown.not_written}"] if flown.not_written else []
+    if flown.interrupted:
+        reasons.append("stopped before the end: interrupted by the user")
+    alone = len(flown.histories) == 1
+    for history in sorted(flown.histories, key=lambda h: h.ended_at):
+        others = [other for other in flown.histories if other is not history]
+        for reason in _reasons(history, others, flown):
+            reasons.append(reason if alone else f"{reason} [{history.name}]")
+    return Verdict(not reasons, reasons)
+
+
+def exit_code(flown: Flown, verdict: Verdict) -> int:
+    """Of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
+    if verdict.valid:
+        return VALID
+    if flown.interrupted:
+        return INTERRUPTED
+    return REFUSED if any(history.refusal for history in flown.histories) else INVALID
+
+
+def _reasons(history: History, others: list[History], flown: Flown) -> Iterator[str]:
+    if history.protocol_error:
+        yield f"protocol error: {history.protocol_error}"
+    elif history.refusal:
+        remedy = f" ({history.refusal.remedy})" if history.refusal.remedy else ""
+        yield f"engine refused: {history.refusal.message}{remedy}"
+    elif history.exit_code != 0:
+        yield from _died(history, others, flown)
+    elif history.result is None:
+        where = "in the middle of a line" if history.cut_short else "before its result"
+        yield f"no result: the engine exited with code 0 {where}"
+    if history.result is not None:
+        yield from _unsound(history, history.result, flown)
+
+
+def _died(history: History, others: list[History], flown: Flown) -> Iterator[str]:
+    if history.killed_because and history.exit_code == -signal.SIGKILL:
+        if history.peer_gone:
+            yield f"peer lost: {history.killed_because}"
+        elif not flown.interrupted and not flown.not_written:
+            yield f"engine killed: {history.killed_because} while {history.phase}"
+    elif _lost_peer_before(history, others):
+        yield f"engine died: {_end(history)} after peer loss"
+    else:
+        yield f"engine died: {_end(history)} while {history.phase}"
+
+
+def _lost_peer_before(history: History, others: list[History]) -> bool:
+    """A kill from outside stands first even where the crash that follows from it was noticed before it."""
+    return any(
+        not other.ended_well
+        and other.killed_because is None
+        and (other.ended_at < history.ended_at or other.exit_code == -signal.SIGKILL)
+        for other in others
+    )
+
+
+def _end(history: History) -> str:
+    return history.signal_name or f"exit code {history.exit_code}"
+
+
+def _unsound(history: History, result: Result, flown: Flown) -> Iterator[str]:
+    """What is wrong with a flight that came to its result."""
+    if result.reason == "peer lost":
+        yield "peer lost: the engine saw the other side go"
+    elif result.reason == "parent lost":
+        yield "stopped before the end: the control pipe was closed"
+    elif result.reason == "stopped" and not (history.peer_done or history.peer_gone or flown.interrupted):
+        yield "stopped before the end: the engine was asked to stop"
+    yield from _open_ledgers(history, result)
+    if result.worker_allocations:
+        yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
+    if history.measured == 0 and not flown.interrupted:
+        yield "nothing measured: no window of the phase measure"
+    elif not flown.interrupted:
+        yield from _unanswered(history, result)
+
+
+def _open_ledgers(history: History, result: Result) -> Iterator[str]:
+    for mbufs in result.mbufs:
+        if mbufs.missing:
+            held = ", ".join(f"{owner} {count}" for owner, count in mbufs.held.items()) or "nobody"
+            yield (
+                f"ledger open: {mbufs.missing} mbufs missing at the {mbufs.endpoint} "
+                f"(pool {mbufs.size}, free {mbufs.free}, held by {held})"
+            )
+    for packets in result.packets:
+        if packets.missing:
+            yield f"ledger open: {packets.missing} packets missing of {packets.sent} that the {packets.source} sent"
+    for messages in result.messages:
+        if messages.missing:
+            name = history.plan.workloads[messages.workload].name
+            yield f"ledger open: {messages.missing} messages missing of {messages.sent} in workload {name}"
+
+
+def _unanswered(history: History, result: Result) -> Iterator[str]:
+    clients = [endpoint for endpoint in history.plan.endpoints if endpoint.side == "client"]
+    if not clients or clients[0].port.kind == "null":
+        return
+    for messages in result.messages:
+        workload = history.plan.workloads[messages.workload]
+        mute = workload.handler is None and workload.packet_handler and workload.packet_handler.name in ANSWERS_NOTHING
+        if messages.answered == 0 and not mute:
+            yield f"no messages answered: {messages.sent} sent, {messages.lost} lost in workload {workload.name}"

@@ -1,0 +1,18 @@
+"""Fixtures that several test files share."""
+
+import pytest
+from flying import Flight
+
+from windtunnel.engine import supervisor
+
+
+@pytest.fixture
+def flight(tmp_path):
+    return Flight(tmp_path)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Patience of a second instead of many, for engines that try it."""
+    monkeypatch.setattr(supervisor, "OVERDUE_S", 1.0)
+    monkeypatch.setattr(supervisor, "PEER_GRACE_S", 1.0)

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""An engine without a data path: speaks the protocol, and misbehaves as FAKE_ENGINE says.
+
+FAKE_ENGINE is a behaviour ("fly"), or one a side ("server=crash client=cruise"). The numbers are made up from the plan;
+its ledgers close unless the behaviour is about them.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
+HANDLERS = [
+    {
+        "name": "m_app",
+        "kind": "message",
+        "help": "walks a state of a given size",
+        "options": [
+            {"name": "state", "type": "bytes", "default": "4MiB", "choices": [], "help": "size of the state"},
+            {
+                "name": "pattern",
+                "type": "choice",
+                "default": "random",
+                "choices": ["random", "sequential"],
+                "help": "order",
+            },
+        ],
+    },
+    {"name": "l2fwd", "kind": "packet", "help": "swaps the MAC addresses", "options": []},
+]
+
+
+class Fake:
+    def __init__(self, arguments: argparse.Namespace):
+        with open(arguments.plan) as file:
+            self.plan = json.load(file)
+        self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
+        self.out, self.control = arguments.out_fd, arguments.control_fd
+        said = os.environ.get("FAKE_ENGINE", "fly")
+        by_side = dict(word.split("=") for word in said.split()) if "=" in said else {}
+        self.behaviour = by_side.get(self.sides[0], said if not by_side else "fly")
+        self.start = time.monotonic_ns()
+        self.changes: dict = {}
+
+    def at(self) -> int:
+        return time.monotonic_ns() - self.start
+
+    def write(self, **line: object) -> None:
+        data = (json.dumps(line) + "\n").encode()
+        while data:
+            data = data[os.write(self.out, data) :]
+
+    def phase(self, name: str) -> None:
+        self.write(type="phase", name=name, at_ns=self.at())
+
+    def hello(self, **changes: object) -> None:
+        line = {
+            "type": "hello",
+            "version": 1,
+            "engine": "0.1.0",
+            "dpdk": "DPDK 22.11.0",
+            "pid": os.getpid(),
+            "plan_hash": self.plan["hash"],
+            "tsc_hz": 2_000_000_000,
+            "tsc_source": "measured",
+            "memory": self.plan["eal"]["memory"],
+            "numa_sockets": 1,
+        }
+        self.write(**line | changes)
+
+    def ready(self) -> None:
+        drivers = {side: "net_ring" for side in self.sides}
+        self.write(type="ready", at_ns=self.at(), level_cost_ticks=3.5, drivers=drivers, notes=["net_ring: no copy"])
+
+    def window(self, index: int, phase: str) -> None:
+        length = self.plan["phases"]["window_ns"]
+        stages = [
+            {
+                "endpoint": self.sides[stage["endpoint"]],
+                "stage": stage["stage"],
+                "index": stage["index"],
+                "worker": number,
+                "calls": 1200,
+                "empty_calls": 200,
+                "objects": 32_000,
+                "burst": {"32": 1000},
+                "timed_calls": 120,
+                "timed_objects": 3200,
+                "busy_cycles": 64_000,
+                "idle_cycles": 2000,
+                "stall_cycles": 6400,
+                "stalled_calls": 1,
+                "interrupted_calls": 0,
+                "interrupted_cycles": 0,
+                "drops": {},
+                "completion": None,
+                "stall": None,
+            }
+            for number, worker in enumerate(self.plan["workers"])
+            for stage in worker["stages"]
+        ]
+        workers = [
+            {
+                "worker": number,
+                "cpu": worker["cpu"],
+                "loops": 1200,
+                "cycles": 2 * length,
+                "timed_cycles": 1_000_000,
+                "run_delay_ns": 0,
+                "on_cpu_ns": length,
+            }
+            for number, worker in enumerate(self.plan["workers"])
+        ]
+        histogram = {"bits": 11, "counts": [[1500, 900], [3000, 100]], "total": 1000, "sum": 1_650_000}
+        histogram |= {"min": 1500, "max": 3000}
+        workloads = [
+            {"workload": number, "offered": 1000, "unsent": 0, "sent": 1000, "answered": 1000, "lost": 0, "late": 0}
+            | {"duplicates": 0, "in_flight": 0, "latency": histogram, "latency_sent": histogram}
+            for number in range(len(self.plan["workloads"]) if "client" in self.sides else 0)
+        ]
+        counts = dict.fromkeys(("rx_packets", "rx_bursts", "tx_packets", "tx_bursts"), 1000)
+        ports = [
+            {"endpoint": s, "rx_bytes": 128_000, "tx_bytes": 128_000, "doorbells": None} | counts for s in self.sides
+        ]
+        pools = [{"endpoint": side, "size": 8191, "free": 8000} for side in self.sides]
+        line = {
+            "stages": stages,
+            "workers": workers,
+            "ports": ports,
+            "workloads": workloads,
+            "rings": [],
+            "pools": pools,
+        }
+        self.write(
+            type="window", index=index, phase=phase, start_ns=index * length, end_ns=(index + 1) * length, **line
+        )
+
+    def result(self, reason: str, windows: int) -> None:
+        sent = 1000 * windows
+        messages = {"workload": 0, "offered": sent, "unsent": 0, "sent": sent, "answered": sent, "lost": 0, "late": 0}
+        messages |= {"duplicates": 0, "in_flight": 0, "missing": 0}
+        mbufs = {"size": 8191, "free": 8000, "held": {"nic_rx descriptors": 191}, "missing": 0}
+        packets = {"source": "client", "sent": sent, "duplicated": 0, "received": sent, "dropped": {}, "in_wire": 0}
+        line = {
+            "type": "result",
+            "at_ns": self.at(),
+            "reason": reason,
+            "measured_ns": windows * self.plan["phases"]["window_ns"],
+            "mbufs": [{"endpoint": side} | mbufs for side in self.sides],
+            "packets": [packets | {"missing": 0}] if len(self.sides) == 2 else [],
+            "messages": [messages] if "client" in self.sides else [],
+            "worker_allocations": 0,
+            "recorded": None,
+            "record_missed": None,
+            "peak_rss_bytes": 50 << 20,
+            "hugepage_bytes": 0,
+        }
+        for part, values in self.changes.items():
+            if isinstance(values, dict):
+                line[part][0] |= values
+            else:
+                line[part] = values
+        self.write(**line)
+
+    def told(self, wait_s: float) -> str | None:
+        """What the control pipe says within the time: "stop", "gone" (the parent), or None."""
+        if not select.select([self.control], [], [], wait_s)[0]:
+            return None
+        return "stop" if os.read(self.control, 64) else "gone"
+
+    def fly(self, until_stopped: bool = False) -> None:
+        """An orderly flight: windows in their time, then the result."""
+        phases = self.plan["phases"]
+        total = (phases["warmup_ns"] + phases["duration_ns"]) // phases["window_ns"]
+        index, reason = 0, "duration"
+        while until_stopped or index < total:
+            told = self.told(phases["window_ns"] / 1e9)
+            if told == "gone":
+                sys.exit(3)
+            warm = (index + 1) * phases["window_ns"] <= phases["warmup_ns"]
+            self.window(index, "warmup" if warm else "measure")
+            index += 1
+            if told == "stop":
+                reason = "stopped"
+                break
+        self.window(index, "drain")
+        self.result(reason, index)
+
+    def take_off(self) -> None:
+        self.phase("starting EAL")
+        self.hello()
+        self.phase("opening ./libmine.so")
+        self.ready()
+
+
+def crash() -> None:
+    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    ctypes.string_at(0)
+
+
+def run(fake: Fake) -> int:
+    """The behaviours; whatever is not about the beginning takes off first."""
+    match fake.behaviour:
+        case "refuse":
+            fake.phase("opening port")
+            fake.write(type="error", message="no interface wt0", remedy="ip link add wt0 type veth")
+            return 2
+        case "crash":
+            fake.hello()
+            fake.phase("opening ./libmine.so")
+            crash()
+        case "old":
+            fake.hello(version=0)
+        case "wrong_plan":
+            fake.hello(plan_hash="0" * 64)
+            time.sleep(60)
+        case "truncated":
+            os.write(fake.out, b'{"type": "phase", "na')
+            return 0
+    fake.take_off()
+    match fake.behaviour:
+        case "fly":
+            fake.fly()
+        case "cruise":
+            fake.fly(until_stopped=True)
+        case "chatter":
+            sys.stdout.write("a driver that talks\n" * 200_000)
+            fake.fly()
+        case "garbage":
+            fake.window(0, "measure")
+            os.write(fake.out, b"net_ring: not a line\n")
+            time.sleep(60)
+        case "freeze":
+            fake.window(0, "measure")
+            time.sleep(60)
+        case "stubborn":
+            index = 0
+            while True:
+                fake.window(index, "measure")
+                index += 1
+                time.sleep(0.05)
+        case "close_early":
+            fake.window(0, "measure")
+            os.close(fake.out)
+            time.sleep(60)
+        case "exit_early":
+            fake.window(0, "measure")
+        case "exit_late":
+            fake.fly()
+            time.sleep(60)
+        case "crash_flying":
+            fake.window(0, "measure")
+            crash()
+        case "crash_when_stopped":
+            while fake.told(60) != "stop":
+                pass
+            crash()
+        case "lose_peer":
+            fake.window(0, "measure")
+            fake.result("peer lost", 1)
+        case "children":
+            child = subprocess.Popen(["sleep", "60"])
+            print("child", child.pid, flush=True)
+            fake.fly()
+        case "no_answers":
+            fake.changes = {"messages": {"answered": 0, "lost": 3000}}
+            fake.fly()
+        case "lose_mbufs":
+            fake.changes = {"mbufs": {"missing": 3}}
+            fake.fly()
+        case "lose_packets":
+            fake.changes = {"packets": {"missing": 2}}
+            fake.fly()
+        case "lose_messages":
+            fake.changes = {"messages": {"missing": 1}}
+            fake.fly()
+        case "allocate":
+            fake.changes = {"worker_allocations": 12}
+            fake.fly()
+        case unknown:
+            raise SystemExit(f"FAKE_ENGINE: no behaviour {unknown!r}")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plan")
+    parser.add_argument("--out-fd", type=int)
+    parser.add_argument("--control-fd", type=int)
+    parser.add_argument("--handlers", action="store_true")
+    parser.add_argument("--plugin")
+    parser.add_argument("--version", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.version:
+        print("windtunnel-engine 0.1.0 (DPDK 22.11.0)")
+        return 0
+    if arguments.handlers:
+        if arguments.plugin and not os.path.exists(arguments.plugin):
+            print(f"{arguments.plugin}: cannot open shared object file", file=sys.stderr)
+            return 2
+        print(json.dumps(HANDLERS))
+        return 0
+    return run(Fake(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
