@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +9,7 @@ from rich.text import Text
 from windtunnel.runs import format as fmt
 from windtunnel.runs.reader import Run
 from windtunnel.runs.summary import Summary, summarise
+from windtunnel.runs.tables import plain_table
 
 _STAGE_FIGURES = (
     ("Mpps", lambda row: fmt.number(row.mpps, 3)),
@@ -33,7 +33,7 @@ _WORKLOAD_FIGURES = (
 def beside_view(runs: Sequence[Run]) -> RenderableType:
     """A column for each run. Where memory modes differ a warning stands above: such runs say nothing about each other."""
     summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
-    table = Table(box=SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
+    table = plain_table()
     table.add_column()
     table.add_column()
     for run in runs:
@@ -56,7 +56,7 @@ def _add(table: Table, summaries: Sequence[Summary | None], figures, rows_by_key
     """A section for each key that any run has, a line for each figure; a run without that key has a dash."""
     columns = [{} if summary is None else rows_by_key(summary) for summary in summaries]
     for key in dict.fromkeys(key for column in columns for key in column):
-        table.add_section()
+        table.add_row()
         for position, (name, show) in enumerate(figures):
             values = (show(column[key]) if key in column else fmt.DASH for column in columns)
             table.add_row(Text("" if position else " ".join(key)), name, *values)

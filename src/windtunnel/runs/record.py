@@ -89,7 +89,8 @@ class Record(Part):
             for endpoint in engine.plan.endpoints:
                 if faults := endpoint.port.faults:
                     shown = {"loss": faults.loss, "duplication": faults.duplicate, "reordering": faults.reorder}
-                    marks += [f"emulated {what} {p:.4%} from the {endpoint.side}" for what, p in shown.items() if p]
+                    planted = ", ".join(f"{what} {p * 100:.4g}%" for what, p in shown.items() if p)
+                    marks += [f"emulated on what the {endpoint.side} sends: {planted}"] if planted else []
         return marks
 
     def all_notes(self) -> list[str]:

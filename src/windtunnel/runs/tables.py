@@ -14,7 +14,7 @@ from windtunnel.runs.record import EngineRecord, Record, Verdict
 from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkloadRow
 from windtunnel.runs.summary import summarise
 
-_BAR_CELLS = 10
+_BAR_CELLS = 8
 
 
 def run_view(run: Run) -> RenderableType:
@@ -22,9 +22,9 @@ def run_view(run: Run) -> RenderableType:
     parts: list[RenderableType] = [header(run.record)]
     if run.record.verdict.valid:
         summary = summarise(run)
-        parts += [stage_table(summary.stages), drops_line(summary.stages)] if summary.stages else []
-        parts += [latency_table(summary.workloads)] if summary.workloads else []
-        parts += [port_table(summary.ports), ledger_line(run.record.engines)]
+        parts += [stage_table(summary.stages), Text(), drops_line(summary.stages), Text()] if summary.stages else []
+        parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
+        parts += [port_table(summary.ports), Text(), ledger_line(run.record.engines)]
     parts.append(verdict_panel(run.record.verdict))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
@@ -43,7 +43,7 @@ def header(record: Record) -> RenderableType:
 
 def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
     """Stages by endpoint; times are ns a packet, the share is of the time of the workers that run the stage."""
-    table = _table(title)
+    table = plain_table(title)
     _columns(table, left=("", "stage"), right=("Mpps", "work ns", "stall ns", "burst"))
     _columns(table, left=("share of time",), right=("idle", "drops"))
     previous = None
@@ -67,7 +67,7 @@ def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
 
 def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Table:
     """Workloads as the client saw them; latency from the intended send time."""
-    table = _table(title)
+    table = plain_table(title)
     _columns(table, ("workload",), ("answered", "offered", "p50", "p90", "p99", "p99.9", "max", "lost", "late"))
     for row in rows:
         times = row.latency
@@ -84,7 +84,7 @@ def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Tabl
 
 def port_table(rows: Sequence[PortRow], title: str | None = None) -> Table:
     """Endpoints' totals, counted at their ports; bits are those of mbufs, without FCS and gaps."""
-    table = _table(title)
+    table = plain_table(title)
     _columns(table, ("port of",), ("rx Mpps", "tx Mpps", "rx Gbit/s", "tx Gbit/s", "rx burst", "tx burst"))
     for row in rows:
         table.add_row(
@@ -97,7 +97,7 @@ def port_table(rows: Sequence[PortRow], title: str | None = None) -> Table:
 
 def level_table(rows: Sequence[LevelRow], title: str | None = None) -> Table:
     """How full rings and how empty pools got, as seen at the ends of windows."""
-    table = _table(title)
+    table = plain_table(title)
     _columns(table, ("level",), ("lowest", "highest", "size"))
     for row in rows:
         table.add_row(Text(row.name), *(fmt.count(v) for v in (row.lowest, row.highest, row.size)))
@@ -141,9 +141,16 @@ def verdict_panel(verdict: Verdict) -> Panel:
     return Panel(reasons, title="invalid: no numbers to show", title_align="left", border_style="red", expand=False)
 
 
-def _table(title: str | None) -> Table:
+def plain_table(title: str | None = None) -> Table:
+    """A table of figures that fits 80 columns: one rule below the heads and no more."""
     return Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+        border_style="dim",
     )
 
 
