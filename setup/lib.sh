@@ -1,0 +1,142 @@
+# shellcheck shell=bash
+# What `windtunnel quickstart` and `test` share: packages, Python environment, build. Sourced with $root set to the checkout.
+# Everything here looks first and does only what is missing, so that a second time needs no network.
+
+root=${root:?"the checkout, set by whoever sources this"}
+venv=$root/.venv
+build=$root/build
+PATH=$PATH:/usr/sbin:/sbin # where ordinary users of Debian do not look: ip, ethtool
+
+say() { printf '%s\n' "$*" >&2; }
+
+# refuse WHAT REMEDY...: for what the user can mend
+refuse() {
+    say "error: $1"
+    shift
+    printf '  %s\n' "$@" >&2
+    exit 2
+}
+
+# A Python that is new enough, by name; python3 is taken when it will do.
+find_python() {
+    local name
+    for name in python3 python3.{20..11}; do
+        if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+            printf '%s\n' "$name"
+            return
+        fi
+    done
+    return 1
+}
+
+# there CHECK ARGUMENT: whether a line of setup/packages is fulfilled, by whatever means it was installed
+there() {
+    case $1 in
+        command) command -v "$2" ;;
+        pkg-config) pkg-config --exists "$2" ;;
+        python) find_python ;;
+        python-module) "$(find_python)" -c "import $2" ;;
+        clang-runtime) [[ -e $(clang --print-file-name="libclang_rt.$2-$(uname -m).a") ]] ;;
+        *) false ;;
+    esac >/dev/null 2>&1
+}
+
+# missing build|test: the packages that are not there, one a line
+missing() {
+    local purpose package check argument
+    while read -r purpose package check argument; do
+        if [[ $purpose == build || $purpose == "$1" ]] && ! there "$check" "$argument"; then
+            printf '%s\n' "$package"
+        fi
+    done <"$root/setup/packages"
+}
+
+# install_packages build|test
+install_packages() {
+    local packages
+    mapfile -t packages < <(missing "$1")
+    ((${#packages[@]})) || return 0
+    say "missing: ${packages[*]}"
+
+    if ! command -v apt-get >/dev/null; then
+        refuse "this system has no apt-get, and these are not there: ${packages[*]} (Debian's names)" \
+            "needed: a C++20 compiler, meson >= 1.0, ninja, pkg-config, DPDK >= 22.11 with its headers, libpcap," \
+            "nlohmann-json, GoogleTest, zlib, Python >= 3.11 with venv; for ./test also dpdk-testpmd, tshark, ethtool," \
+            "iproute2, ping, clang with its sanitizers. Install them with this system's package manager and call this again."
+    fi
+    local as_root=() command="apt-get update && apt-get install --no-install-recommends ${packages[*]}"
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || refuse "installing packages needs root, and there is no sudo" "as root, type: $command"
+        command=${command//apt-get/sudo apt-get}
+        as_root=(sudo)
+        [[ -t 0 ]] || as_root+=(-n) # nobody there who could type a password
+    fi
+    if [[ -t 0 ]]; then
+        local answer=n
+        read -r -p "Install with \"$command\"? [Y/n] " answer || true
+        [[ $answer =~ ^([yY].*)?$ ]] || refuse "not installed" "type: $command"
+    fi
+    if ((EUID != 0)) && ! "${as_root[@]}" true; then
+        refuse "installing packages needs root" "as a user who may use sudo, type: $command"
+    fi
+    as_root+=(env DEBIAN_FRONTEND=noninteractive) # tshark has a question, and nobody may be there to answer
+    "${as_root[@]}" apt-get -q update || say "apt-get update failed: going on with the package lists that are there"
+    "${as_root[@]}" apt-get -q install -y --no-install-recommends "${packages[@]}" ||
+        refuse "apt-get could not install the packages (see above)" "once that is mended, type: $command"
+
+    mapfile -t packages < <(missing "$1")
+    ((${#packages[@]} == 0)) ||
+        refuse "still not there, or too old: ${packages[*]}" \
+            "setup/packages says what is looked for; Debian 12 has it all"
+}
+
+# make_venv run|test: `test` adds what the tests import, and serves `run` as well
+make_venv() {
+    local stamp extra=''
+    # the path belongs to the stamp: an environment does not survive a move
+    stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" | sha256sum)
+    if venv_has test "$stamp" || venv_has "$1" "$stamp"; then return 0; fi
+    say "making the Python environment in .venv"
+    [[ $1 == run ]] || extra="[$1]"
+    if ! { venv_has run "$stamp" || "$(find_python)" -m venv --clear "$venv"; } ||
+        ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$root$extra"; then
+        say "error: the Python environment could not be made (see above)"
+        say "  the first time, pip needs a network; call this again once there is one"
+        exit 1
+    fi
+    printf '%s' "$stamp" >"$venv/.set-up-$1"
+}
+
+# venv_has run|test STAMP: whether it was made from this pyproject.toml, here, and its Python is still there
+venv_has() {
+    [[ -e $venv/.set-up-$1 && $(<"$venv/.set-up-$1") == "$2" ]] && "$venv/bin/python" -c 'import windtunnel' 2>/dev/null
+}
+
+# build_engine TARGET: what is out of date of it
+build_engine() {
+    # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use
+    if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root $build" "$build/build.ninja"; then
+        rm -rf -- "$build"
+    fi
+    if [[ ! -e $build/build.ninja ]]; then
+        meson setup "$build" "$root"
+    fi
+    ninja -C "$build" "$1"
+}
+
+# check_writable: a checkout that an earlier run as root left behind is told apart from a broken one
+check_writable() {
+    local path
+    for path in "$root" "$venv" "$build" "$root/runs"; do
+        if [[ -e $path && ! -w $path ]]; then
+            refuse "$path cannot be written by $(id -un)" "type: sudo chown -R $(id -u):$(id -g) $(printf '%q' "$root")"
+        fi
+    done
+}
+
+# Under `sudo` in a user's checkout, what root made is given to the user.
+hand_back() {
+    if ((EUID == 0)) && [[ -n ${SUDO_UID-} && $(stat -c %u "$root") == "$SUDO_UID" ]]; then
+        chown -hR --from=0 "$SUDO_UID:${SUDO_GID-}" "$root"
+    fi
+}
