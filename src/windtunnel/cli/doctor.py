@@ -1,0 +1,98 @@
+"""`windtunnel doctor`: is this machine fit for measuring, and what would make it better?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.host.findings import Finding
+
+COLOURS = {"good": "green", "fair": "yellow", "bad": "red", "unknown": "dim"}
+ENGINE_ANSWERS_WITHIN_S = 10
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="The facts and the findings, for machines.")] = False,
+) -> None:
+    """Look at this machine: what is good for a measurement, what is not, and what to type.
+
+    Nothing is changed. Every finding has a verdict (good, fair, bad, unknown), says what it means for
+    a measurement, and names a remedy where there is one.
+    """
+    from windtunnel.host.facts import collect
+    from windtunnel.host.judge_cpus import judge_cpus
+    from windtunnel.host.judge_system import judge_system
+
+    facts = collect()
+    findings = [*judge_cpus(facts.cpus), *judge_system(facts), judge_engine()]
+    if json:
+        import json as encoder
+
+        document = {"facts": facts.model_dump(mode="json"), "findings": [f.model_dump(mode="json") for f in findings]}
+        typer.echo(encoder.dumps(document, indent=2))
+    else:
+        show(findings)
+
+
+def judge_engine() -> Finding:
+    """Finds the engine and asks it for its version."""
+    import subprocess
+
+    from windtunnel.engine.find import find_engine
+    from windtunnel.errors import UserError
+    from windtunnel.host.findings import Finding
+
+    try:
+        engine = find_engine()
+    except UserError as error:
+        return Finding(
+            subject="engine",
+            value=error.message,
+            verdict="bad",
+            meaning="nothing can fly",
+            remedy=(error.remedy or "").removeprefix("run "),
+        )
+    try:
+        answer = subprocess.run(
+            [engine, "--version"], capture_output=True, text=True, timeout=ENGINE_ANSWERS_WITHIN_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(
+            subject="engine",
+            value=f"{engine} does not answer: {error}",
+            verdict="bad",
+            meaning="nothing can fly",
+            remedy="./windtunnel quickstart",
+        )
+    return Finding(
+        subject="engine", value=f"{answer.stdout.strip()} ({engine})", verdict="good", meaning="ready to fly"
+    )
+
+
+def show(findings: list[Finding]) -> None:
+    """The findings as a table, then the remedies apart from it: a command that wraps in a cell cannot be copied."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("finding", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("what was found, and what it means for a measurement", overflow="fold")
+    for finding in findings:
+        verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
+        table.add_row(finding.subject, verdict, Text.assemble(finding.value, "\n", (finding.meaning, "dim")))
+    console.print(table)
+    counts = Counter(finding.verdict for finding in findings)
+    console.print("\n" + ", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS))
+
+    remedies = [finding for finding in findings if finding.remedy]
+    if remedies:
+        console.print("To make it better, type:")
+    for finding in remedies:
+        console.print(Text(f"\n{finding.subject}", style="bold"))
+        console.print(Text(f"  {finding.remedy}"), soft_wrap=True)

@@ -1,0 +1,169 @@
+"""Findings about CPUs and clocks."""
+
+from windtunnel.host.cpus import Cpus
+from windtunnel.host.findings import Finding, Verdict, spans
+
+WORKERS_OF_ECHO = 2
+STEAL_BAD = 1.0  # percent of all CPU time; 1% is a gap of 10 ms a second on a polling worker
+ENOUGH_TO_ISOLATE = 4
+
+
+def judge_cpus(cpus: Cpus) -> list[Finding]:
+    found = [cores(cpus), isolation(cpus), siblings(cpus), governor(cpus), turbo(cpus), tsc(cpus), steal(cpus)]
+    if cpus.quota is not None:
+        found.insert(1, quota(cpus.quota, len(cpus.allowed)))
+    return found
+
+
+def cores(cpus: Cpus) -> Finding:
+    count = len(cpus.allowed)
+    value = f"{count} of {len(cpus.online)} may be used ({spans(cpus.allowed)})"
+    if count > WORKERS_OF_ECHO:
+        return Finding(
+            subject="cores", value=value, verdict="good", meaning="a core each for client and server, one to spare"
+        )
+    remedy = f"taskset -c {spans(cpus.online)} windtunnel run scenarios/echo.toml" if count < len(cpus.online) else None
+    if count == WORKERS_OF_ECHO:
+        meaning = "two polling workers leave none for the rest of the machine: expect noise"
+        return Finding(subject="cores", value=value, verdict="fair", meaning=meaning, remedy=remedy)
+    meaning = "client and server share one core: their costs add up, latency is that of taking turns"
+    return Finding(subject="cores", value=value, verdict="bad", meaning=meaning, remedy=remedy)
+
+
+def quota(limit: float, allowed: int) -> Finding:
+    value = f"{limit:g} CPUs' worth of time"
+    if limit >= allowed:
+        return Finding(subject="CPU quota", value=value, verdict="good", meaning="above what the workers can use")
+    return Finding(
+        subject="CPU quota",
+        value=value,
+        verdict="bad",
+        meaning="polling workers use it up and are then stopped for the rest of every period",
+        remedy="cat /sys/fs/cgroup/cpu.max   # start the container without --cpus, with --cpuset-cpus instead",
+    )
+
+
+def isolation(cpus: Cpus) -> Finding:
+    isolated = sorted(set(cpus.isolated) & set(cpus.online))
+    if not isolated:
+        spare = cpus.online[len(cpus.online) // 2 :]
+        parameters = f"isolcpus={spans(spare)} nohz_full={spans(spare)} rcu_nocbs={spans(spare)}"
+        return Finding(
+            subject="isolation",
+            value="none",
+            verdict="fair",
+            meaning="the kernel may run others on a worker's core; every run shows how long it did",
+            remedy=f"echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameters}\"' "
+            "| sudo tee /etc/default/grub.d/windtunnel.cfg && sudo update-grub && sudo reboot"
+            if len(cpus.online) >= ENOUGH_TO_ISOLATE
+            else None,
+        )
+    if not set(isolated) <= set(cpus.allowed):
+        return Finding(
+            subject="isolation",
+            value=spans(isolated),
+            verdict="fair",
+            meaning="there are isolated cores, but this process was started without them",
+            remedy=f"taskset -c {spans(cpus.online)} windtunnel run scenarios/echo.toml",
+        )
+    ticking = sorted(set(isolated) - set(cpus.nohz_full))
+    meaning = "nobody else is scheduled there" + (f"; the timer still ticks on {spans(ticking)}" if ticking else "")
+    return Finding(subject="isolation", value=spans(isolated), verdict="good", meaning=meaning)
+
+
+def siblings(cpus: Cpus) -> Finding:
+    shared = [group for group in cpus.siblings if len(set(group) & set(cpus.allowed)) > 1]
+    if not shared:
+        return Finding(
+            subject="SMT", value="no shared cores", verdict="good", meaning="a worker has its core to itself"
+        )
+    return Finding(
+        subject="SMT",
+        value="sharing a core: "
+        + ", ".join(spans(group) for group in shared[:8])
+        + (" ..." if len(shared) > 8 else ""),
+        verdict="fair",
+        meaning="two workers on one core slow each other down: give them cores of different pairs",
+        remedy="echo off | sudo tee /sys/devices/system/cpu/smt/control",
+    )
+
+
+def governor(cpus: Cpus) -> Finding:
+    if not cpus.governors:
+        return Finding(
+            subject="governor",
+            value="not available",
+            verdict="unknown",
+            meaning="whoever owns the hardware decides on the frequency; it may change during a run",
+        )
+    steady = cpus.governors == ["performance"]
+    return Finding(
+        subject="governor",
+        value=", ".join(cpus.governors),
+        verdict="good" if steady else "fair",
+        meaning="the frequency stays up" if steady else "the frequency follows the load: the first windows are slower",
+        remedy=None if steady else "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    )
+
+
+def turbo(cpus: Cpus) -> Finding:
+    if cpus.turbo is None:
+        return Finding(
+            subject="turbo",
+            value="not available",
+            verdict="unknown",
+            meaning="the frequency may depend on heat and on what the neighbours do",
+        )
+    if not cpus.turbo:
+        return Finding(subject="turbo", value="off", verdict="good", meaning="the frequency does not depend on heat")
+    return Finding(
+        subject="turbo",
+        value="on",
+        verdict="fair",
+        meaning="faster, but the frequency depends on heat and on how many cores are busy",
+        remedy="if [ -e /sys/devices/system/cpu/intel_pstate/no_turbo ]; "
+        "then echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo; "
+        "else echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost; fi",
+    )
+
+
+def tsc(cpus: Cpus) -> Finding:
+    if cpus.tsc is None:
+        return Finding(
+            subject="TSC",
+            value="not an x86",
+            verdict="unknown",
+            meaning="cycles are those of the platform's own counter",
+        )
+    flags = [name for name, held in (("constant", cpus.tsc.constant), ("nonstop", cpus.tsc.nonstop)) if held]
+    value = (
+        ", ".join(flags or ["neither constant nor nonstop"])
+        + f"; kernel's clock: {cpus.tsc.clocksource or 'not available'}"
+    )
+    if len(flags) == 2:
+        return Finding(subject="TSC", value=value, verdict="good", meaning="ticks at one rate: cycles are time")
+    return Finding(
+        subject="TSC",
+        value=value,
+        verdict="bad",
+        meaning="the counter changes its rate or stops: nanoseconds computed from cycles are wrong",
+    )
+
+
+def steal(cpus: Cpus) -> Finding:
+    if cpus.virtual is None:
+        machine = "cannot be told"
+    else:
+        machine = "virtual" if cpus.virtual else "bare metal"
+    if cpus.steal_percent is None:
+        return Finding(subject="machine", value=machine, verdict="unknown", meaning="steal time cannot be read")
+    value = f"{machine}; steal {cpus.steal_percent:.2f}% since boot"
+    verdict: Verdict = "good"
+    meaning = "no hypervisor takes time away"
+    if cpus.virtual or cpus.steal_percent > 0:
+        verdict = "fair"
+        meaning = "a hypervisor may stop a worker at any time: gaps are booked as interrupted"
+    if cpus.steal_percent >= STEAL_BAD:
+        verdict = "bad"
+        meaning = "the hypervisor gave much of the time to others: repeat runs and compare medians"
+    return Finding(subject="machine", value=value, verdict=verdict, meaning=meaning)

@@ -1,0 +1,215 @@
+"""Findings about memory, counters, DPDK, devices and permissions."""
+
+from windtunnel.host.facts import Facts
+from windtunnel.host.findings import Finding, size, spans
+from windtunnel.host.memory import Memory
+
+OLDEST_DPDK = (22, 11)
+OLDEST_KERNEL = (4, 14)  # what DPDK 22.11 asks for
+WIRE_DRIVERS = ("net_ring", "net_null", "net_pcap", "net_af_packet", "net_memif")
+ROOM = 256 << 20  # what a scenario of the size of echo takes
+RESERVE = (
+    "echo 512 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages && "
+    "sudo mkdir -p /dev/hugepages && sudo mount -t hugetlbfs -o mode=1777 nodev /dev/hugepages"
+)
+
+
+def judge_system(facts: Facts) -> list[Finding]:
+    return [
+        pages(facts.memory),
+        transparent(facts.memory),
+        numa(facts),
+        counters(facts),
+        kernel(facts),
+        dpdk(facts),
+        drivers(facts),
+        nics(facts),
+        raw_sockets(facts),
+        lockable(facts),
+    ]
+
+
+def pages(memory: Memory) -> Finding:
+    huge = memory.hugepages
+    mounts = ", ".join(f"{mount.path}{'' if mount.writable else ' (not writable)'}" for mount in huge.mounts)
+    value = f"{size(huge.reserved_bytes)} reserved, {size(huge.free_bytes)} free, " + (
+        f"mounted at {mounts}" if mounts else "not mounted"
+    )
+    if not huge.usable:
+        return Finding(
+            subject="hugepages",
+            value=f"{value}; cannot be used: {huge.mapping.reason}",
+            verdict="fair",
+            meaning="runs use ordinary pages: slower, and never compared with runs on hugepages",
+            remedy=RESERVE,
+        )
+    if huge.free_bytes < ROOM:
+        meaning = f"a small scenario takes up to {size(ROOM)}: it may not fit"
+        return Finding(subject="hugepages", value=value, verdict="fair", meaning=meaning, remedy=RESERVE)
+    if not any(mount.writable for mount in huge.mounts):
+        return Finding(
+            subject="hugepages",
+            value=value,
+            verdict="fair",
+            meaning="one process can use them; two that share memory need a writable mount",
+            remedy="sudo mkdir -p /dev/hugepages && sudo mount -t hugetlbfs -o mode=1777 nodev /dev/hugepages",
+        )
+    return Finding(subject="hugepages", value=value, verdict="good", meaning="few TLB misses, as in production")
+
+
+def transparent(memory: Memory) -> Finding:
+    subject = "transparent hugepages"
+    if memory.transparent is None:
+        return Finding(
+            subject=subject, value="not available", verdict="unknown", meaning="the kernel says nothing of them"
+        )
+    if memory.transparent != "always":
+        meaning = "the kernel does not rearrange the engine's memory during a run"
+        return Finding(subject=subject, value=memory.transparent, verdict="good", meaning=meaning)
+    return Finding(
+        subject=subject,
+        value="always",
+        verdict="fair",
+        meaning="ordinary pages may be collapsed during a run: a gap, then a faster run",
+        remedy="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+    )
+
+
+def numa(facts: Facts) -> Finding:
+    nodes = [node for node in facts.memory.numa if set(node.cpus) & set(facts.cpus.allowed)]
+    value = "; ".join(f"node {node.node}: CPUs {spans(node.cpus)}" for node in nodes) or "not available"
+    if not nodes:
+        return Finding(subject="NUMA", value=value, verdict="unknown", meaning="the kernel shows no nodes")
+    if len(nodes) == 1:
+        return Finding(subject="NUMA", value=value, verdict="good", meaning="all memory is equally near")
+    return Finding(
+        subject="NUMA",
+        value=value,
+        verdict="fair",
+        meaning="a worker away from its memory or its NIC pays for each miss: keep them on one node",
+        remedy=f"taskset -c {spans(nodes[0].cpus)} windtunnel run scenarios/echo.toml",
+    )
+
+
+def counters(facts: Facts) -> Finding:
+    missing: dict[str, list[str]] = {}
+    for name, probe in facts.counters.items():
+        if not probe.works:
+            missing.setdefault(probe.reason or "no reason given", []).append(name)
+    if not missing:
+        names = ", ".join(facts.counters)
+        return Finding(
+            subject="hardware counters", value=names, verdict="good", meaning="cache misses can be told from work"
+        )
+    forbidden = any("not permitted" in reason for reason in missing)
+    return Finding(
+        subject="hardware counters",
+        value="not available: " + "; ".join(f"{', '.join(names)} ({reason})" for reason, names in missing.items()),
+        verdict="fair",
+        meaning="time per stage is measured all the same; what in the processor it is spent on is not",
+        remedy="sudo sysctl kernel.perf_event_paranoid=2" if forbidden else None,
+    )
+
+
+def kernel(facts: Facts) -> Finding:
+    good = version(facts.kernel) >= OLDEST_KERNEL
+    return Finding(
+        subject="kernel",
+        value=f"{facts.kernel}, {facts.architecture}, {facts.system}",
+        verdict="good" if good else "bad",
+        meaning="new enough for DPDK" if good else f"DPDK 22.11 asks for {'.'.join(map(str, OLDEST_KERNEL))} or later",
+    )
+
+
+def dpdk(facts: Facts) -> Finding:
+    install = "sudo apt-get install --no-install-recommends libdpdk-dev"
+    if facts.dpdk.version is None:
+        return Finding(
+            subject="DPDK", value="not found", verdict="bad", meaning="the engine cannot be built", remedy=install
+        )
+    good = version(facts.dpdk.version) >= OLDEST_DPDK
+    return Finding(
+        subject="DPDK",
+        value=facts.dpdk.version,
+        verdict="good" if good else "bad",
+        meaning="what the engine is built against" if good else "the engine asks for 22.11 or later",
+        remedy=None if good else install,
+    )
+
+
+def drivers(facts: Facts) -> Finding:
+    missing = [name for name in WIRE_DRIVERS if name not in facts.dpdk.drivers]
+    if not facts.dpdk.drivers:
+        return Finding(
+            subject="drivers",
+            value="none found in the usual places",
+            verdict="unknown",
+            meaning="DPDK may be linked statically or lie elsewhere; the engine says when it starts",
+        )
+    if missing:
+        return Finding(
+            subject="drivers",
+            value="missing: " + ", ".join(missing),
+            verdict="bad",
+            meaning="the wires of these names cannot be used",
+            remedy="sudo apt-get install --no-install-recommends libdpdk-dev",
+        )
+    others = len(facts.dpdk.drivers) - len(WIRE_DRIVERS)
+    return Finding(
+        subject="drivers",
+        value=f"{', '.join(WIRE_DRIVERS)} and {others} more",
+        verdict="good",
+        meaning="every emulated wire can be used",
+    )
+
+
+def nics(facts: Facts) -> Finding:
+    bound = [f"{nic.address} ({nic.device}, {nic.driver})" for nic in facts.nics if nic.bound]
+    if bound:
+        return Finding(
+            subject="NICs",
+            value=", ".join(bound),
+            verdict="good",
+            meaning="bound to a user-space driver, ready for DPDK",
+        )
+    return Finding(
+        subject="NICs",
+        value=f"{len(facts.nics)} found, none bound to a user-space driver",
+        verdict="good",
+        meaning="the emulated wires need none",
+    )
+
+
+def raw_sockets(facts: Facts) -> Finding:
+    if facts.raw_sockets.works:
+        return Finding(subject="raw sockets", value="allowed", verdict="good", meaning="the af_packet wire can be used")
+    return Finding(
+        subject="raw sockets",
+        value=facts.raw_sockets.reason or "refused",
+        verdict="fair",
+        meaning="scenarios on the af_packet wire (kernel-ping) cannot run; all others can",
+        remedy="sudo ./windtunnel run scenarios/kernel-ping.toml",
+    )
+
+
+def lockable(facts: Facts) -> Finding:
+    limit = facts.memory.lockable_bytes
+    if limit == "unlimited" or limit >= ROOM or facts.root:
+        value = "unlimited" if limit == "unlimited" else size(limit)
+        return Finding(subject="lockable memory", value=value, verdict="good", meaning="enough, or not asked of root")
+    return Finding(
+        subject="lockable memory",
+        value=size(limit),
+        verdict="fair",
+        meaning="emulated wires need none; NICs through vfio-pci lock all their memory",
+        remedy="echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/windtunnel.conf   # then log in again",
+    )
+
+
+def version(written: str) -> tuple[int, int]:
+    """The first two numbers of "22.11.11-0+deb12u1"; (0, 0) when there are none."""
+    parts = written.split(".")
+    try:
+        return int(parts[0]), int(parts[1].partition("-")[0])
+    except (IndexError, ValueError):
+        return 0, 0
