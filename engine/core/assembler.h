@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "core/drop.h"
@@ -19,6 +18,7 @@ struct assembly {
     bool complete;  // all there and handed over: later copies are duplicates
     bool used;      // false until the slot's first segment
 };
+static_assert(sizeof(assembly) == 16);
 
 class assembler {
   public:
@@ -28,19 +28,25 @@ class assembler {
     uint32_t applications, slots;
     segmentation shape;
     std::vector<assembly> assemblies;  // [application * slots + slot]
-    std::vector<void *> places;
+    std::vector<void *> places;        // of all assemblies, then of one message more
+    void **spare;                      // changes places with the packets of a message that is superseded
+
+    assembler(const assembler &) = delete;  // assemblies point into places
+    assembler &operator=(const assembler &) = delete;
+    assembler(assembler &&) = default;
+    assembler &operator=(assembler &&) = default;
 };
 
 enum class assembled : uint8_t { incomplete, complete, dropped };
 
 // Packets that a newer message in the same slot made useless: the caller frees and counts them (drop::superseded).
 struct superseded {
-    void **packets;  // may hold nullptr; valid until the next call
-    uint32_t places;
+    void **packets;   // may hold nullptr; valid until the next call
+    uint32_t places;  // 0 where there are none
 };
 
 // Takes one segment's packet. `complete`: *message has every segment; the caller owns them from here on (its places are
-// left filled until the slot's next message). `dropped`: the caller still owns `packet`, *why says why.
+// left filled until the slot's next message). `dropped`: the caller still owns `packet`, *why says why. *old is always set.
 // Generations are compared in serial-number arithmetic (RFC 1982).
 assembled assemble(assembler &a, void *packet, const message_header &h, uint32_t body_bytes, assembly **message,
                    superseded *old, drop *why);

@@ -20,6 +20,7 @@ namespace wt {
     X(misdirected)          /* one of our ports, but another queue's */                           \
     X(arp_not_for_us)                                                                             \
     X(bad_arp)                                                                                    \
+    X(arp_unasked)          /* an answer or an announcement: addresses are fixed at the start */   \
     X(bad_icmp)             /* checksum, or a type that needs no answer */                        \
     X(bad_message_header)   /* version or kind of another program */                              \
     X(wrong_workload)                                                                             \

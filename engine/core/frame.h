@@ -10,6 +10,7 @@ namespace wt {
 constexpr uint32_t frame_header_bytes = 14 + 20 + 8;  // Ethernet, IPv4 without options, UDP
 constexpr uint32_t frame_min_bytes = 60;              // IEEE 802.3's 64 without FCS; shorter ones are padded
 constexpr uint32_t ip_udp_header_bytes = 20 + 8;      // what the MTU holds beside the UDP payload
+constexpr uint8_t frame_time_to_live = 64;            // of every frame that we send
 
 struct mac_address {
     uint8_t bytes[6];
@@ -40,10 +41,12 @@ struct frame_template {
 frame_template frame_prepare(const flow &f);
 
 // Writes the headers for `payload_bytes` of UDP payload that already stands behind them, lengths and checksums
-// (RFC 791, RFC 768) included. `frame` holds frame_header_bytes + payload_bytes.
+// (RFC 791, RFC 768) included. `frame` holds frame_header_bytes + payload_bytes, at most 65535 - ip_udp_header_bytes of
+// them payload.
 void frame_write(uint8_t *frame, const frame_template &t, uint32_t payload_bytes);
 
-// Turns a received frame's headers around (addresses and ports swapped, TTL renewed) for an answer of `payload_bytes`.
+// Turns the headers of a frame that frame_parse called `udp` around (addresses and ports swapped, TTL renewed) for an answer
+// of `payload_bytes` that already stands at the request's payload_offset. IPv4 options are overwritten with "end of options".
 void frame_turn(uint8_t *frame, uint32_t payload_bytes);
 
 struct parsed_frame {
@@ -57,8 +60,9 @@ enum class parse_result : uint8_t { udp, control, dropped };
 // is "none", RFC 768), it is for this queue. `control`: ARP or ICMP, for respond(). `dropped`: *why says it.
 parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_address &us, parsed_frame *out, drop *why);
 
-// Answers ARP requests for our address and ICMP echo requests in place. Returns the length of the reply to send, or
-// 0 when the frame is to be dropped for *why. `bytes` as received.
+// Answers ARP requests for our address and ICMP echo requests in place. The frame is one that frame_parse called `control`,
+// `bytes` as received. Returns the length of the reply (below frame_min_bytes the caller pads it), or 0 when the frame is
+// to be dropped for *why.
 uint32_t respond(uint8_t *frame, uint32_t bytes, const local_address &us, drop *why);
 
 // Writes an ARP request (RFC 826) of frame_min_bytes: who has `ip`?
