@@ -75,7 +75,7 @@ def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Tabl
             Text(row.workload),
             fmt.rate(row.answered_per_s),
             fmt.rate(row.offered_per_s),
-            *(fmt.duration(t) for t in (times.p50, times.p90, times.p99, times.p999, times.maximum)),
+            *(fmt.duration(t).replace(" ", "") for t in (times.p50, times.p90, times.p99, times.p999, times.maximum)),
             _loss(row.lost),
             _loss(row.late),
         )

@@ -1,0 +1,296 @@
+"""The plots as plotly figures in plain JSON.
+
+Colours are names of the style sheet's variables ("var(--work)"): page.js puts in those of the theme that is on. Text from
+users is escaped, because plotly reads a little HTML in labels.
+"""
+
+from html import escape
+
+from windtunnel.engine.lines import Histogram, Window
+from windtunnel.runs.histogram import highest_of_bucket, merge
+from windtunnel.runs.metrics import measured
+from windtunnel.runs.reader import Run
+from windtunnel.runs.rows import StageRow, WorkerRow
+from windtunnel.runs.summary import Summary
+
+SERIES = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)")
+PERCENTILE_TICKS = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
+_BAR_PX = 30
+_COLUMNS = 6
+
+
+def all_of(run: Run, summary: Summary) -> dict[str, dict]:
+    """The figures that this run has something for, by the id of their place in the page."""
+    figures = {
+        "cost": cost(summary.stages),
+        "workers": workers(summary.workers),
+        "throughput": throughput(run),
+        "latency": latency(run),
+        "bursts": bursts(summary.stages),
+    }
+    return {name: figure for name, figure in figures.items() if figure}
+
+
+def cost(rows: list[StageRow]) -> dict | None:
+    """One bar a stage: ns of work and of stall a packet, in the order in which a packet travels."""
+    timed = [row for row in rows if row.work_ns is not None]
+    if not timed:
+        return None
+    labels = [[row.endpoint for row in timed], [row.stage for row in timed]]
+
+    def bar(name: str, colour: str, values: list[float]) -> dict:
+        return {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "y": labels,
+            "x": values,
+            "marker": {"color": colour},
+            "hovertemplate": "%{y}<br>%{x:.1f} ns of " + name + " a packet<extra></extra>",
+        }
+
+    layout = _layout(len(timed) * _BAR_PX + 90)
+    layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "showdividers": False, "ticklabelstandoff": 6}
+    layout |= {"barmode": "stack", "bargap": 0.35}
+    work = bar("work", "var(--work)", [row.work_ns for row in timed])
+    return {"data": [work, bar("stall", "var(--stall)", [row.stall_ns or 0 for row in timed])], "layout": layout}
+
+
+def workers(rows: list[WorkerRow]) -> dict | None:
+    """One bar a worker: what its time went into; the parts add up to all of it."""
+    timed = [row for row in rows if row.work_share is not None]
+    if not timed:
+        return None
+    labels = [f"CPU {row.cpu}" for row in timed]
+    parts = (
+        ("work", "var(--work)", lambda row: row.work_share),
+        ("stall", "var(--stall)", lambda row: row.stall_share),
+        ("polling in vain", "var(--idle)", lambda row: row.idle_share),
+        ("interrupted", "var(--interrupted)", lambda row: row.interrupted_share),
+        ("loop and accounting", "var(--other)", lambda row: row.other_share),
+    )
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "y": labels,
+            "x": [share(row) for row in timed],
+            "marker": {"color": colour},
+            "hovertemplate": "%{y}<br>%{x:.1%} " + name + "<extra></extra>",
+        }
+        for name, colour, share in parts
+    ]
+    layout = _layout(len(timed) * (_BAR_PX + 8) + 90)
+    layout["xaxis"] |= {"tickformat": ".0%", "range": [0, 1], "showgrid": False}
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
+    return {"data": data, "layout": layout | {"barmode": "stack", "bargap": 0.4}}
+
+
+def throughput(run: Run) -> dict | None:
+    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: not measured."""
+    data, shades = [], []
+    for engine in run.record.engines:
+        windows = run.windows[engine.name]
+        if not windows:
+            continue
+        begin = windows[0].start_ns
+        middles = [(window.start_ns + window.end_ns - 2 * begin) / 2e9 for window in windows]
+        for name, values in _rates(windows, [workload.name for workload in engine.plan.workloads]).items():
+            data.append(_line(name, middles, values, len(data)))
+        shades = shades or _shades(windows, begin)
+    if not data:
+        return None
+    layout = _layout(300)
+    layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
+    layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "a second"}}
+    return {"data": data, "layout": layout | {"shapes": shades, "showlegend": True, "hovermode": "x unified"}}
+
+
+def latency(run: Run) -> dict | None:
+    """Percentile curves, as HdrHistogram draws them: the further right, the rarer."""
+    data = []
+    for engine in run.record.engines:
+        chosen = measured(run.windows[engine.name])
+        for index, workload in enumerate(engine.plan.workloads):
+            merged = merge(w.latency for window in chosen for w in window.workloads if w.workload == index)
+            if merged is not None and merged.total:
+                data.append(_curve(escape(workload.name), merged, len(data)))
+    if not data:
+        return None
+    rarest = max(max(trace["x"]) for trace in data)
+    ticks = [p for p in PERCENTILE_TICKS if 100 / (100 - p) <= rarest]
+    layout = _layout(360)
+    layout["xaxis"] |= {
+        "type": "log",
+        "title": {"text": "percentile"},
+        "tickvals": [100 / (100 - p) for p in ticks],
+        "ticktext": [f"{p:g}%" for p in ticks],
+    }
+    layout["yaxis"] |= {
+        "type": "log",
+        "title": {"text": "ns from the intended send time"},
+        "tickformat": "~s",
+        "dtick": "D2",
+    }
+    return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
+
+
+def bursts(rows: list[StageRow]) -> dict | None:
+    """Small multiples: share of a stage's calls by the objects they took; calls that took none are left out."""
+    counted = [row for row in rows if any(size for size in row.burst)]
+    if not counted:
+        return None
+    widest = max(max(row.burst) for row in counted)
+    by_line: list[list[StageRow]] = []
+    for endpoint in dict.fromkeys(row.endpoint for row in counted):
+        by_line.append([row for row in counted if row.endpoint == endpoint])
+    layout = _layout(190 * len(by_line) + 20)
+    del layout["xaxis"], layout["yaxis"]
+    layout |= {"annotations": [], "bargap": 0.1, "showlegend": False}
+    data = []
+    for line, stages in enumerate(by_line):
+        for column, row in enumerate(stages):
+            axis = str(len(data) + 1)
+            data.append(_burst_bars(row, axis))
+            left, top = column / _COLUMNS, 1 - line / len(by_line)
+            width, height = 0.86 / _COLUMNS, 0.62 / len(by_line)
+            crown = top - 0.14 / len(by_line)
+            layout[f"xaxis{axis}"] = _axis() | {
+                "anchor": f"y{axis}",
+                "domain": [left, left + width],
+                "range": [0, widest + 1],
+                "showgrid": False,
+                "nticks": 4,
+            }
+            layout[f"yaxis{axis}"] = _axis() | {
+                "anchor": f"x{axis}",
+                "domain": [crown - height, crown],
+                "range": [0, 1],
+                "tickvals": [0, 0.5, 1],
+                "tickformat": ".0%",
+                "showticklabels": column == 0,
+            }
+            layout["annotations"].append(_title(f"{row.endpoint} {row.stage}", left, crown))
+    return {"data": data, "layout": layout}
+
+
+def _rates(windows: list[Window], names: list[str]) -> dict[str, list[float | None]]:
+    """Name of a line -> its value a second in each window; None where a window has none."""
+    rates: dict[str, list[float | None]] = {}
+    workloads = any(window.workloads for window in windows)
+    for position, window in enumerate(windows):
+        span = (window.end_ns - window.start_ns) / 1e9
+        counts = [(f"answers of {escape(names[w.workload])}", w.answered) for w in window.workloads]
+        if not workloads:
+            counts = [(f"packets received by the {port.endpoint}", port.rx_packets) for port in window.ports]
+        for name, count in counts:
+            rates.setdefault(name, [None] * len(windows))[position] = count / span if span else None
+    return rates
+
+
+def _shades(windows: list[Window], begin: int) -> list[dict]:
+    """A shade over every stretch of windows that was not measured, with its phase's name."""
+    stretches: list[list] = []
+    for window in windows:
+        if stretches and stretches[-1][0] == window.phase:
+            stretches[-1][2] = window.end_ns
+        else:
+            stretches.append([window.phase, window.start_ns, window.end_ns])
+    return [
+        {
+            "type": "rect",
+            "xref": "x",
+            "yref": "paper",
+            "x0": (start - begin) / 1e9,
+            "x1": (end - begin) / 1e9,
+            "y0": 0,
+            "y1": 1,
+            "fillcolor": "var(--shade)",
+            "line": {"width": 0},
+            "layer": "below",
+            "label": {"text": phase, "textposition": "top center", "font": {"color": "var(--muted)", "size": 11}},
+        }
+        for phase, start, end in stretches
+        if phase != "measure"
+    ]
+
+
+def _line(name: str, x: list[float], y: list[float | None], position: int) -> dict:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": SERIES[position % len(SERIES)], "width": 2},
+        "marker": {"size": 5},
+        "hovertemplate": "%{y:.4s}/s",
+    }
+
+
+def _curve(name: str, histogram: Histogram, position: int) -> dict:
+    """Each bucket's top against 1/(1-q); the last one, the maximum, at the share of one sample."""
+    x, y, below = [], [], 0
+    for lowest, count in histogram.counts:
+        x.append(histogram.total / (histogram.total - below))
+        y.append(min(highest_of_bucket(lowest, histogram.bits), histogram.max or lowest))
+        below += count
+    x.append(float(histogram.total))
+    y.append(histogram.max)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": SERIES[position % len(SERIES)], "width": 2, "shape": "hv"},
+        "customdata": [100 * (1 - 1 / q) for q in x],
+        "hovertemplate": "%{customdata:.5~f}% below %{y:.4s} ns<extra>" + name + "</extra>",
+    }
+
+
+def _burst_bars(row: StageRow, axis: str) -> dict:
+    taken = {size: calls for size, calls in row.burst.items() if size}
+    calls = sum(taken.values())
+    return {
+        "type": "bar",
+        "x": list(taken),
+        "y": [n / calls for n in taken.values()],
+        "xaxis": f"x{axis}",
+        "yaxis": f"y{axis}",
+        "marker": {"color": "var(--work)"},
+        "hovertemplate": "%{x} objects: %{y:.1%} of calls<extra></extra>",
+    }
+
+
+def _title(text: str, x: float, y: float) -> dict:
+    font = {"color": "var(--ink)", "size": 12}
+    place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}
+    return {"text": text, "showarrow": False, "font": font} | place
+
+
+def _axis() -> dict:
+    return {
+        "gridcolor": "var(--rule)",
+        "linecolor": "var(--rule)",
+        "zerolinecolor": "var(--rule)",
+        "tickfont": {"color": "var(--muted)", "size": 11},
+        "automargin": True,
+        "fixedrange": True,
+    }
+
+
+def _layout(height: int) -> dict:
+    return {
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "var(--sans)", "color": "var(--ink)", "size": 12},
+        "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--rule)", "font": {"color": "var(--ink)"}},
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "xaxis": _axis(),
+        "yaxis": _axis(),
+    }

@@ -1,0 +1,29 @@
+// Draws the figures in the colours of the theme that is on, and again when it changes.
+// A figure names colours as "var(--work)"; plotly knows no CSS variables, so a probe asks the browser what they stand for.
+"use strict";
+
+const figures = JSON.parse(document.getElementById("figures").textContent);
+const probe = document.body.appendChild(document.createElement("i"));
+probe.hidden = true;
+
+function resolved(value) {
+  if (typeof value === "string" && value.startsWith("var(--")) {
+    if (value === "var(--sans)") return getComputedStyle(document.body).fontFamily;
+    probe.style.color = value;
+    return getComputedStyle(probe).color;
+  }
+  if (Array.isArray(value)) return value.map(resolved);
+  if (value && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolved(part)]));
+  return value;
+}
+
+function draw() {
+  for (const [id, figure] of Object.entries(figures)) {
+    const { data, layout } = resolved(figure);
+    Plotly.react(id, data, layout, { responsive: true, displayModeBar: false });
+  }
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+draw();

@@ -1,0 +1,120 @@
+"""What the page shows, gathered from a run; the template in page.html decides how."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from windtunnel.report import charts
+from windtunnel.runs import format as fmt
+from windtunnel.runs.metrics import ratio
+from windtunnel.runs.reader import Run
+from windtunnel.runs.rows import StageRow
+from windtunnel.runs.summary import Summary, summarise
+
+_HOST_LINES = (
+    ("Host", "hostname"),
+    ("System", "system"),
+    ("Kernel", "kernel"),
+    ("Processor", "cpus.model"),
+    ("CPUs allowed", "cpus.allowed"),
+    ("CPUs isolated", "cpus.isolated"),
+    ("Virtual machine", "cpus.virtual"),
+    ("Clock source", "cpus.tsc.clocksource"),
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the headline numbers: the figure, its unit, and what it is."""
+
+    value: str
+    label: str
+
+
+def render(run: Run) -> str:
+    """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
+    from plotly.offline import get_plotlyjs
+
+    environment = Environment(
+        loader=PackageLoader("windtunnel.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    for name in ("number", "count", "percent", "duration", "rate", "size"):
+        environment.filters[name] = getattr(fmt, name)
+    summary = summarise(run) if run.record.verdict.valid else None
+    here = files("windtunnel.report")
+    return environment.get_template("page.html").render(
+        run=run,
+        record=run.record,
+        summary=summary,
+        headline=headline(summary) if summary else [],
+        drops=[(row, reason, n) for row in summary.stages for reason, n in row.drops.items()] if summary else [],
+        batches=[row for row in summary.stages if row.completion] if summary else [],
+        charts=charts.all_of(run, summary) if summary else {},
+        host=host_lines(run.record.host),
+        versions=run.record.versions,
+        css=(here / "page.css").read_text(encoding="utf-8"),
+        js=(here / "page.js").read_text(encoding="utf-8"),
+        plotly=get_plotlyjs() if summary else "",
+    )
+
+
+def headline(summary: Summary) -> list[Figure]:
+    """The few numbers that answer first: answers and their latency where there is a client, packets where there is none,
+    and what a packet costs each endpoint."""
+    figures = []
+    if summary.workloads:
+        answered = sum(row.answered for row in summary.workloads)
+        figures.append(Figure(fmt.rate(ratio(answered, summary.measured_s)), "answered"))
+        if len(summary.workloads) == 1:
+            times = summary.workloads[0].latency
+            shown = (("p50", times.p50), ("p99", times.p99), ("p99.9", times.p999))
+            figures += [Figure(fmt.duration(t), f"{name} latency") for name, t in shown]
+    else:
+        for port in summary.ports:
+            figures.append(Figure(f"{fmt.number(port.rx_mpps, 2)} Mpps", f"{port.endpoint} received"))
+            figures.append(Figure(f"{fmt.number(port.tx_mpps, 2)} Mpps", f"{port.endpoint} sent"))
+    for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
+        cost = path_ns([row for row in summary.stages if row.endpoint == endpoint])
+        if cost is not None:
+            figures.append(Figure(f"{cost:.0f} ns", f"a packet through the {endpoint}"))
+    return figures
+
+
+def path_ns(rows: list[StageRow]) -> float | None:
+    """ns of work and stall of one packet through these stages; None as soon as one of them was not timed."""
+    costs = [None if row.work_ns is None else row.work_ns + (row.stall_ns or 0) for row in rows]
+    return None if None in costs or not costs else sum(costs)
+
+
+def host_lines(host: dict) -> list[tuple[str, str]]:
+    """The facts that a reader looks for first; a null among them is "not available", an absent one is left out."""
+    lines = []
+    for label, path in _HOST_LINES:
+        value, present = _at(host, path)
+        if present:
+            lines.append((label, _words(value)))
+    return lines
+
+
+def _at(facts: dict, path: str) -> tuple[object, bool]:
+    value: object = facts
+    for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return None, False
+        value = value[key]
+    return value, True
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return "not available"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
