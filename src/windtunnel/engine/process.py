@@ -1,7 +1,7 @@
 """One engine process: started, read without blocking, asked to stop, killed. What its end means is decided elsewhere.
 
-The engine gets three descriptors of its own beside a log for whatever drivers and plug-ins print: the plan (a memfd, so that
-nothing is left behind), the pipe for its lines, and the control pipe, whose closing tells it that the parent is gone.
+The engine gets three descriptors of its own beside a log for whatever drivers and plug-ins print: the plan (a memfd, so
+that nothing is left behind), the pipe for its lines, and the control pipe, whose closing tells it that the parent is gone.
 """
 
 import contextlib
@@ -114,7 +114,7 @@ class EngineProcess:
             os.killpg(self.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Takes the exit status of a process that has ended, after the last of its lines, and closes the descriptors."""
+        """Takes the exit status of a process that has ended, after its last line, and closes the descriptors."""
         self.history.exit_code = self._process.wait()
         self.history.ended_at = time.monotonic()
         self._close_out()

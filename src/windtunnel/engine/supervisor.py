@@ -1,7 +1,7 @@
 """Starts the engines of a flight, hands on their lines, and sees that every one of them ends.
 
-All engines start at once: each opens its ports by itself and waits there for its link, so no order is needed. An engine is
-killed when it is silent for too long, flies past its time, writes what is no line, or outlives its peer.
+All engines start at once: each opens its ports by itself and waits there for its link, so no order is needed. An engine
+is killed when it is silent for too long, flies past its time, writes what is no line, or outlives its peer.
 """
 
 import contextlib
@@ -165,7 +165,7 @@ class Supervisor:
             self._tell(other, engine.history)
 
     def _tell(self, watched: _Watched, peer: History) -> None:
-        """A server has nobody left to serve once its client has finished; an engine whose peer died may write its result."""
+        """A server is stopped once its client has finished; an engine whose peer died may still write its result."""
         history = watched.engine.history
         if not peer.ended_well:
             history.peer_gone = True

@@ -1,8 +1,8 @@
 """The verdict on a flight: made here from what was seen, never by the engine.
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
-engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered, nothing measured,
-worker allocations, stopped before the end, run directory.
+engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered,
+nothing measured, worker allocations, stopped before the end, run directory.
 """
 
 import signal

@@ -1,0 +1,58 @@
+"""The commands, registered. Each imports what it needs when it runs."""
+
+import inspect
+from typing import Annotated
+
+import typer
+
+from windtunnel.cli.check import check
+from windtunnel.cli.doctor import doctor
+from windtunnel.cli.handlers import handlers
+from windtunnel.cli.run import run
+from windtunnel.cli.show import show
+
+
+def _version(asked: bool) -> None:
+    if not asked:
+        return
+    from windtunnel.cli.version import show_version
+
+    show_version()
+    raise typer.Exit
+
+
+def _help(text: str) -> str:
+    """A paragraph of example commands keeps its lines; typer would join them."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(f"\b\n{p}" if p.startswith("windtunnel ") else p for p in paragraphs)
+
+
+INTRODUCTION = """Put a data plane in the wind tunnel before it flies.
+
+A scenario says what is emulated; a run leaves a directory with its numbers, its log and a report.
+
+windtunnel doctor                     is this machine fit to measure on?
+windtunnel check scenarios/echo.toml  is the scenario right, and what goes where?
+windtunnel run scenarios/echo.toml    fly it
+windtunnel show runs/…                see it again
+"""
+
+app = typer.Typer(
+    name="windtunnel",
+    help=_help(INTRODUCTION),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,  # what is left is a fault of ours: its plain traceback belongs in a report
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (run, check, show, handlers, doctor):
+    app.command(help=_help(command.__doc__))(command)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the versions and exit.")
+    ] = False,
+) -> None:
+    """Options of every command."""

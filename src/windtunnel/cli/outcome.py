@@ -1,0 +1,42 @@
+"""What `run` says when the flight is over."""
+
+from json import dumps
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from windtunnel.cli.errors import show_error
+from windtunnel.errors import UserError
+from windtunnel.runs import Run, Verdict
+from windtunnel.runs.summary import document
+from windtunnel.runs.tables import run_view, verdict_panel
+
+
+def print_tables(run: Run, page: Path | None) -> None:
+    """The whole run, and where its files are."""
+    console = Console()
+    console.print(run_view(run))
+    console.print(_path("run", run.path), soft_wrap=True)
+    if page:
+        console.print(_path("report", page), soft_wrap=True)
+
+
+def print_short(verdict: Verdict, directory: Path) -> None:
+    """The verdict with its reasons on one line, the run directory on the next."""
+    words = "valid" if verdict.valid else f"invalid: {'; '.join(verdict.reasons)}"
+    print(f"{words}\n{directory}")
+
+
+def print_json(run: Run) -> None:
+    print(dumps(document(run), indent=1, ensure_ascii=False))
+
+
+def print_unkept(verdict: Verdict, error: UserError) -> None:
+    """On stderr: the verdict of a run whose directory could not be finished, and why it could not."""
+    Console(stderr=True).print(verdict_panel(verdict))
+    show_error(error)
+
+
+def _path(what: str, path: Path) -> Text:
+    return Text.assemble((f"{what:<7}", "dim"), str(path))

@@ -1,0 +1,97 @@
+"""windtunnel run: fly a scenario and keep what it leaves."""
+
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from windtunnel.cli.live import LiveDisplay
+    from windtunnel.cli.plain import PlainDisplay
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.scenario import Flight
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario.", show_default=False)],
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenario; may be given often."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Run directory, new.  [default: runs/<UTC time>-<scenario>]"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the run directory.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+) -> None:
+    """Fly a scenario: watch its stages, keep a run directory, write a report.
+
+    The first Ctrl-C lands the flight: its windows are kept. The second ends it at once.
+    Exit codes: 0 valid, 1 invalid, 2 bad input or refused by the engine, 130 interrupted.
+
+    windtunnel run scenarios/echo.toml
+    windtunnel run scenarios/echo.toml --set server.batch.app_rx=64 --set duration=10s
+    windtunnel run scenarios/echo.toml --out runs/before --json | jq .metrics.workloads
+    """
+    from windtunnel import report
+    from windtunnel.cli import outcome
+    from windtunnel.engine.find import find_engine
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.engine.supervisor import Supervisor
+    from windtunnel.engine.verdict import INVALID, exit_code, judge
+    from windtunnel.errors import UserError
+    from windtunnel.host import facts
+    from windtunnel.runs import RunWriter
+    from windtunnel.scenario import load, resolve
+
+    if json and quiet:
+        raise UserError("--json and --quiet exclude each other", remedy="give one of them")
+    host = facts.collect()
+    flight = resolve(load(file, sets or []), host)
+    engine = find_engine()
+    writer = RunWriter(out or _directory_for(file), flight, host)
+    with Interrupts() as interrupts, _display(flight, interrupts, silent=json or quiet) as display:
+        listeners = [writer.line, *([display.line] if display else [])]
+        flown = Supervisor(engine, writer.log_path, listeners, interrupts).fly(flight.plans, flight.names)
+    verdict = judge(flown)
+    try:
+        finished = writer.finish(verdict)
+        page = None if no_report else report.write(finished.path)
+    except UserError as error:
+        outcome.print_unkept(verdict, error)
+        raise typer.Exit(exit_code(flown, verdict) or INVALID) from None
+    if json:
+        outcome.print_json(finished)
+    elif quiet:
+        outcome.print_short(verdict, finished.path)
+    else:
+        outcome.print_tables(finished, page)
+    raise typer.Exit(exit_code(flown, verdict))
+
+
+def _directory_for(file: Path) -> Path:
+    return Path("runs") / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{file.stem}"
+
+
+def _display(
+    flight: "Flight", interrupts: "Interrupts", silent: bool
+) -> "AbstractContextManager[LiveDisplay | PlainDisplay | None]":
+    """Live on a terminal, lines elsewhere, nothing at all where machines listen."""
+    from rich.console import Console
+
+    if silent:
+        return nullcontext()
+    console = Console()
+    if console.is_terminal:
+        from windtunnel.cli.live import LiveDisplay
+
+        return LiveDisplay(flight, console, interrupts)
+    from windtunnel.cli.plain import PlainDisplay
+
+    return nullcontext(PlainDisplay(flight, console))

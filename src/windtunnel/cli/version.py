@@ -1,0 +1,16 @@
+"""windtunnel --version: the package, the engine and its DPDK."""
+
+from windtunnel import __version__
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.query import version
+from windtunnel.errors import UserError
+
+
+def show_version() -> None:
+    """Prints one line each; an engine that is missing or mute is said to be so."""
+    print(f"windtunnel {__version__}")
+    try:
+        engine = find_engine()
+        print(f"{version(engine)} at {engine}")
+    except UserError as error:
+        print(f"engine: {error.message}" + (f" ({error.remedy})" if error.remedy else ""))

@@ -1,0 +1,62 @@
+"""What the engine says about itself, without a flight: its version and its handlers."""
+
+import subprocess
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from windtunnel.errors import UserError
+
+TIMEOUT_S = 20
+
+
+class HandlerOption(BaseModel):
+    """One option of a handler; `default` and `choices` are texts as a scenario would write them."""
+
+    name: str
+    type: Literal["bytes", "count", "choice", "text"]
+    default: str | None
+    choices: list[str]
+    help: str
+
+
+class Handler(BaseModel):
+    name: str
+    kind: Literal["message", "packet"]
+    help: str
+    options: list[HandlerOption]
+
+
+_HANDLERS = TypeAdapter(list[Handler])
+
+
+def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
+    """The built-in handlers, or the one in a shared object. Raises UserError with the engine's own words."""
+    asked = ["--handlers", *(["--plugin", str(plugin.absolute())] if plugin else [])]
+    text = _ask(engine, asked)
+    try:
+        return _HANDLERS.validate_json(text)
+    except ValidationError as error:
+        raise UserError(f"{engine} --handlers: not a list of handlers: {error.errors()[0]['msg']}") from error
+
+
+def version(engine: Path) -> str:
+    """The engine's line about itself, DPDK's version included. Raises UserError."""
+    return _ask(engine, ["--version"]).strip()
+
+
+def _ask(engine: Path, arguments: list[str]) -> str:
+    command = [engine, *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+    except OSError as error:
+        raise UserError(f"the engine {engine} cannot be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"{engine} {arguments[0]}: no answer within {TIMEOUT_S} s") from error
+    if answer.returncode < 0:
+        raise UserError(f"{engine} {' '.join(arguments)}: ended by signal {-answer.returncode}")
+    if answer.returncode:
+        said = answer.stderr.strip() or answer.stdout.strip() or f"exit code {answer.returncode}"
+        raise UserError(said)
+    return answer.stdout
