@@ -116,6 +116,7 @@ struct workload_plan {
     uint64_t extra_ticks;
     uint64_t timeout_ns;
     std::optional<load_plan> load;
+    uint32_t client_applications, client_slots;
 };
 
 struct stage_of {

@@ -1,0 +1,34 @@
+// Time: the TSC (rte_rdtsc; on other machines the generic timer), its measured frequency, and ticks as nanoseconds.
+#pragma once
+
+#include <rte_cycles.h>
+
+#include <cstdint>
+
+namespace wt {
+
+inline uint64_t now() { return rte_rdtsc(); }
+
+// How the frequency was found, as a result says it.
+constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";
+
+// Ticks a second, measured in about 20 ms: the median of several slices, those that were interrupted left out.
+double measure_tsc_hz();
+
+// Turns ticks into nanoseconds. Plain data, for hot paths.
+struct tsc_clock {
+    uint64_t start;      // TSC at clock_start
+    double ns_per_tick;
+    uint64_t mult;       // ns_per_tick * 2^shift
+    unsigned shift;
+
+    // Nanoseconds of `ticks`. Any number of ticks whose nanoseconds fit 64 bits: 584 years.
+    uint64_t ns(uint64_t ticks) const {
+        return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> shift);
+    }
+    uint64_t since_start_ns() const { return ns(now() - start); }
+};
+
+tsc_clock clock_start(double hz);
+
+}  // namespace wt

@@ -1,0 +1,135 @@
+#include "plan/check.h"
+
+#include <bit>
+#include <set>
+#include <tuple>
+
+#include "core/refusal.h"
+
+namespace wt {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string &path, const std::string &why) { throw refusal("plan: " + path + ": " + why); }
+
+std::string at(const std::string &list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
+
+void check_index(const std::string &path, uint64_t index, size_t size, const char *of_what) {
+    if (index >= size)
+        refuse(path, std::to_string(index) + " points beyond the " + std::to_string(size) + " " + of_what);
+}
+
+template <typename T>
+void need(const std::string &path, const std::optional<T> &value, const char *who) {
+    if (!value) refuse(path, std::string("is null, but ") + who + " needs it");
+}
+
+void check_port(const std::string &path, const port_plan &port) {
+    switch (port.kind) {
+    case port_kind::ring: break;
+    case port_kind::null:
+        need(path + ".packet_bytes", port.packet_bytes, "a null wire");
+        need(path + ".copy_bytes", port.copy_bytes, "a null wire");
+        break;
+    case port_kind::pcap: need(path + ".replay", port.replay, "a pcap wire"); break;
+    case port_kind::af_packet: need(path + ".interface", port.interface, "an af_packet wire"); break;
+    case port_kind::memif:
+        need(path + ".socket", port.socket, "a memif wire");
+        need(path + ".memif_role", port.memif_role, "a memif wire");
+        need(path + ".memif_buffer_bytes", port.memif_buffer_bytes, "a memif wire");
+        break;
+    }
+}
+
+void check_applications(const std::string &path, const endpoint_plan &e, const plan &p) {
+    for (size_t i = 0; i < e.applications.size(); i++) {
+        const application_plan &a = e.applications[i];
+        const std::string here = at(path + ".applications", i);
+        check_index(here + ".workload", a.workload, p.workloads.size(), "workloads");
+        for (size_t d = 0; d < a.dispatchers.size(); d++)
+            check_index(at(here + ".dispatchers", d), a.dispatchers[d], e.dispatchers.size(), "dispatchers");
+        if (std::set(a.dispatchers.begin(), a.dispatchers.end()).size() != a.dispatchers.size())
+            refuse(here + ".dispatchers", "names a dispatcher twice");
+        if (e.side != side::client) continue;
+        if (a.inflight == 0) refuse(here + ".inflight", "0: a client's application could never send");
+        need(at("workloads", a.workload) + ".load", p.workloads[a.workload].load, "its client");
+    }
+}
+
+void check_dispatchers(const std::string &path, const endpoint_plan &e, const plan &p) {
+    std::set<uint16_t> queues;
+    for (size_t i = 0; i < e.dispatchers.size(); i++) {
+        const dispatcher_plan &d = e.dispatchers[i];
+        const std::string here = at(path + ".dispatchers", i);
+        check_index(here + ".workload", d.workload, p.workloads.size(), "workloads");
+        check_index(here + ".queue", d.queue, e.port.queues, "queues of the port");
+        // a queue has one poller: the drivers take no lock
+        if (!queues.insert(d.queue).second)
+            refuse(here + ".queue", std::to_string(d.queue) + " is another dispatcher's already");
+    }
+}
+
+void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
+    if (!std::has_single_bit(e.ring_size))
+        refuse(path + ".ring_size", std::to_string(e.ring_size) + " is not a power of two");
+    if (e.udp_port + e.port.queues - 1 > UINT16_MAX)
+        refuse(path + ".udp_port", "leaves no port for each of the " + std::to_string(e.port.queues) + " queues");
+    if (e.side == side::client) {
+        need(path + ".peer_ip", e.peer_ip, "a client");
+        need(path + ".peer_udp_port", e.peer_udp_port, "a client");
+    }
+    check_port(path + ".port", e.port);
+    check_applications(path, e, p);
+    check_dispatchers(path, e, p);
+}
+
+void check_sides(const plan &p) {
+    const bool two = p.endpoints.size() == 2;
+    if (two && p.endpoints[0].side == p.endpoints[1].side)
+        refuse("endpoints[1].side", std::string("a second ") + side_names[static_cast<int>(p.endpoints[1].side)]);
+    for (size_t i = 0; i < p.endpoints.size(); i++)
+        if (p.endpoints[i].port.kind == port_kind::ring &&
+            (!two || p.endpoints[1 - i].port.kind != port_kind::ring))
+            refuse(at("endpoints", i) + ".port.kind", "a ring wire needs both its ends in one plan");
+}
+
+void check_load(const std::string &path, const load_plan &load) {
+    if (!load.open) return;
+    need(path + ".rate_per_s", load.rate_per_s, "an open loop");
+    need(path + ".arrivals", load.arrivals, "an open loop");
+}
+
+void check_workers(const plan &p) {
+    std::set<unsigned> lcores;
+    std::set<std::tuple<uint32_t, stage_kind, uint32_t>> stages;
+    for (size_t w = 0; w < p.workers.size(); w++) {
+        const worker_plan &worker = p.workers[w];
+        const std::string here = at("workers", w);
+        if (!lcores.insert(worker.lcore).second)
+            refuse(here + ".lcore", std::to_string(worker.lcore) + " is another worker's already");
+        for (size_t s = 0; s < worker.stages.size(); s++) {
+            const stage_of &stage = worker.stages[s];
+            const std::string there = at(here + ".stages", s);
+            check_index(there + ".endpoint", stage.endpoint, p.endpoints.size(), "endpoints");
+            const endpoint_plan &e = p.endpoints[stage.endpoint];
+            const bool application = stage.stage == stage_kind::app_tx || stage.stage == stage_kind::app_rx;
+            check_index(there + ".index", stage.index, application ? e.applications.size() : e.dispatchers.size(),
+                        application ? "applications" : "dispatchers");
+            // rings have one producer and one consumer
+            if (!stages.emplace(stage.endpoint, stage.stage, stage.index).second)
+                refuse(there, "this stage has run before, here or on another worker");
+        }
+    }
+}
+
+}  // namespace
+
+void check_plan(const plan &p) {
+    check_sides(p);
+    for (size_t i = 0; i < p.endpoints.size(); i++) check_endpoint(at("endpoints", i), p.endpoints[i], p);
+    for (size_t i = 0; i < p.workloads.size(); i++)
+        if (p.workloads[i].load) check_load(at("workloads", i) + ".load", *p.workloads[i].load);
+    check_workers(p);
+}
+
+}  // namespace wt

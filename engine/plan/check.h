@@ -1,0 +1,12 @@
+// What the keys of a plan mean for one another.
+#pragma once
+
+#include "plan/plan.h"
+
+namespace wt {
+
+// Checks every index against the list that it points into, and what each kind of port, endpoint and load cannot do
+// without. Throws refusal with the path of the key.
+void check_plan(const plan &p);
+
+}  // namespace wt

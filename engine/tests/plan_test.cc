@@ -1,0 +1,240 @@
+// The plan's reader: what is right comes through unchanged, anything else is refused with its path.
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/refusal.h"
+#include "valid_plan.h"
+
+using nlohmann::json;
+using pointer = json::json_pointer;
+using wt::test::valid_plan;
+
+namespace {
+
+// The words of the refusal, or "" where the plan is accepted. Any other exception fails the test by itself.
+std::string refusal_of(std::string_view text) {
+    try {
+        wt::read_plan(text);
+        return "";
+    } catch (const wt::refusal &r) {
+        return r.what();
+    }
+}
+
+std::string refusal_with(const char *where, const json &value) {
+    json plan = valid_plan();
+    plan[pointer(where)] = value;
+    return refusal_of(plan.dump());
+}
+
+bool contains(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+
+// Every place of the document below `at`, parents first.
+void walk(const json &value, const pointer &at, const std::function<void(const pointer &, const json &)> &visit) {
+    visit(at, value);
+    if (value.is_object())
+        for (const auto &[key, child] : value.items()) walk(child, at / key, visit);
+    if (value.is_array())
+        for (size_t i = 0; i < value.size(); i++) walk(value[i], at / i, visit);
+}
+
+bool is_free_text(const pointer &at) { return contains(at.to_string(), "/options"); }
+
+TEST(Plan, ReadsEveryKey) {
+    const wt::plan p = wt::read_plan(valid_plan().dump());
+    EXPECT_EQ(p.hash, "0f");
+    EXPECT_EQ(p.title, "a plan");
+    EXPECT_EQ(p.seed, UINT64_MAX);
+    EXPECT_EQ(p.eal.args, (std::vector<std::string>{"--no-huge", "-m", "256"}));
+    EXPECT_EQ(p.eal.memory, wt::memory_mode::no_huge);
+    EXPECT_EQ(p.eal.file_prefix, "wt-test");
+    EXPECT_EQ(p.accounting.level, wt::accounting::sampled);
+    EXPECT_EQ(p.accounting.sample_every, 61u);
+    EXPECT_EQ(p.accounting.interrupted_above_ns, 5000u);
+    EXPECT_EQ(p.phases.messages, 1000u);
+    ASSERT_EQ(p.endpoints.size(), 2u);
+    const wt::endpoint_plan &client = p.endpoints[0];
+    EXPECT_EQ(client.side, wt::side::client);
+    EXPECT_EQ(p.endpoints[1].side, wt::side::server);
+    EXPECT_EQ(client.ip, 0x0a000001u);
+    EXPECT_EQ(client.peer_ip, 0x0a000002u);
+    EXPECT_EQ(client.mac.bytes[0], 0x02);
+    EXPECT_EQ(client.peer_mac->bytes[5], 0x02);
+    EXPECT_EQ(client.udp_port, 4000);
+    EXPECT_EQ(client.mtu, 1500);
+    EXPECT_EQ(client.pool.size, 2047u);
+    EXPECT_EQ(client.pool.ops, "ring_mp_mc");
+    EXPECT_EQ(client.port.kind, wt::port_kind::ring);
+    EXPECT_EQ(client.port.tx_rs_thresh, 32);
+    EXPECT_EQ(client.port.copy_bytes, true);
+    EXPECT_EQ(client.port.replay, "/tmp/replay.pcap");
+    EXPECT_EQ(client.port.memif_role, wt::side::client);
+    EXPECT_EQ(client.port.faults->loss, 0.25);
+    EXPECT_EQ(client.port.faults->reorder, 1.0);
+    EXPECT_EQ(client.port.faults->reorder_depth, 3u);
+    EXPECT_EQ(client.batch[static_cast<int>(wt::stage_kind::disp_tx)], 2u);
+    EXPECT_EQ(client.batch[static_cast<int>(wt::stage_kind::app_rx)], 1024u);
+    EXPECT_TRUE(client.answer_in_request);
+    EXPECT_EQ(client.applications[0].dispatchers, (std::vector<uint32_t>{0, 1}));
+    EXPECT_EQ(client.applications[0].inflight, 32u);
+    EXPECT_EQ(client.dispatchers[1].queue, 1);
+    EXPECT_EQ(p.workloads[0].response_bytes, wt::max_message_bytes);
+    EXPECT_EQ(p.workloads[0].handler->options.at("state"), "64");
+    EXPECT_FALSE(p.workloads[0].scan);
+    EXPECT_TRUE(p.workloads[0].load->open);
+    EXPECT_EQ(p.workloads[0].load->rate_per_s, 1e6);
+    EXPECT_EQ(p.workloads[0].load->arrivals, wt::arrivals::poisson);
+    EXPECT_EQ(p.workers[0].stages[1].stage, wt::stage_kind::disp_tx);
+    EXPECT_EQ(p.workers[1].cpu, 1);
+    EXPECT_EQ(p.record, "/tmp/record.pcap");
+    EXPECT_EQ(p.raw_latency->limit, 10u);
+}
+
+TEST(Plan, NullableKeysMayBeNull) {
+    for (const char *where :
+         {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/peer_mac", "/endpoints/1/peer_udp_port",
+          "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh", "/endpoints/0/port/tx_rs_thresh",
+          "/endpoints/0/port/packet_bytes", "/endpoints/0/port/copy_bytes", "/endpoints/0/port/replay",
+          "/endpoints/0/port/interface", "/endpoints/0/port/socket", "/endpoints/0/port/memif_role",
+          "/endpoints/0/port/memif_buffer_bytes", "/endpoints/0/port/faults", "/workloads/0/handler",
+          "/workloads/0/packet_handler", "/record", "/raw_latency"})
+        EXPECT_EQ(refusal_with(where, nullptr), "") << where;
+}
+
+TEST(Plan, RefusesAnyKeyThatIsMissing) {
+    size_t keys = 0;
+    walk(valid_plan(), pointer(), [&](const pointer &at, const json &) {
+        json plan = valid_plan();
+        if (at.empty() || !plan[at.parent_pointer()].is_object() || is_free_text(at.parent_pointer())) return;
+        plan[at.parent_pointer()].erase(at.back());
+        EXPECT_TRUE(contains(refusal_of(plan.dump()), "key \"" + at.back() + "\" is missing")) << at;
+        keys++;
+    });
+    EXPECT_GT(keys, 100u);
+}
+
+TEST(Plan, RefusesAnUnknownKeyAnywhere) {
+    size_t objects = 0;
+    walk(valid_plan(), pointer(), [&](const pointer &at, const json &value) {
+        if (!value.is_object() || is_free_text(at)) return;
+        json plan = valid_plan();
+        plan[at]["surprise"] = 1;
+        EXPECT_TRUE(contains(refusal_of(plan.dump()), "surprise: unknown key")) << at;
+        objects++;
+    });
+    EXPECT_GT(objects, 20u);
+}
+
+TEST(Plan, RefusesAnyValueOfAnotherType) {
+    const json others[] = {nullptr, true, -1, 1.5, "?", json::array(), json::object()};
+    walk(valid_plan(), pointer(), [&](const pointer &at, const json &value) {
+        for (const json &other : others) {
+            json plan = valid_plan();
+            if (other.type() == value.type() || (other.is_number() && value.is_number())) continue;
+            if (other.is_null() || (other.is_object() && is_free_text(at))) continue;
+            plan[at] = other;
+            EXPECT_NE(refusal_of(plan.dump()), "") << at << " = " << other;
+        }
+    });
+}
+
+TEST(Plan, RefusesNumbersOutsideTheirRange) {
+    EXPECT_EQ(refusal_with("/endpoints/0/mtu", 20), "plan: endpoints[0].mtu: 20 is below 68");
+    EXPECT_EQ(refusal_with("/endpoints/0/mtu", 9001), "plan: endpoints[0].mtu: 9001 is above 9000");
+    EXPECT_EQ(refusal_with("/endpoints/0/mtu", 1500.0), "plan: endpoints[0].mtu: 1500.0 is not a whole number");
+    EXPECT_EQ(refusal_with("/phases/warmup_ns", -1), "plan: phases.warmup_ns: -1 is below 0");
+    EXPECT_TRUE(contains(refusal_with("/seed", 18446744073709551616.0), "not a whole number"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/batch/nic_rx", 1025), "above 1024"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/queues", 0), "below 1"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/queues", 65), "above 64"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/rx_descriptors", 65536), "above 65535"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/loss", 1.01), "above 1"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/loss", -0.01), "below 0"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/reorder_depth", 65), "above 64"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/request_bytes", 15), "below 16"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 4194305), "above 4194304"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/rate_per_s", 0), "not above 0"));
+    EXPECT_TRUE(contains(refusal_with("/workers/0/lcore", 0), "below 1"));
+}
+
+TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
+    EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "tap"),
+              "plan: endpoints[0].port.kind: \"tap\" is none of ring, null, pcap, af_packet, memif");
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/ops", "heap"), "none of"));
+    for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A", "02-00-00-00-00-01",
+                            "02:00:00:00:00:01:"})
+        EXPECT_TRUE(contains(refusal_with("/endpoints/0/mac", mac), "MAC address")) << mac;
+    for (const char *ip : {"", "10.0.0", "10.0.0.256", "::1", "localhost"})
+        EXPECT_TRUE(contains(refusal_with("/endpoints/0/ip", ip), "IPv4 address")) << ip;
+    EXPECT_TRUE(contains(refusal_with("/record", std::string("/tmp/a\0b", 8)), "NUL"));
+}
+
+TEST(Plan, ChecksEveryIndex) {
+    EXPECT_EQ(refusal_with("/endpoints/0/applications/0/workload", 1),
+              "plan: endpoints[0].applications[0].workload: 1 points beyond the 1 workloads");
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/dispatchers/1", 2), "2 dispatchers"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/0/workload", 1), "1 workloads"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/0/queue", 2), "2 queues"));
+    EXPECT_TRUE(contains(refusal_with("/workers/0/stages/0/endpoint", 2), "2 endpoints"));
+    EXPECT_TRUE(contains(refusal_with("/workers/0/stages/0/index", 1), "1 applications"));
+    EXPECT_TRUE(contains(refusal_with("/workers/0/stages/1/index", 4294967295u), "2 dispatchers"));
+}
+
+TEST(Plan, RefusesWhatCannotFly) {
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/ring_size", 48), "not a power of two"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/udp_port", 65535), "no port for each"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/1/side", "client"), "a second client"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_ip", nullptr), "a client needs it"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/inflight", 0), "could never send"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/dispatchers/1", 0), "a dispatcher twice"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/1/queue", 0), "another dispatcher's"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/1/port/kind", "null"), "both its ends"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load", nullptr), "its client needs it"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/rate_per_s", nullptr), "an open loop needs it"));
+    EXPECT_TRUE(contains(refusal_with("/workers/1/lcore", 1), "another worker's"));
+    EXPECT_TRUE(contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),
+                         "has run before"));
+}
+
+TEST(Plan, EachKindOfPortNeedsItsKeys) {
+    const std::pair<const char *, std::vector<const char *>> kinds[] = {
+        {"null", {"packet_bytes", "copy_bytes"}},
+        {"pcap", {"replay"}},
+        {"af_packet", {"interface"}},
+        {"memif", {"socket", "memif_role", "memif_buffer_bytes"}}};
+    for (const auto &[kind, keys] : kinds)
+        for (const char *key : keys) {
+            json plan = valid_plan();
+            plan["endpoints"].erase(0);
+            plan["workers"].erase(1);
+            plan["endpoints"][0]["port"]["kind"] = kind;
+            EXPECT_EQ(refusal_of(plan.dump()), "");
+            plan["endpoints"][0]["port"][key] = nullptr;
+            EXPECT_TRUE(contains(refusal_of(plan.dump()), key)) << kind;
+        }
+}
+
+TEST(Plan, RefusesAnotherVersionBeforeAnythingElse) {
+    EXPECT_TRUE(contains(refusal_of(R"({"version": 2})"), "this engine reads version 1"));
+}
+
+TEST(Plan, RefusesWhatIsNoJson) {
+    for (const char *text : {"", "{", "nul", "[1,]", "{\"version\": NaN}", "{\"seed\": 1e999}", "{} {}", "\"\xff\"",
+                             "{\"\xc3\x28\": 1}"})
+        EXPECT_NE(refusal_of(text), "") << text;
+    EXPECT_TRUE(contains(refusal_of("[]"), "must be an object"));
+    EXPECT_TRUE(contains(refusal_of(R"({"seed": 1, "seed": 2})"), "\"seed\" twice"));
+    EXPECT_TRUE(contains(refusal_of(std::string(1 << 20, '[')), "nested deeper"));
+}
+
+TEST(Plan, SaysLongTextShort) {
+    const std::string words = refusal_with("/endpoints/0/ip", std::string(1 << 16, 'x'));
+    EXPECT_LT(words.size(), 200u);
+    const std::string cut_inside_a_character = refusal_with("/endpoints/0/ip", std::string(59, '.') + "\u00e4\u00e4");
+    EXPECT_NO_THROW(json(cut_inside_a_character).dump());  // still UTF-8
+}
+
+}  // namespace

@@ -1,0 +1,79 @@
+// A plan that is accepted, with every nullable part present: tests change it one key at a time.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace wt::test {
+
+inline nlohmann::json valid_endpoint(const char *side) {
+    const bool client = std::string(side) == "client";
+    return {
+        {"side", side},
+        {"ip", client ? "10.0.0.1" : "10.0.0.2"},
+        {"mac", client ? "02:00:00:00:00:01" : "02:00:00:00:00:02"},
+        {"peer_ip", client ? "10.0.0.2" : "10.0.0.1"},
+        {"peer_mac", client ? "02:00:00:00:00:02" : "02:00:00:00:00:01"},
+        {"udp_port", 4000},
+        {"peer_udp_port", 4000},
+        {"mtu", 1500},
+        {"pool", {{"size", 2047}, {"cache", 64}, {"ops", "ring_mp_mc"}, {"data_room_bytes", 2176}}},
+        {"port",
+         {{"kind", "ring"},
+          {"queues", 2},
+          {"rx_descriptors", 256},
+          {"tx_descriptors", 256},
+          {"rx_free_thresh", 32},
+          {"tx_free_thresh", 32},
+          {"tx_rs_thresh", 32},
+          {"packet_bytes", 60},
+          {"copy_bytes", true},
+          {"replay", "/tmp/replay.pcap"},
+          {"interface", "veth0"},
+          {"socket", "/tmp/memif.sock"},
+          {"memif_role", side},
+          {"memif_buffer_bytes", 2048},
+          {"faults", {{"loss", 0.25}, {"duplicate", 0.5}, {"reorder", 1}, {"reorder_depth", 3}}}}},
+        {"batch",
+         {{"app_tx", 1}, {"disp_tx", 2}, {"nic_tx", 3}, {"nic_rx", 4}, {"disp_rx", 5}, {"app_rx", 1024}}},
+        {"ring_size", 64},
+        {"answer_in", "request"},
+        {"applications", {{{"workload", 0}, {"dispatchers", {0, 1}}, {"inflight", client ? 32 : 0}}}},
+        {"dispatchers", {{{"workload", 0}, {"queue", 0}}, {{"workload", 0}, {"queue", 1}}}},
+    };
+}
+
+inline nlohmann::json valid_plan() {
+    const nlohmann::json handler = {{"name", "l_app"}, {"options", {{"state", "64"}}}};
+    return {
+        {"version", 1},
+        {"hash", "0f"},
+        {"title", "a plan"},
+        {"seed", 18446744073709551615u},
+        {"eal", {{"args", {"--no-huge", "-m", "256"}}, {"memory", "no-huge"}, {"file_prefix", "wt-test"}}},
+        {"accounting", {{"level", "sampled"}, {"sample_every", 61}, {"interrupted_above_ns", 5000}}},
+        {"phases",
+         {{"warmup_ns", 0}, {"duration_ns", 1}, {"window_ns", 1}, {"messages", 1000}, {"drain_ns", 0}}},
+        {"endpoints", {valid_endpoint("client"), valid_endpoint("server")}},
+        {"workloads",
+         {{{"name", "rpc"},
+           {"request_bytes", 16},
+           {"response_bytes", 4194304},
+           {"handler", handler},
+           {"packet_handler", handler},
+           {"scan", false},
+           {"extra_ticks", 0},
+           {"timeout_ns", 1000000},
+           {"load", {{"mode", "open"}, {"rate_per_s", 1e6}, {"arrivals", "poisson"}}}}}},
+        {"workers",
+         {{{"lcore", 1},
+           {"cpu", 0},
+           {"stages",
+            {{{"endpoint", 0}, {"stage", "app_tx"}, {"index", 0}},
+             {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}}}},
+          {{"lcore", 2}, {"cpu", 1}, {"stages", {{{"endpoint", 1}, {"stage", "nic_rx"}, {"index", 1}}}}}}},
+        {"record", "/tmp/record.pcap"},
+        {"raw_latency", {{"path", "/tmp/raw"}, {"limit", 10}}},
+    };
+}
+
+}  // namespace wt::test
