@@ -7,6 +7,7 @@ users is escaped, because plotly reads a little HTML in labels.
 from html import escape
 
 from windtunnel.engine.lines import Histogram, Window
+from windtunnel.runs.format import duration
 from windtunnel.runs.histogram import highest_of_bucket, merge
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.reader import Run
@@ -36,7 +37,7 @@ def cost(rows: list[StageRow]) -> dict | None:
     timed = [row for row in rows if row.work_ns is not None]
     if not timed:
         return None
-    labels = [[row.endpoint for row in timed], [row.stage for row in timed]]
+    labels = [f"{row.endpoint}  {row.stage}" for row in timed]
 
     def bar(name: str, colour: str, values: list[float]) -> dict:
         return {
@@ -51,8 +52,8 @@ def cost(rows: list[StageRow]) -> dict | None:
 
     layout = _layout(len(timed) * _BAR_PX + 90)
     layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
-    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "showdividers": False, "ticklabelstandoff": 6}
-    layout |= {"barmode": "stack", "bargap": 0.35}
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
+    layout |= {"barmode": "stack", "bargap": 0.35, "annotations": list(map(_total, labels, timed))}
     work = bar("work", "var(--work)", [row.work_ns for row in timed])
     return {"data": [work, bar("stall", "var(--stall)", [row.stall_ns or 0 for row in timed])], "layout": layout}
 
@@ -89,10 +90,10 @@ def workers(rows: list[WorkerRow]) -> dict | None:
 
 
 def throughput(run: Run) -> dict | None:
-    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: not measured."""
+    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: the warm-up."""
     data, shades = [], []
     for engine in run.record.engines:
-        windows = run.windows[engine.name]
+        windows = [window for window in run.windows[engine.name] if window.phase != "drain"]
         if not windows:
             continue
         begin = windows[0].start_ns
@@ -128,12 +129,7 @@ def latency(run: Run) -> dict | None:
         "tickvals": [100 / (100 - p) for p in ticks],
         "ticktext": [f"{p:g}%" for p in ticks],
     }
-    layout["yaxis"] |= {
-        "type": "log",
-        "title": {"text": "ns from the intended send time"},
-        "tickformat": "~s",
-        "dtick": "D2",
-    }
+    layout["yaxis"] |= {"type": "log"} | _duration_ticks([y for trace in data for y in trace["y"]])
     return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
 
 
@@ -146,7 +142,7 @@ def bursts(rows: list[StageRow]) -> dict | None:
     by_line: list[list[StageRow]] = []
     for endpoint in dict.fromkeys(row.endpoint for row in counted):
         by_line.append([row for row in counted if row.endpoint == endpoint])
-    layout = _layout(190 * len(by_line) + 20)
+    layout = _layout(175 * len(by_line))
     del layout["xaxis"], layout["yaxis"]
     layout |= {"annotations": [], "bargap": 0.1, "showlegend": False}
     data = []
@@ -156,7 +152,7 @@ def bursts(rows: list[StageRow]) -> dict | None:
             data.append(_burst_bars(row, axis))
             left, top = column / _COLUMNS, 1 - line / len(by_line)
             width, height = 0.86 / _COLUMNS, 0.62 / len(by_line)
-            crown = top - 0.14 / len(by_line)
+            crown = top - 0.13 / len(by_line)
             layout[f"xaxis{axis}"] = _axis() | {
                 "anchor": f"y{axis}",
                 "domain": [left, left + width],
@@ -247,8 +243,15 @@ def _curve(name: str, histogram: Histogram, position: int) -> dict:
         "y": y,
         "line": {"color": SERIES[position % len(SERIES)], "width": 2, "shape": "hv"},
         "customdata": [100 * (1 - 1 / q) for q in x],
-        "hovertemplate": "%{customdata:.5~f}% below %{y:.4s} ns<extra>" + name + "</extra>",
+        "hovertemplate": "%{customdata:.6~g}% within %{y:,} ns<extra>" + name + "</extra>",
     }
+
+
+def _duration_ticks(values: list[int]) -> dict:
+    """Ticks at 1, 2 and 5 of every power of ten that these ns reach, in the unit that suits."""
+    ticks = [step * 10**power for power in range(12) for step in (1, 2, 5)]
+    ticks = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
+    return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
 
 
 def _burst_bars(row: StageRow, axis: str) -> dict:
@@ -263,6 +266,13 @@ def _burst_bars(row: StageRow, axis: str) -> dict:
         "marker": {"color": "var(--work)"},
         "hovertemplate": "%{x} objects: %{y:.1%} of calls<extra></extra>",
     }
+
+
+def _total(label: str, row: StageRow) -> dict:
+    """The figure at the end of a bar."""
+    total = row.work_ns + (row.stall_ns or 0)
+    place = {"x": total, "y": label, "xanchor": "left", "xshift": 5, "showarrow": False}
+    return {"text": f"{total:.1f}", "font": {"color": "var(--muted)", "size": 11}} | place
 
 
 def _title(text: str, x: float, y: float) -> dict:
@@ -285,7 +295,7 @@ def _axis() -> dict:
 def _layout(height: int) -> dict:
     return {
         "height": height,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "var(--sans)", "color": "var(--ink)", "size": 12},

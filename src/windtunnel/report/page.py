@@ -1,5 +1,6 @@
 """What the page shows, gathered from a run; the template in page.html decides how."""
 
+import json
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -56,7 +57,8 @@ def render(run: Run) -> str:
         batches=[row for row in summary.stages if row.completion] if summary else [],
         charts=charts.all_of(run, summary) if summary else {},
         host=host_lines(run.record.host),
-        versions=run.record.versions,
+        facts=_pretty(run.record.host),
+        scenario=_pretty(run.record.scenario),
         css=(here / "page.css").read_text(encoding="utf-8"),
         js=(here / "page.js").read_text(encoding="utf-8"),
         plotly=get_plotlyjs() if summary else "",
@@ -81,7 +83,7 @@ def headline(summary: Summary) -> list[Figure]:
     for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
         cost = path_ns([row for row in summary.stages if row.endpoint == endpoint])
         if cost is not None:
-            figures.append(Figure(f"{cost:.0f} ns", f"a packet through the {endpoint}"))
+            figures.append(Figure(f"{cost:.0f} ns", f"a packet, {endpoint}"))
     return figures
 
 
@@ -99,6 +101,10 @@ def host_lines(host: dict) -> list[tuple[str, str]]:
         if present:
             lines.append((label, _words(value)))
     return lines
+
+
+def _pretty(document: dict) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _at(facts: dict, path: str) -> tuple[object, bool]:

@@ -136,7 +136,7 @@ def _worker_cycles(windows: Iterable[Window]) -> dict[int, int]:
 
 def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], duration_s: float, tsc_hz: int) -> StageRow:
     objects, calls, empty = (_sum(members, name) for name in ("objects", "calls", "empty_calls"))
-    timed_calls, timed_objects = _sum(members, "timed_calls"), _sum(members, "timed_objects")
+    timed_objects = _sum(members, "timed_objects")
     busy, idle, stall = (_sum(members, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
     loops = sum(worker_cycles.get(worker, 0) for worker in {member.worker for member in members})
     interrupted = _sum(members, "interrupted_cycles")
@@ -156,7 +156,7 @@ def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], durati
         empty_calls_share=ratio(empty, calls),
         stalled_calls=_sum(members, "stalled_calls"),
         interrupted_calls=_sum(members, "interrupted_calls"),
-        interrupted_ns=interrupted * tick_ns if timed_calls or interrupted else None,
+        interrupted_share=ratio(interrupted, loops),
         drops=add(member.drops for member in members),
         burst=add(member.burst for member in members),
         completion=_spread(merge(member.completion for member in members), tick_ns),

@@ -35,7 +35,7 @@ class StageRow:
     empty_calls_share: float | None
     stalled_calls: int
     interrupted_calls: int
-    interrupted_ns: float | None
+    interrupted_share: float | None
     drops: dict[str, int]
     burst: dict[int, int]
     completion: Spread | None
