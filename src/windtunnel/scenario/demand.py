@@ -1,0 +1,99 @@
+"""How many mbufs an endpoint's pool must have, so that no traffic that the scenario allows can exhaust it.
+
+The client's requests are its own mbufs; where the wire is a ring they travel as they are, elsewhere the receiver has copies of
+its own. Hand-over rings and descriptors can also hold messages that were given up, so they count beside the budget.
+"""
+
+from dataclasses import dataclass
+
+from windtunnel.scenario.keys import Client, Scenario, Server
+from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.topology import Topology, budgets, endpoint, response_bytes, segments
+
+MAX_POOL = 1 << 22
+CACHE_FLUSH = 1.5
+"""A worker's cache is flushed at one and a half times its size (rte_mempool's CACHE_FLUSHTHRESH_MULTIPLIER)."""
+HELD_BACK = 64
+"""Packets that the wire's faults hold back at once, a queue."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """mbufs by owner, and the size that was given or found for them."""
+
+    mbufs: dict[str, int]
+    size: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.mbufs.values())
+
+
+def demand(scenario: Scenario, topology: Topology, workers: int) -> Demand:
+    """The demand for the pool of one endpoint that `workers` workers touch. Raises Refusal where it does not fit."""
+    keys = topology.keys
+    costs = zip(_budgets(scenario), _per_message(scenario, topology), strict=True)
+    mbufs = {
+        "in flight": sum(count * cost for count, cost in costs),
+        "rings": topology.rings * (keys.ring_size - 1),
+        "descriptors": len(topology.dispatchers) * keys.tx_descriptors,
+        "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
+        "bursts": _bursts(topology),
+        "faults": _held_by_faults(scenario, topology),
+    }
+    need = sum(mbufs.values())
+    size = keys.mempool.size
+    if size == "auto":
+        size = min((1 << need.bit_length()) - 1, MAX_POOL)
+    if need > size:
+        raise _refusal(scenario, topology, need, size, mbufs["in flight"])
+    return Demand({owner: count for owner, count in mbufs.items() if count}, size)
+
+
+def _budgets(scenario: Scenario) -> list[int]:
+    """Messages in flight by workload; a stranger's requests are not bounded by anything but rings and descriptors."""
+    client = endpoint(scenario, "client")
+    return budgets(scenario, client) if isinstance(client, Client) else [1] * len(scenario.workload)
+
+
+def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
+    """mbufs of this endpoint that one message in flight can hold."""
+    copied, mtu = scenario.wire.kind != "ring", topology.keys.mtu
+    costs = []
+    for workload in scenario.workload:
+        request, response = segments(workload.request, mtu), segments(response_bytes(workload), mtu)
+        if topology.side == "client":
+            costs.append(request + (response if copied else 0))
+        else:
+            own_answer = topology.keys.answer == "new" if isinstance(topology.keys, Server) else False
+            answer = response if own_answer else max(0, response - request)
+            costs.append((request if copied else 0) + (answer if workload.handler else 0))
+    return costs
+
+
+def _bursts(topology: Topology) -> int:
+    """One full burst in the hands of each stage."""
+    return sum(getattr(topology.keys.batch, stage) for stage, _ in topology.stages)
+
+
+def _held_by_faults(scenario: Scenario, topology: Topology) -> int:
+    faults = scenario.wire.faults
+    if faults is None:
+        return 0
+    held = HELD_BACK if faults.reorder else 0
+    copies = topology.keys.batch.nic_tx if faults.duplicate else 0
+    return len(topology.dispatchers) * (held + copies)
+
+
+def _refusal(scenario: Scenario, topology: Topology, need: int, size: int, in_flight: int) -> Refusal:
+    """Names the pool that would do, and the largest in-flight that fits the one that there is."""
+    side, given = topology.side, topology.keys.mempool.size != "auto"
+    remedies = [f"{side}.mempool.size = {(1 << need.bit_length()) - 1}"] if need <= MAX_POOL else []
+    left = size - (need - in_flight)
+    fitting = [count * left // max(1, in_flight) for count in _budgets(scenario)]
+    if endpoint(scenario, "client") is not None and in_flight and min(fitting) >= 1:
+        remedies.append(f"an inflight of at most {' and '.join(map(str, fitting))}")
+    else:
+        remedies.append("smaller rings, descriptors or caches")
+    path = (side, "mempool", "size") if given else (side,)
+    return Refusal(path, f"{side}: the traffic can hold {need} mbufs, the pool has {size}", ", or ".join(remedies))

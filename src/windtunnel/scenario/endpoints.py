@@ -1,0 +1,101 @@
+"""Endpoints and workloads in the engine's words: every default decided, every number in its base unit."""
+
+from windtunnel.engine import plan as plans
+from windtunnel.scenario.handlers import plan_handler
+from windtunnel.scenario.keys import Client, Scenario, Server
+from windtunnel.scenario.memory import HEADROOM_BYTES, data_room_bytes
+from windtunnel.scenario.topology import Topology, endpoint, rates, response_bytes, workload_names
+
+DEFAULT_PACKET_BYTES = 64
+
+
+def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket: str | None) -> plans.Endpoint:
+    """One endpoint with a pool of `pool_size` mbufs; `socket` is memif's."""
+    keys = topology.keys
+    client = keys if isinstance(keys, Client) else None
+    return plans.Endpoint(
+        side=topology.side,
+        ip=keys.ip,
+        mac=keys.mac,
+        **_peer(scenario, client),
+        udp_port=keys.port,
+        mtu=keys.mtu,
+        pool=plans.Pool(
+            size=pool_size,
+            cache=keys.mempool.cache,
+            ops=keys.mempool.ops,
+            data_room_bytes=data_room_bytes(keys.mtu),
+        ),
+        port=_port(scenario, topology, socket),
+        batch=plans.Batch(**keys.batch.model_dump()),
+        ring_size=keys.ring_size,
+        answer_in=keys.answer if isinstance(keys, Server) else "request",
+        applications=list(topology.applications),
+        dispatchers=list(topology.dispatchers),
+    )
+
+
+def _peer(scenario: Scenario, client: Client | None) -> dict[str, str | int | None]:
+    """Where the client's requests go. A stranger is asked for its MAC; on the null wire nobody could answer."""
+    if client is None:
+        return {"peer_ip": None, "peer_mac": None, "peer_udp_port": None}
+    ours = endpoint(scenario, "server")
+    server = ours or Server()
+    mac = client.peer_mac
+    if mac == "auto":
+        mac = server.mac if ours is not None or scenario.wire.kind == "null" else "resolve"
+    return {
+        "peer_ip": client.peer_ip or server.ip,
+        "peer_mac": None if mac == "resolve" else mac,
+        "peer_udp_port": client.peer_port or server.port,
+    }
+
+
+def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.Port:
+    keys, wire = topology.keys, scenario.wire
+    null, memif = wire.kind == "null", wire.kind == "memif"
+    planted = (
+        wire.faults if wire.faults and (wire.faults.loss or wire.faults.duplicate or wire.faults.reorder) else None
+    )
+    return plans.Port(
+        kind=wire.kind,
+        queues=len(topology.dispatchers),
+        rx_descriptors=keys.rx_descriptors,
+        tx_descriptors=keys.tx_descriptors,
+        rx_free_thresh=keys.thresholds.rx_free,
+        tx_free_thresh=keys.thresholds.tx_free,
+        tx_rs_thresh=keys.thresholds.tx_rs,
+        packet_bytes=(wire.packet or DEFAULT_PACKET_BYTES) if null else None,
+        copy_bytes=wire.copy_bytes is not False if null else None,
+        replay=str((scenario.source.file.parent / wire.replay).resolve()) if wire.replay else None,
+        interface=keys.interface,
+        socket=socket,
+        memif_role=topology.side if memif else None,
+        memif_buffer_bytes=data_room_bytes(keys.mtu) - HEADROOM_BYTES if memif else None,
+        faults=plans.Faults(**planted.model_dump()) if planted else None,
+    )
+
+
+def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload:
+    """One workload; `asked` where the plan's process has the client that asks."""
+    workload = scenario.workload[index]
+    client = endpoint(scenario, "client")
+    rate = rates(scenario, client)[index] if isinstance(client, Client) else None
+    load = None
+    if asked and isinstance(client, Client):
+        load = plans.Load(
+            mode="closed" if rate is None else "open",
+            rate_per_s=rate,
+            arrivals=None if rate is None else client.arrivals,
+        )
+    return plans.Workload(
+        name=workload_names(scenario)[index],
+        request_bytes=workload.request,
+        response_bytes=response_bytes(workload),
+        handler=plan_handler(scenario, index, "message"),
+        packet_handler=plan_handler(scenario, index, "packet"),
+        scan=workload.scan,
+        extra_ticks=workload.extra_ticks,
+        timeout_ns=workload.timeout,
+        load=load,
+    )

@@ -1,0 +1,111 @@
+"""Handlers as the plan wants them: names and options checked against what the engine says of them, plug-ins by absolute path."""
+
+import difflib
+from functools import cache
+from pathlib import Path as File
+from typing import Any, Literal
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.plan import Handler
+from windtunnel.engine.query import Handler as Known
+from windtunnel.engine.query import HandlerOption, handlers
+from windtunnel.errors import UserError
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.quantities import parse
+from windtunnel.scenario.refusal import Path, Refusal
+
+Kind = Literal["message", "packet"]
+
+
+@cache
+def built_in() -> tuple[Known, ...]:
+    """The engine's own handlers; none where there is no engine to ask: names and options then pass as they are."""
+    try:
+        return tuple(handlers(find_engine()))
+    except UserError:
+        return ()
+
+
+def in_plugin(plugin: File) -> tuple[Known, ...]:
+    """What a shared object says of itself; nothing where there is no engine to ask. Raises UserError in the engine's words."""
+    try:
+        engine = find_engine()
+    except UserError:
+        return ()
+    return tuple(handlers(engine, plugin))
+
+
+def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
+    """The handler of one workload, None where it has none of this kind. Raises Refusal."""
+    workload = scenario.workload[index]
+    name = workload.handler if kind == "message" else workload.packet_handler
+    if name is None:
+        return None
+    beside = kind == "packet" and workload.handler is not None
+    options = workload.packet_options if beside else workload.options
+    path: Path = ("workload", index, "handler" if kind == "message" else "packet_handler")
+    options_path: Path = ("workload", index, "packet_options" if beside else "options")
+    if "/" in name or name.endswith(".so"):
+        name, known = _plugin(scenario, name, path)
+    else:
+        known = built_in()
+    described = _described(name, kind, known, path) if known else None
+    return Handler(
+        name=name, options={key: _option(described, key, options[key], (*options_path, key)) for key in options}
+    )
+
+
+def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:
+    """The absolute path, and what it is, under that path as its name."""
+    file = (scenario.source.file.parent / name).resolve()
+    if not file.is_file():
+        raise Refusal(
+            path, f"no such file: {file}", "build the plug-in first; its path is relative to the scenario file"
+        )
+    try:
+        known = in_plugin(file)
+    except UserError as error:
+        raise Refusal(path, error.message, error.remedy or "a shared object with the symbol wt_handler") from None
+    return str(file), tuple(handler.model_copy(update={"name": str(file)}) for handler in known)
+
+
+def _described(name: str, kind: Kind, known: tuple[Known, ...], path: Path) -> Known:
+    for handler in known:
+        if (handler.name, handler.kind) == (name, kind):
+            return handler
+    if any(handler.name == name for handler in known):
+        other = "packet_handler" if kind == "message" else "handler"
+        raise Refusal(path, f"{name} is not a {kind} handler", f'{other} = "..."')
+    names = sorted(handler.name for handler in known if handler.kind == kind)
+    raise Refusal(path, f'no {kind} handler "{name}"', _suggestion(name, names, f"one of {', '.join(names)}, or a .so"))
+
+
+def _option(handler: Known | None, name: str, value: Any, path: Path) -> str:
+    if handler is None:
+        return _plain(value)
+    listed = {option.name: option for option in handler.options}
+    if name not in listed:
+        remedy = f"its options: {', '.join(listed)}" if listed else "it has none"
+        raise Refusal(path, f'{handler.name} has no option "{name}"', _suggestion(name, list(listed), remedy))
+    return _checked(listed[name], value, path)
+
+
+def _checked(option: HandlerOption, value: Any, path: Path) -> str:
+    if option.type in ("bytes", "count"):
+        try:
+            return str(parse("size" if option.type == "bytes" else "count", value))
+        except ValueError as error:
+            example = '"64KiB"' if option.type == "bytes" else "1000"
+            raise Refusal(path, f"{option.name}: {error}", f"{option.help}: as in {option.name} = {example}") from None
+    if option.type == "choice" and _plain(value) not in option.choices:
+        raise Refusal(path, f'{option.name}: "{_plain(value)}" is no choice', f"one of {', '.join(option.choices)}")
+    return _plain(value)
+
+
+def _suggestion(name: str, known: list[str], otherwise: str) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f'did you mean "{close[0]}"?' if close else otherwise
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,311 @@
+"""Every key of a scenario: its type, default, range and one-line help.
+
+`docs/scenario.md` and `schemas/scenario.json` are generated from these models. What one key means for another is checked
+in `checks`; what the host must offer, in `placement`, `demand` and `memory`.
+"""
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr, WithJsonSchema
+
+from windtunnel.engine.plan import MAX_BATCH, STAGES
+from windtunnel.scenario.quantities import Duration, Rate, Size
+from windtunnel.scenario.refusal import Source
+
+MESSAGE_HEADER_BYTES = 16
+Message = Size(f"{MESSAGE_HEADER_BYTES}B", "4MiB")
+Port = Annotated[int, Field(ge=1, le=65535)]
+Batched = Annotated[int, Field(ge=1, le=MAX_BATCH)]
+Descriptors = Annotated[int, Field(ge=2, le=32768)]
+Threshold = Annotated[int, Field(ge=0, le=32768)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+def _ip(text: str) -> str:
+    address = IPv4Address(text)
+    if address.is_multicast or address.is_unspecified or address == IPv4Address("255.255.255.255"):
+        raise ValueError(f'"{text}" is not the address of one host')
+    return str(address)
+
+
+def _mac(text: str) -> str:
+    if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", text.lower(), re.ASCII) or int(text[:2], 16) & 1:
+        raise ValueError(f'"{text}" is not the MAC address of one station')
+    return text.lower()
+
+
+def _peer_mac(text: str) -> str:
+    return text if text in ("auto", "resolve") else _mac(text)
+
+
+def _cores(value: Any) -> Any:
+    if value == "auto" and isinstance(value, str):
+        return value
+    if not isinstance(value, (list, tuple)) or not value or any(type(cpu) is not int or cpu < 0 for cpu in value):
+        raise ValueError('neither "auto" nor a list of CPU numbers')
+    if len(set(value)) < len(value):
+        raise ValueError("names a CPU twice")
+    return tuple(value)
+
+
+def _pool_size(value: Any) -> Any:
+    if value == "auto" or type(value) is int and 1 <= value <= 1 << 22:
+        return value
+    raise ValueError('neither "auto" nor a whole number from 1 to 4194304')
+
+
+def _stage(text: str) -> str:
+    if not re.fullmatch(rf"({'|'.join(STAGES)}):[0-9]{{1,3}}", text, re.ASCII):
+        raise ValueError(f'"{text}" is not a stage and its index, as in "nic_rx:0"')
+    return text
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    raise ValueError("an option is one value")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a key takes, in words, where its type alone does not say it."""
+
+    text: str
+
+
+Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 address")]
+Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
+PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
+Option = Annotated[
+    str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+Options = Annotated[dict[str, Option], Wanted("a table of names and values; `windtunnel handlers` lists them")]
+Cores = Annotated[
+    Literal["auto"] | tuple[int, ...],
+    PlainValidator(_cores),
+    Wanted('"auto" or a list of CPU numbers, as in [0, 1]'),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]}),
+]
+PoolSize = Annotated[
+    Literal["auto"] | int,
+    PlainValidator(_pool_size),
+    Wanted('"auto" or a whole number from 1 to 4194304'),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 1 << 22}]}),
+]
+StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]
+
+
+class Table(BaseModel):
+    """A table of the scenario: unknown keys are refused, nothing is converted in silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False)
+
+
+class Accounting(Table):
+    """What the engine measures around each stage."""
+
+    level: Literal["off", "counts", "sampled", "cycles", "histograms"] = Field(
+        "sampled", description="off; counts; cycles on every Nth loop; cycles on every call; with histograms of batches"
+    )
+    sample_every: Annotated[int, Field(ge=1, le=65521)] = Field(
+        31, description="N of `sampled`; a prime, so that no pattern of the loop hides from it"
+    )
+    interrupted_above: Duration("100ns", "1s") = Field(
+        "50us",
+        description="a call that lasts longer is booked as interrupted; put it above the longest batch of your handler",
+    )
+
+
+class Faults(Table):
+    """Emulated misbehaviour, planted in what both sides send, from the seed (wires ring and memif)."""
+
+    loss: Probability = Field(0, description="probability that a packet is lost")
+    duplicate: Probability = Field(0, description="probability that a packet is sent twice")
+    reorder: Probability = Field(0, description="probability that a packet is held back")
+    reorder_depth: Annotated[int, Field(ge=1, le=64)] = Field(4, description="packets that overtake a held one")
+
+
+class Wire(Table):
+    """What connects the endpoints, or stands where the peer would be."""
+
+    kind: Literal["ring", "null", "pcap", "af_packet", "memif"] = Field(
+        "ring",
+        description="both sides in one process; frames from nowhere; a replayed capture; a kernel interface; two processes",
+    )
+    packet: Size("60B", "9014B") | None = Field(None, description="null: size of the frames it gives, without FCS (64)")
+    copy_bytes: bool | None = Field(
+        None, alias="copy", description="null: copy every frame's bytes, as a NIC's DMA would (true)"
+    )
+    replay: str | None = Field(None, description="pcap: capture that is played in over and over, relative to this file")
+    socket: str | None = Field(None, description="memif: control socket, relative to this file (one of its own a run)")
+    faults: Faults | None = Field(None, description="emulated misbehaviour")
+
+
+class Batch(Table):
+    """The most packets that one call of a stage takes."""
+
+    app_tx: Batched = Field(32, description="messages made by a call")
+    disp_tx: Batched = Field(32, description="packets taken from the applications' rings")
+    nic_tx: Batched = Field(32, description="packets posted to the port")
+    nic_rx: Batched = Field(32, description="packets polled from the port")
+    disp_rx: Batched = Field(32, description="packets parsed and handed on")
+    app_rx: Batched = Field(32, description="packets taken from the dispatchers' rings")
+
+
+class Mempool(Table):
+    """The endpoint's pool of packet buffers (mbufs)."""
+
+    size: PoolSize = Field("auto", description="mbufs; auto: what the traffic can hold, rounded up to 2^n - 1")
+    cache: Annotated[int, Field(ge=0, le=512)] = Field(
+        256, description="mbufs kept for each worker, at most size / 1.5"
+    )
+    ops: Literal["ring_mp_mc", "ring_sp_sc", "ring_mt_rts", "ring_mt_hts", "stack", "lf_stack", "bucket"] = Field(
+        "ring_mp_mc", description="how free mbufs are kept; ring_sp_sc only where one worker touches the pool"
+    )
+
+
+class Thresholds(Table):
+    """Descriptor thresholds of the port; without a value the driver's own."""
+
+    rx_free: Threshold | None = Field(None, description="receive descriptors freed at once")
+    tx_free: Threshold | None = Field(None, description="free transmit descriptors below which sent mbufs are freed")
+    tx_rs: Threshold | None = Field(None, description="transmit descriptors between two status reports")
+
+
+class Worker(Table):
+    """One worker, placed by hand."""
+
+    core: Annotated[int, Field(ge=0, le=4095)] = Field(description="CPU")
+    stages: list[StageName] = Field(min_length=1, description='stages in the order of the loop, as in "nic_rx:0"')
+
+
+class Endpoint(Table):
+    cores: Cores = Field(
+        "auto", description="CPUs of its workers, one worker a CPU; auto: apart from the other side's if possible"
+    )
+    port: Port = Field(9000, description="UDP port of queue 0; queue q has port + q")
+    mtu: Annotated[int, Field(ge=68, le=9000)] = Field(
+        1500, description="bytes of an IP packet; the same on both sides"
+    )
+    interface: str | None = Field(None, min_length=1, max_length=15, description="af_packet: kernel interface")
+    batch: Batch = Field(default_factory=Batch, description="burst sizes of the stages")
+    mempool: Mempool = Field(default_factory=Mempool, description="packet buffers")
+    ring_size: Annotated[int, Field(ge=2, le=1 << 20)] = Field(
+        1024,
+        description="entries of each ring between an application and a dispatcher, a power of two; one stays empty",
+    )
+    rx_descriptors: Descriptors = Field(1024, description="of each queue, a power of two")
+    tx_descriptors: Descriptors = Field(1024, description="of each queue, a power of two")
+    thresholds: Thresholds = Field(default_factory=Thresholds, description="of the port's descriptors")
+    worker: list[Worker] = Field(
+        default_factory=list, max_length=127, description="workers by hand, instead of `cores`"
+    )
+
+
+class Client(Endpoint):
+    """The side that sends requests and matches answers."""
+
+    ip: Ip = Field("10.77.0.1", description="IPv4 address")
+    mac: Mac = Field("02:77:74:00:00:01", description="MAC address")
+    inflight: Annotated[int, Field(ge=1, le=1 << 20)] = Field(
+        1024, description="messages in flight at most, shared out among the workloads and their applications"
+    )
+    rate: Rate | None = Field(
+        None, description="open loop: messages a second, shared out likewise; without: closed loop"
+    )
+    arrivals: Literal["constant", "poisson"] = Field("constant", description="open loop: spacing of the messages")
+    peer_ip: Ip | None = Field(None, description="where requests go; without: the server's address")
+    peer_port: Port | None = Field(None, description="UDP port of the peer's queue 0; without: the server's")
+    peer_mac: PeerMac = Field(
+        "auto", description="the peer's MAC, \"resolve\" to ask by ARP; auto: the server's where it is ours"
+    )
+
+
+class Server(Endpoint):
+    """The side that answers."""
+
+    ip: Ip = Field("10.77.0.2", description="IPv4 address")
+    mac: Mac = Field("02:77:74:00:00:02", description="MAC address")
+    answer: Literal["request", "new"] = Field(
+        "request", description="the mbuf that carries the answer: the request's, or a new one"
+    )
+
+
+class ClientPart(Table):
+    """What the client does otherwise than the server in a workload."""
+
+    apps: Annotated[int, Field(ge=1, le=64)] | None = Field(None, description="applications of the client")
+    colocate: bool | None = Field(None, description="whether the client's applications sit with their dispatchers")
+
+
+class Workload(Table):
+    """One kind of traffic, and what answers it."""
+
+    name: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="name in tables; without: the handler's"
+    )
+    handler: str | None = Field(
+        None, min_length=1, description="message handler: a built-in, or a shared object relative to this file"
+    )
+    packet_handler: str | None = Field(None, min_length=1, description="packet handler: likewise")
+    options: Options = Field(
+        default_factory=dict, description="of the message handler, or of the packet handler where there is no other"
+    )
+    packet_options: Options = Field(default_factory=dict, description="of the packet handler beside a message handler")
+    request: Message = Field(
+        "86B", description="UDP payload of a request, its 16-byte header included; 86 fills a 128-byte mbuf"
+    )
+    response: Message | None = Field(
+        None, description="likewise of the answer; without: 86, or the request's behind a packet handler"
+    )
+    apps: Annotated[int, Field(ge=1, le=64)] = Field(1, description="applications")
+    dispatchers: Annotated[int, Field(ge=1, le=64)] = Field(1, description="dispatchers on each side; one is one queue")
+    colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")
+    client: ClientPart = Field(default_factory=ClientPart, description="what differs on the client")
+    share: Annotated[float, Field(gt=0, le=1e6)] = Field(
+        1, description="weight in the sharing out of the client's budget and rate"
+    )
+    inflight: Annotated[int, Field(ge=1, le=1 << 20)] | None = Field(None, description="in-flight budget of its own")
+    rate: Rate | None = Field(None, description="rate of its own: open loop")
+    scan: bool = Field(True, description="the message handler reads every byte of the request")
+    extra_ticks: Annotated[int, Field(ge=0, le=10**9)] = Field(0, description="TSC ticks of further work a message")
+    timeout: Duration("1us", "1h") = Field("1s", description="an unanswered message is lost after this")
+
+
+class Scenario(Table):
+    """What is emulated, on which ports and cores, under which traffic, for how long."""
+
+    title: str = Field("", max_length=200, description="name of the runs; without: the file's")
+    duration: Duration("1ms", "24h") = Field("5s", description="what is measured")
+    warmup: Duration("0s", "1h") = Field("1s", description="what flies before that")
+    window: Duration("1ms", "1h") = Field("500ms", description="one reporting interval")
+    messages: Annotated[int, Field(ge=1, le=1 << 62)] | None = Field(
+        None, description="end the measurement after so many answers, if the duration has not ended it"
+    )
+    drain: Duration("0s", "1h") = Field(
+        "1s", description="longest wait for answers once the client has stopped sending"
+    )
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of everything that is random")
+    memory: Literal["auto", "hugepages", "no-huge"] = Field("auto", description="auto: hugepages where enough are free")
+    record: str | None = Field(None, description="pcap of every frame sent, in the run directory")
+    accounting: Accounting = Field(default_factory=Accounting, description="what is measured around each stage")
+    wire: Wire = Field(default_factory=Wire, description="what connects the endpoints")
+    client: Client | None = Field(None, description="the side that asks; always there on ring and memif")
+    server: Server | None = Field(None, description="the side that answers; always there on ring and memif")
+    workload: list[Workload] = Field(min_length=1, max_length=16, description="one table a kind of traffic")
+
+    _source: Source = PrivateAttr()
+    _question: str = PrivateAttr("")
+
+    @property
+    def source(self) -> Source:
+        """The file that it was read from."""
+        return self._source
+
+    @property
+    def question(self) -> str:
+        """The file's opening comment line."""
+        return self._question

@@ -1,0 +1,123 @@
+"""Reads a scenario file: TOML, the command line's changes, keys and values, and what they mean for each other."""
+
+import difflib
+import tomllib
+from pathlib import Path as File
+from typing import Any
+
+from pydantic import ValidationError
+
+from windtunnel.errors import UserError
+from windtunnel.scenario.checks import check
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.overrides import apply, parse_overrides
+from windtunnel.scenario.reference import key_at, keys_of, table_at
+from windtunnel.scenario.refusal import Path, Refusal, Source, dotted
+
+MAX_FILE_BYTES = 64 << 10
+"""Far above any scenario; tomllib's time grows with the square of a dotted key."""
+
+
+def load(path: str | File, sets: list[str] | None = None) -> Scenario:
+    """The scenario in a file with `--set` changes applied, checked as far as no host is needed.
+
+    Raises UserError that names file and line, or the --set, what is wrong and what would be right.
+    """
+    file = File(path)
+    text = _read(file)
+    data = _parse(file, text)
+    overrides = parse_overrides(sets or [])
+    source = Source(file, text, overrides)
+    try:
+        for override in overrides:
+            apply(override, data)
+        scenario = _validate(data)
+        check(scenario)
+    except Refusal as refusal:
+        raise source.error(refusal) from None
+    if not scenario.title:
+        scenario = scenario.model_copy(update={"title": file.stem[:200]})
+    scenario._source, scenario._question = source, _question(text)
+    return scenario
+
+
+def _read(file: File) -> str:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+        raise UserError(f"{file}: {reason}", remedy="name a scenario file, as in scenarios/echo.toml") from None
+    if len(raw) > MAX_FILE_BYTES:
+        raise UserError(f"{file}: larger than 64 KiB", remedy="name a scenario file, as in scenarios/echo.toml")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8", remedy="save it as UTF-8"
+        ) from None
+
+
+def _parse(file: File, text: str) -> dict[str, Any]:
+    remedy = "write it as TOML 1.0 has it: https://toml.io"
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what, _, at = str(error).rpartition(" (at ")
+        line = at.removeprefix("line ").split(",")[0] if at.startswith("line ") else text.count("\n") + 1
+        raise UserError(f"{file}:{line}: {what[:1].lower()}{what[1:]}", remedy=remedy) from None
+    except ValueError as error:
+        raise UserError(f"{file}: {error}", remedy=remedy) from None
+    except RecursionError:
+        raise UserError(f"{file}: tables or lists are nested too deeply", remedy=remedy) from None
+
+
+def _validate(data: dict[str, Any]) -> Scenario:
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        first, *more = error.errors(include_url=False)
+        refusal = _refusal(first)
+        if more:
+            refusal.what += f" (the first of {len(more) + 1} faults)"
+        raise refusal from None
+
+
+def _refusal(error: Any) -> Refusal:
+    """pydantic's error in our words."""
+    path: Path = error["loc"]
+    name, kind = dotted(path), error["type"]
+    if kind == "extra_forbidden":
+        return _unknown_key(path)
+    key = key_at(path)
+    wanted = f"{key.wanted}{f'; default {key.default}' if key.default not in ('', 'required') else ''}" if key else ""
+    if kind == "missing":
+        return Refusal(path, f"{name} is missing", f"{path[-1]} = {wanted}")
+    if key and key.table and key.many and kind == "too_short":
+        return Refusal(path, f"{name} has no entry", f"write at least one [[{name}]]")
+    if kind == "value_error":
+        return Refusal(path, f"{name}: {error['ctx']['error']}", wanted)
+    return Refusal(path, f"{name} is {_shown(error['input'])}", wanted)
+
+
+def _unknown_key(path: Path) -> Refusal:
+    *table, name = path
+    known = list(keys_of(table_at(tuple(table)) or Scenario))
+    where = f"[{dotted(tuple(table))}]" if table else "the scenario"
+    close = difflib.get_close_matches(str(name), known, n=1)
+    remedy = f'did you mean "{close[0]}"?' if close else f"known keys: {', '.join(known)}"
+    return Refusal(path, f'unknown key "{name}" in {where}', remedy)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"  # not str(): it may be nested deeper than the stack
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _question(text: str) -> str:
+    """The opening comment line, without its sign."""
+    first = text.lstrip().split("\n", 1)[0]
+    return first.lstrip("#").strip() if first.startswith("#") else ""

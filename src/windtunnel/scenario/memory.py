@@ -1,0 +1,72 @@
+"""Where the engine's memory comes from, how much it takes, and the arguments of rte_eal_init."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from windtunnel.engine.plan import Eal
+from windtunnel.scenario.host import HostView
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.placement import cpu_list
+from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.topology import Topology
+
+Mode = Literal["hugepages", "no-huge"]
+MIB = 1 << 20
+PAGE_BYTES = 2 * MIB
+HEADROOM_BYTES = 128
+"""RTE_PKTMBUF_HEADROOM."""
+FLOOR_BYTES = 64 * MIB
+"""What DPDK 22.11 has for itself, ports and rings without being asked for more."""
+MBUF_BYTES = 128 + 64 + 64
+"""struct rte_mbuf, the pool's header of an object, and its padding for the memory channels."""
+
+
+def data_room_bytes(mtu: int) -> int:
+    """Room of an mbuf: DPDK's own 2 KiB, or a whole frame of a larger MTU, and the headroom."""
+    frame = -(-(mtu + 14 + 4) // 64) * 64
+    return HEADROOM_BYTES + max(2048, frame)
+
+
+def wanted_bytes(endpoints: Sequence[tuple[Topology, int]]) -> int:
+    """Memory of one engine, whole 2 MiB pages, for endpoints given with the mbufs of their pools."""
+    need = sum(_pool_bytes(size, topology.keys.mtu) + _rings_bytes(topology) for topology, size in endpoints)
+    return -(-(FLOOR_BYTES + need * 9 // 8) // PAGE_BYTES) * PAGE_BYTES  # an eighth to spare for alignment
+
+
+def _pool_bytes(size: int, mtu: int) -> int:
+    """The mbufs, and the ring of free ones, which rounds up to a power of two."""
+    return size * (MBUF_BYTES + data_room_bytes(mtu)) + 8 * (2 << size.bit_length())
+
+
+def _rings_bytes(topology: Topology) -> int:
+    keys = topology.keys
+    wire = len(topology.dispatchers) * (keys.rx_descriptors + keys.tx_descriptors)
+    return 8 * (topology.rings * keys.ring_size + wire)
+
+
+def choose(scenario: Scenario, host: HostView, need: int) -> Mode:
+    """The memory mode for `need` bytes of all engines together. Raises Refusal where the host has not as much."""
+    if scenario.memory != "no-huge" and host.hugepages_usable and host.hugepages_free_bytes >= need:
+        return "hugepages"
+    if scenario.memory == "hugepages":
+        raise Refusal(
+            ("memory",),
+            f"{need // MIB} MiB of hugepages are wanted, "
+            + (f"{host.hugepages_free_bytes // MIB} MiB are free" if host.hugepages_usable else "none can be used"),
+            f'as root: echo {need // PAGE_BYTES} > /proc/sys/vm/nr_hugepages; or memory = "no-huge"',
+        )
+    if host.memory_bytes is not None and need > host.memory_bytes * 3 // 4:
+        raise Refusal(
+            ("memory",),
+            f"{need // MIB} MiB are wanted, the machine has {host.memory_bytes // MIB} MiB",
+            "a smaller inflight, smaller messages or a smaller mempool",
+        )
+    return "no-huge"
+
+
+def eal(mode: Mode, need: int, allowed: Sequence[int], lcores: Mapping[int, int], prefix: str) -> Eal:
+    """Arguments of one engine; `lcores` has CPU -> lcore. The main lcore floats and never touches a packet."""
+    placed = ",".join([f"0@({cpu_list(allowed)})", *(f"{lcore}@{cpu}" for cpu, lcore in lcores.items())])
+    memory = ["--in-memory"] if mode == "hugepages" else ["--no-huge", "-m", str(need // MIB)]
+    args = ["--lcores", placed, "--main-lcore", "0", "--no-pci", "--file-prefix", prefix, "--iova-mode=va"]
+    return Eal(args=[*args, *memory, "--no-telemetry", "--log-level=warning"], memory=mode, file_prefix=prefix)

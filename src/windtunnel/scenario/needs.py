@@ -1,0 +1,57 @@
+"""What a scenario needs from the host beside cores and memory: rights, interfaces, a place for memif's socket."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.scenario.host import HostView
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.refusal import Refusal
+
+SOCKET_BYTES = 107
+"""sun_path of <sys/un.h> without its terminator."""
+
+
+def check_host(scenario: Scenario, host: HostView) -> None:
+    """Raises Refusal, or UserError where the scenario has no part in it."""
+    if not host.cpus:
+        raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
+    if scenario.wire.kind == "pcap" and scenario.wire.replay:
+        capture = scenario.source.file.parent / scenario.wire.replay
+        if not capture.is_file():
+            raise Refusal(("wire", "replay"), f"no such file: {capture}", "a capture, relative to the scenario file")
+    if scenario.wire.kind == "af_packet":
+        _packet_sockets(scenario, host)
+
+
+def _packet_sockets(scenario: Scenario, host: HostView) -> None:
+    if not host.root:
+        raise Refusal(
+            ("wire", "kind"), 'the wire "af_packet" opens packet sockets, which needs root', "sudo windtunnel run ..."
+        )
+    script = scenario.source.file.with_suffix(".sh")
+    for side in ("server", "client"):
+        keys = getattr(scenario, side)
+        if keys and host.interfaces is not None and keys.interface not in host.interfaces:
+            made = f"`{script} up` makes it; or " if script.is_file() else ""
+            raise Refusal(
+                (side, "interface"), f'no interface "{keys.interface}"', f"{made}one of {', '.join(host.interfaces)}"
+            )
+
+
+def memif_socket(scenario: Scenario, token: str) -> str | None:
+    """Absolute path of the control socket; one of the flight's own where the scenario names none. Raises Refusal."""
+    if scenario.wire.kind != "memif":
+        return None
+    if scenario.wire.socket is not None:
+        path = scenario.source.file.parent.absolute() / scenario.wire.socket
+    else:
+        path = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute() / f"wt-{token}.sock"
+    if len(os.fsencode(path)) > SOCKET_BYTES:
+        raise Refusal(
+            ("wire", "socket"),
+            f"{path} is longer than the {SOCKET_BYTES} bytes of a socket's name",
+            'as in "/tmp/wt.sock"',
+        )
+    return str(path)

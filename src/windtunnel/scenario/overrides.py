@@ -1,0 +1,57 @@
+"""`--set path.to.key=VALUE`: changes one key from the command line."""
+
+import re
+import tomllib
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.scenario.refusal import Override, Refusal, dotted
+
+MAX_DEPTH = 8
+EXAMPLE = "--set server.batch.app_rx=64, or --set workload.0.request=1KiB"
+
+
+def parse_overrides(sets: list[str]) -> list[Override]:
+    """Splits each `path=value`; raises UserError for one that is no such thing."""
+    overrides = []
+    for text in sets:
+        name, equals, _ = text.partition("=")
+        parts = name.strip().split(".")
+        if (
+            not equals
+            or len(parts) > MAX_DEPTH
+            or not all(re.fullmatch(r"[A-Za-z0-9_-]+", part, re.ASCII) for part in parts)
+        ):
+            raise UserError(f"--set {text}: not a key and its value", remedy=EXAMPLE)
+        overrides.append(Override(text, tuple(int(part) if _is_index(part) else part for part in parts)))
+    return overrides
+
+
+def apply(override: Override, data: dict[str, Any]) -> None:
+    """Changes `data` in place; tables on the way are made where they are missing. Raises Refusal."""
+    level: Any = data
+    for depth, part in enumerate(override.path, start=1):
+        path = override.path[:depth]
+        if isinstance(level, list):
+            if not isinstance(part, int) or part >= len(level):
+                raise Refusal(path, f"{dotted(path)}: the list has {len(level)} entries, counted from 0", EXAMPLE)
+        elif not isinstance(level, dict):
+            raise Refusal(path, f"{dotted(path[:-1])} is not a table", EXAMPLE)
+        key = part if isinstance(level, list) else str(part)
+        if depth == len(override.path):
+            level[key] = _value(override.text.partition("=")[2].strip())
+        else:
+            level = level[key] if isinstance(level, list) else level.setdefault(key, {})
+
+
+def _is_index(part: str) -> bool:
+    return part.isdigit() and len(part) <= 9
+
+
+def _value(text: str) -> Any:
+    """A TOML value; a bare word is taken as text, so that a shell needs no second pair of quotes."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return parsed["value"] if parsed.keys() == {"value"} else text

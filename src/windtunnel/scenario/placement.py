@@ -1,0 +1,184 @@
+"""Puts stages on CPUs: by hand, on a list of cores, or by itself.
+
+By itself: one worker a CPU, and as many CPUs as there are groups of stages that may part. A colocated application is one
+group with its dispatcher; a split one is a group of its own, and so is its dispatcher. The server takes the highest
+CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares where there are too few.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windtunnel.engine.plan import Side, Stage
+from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.scenario.topology import Topology
+
+MAX_WORKERS = 127
+"""DPDK is built for 128 lcores (RTE_MAX_LCORE), one of which is the main one."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One stage on one CPU."""
+
+    cpu: int
+    side: Side
+    stage: Stage
+    index: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Stages that stay on one CPU."""
+
+    stages: tuple[tuple[Stage, int], ...]
+    role: str
+    """"both", "dispatcher" or "application"."""
+
+
+def place(topologies: Sequence[Topology], allowed: Sequence[int]) -> list[Placed]:
+    """Every stage of every endpoint once, in the order of the loops. Raises Refusal."""
+    for topology in topologies:
+        _cores_exist(topology, allowed)
+    fixed = {topology.side: _fixed(topology) for topology in topologies}
+    cpus = _divide(topologies, fixed, sorted(allowed))
+    placed = [stage for topology in topologies for stage in _place(topology, cpus[topology.side])]
+    if len({stage.cpu for stage in placed}) > MAX_WORKERS:
+        raise Refusal(
+            ("server", "cores"), f"more than {MAX_WORKERS} workers", "fewer cores: DPDK is built for 128 lcores"
+        )
+    return placed
+
+
+def _fixed(topology: Topology) -> list[int]:
+    """CPUs that the scenario names for the endpoint."""
+    if topology.keys.worker:
+        return [worker.core for worker in topology.keys.worker]
+    return [] if topology.keys.cores == "auto" else list(topology.keys.cores)
+
+
+def _cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
+    named: list[tuple[Path, int]] = [
+        ((topology.side, "worker", n, "core"), worker.core) for n, worker in enumerate(topology.keys.worker)
+    ]
+    if not named:
+        named = [((topology.side, "cores"), cpu) for cpu in _fixed(topology)]
+    for path, cpu in named:
+        if cpu not in allowed:
+            raise Refusal(
+                path, f"{topology.side}: CPU {cpu} is not there, or not allowed", f"one of {cpu_list(allowed)}"
+            )
+
+
+def _divide(topologies: Sequence[Topology], fixed: dict[Side, list[int]], allowed: list[int]) -> dict[Side, list[int]]:
+    """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few."""
+    cpus = dict(fixed)
+    open_sides = [topology for topology in topologies if not fixed[topology.side]]
+    taken = {cpu for named in fixed.values() for cpu in named}
+    free = [cpu for cpu in allowed if cpu not in taken]
+    if sum(_least(topology) for topology in open_sides) > len(free):
+        free = allowed
+        if sum(_least(topology) for topology in open_sides) > len(free):
+            return cpus | {topology.side: allowed[::-1] for topology in open_sides}
+    for position, topology in enumerate(open_sides):
+        spare = sum(_least(later) for later in open_sides[position + 1 :])
+        count = min(len(groups(topology)), len(free) - spare)
+        cpus[topology.side] = free[len(free) - count :][::-1]
+        free = free[: len(free) - count]
+    return cpus
+
+
+def _least(topology: Topology) -> int:
+    """CPUs without which the endpoint's split would not be one."""
+    roles = {group.role for group in groups(topology)}
+    return 2 if {"dispatcher", "application"} <= roles else 1
+
+
+def groups(topology: Topology) -> list[Group]:
+    """Dispatchers that stand alone, applications that stand alone, and those that sit together."""
+    owner: dict[int, int] = {}  # dispatcher -> the application that it sits with
+    for index, application in enumerate(topology.applications):
+        if topology.colocated[application.workload]:
+            for dispatcher in application.dispatchers:
+                owner.setdefault(dispatcher, index)
+    found = []
+    for index, application in enumerate(topology.applications):
+        own = {dispatcher for dispatcher, app in owner.items() if app == index}
+        stages = [s for s in topology.stages if s[1] in (own if _of_dispatcher(s[0]) else {index})]
+        together = topology.colocated[application.workload]
+        found.append(Group(tuple(stages), "both" if together else "application"))
+    for index in range(len(topology.dispatchers)):
+        if index not in owner:
+            stages = [s for s in topology.stages if _of_dispatcher(s[0]) and s[1] == index]
+            found.append(Group(tuple(stages), "dispatcher"))
+    return sorted(found, key=lambda group: ("both", "dispatcher", "application").index(group.role))
+
+
+def _place(topology: Topology, cpus: list[int]) -> list[Placed]:
+    if topology.keys.worker:
+        return _by_hand(topology)
+    cpu_of = {}
+    for group, cpu in _assign(groups(topology), cpus):
+        cpu_of |= dict.fromkeys(group.stages, cpu)
+    return [Placed(cpu_of[stage], topology.side, *stage) for stage in topology.stages]
+
+
+def _assign(found: list[Group], cpus: list[int]) -> list[tuple[Group, int]]:
+    """Groups to CPUs in turn; dispatchers and applications of a split stay apart as long as there are two CPUs."""
+    if len(found) <= len(cpus):
+        return list(zip(found, cpus, strict=False))
+    apart = {role: [group for group in found if group.role == role] for role in ("both", "dispatcher", "application")}
+    lone = len(apart["dispatcher"]), len(apart["application"])
+    if not all(lone) or len(cpus) < 2:
+        return [(group, cpus[n % len(cpus)]) for n, group in enumerate(found)]
+    first = min(max(1, round(len(cpus) * lone[0] / sum(lone))), len(cpus) - 1)
+    parts = {"both": cpus, "dispatcher": cpus[:first], "application": cpus[first:]}
+    return [(group, parts[role][n % len(parts[role])]) for role in parts for n, group in enumerate(apart[role])]
+
+
+def _by_hand(topology: Topology) -> list[Placed]:
+    side, needed = topology.side, topology.stages
+    placed: dict[tuple[Stage, int], Placed] = {}
+    for number, worker in enumerate(topology.keys.worker):
+        for position, name in enumerate(worker.stages):
+            path: Path = (side, "worker", number, "stages", position)
+            stage, index = _split(name)
+            if (stage, index) not in needed:
+                raise Refusal(path, f"{side} has no stage {name}", f"one of {_names(needed)}")
+            if (stage, index) in placed:
+                raise Refusal(
+                    path,
+                    f"{side}: {name} stands twice, so that {_queue(stage, index)} would have two consumers or two producers",
+                    f"{name} on one worker: a ring or queue has one consumer and one producer",
+                )
+            placed[stage, index] = Placed(worker.core, side, stage, index)
+    if missing := [stage for stage in needed if stage not in placed]:
+        raise Refusal((side, "worker"), f"{side}: no worker runs {_names(missing)}", "every stage on one worker")
+    return list(placed.values())
+
+
+def _queue(stage: Stage, index: int) -> str:
+    return f"the rings of application {index}" if stage.startswith("app_") else f"queue {index}"
+
+
+def _split(name: str) -> tuple[Stage, int]:
+    stage, _, index = name.partition(":")
+    return stage, int(index)  # type: ignore[return-value] - keys.StageName has checked it
+
+
+def _names(stages: Sequence[tuple[Stage, int]]) -> str:
+    return ", ".join(f"{stage}:{index}" for stage, index in stages)
+
+
+def _of_dispatcher(stage: Stage) -> bool:
+    return not stage.startswith("app_")
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """`0-3,8`: ascending CPUs as taskset and --lcores write them."""
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and cpu == runs[-1][1] + 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

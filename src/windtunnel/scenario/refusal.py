@@ -1,0 +1,53 @@
+"""A scenario's source, and errors that point into it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path as File
+
+from windtunnel.errors import UserError
+
+Path = tuple[str | int, ...]
+"""Where a value stands: keys, and positions in lists."""
+
+
+def dotted(path: Path) -> str:
+    """`workload.0.request`: as `--set` and the messages write a path."""
+    return ".".join(str(part) for part in path)
+
+
+class Refusal(Exception):
+    """Something is wrong at a path; `remedy` says what would be right."""
+
+    def __init__(self, path: Path, what: str, remedy: str):
+        super().__init__(what)
+        self.path, self.what, self.remedy = path, what, remedy
+
+
+@dataclass(frozen=True)
+class Override:
+    """One `--set path=value`."""
+
+    text: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a scenario and what the command line changed in it."""
+
+    file: File
+    text: str
+    overrides: list[Override] = field(default_factory=list)
+
+    def error(self, refusal: Refusal) -> UserError:
+        """The refusal with its place: the --set that touched the path last, else file and line."""
+        return UserError(f"{self.place(refusal.path)}: {refusal.what}", remedy=refusal.remedy)
+
+    def place(self, path: Path) -> str:
+        for override in reversed(self.overrides):
+            if path[: len(override.path)] == override.path:
+                return f"--set {override.text}"
+        from windtunnel.scenario.positions import line_of
+
+        line, exact = line_of(self.text, path)
+        made = [override for override in self.overrides if override.path[: len(path)] == path]
+        return f"--set {made[-1].text}" if made and not exact else f"{self.file}:{line}"

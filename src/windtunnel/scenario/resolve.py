@@ -1,0 +1,165 @@
+"""From a scenario and a host to a flight: placement, demand, memory, and one plan for each engine process."""
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.engine import plan as plans
+from windtunnel.engine.plan import PLAN_VERSION, Plan, Side
+from windtunnel.scenario.demand import Demand, demand
+from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
+from windtunnel.scenario.flight import Flight
+from windtunnel.scenario.host import HostView
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.memory import Mode, choose, eal, wanted_bytes
+from windtunnel.scenario.needs import check_host, memif_socket
+from windtunnel.scenario.placement import Placed, cpu_list, place
+from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.topology import Topology, topologies
+
+
+def resolve(scenario: Scenario, host: HostView) -> Flight:
+    """Plans the flight on this host. Raises UserError that names file and line of what cannot be."""
+    try:
+        return _resolve(scenario, host)
+    except Refusal as refusal:
+        raise scenario.source.error(refusal) from None
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What all processes of a flight have in common."""
+
+    scenario: Scenario
+    host: HostView
+    placed: list[Placed]
+    demands: dict[Side, Demand]
+    mode: Mode
+    token: str
+    """Makes the names that are the flight's own: file prefixes, memif's socket."""
+    socket: str | None
+    digest: str
+
+
+def _resolve(scenario: Scenario, host: HostView) -> Flight:
+    check_host(scenario, host)
+    sides = topologies(scenario)
+    placed = place(sides, host.cpus)
+    demands = {side.side: demand(scenario, side, _touching(scenario, side, placed)) for side in sides}
+    processes = [[side] for side in sides] if scenario.wire.kind == "memif" else [sides]
+    needs = [wanted_bytes([(side, demands[side.side].size) for side in process]) for process in processes]
+    token = secrets.token_hex(4)
+    decided = _Decided(
+        scenario=scenario,
+        host=host,
+        placed=placed,
+        demands=demands,
+        mode=choose(scenario, host, sum(needs)),
+        token=token,
+        socket=memif_socket(scenario, token),
+        digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
+    )
+    names: list[str] = [process[0].side for process in processes] if len(processes) > 1 else ["windtunnel"]
+    return Flight(
+        scenario=scenario,
+        question=scenario.question,
+        title=scenario.title,
+        plans=[
+            _plan(decided, name, process, need) for name, process, need in zip(names, processes, needs, strict=True)
+        ],
+        names=names,
+        notes=_notes(decided),
+        resolved=_resolved(decided, sides),
+        demands=demands,
+    )
+
+
+def _touching(scenario: Scenario, topology: Topology, placed: list[Placed]) -> int:
+    """Workers that take mbufs from the endpoint's pool or give them back. Raises Refusal where the pool cannot bear it."""
+    ring = scenario.wire.kind == "ring"
+    workers = len({stage.cpu for stage in placed if ring or stage.side == topology.side})
+    if topology.keys.mempool.ops == "ring_sp_sc" and workers > 1:
+        raise Refusal(
+            (topology.side, "mempool", "ops"),
+            f"{topology.side}.mempool.ops: ring_sp_sc is for one worker; {workers} take and free these mbufs",
+            'ops = "ring_mp_mc", or all stages on one core',
+        )
+    return workers
+
+
+def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> Plan:
+    scenario = decided.scenario
+    sides = [topology.side for topology in process]
+    mine = [stage for stage in decided.placed if stage.side in sides]
+    lcores = {cpu: lcore for lcore, cpu in enumerate(dict.fromkeys(stage.cpu for stage in mine), start=1)}
+    prefix = f"wt-{decided.token}" + (f"-{name}" if name in sides and decided.socket else "")
+    return Plan(
+        version=PLAN_VERSION,
+        hash=decided.digest,
+        title=scenario.title,
+        seed=scenario.seed,
+        eal=eal(decided.mode, need, decided.host.cpus, lcores, prefix),
+        accounting=plans.Accounting(
+            level=scenario.accounting.level,
+            sample_every=scenario.accounting.sample_every,
+            interrupted_above_ns=scenario.accounting.interrupted_above,
+        ),
+        phases=plans.Phases(
+            warmup_ns=scenario.warmup,
+            duration_ns=scenario.duration,
+            window_ns=scenario.window,
+            messages=scenario.messages,
+            drain_ns=scenario.drain,
+        ),
+        endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
+        workloads=[plan_workload(scenario, index, "client" in sides) for index in range(len(scenario.workload))],
+        workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in lcores.items()],
+        record=scenario.record,
+        raw_latency=None,
+    )
+
+
+def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> plans.Worker:
+    stages = [
+        plans.StageOf(endpoint=sides.index(stage.side), stage=stage.stage, index=stage.index)
+        for stage in placed
+        if stage.cpu == cpu
+    ]
+    return plans.Worker(lcore=lcore, cpu=cpu, stages=stages)
+
+
+def _notes(decided: _Decided) -> list[str]:
+    notes = []
+    server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
+    if server & client:
+        notes.append(
+            f"client and server share CPU {cpu_list(server & client)}: neither is as fast as on cores of its own"
+        )
+    if decided.mode == "no-huge":
+        notes.append("memory without hugepages: each packet costs more; not to be compared with a run on hugepages")
+    faults = decided.scenario.wire.faults
+    planted = {
+        name: getattr(faults, name) for name in ("loss", "duplicate", "reorder") if faults and getattr(faults, name)
+    }
+    if planted:
+        words = ", ".join(f"{name} {probability:.3g}" for name, probability in planted.items())
+        notes.append(f"emulated: {words}, for every packet that either side sends")
+    return notes
+
+
+def _dump(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", by_alias=True)
+
+
+def _resolved(decided: _Decided, sides: list[Topology]) -> dict[str, Any]:
+    """Every key; what was "auto" is what it became on this host."""
+    resolved = _dump(decided.scenario) | {"memory": decided.mode}
+    for topology in sides:
+        keys = topology.keys.model_dump(mode="json", by_alias=True)
+        keys["mempool"]["size"] = decided.demands[topology.side].size
+        if not topology.keys.worker:
+            keys["cores"] = sorted({stage.cpu for stage in decided.placed if stage.side == topology.side})
+        resolved[topology.side] = keys
+    return resolved

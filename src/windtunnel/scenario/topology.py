@@ -1,0 +1,146 @@
+"""From workloads to applications, dispatchers and the stages that each endpoint needs.
+
+Indices count through the workloads; a dispatcher belongs to one workload and is one queue. Of A applications and D
+dispatchers of a workload, application a uses dispatcher a mod D where A >= D, else every d with d mod A = a.
+"""
+
+from dataclasses import dataclass
+
+from windtunnel.engine.plan import Application, Dispatcher, Side, Stage
+from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Client, Scenario, Server, Workload
+
+DEFAULT_RESPONSE_BYTES = 86
+IP_UDP_HEADER_BYTES = 28
+
+SERVER_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
+CLIENT_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "app_tx", "disp_tx", "nic_tx")
+"""The order of a loop. A server has no app_tx: its app_rx puts the answers on the ring itself."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What one endpoint consists of."""
+
+    side: Side
+    keys: Client | Server
+    applications: tuple[Application, ...]
+    dispatchers: tuple[Dispatcher, ...]
+    colocated: tuple[bool, ...]
+    """By workload."""
+
+    @property
+    def stages(self) -> list[tuple[Stage, int]]:
+        """Every stage that must be placed, in the order of a loop."""
+        order = CLIENT_STAGES if self.side == "client" else SERVER_STAGES
+        return [(stage, index) for stage in order for index in self._indices(stage)]
+
+    def _indices(self, stage: Stage) -> list[int]:
+        if stage.startswith("app_"):
+            return list(range(len(self.applications)))
+        answered = {app.workload for app in self.applications}
+        return [
+            index
+            for index, dispatcher in enumerate(self.dispatchers)
+            if stage != "disp_tx" or dispatcher.workload in answered
+        ]
+
+    @property
+    def rings(self) -> int:
+        """Rings between applications and dispatchers, both directions."""
+        return 2 * sum(len(application.dispatchers) for application in self.applications)
+
+
+def topologies(scenario: Scenario) -> list[Topology]:
+    """The endpoints that fly, server first."""
+    return [_topology(scenario, side) for side in ("server", "client") if endpoint(scenario, side) is not None]
+
+
+def endpoint(scenario: Scenario, side: Side) -> Client | Server | None:
+    """The endpoint's keys; on ring and memif both sides are there even where the file names none."""
+    if side == "client":
+        return scenario.client or (Client() if both_sides(scenario) else None)
+    return scenario.server or (Server() if both_sides(scenario) else None)
+
+
+def both_sides(scenario: Scenario) -> bool:
+    return scenario.wire.kind in ("ring", "memif")
+
+
+def workload_names(scenario: Scenario) -> list[str]:
+    """One name each: the given one, else the handler's, numbered where it is taken."""
+    names: list[str] = []
+    given = {workload.name for workload in scenario.workload}
+    for workload in scenario.workload:
+        plain = (workload.handler or workload.packet_handler or "").rsplit("/", 1)[-1].removesuffix(".so") or "workload"
+        name, number = workload.name or plain, 2
+        while not workload.name and (name in names or name in given):
+            name, number = f"{plain}-{number}", number + 1
+        names.append(name)
+    return names
+
+
+def response_bytes(workload: Workload) -> int:
+    """UDP payload of an answer; a packet handler alone turns the request around."""
+    if workload.response is not None:
+        return workload.response
+    return DEFAULT_RESPONSE_BYTES if workload.handler else workload.request
+
+
+def segments(message_bytes: int, mtu: int) -> int:
+    """Packets of a message: each repeats the message header, and its IP packet holds at most `mtu` bytes."""
+    room = mtu - IP_UDP_HEADER_BYTES - MESSAGE_HEADER_BYTES
+    return max(1, -(-(message_bytes - MESSAGE_HEADER_BYTES) // room))
+
+
+def shared_out(scenario: Scenario, total: float, own: list[float | None]) -> list[float]:
+    """The client's total over the workloads by their shares; a workload with a value of its own takes no part."""
+    weights = [workload.share if value is None else 0.0 for workload, value in zip(scenario.workload, own, strict=True)]
+    whole = sum(weights) or 1.0
+    return [total * weight / whole if value is None else value for weight, value in zip(weights, own, strict=True)]
+
+
+def budgets(scenario: Scenario, client: Client) -> list[int]:
+    """Messages that each workload may have in flight."""
+    own = [workload.inflight for workload in scenario.workload]
+    return [int(budget) for budget in shared_out(scenario, client.inflight, own)]
+
+
+def rates(scenario: Scenario, client: Client) -> list[float | None]:
+    """Messages a second that each workload offers; None: closed loop."""
+    own = [workload.rate for workload in scenario.workload]
+    return own if client.rate is None else list(shared_out(scenario, client.rate, own))
+
+
+def _topology(scenario: Scenario, side: Side) -> Topology:
+    keys = endpoint(scenario, side)
+    assert keys is not None
+    applications: list[Application] = []
+    dispatchers: list[Dispatcher] = []
+    in_flight = budgets(scenario, keys) if isinstance(keys, Client) else [0] * len(scenario.workload)
+    for index, workload in enumerate(scenario.workload):
+        apps = _applications(workload, side)
+        first = len(dispatchers)
+        dispatchers += [Dispatcher(workload=index, queue=first + d) for d in range(workload.dispatchers)]
+        for app in range(apps):
+            budget = in_flight[index] // apps + (app < in_flight[index] % apps)
+            used = [first + d for d in _used(app, apps, workload.dispatchers)]
+            applications.append(Application(workload=index, dispatchers=used, inflight=budget))
+    return Topology(
+        side, keys, tuple(applications), tuple(dispatchers), tuple(_colocated(w, side) for w in scenario.workload)
+    )
+
+
+def _used(app: int, apps: int, dispatchers: int) -> list[int]:
+    return [app % dispatchers] if apps >= dispatchers else list(range(app, dispatchers, apps))
+
+
+def _applications(workload: Workload, side: Side) -> int:
+    if side == "client":
+        return workload.client.apps or workload.apps
+    return workload.apps if workload.handler else 0
+
+
+def _colocated(workload: Workload, side: Side) -> bool:
+    if side == "client" and workload.client.colocate is not None:
+        return workload.client.colocate
+    return workload.colocate
