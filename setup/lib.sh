@@ -72,8 +72,8 @@ install_packages() {
         [[ -t 0 ]] || as_root+=(-n) # nobody there who could type a password
     fi
     if [[ -t 0 ]]; then
-        local answer=n
-        read -r -p "Install with \"$command\"? [Y/n] " answer || true
+        local answer
+        read -r -p "Install with \"$command\"? [Y/n] " answer || answer=n
         [[ $answer =~ ^([yY].*)?$ ]] || refuse "not installed" "type: $command"
     fi
     if ((EUID != 0)) && ! "${as_root[@]}" true; then
