@@ -1,5 +1,6 @@
 """Memory: hugepages (asked for, not only counted), NUMA nodes, limits."""
 
+import ctypes
 import mmap
 import os
 import resource
@@ -81,8 +82,9 @@ def map_one(sizes: list[HugepageSize]) -> Probe:
         return Probe(works=False, reason="none free" if any(size.reserved for size in sizes) else "none reserved")
     page = free[0].bytes
     order = (page.bit_length() - 1) << MAP_HUGE_SHIFT
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB | order
     try:
-        mmap.mmap(-1, page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB | order).close()
+        mmap.mmap(-1, page, flags=ctypes.c_int(flags).value).close()  # 16 GiB and more reach into the sign
     except OSError as error:
         return Probe(works=False, reason=error.strerror)
     return Probe(works=True)

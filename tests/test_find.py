@@ -1,0 +1,75 @@
+"""Which engine is found, and what is said when there is none."""
+
+from pathlib import Path
+
+import pytest
+
+from windtunnel.engine import find
+from windtunnel.errors import UserError
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def nothing_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(find.VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(find, "CHECKOUT", tmp_path / "checkout")
+
+
+def test_the_variable_comes_first_then_the_checkout_then_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = program(tmp_path / "path" / find.NAME)
+    assert find.find_engine() == installed
+    built = program(tmp_path / "checkout" / "build" / "engine" / find.NAME)
+    assert find.find_engine() == built
+    named = program(tmp_path / "named")
+    monkeypatch.setenv(find.VARIABLE, str(named))
+    assert find.find_engine() == named
+
+
+def test_a_relative_name_is_taken_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = program(tmp_path / "here" / "engine")
+    monkeypatch.chdir(named.parent)
+    monkeypatch.setenv(find.VARIABLE, "./engine")
+    assert find.find_engine() == named
+
+
+@pytest.mark.parametrize(("makes", "said"), [(None, "no such file"), (0o644, "not an executable file")])
+def test_a_wrong_variable_is_an_error_even_when_there_is_another_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, makes: int | None, said: str
+) -> None:
+    program(tmp_path / "path" / find.NAME)
+    named = tmp_path / "named"
+    if makes is not None:
+        named.touch(makes)
+    monkeypatch.setenv(find.VARIABLE, str(named))
+    with pytest.raises(UserError) as refused:
+        find.find_engine()
+    assert str(named) in refused.value.message
+    assert said in refused.value.message
+
+
+def test_a_checkout_that_is_not_built_says_quickstart(tmp_path: Path) -> None:
+    (tmp_path / "checkout" / "engine").mkdir(parents=True)
+    (tmp_path / "checkout" / "meson.build").touch()
+    with pytest.raises(UserError) as refused:
+        find.find_engine()
+    assert "not built" in refused.value.message
+    assert refused.value.remedy == "run ./windtunnel quickstart"
+
+
+def test_an_installed_package_without_an_engine_names_the_variable() -> None:
+    with pytest.raises(UserError) as refused:
+        find.find_engine()
+    assert find.VARIABLE in (refused.value.remedy or "")
+
+
+def test_the_checkout_is_the_one_that_the_package_lies_in() -> None:
+    assert (Path(find.__file__).parents[3] / "pyproject.toml").is_file()
