@@ -63,6 +63,8 @@ def plan(
             "workloads": [
                 {
                     "name": "echo",
+                    "client_applications": 1 if message else 0,
+                    "client_slots": 1024 if message else 0,
                     "request_bytes": 86,
                     "response_bytes": 86,
                     "handler": handler,
@@ -173,7 +175,9 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
         for part in plan_worker.stages
         if level != "off"
     ]
-    cycles = WINDOW_NS * TSC_HZ // 1_000_000_000
+    timed = Counter()
+    for stage in stages:
+        timed[stage.worker] += stage.busy_cycles + stage.idle_cycles + stage.interrupted_cycles
     start = 420_000_000 + index * WINDOW_NS
     lost = lost if phase == "measure" else 0
     answered = packets - lost
@@ -189,8 +193,8 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
                 worker=n,
                 cpu=worker.cpu,
                 loops=packets // 24 + 1,
-                cycles=cycles,
-                timed_cycles=cycles // every if every else 0,
+                cycles=WINDOW_NS * TSC_HZ // 1_000_000_000,
+                timed_cycles=timed[n],
                 run_delay_ns=int(rng.integers(100_000, 900_000)),
                 on_cpu_ns=WINDOW_NS - 1_000_000,
             )

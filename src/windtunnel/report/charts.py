@@ -63,13 +63,12 @@ def workers(rows: list[WorkerRow]) -> dict | None:
     timed = [row for row in rows if row.work_share is not None]
     if not timed:
         return None
-    labels = [f"CPU {row.cpu}" for row in timed]
+    labels = [f"{row.sides}  CPU {row.cpu}" for row in timed]
     parts = (
         ("work", "var(--work)", lambda row: row.work_share),
         ("stall", "var(--stall)", lambda row: row.stall_share),
         ("polling in vain", "var(--idle)", lambda row: row.idle_share),
         ("interrupted", "var(--interrupted)", lambda row: row.interrupted_share),
-        ("loop and accounting", "var(--other)", lambda row: row.other_share),
     )
     data = [
         {

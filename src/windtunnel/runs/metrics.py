@@ -32,7 +32,10 @@ def seconds(windows: Iterable[Window]) -> float:
 
 
 def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] = MEASURED) -> list[StageRow]:
-    """The stages of one engine over its windows of these phases, client first, in the order in which a packet travels."""
+    """The stages of one engine over its windows of these phases, client first, in the order in which a packet travels.
+
+    A stage without a call was not counted (accounting `off`): it has no row, rather than one of zeros.
+    """
     chosen = measured(windows, phases)
     groups: dict[tuple[str, str], list[StageWindow]] = {}
     for window in chosen:
@@ -40,7 +43,8 @@ def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] 
             groups.setdefault((stage.endpoint, stage.stage), []).append(stage)
     worker_cycles = _worker_cycles(chosen)
     duration = seconds(chosen)
-    ordered = sorted(groups.items(), key=lambda group: (group[0][0], TRAVEL[group[0][0]].index(group[0][1])))
+    counted = {key: members for key, members in groups.items() if _sum(members, "calls")}
+    ordered = sorted(counted.items(), key=lambda group: (group[0][0], TRAVEL[group[0][0]].index(group[0][1])))
     return [_stage_row(members, worker_cycles, duration, hello.tsc_hz) for _, members in ordered]
 
 
@@ -140,6 +144,7 @@ def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], durati
     busy, idle, stall = (_sum(members, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
     loops = sum(worker_cycles.get(worker, 0) for worker in {member.worker for member in members})
     interrupted = _sum(members, "interrupted_cycles")
+    burst = add(member.burst for member in members)
     tick_ns = _NS / tsc_hz
     return StageRow(
         endpoint=members[0].endpoint,
@@ -149,7 +154,7 @@ def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], durati
         mpps=ratio(objects / _MILLION, duration_s),
         work_ns=ratio((busy - stall) * tick_ns, timed_objects),
         stall_ns=ratio(stall * tick_ns, timed_objects),
-        mean_burst=ratio(objects, calls - empty),
+        mean_burst=ratio(objects, sum(n for size, n in burst.items() if size)),
         busy_share=ratio(busy, loops),
         stall_share=ratio(stall, loops),
         idle_share=ratio(idle, loops),
@@ -158,7 +163,7 @@ def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], durati
         interrupted_calls=_sum(members, "interrupted_calls"),
         interrupted_share=ratio(interrupted, loops),
         drops=add(member.drops for member in members),
-        burst=add(member.burst for member in members),
+        burst=burst,
         completion=_spread(merge(member.completion for member in members), tick_ns),
         stall=_spread(merge(member.stall for member in members), tick_ns),
     )
@@ -185,13 +190,12 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
     return WorkerRow(
         worker=members[0].worker,
         cpu=members[0].cpu,
-        stages=tuple(dict.fromkeys(f"{stage.endpoint} {stage.stage}" for stage in stages)),
+        sides=" + ".join(dict.fromkeys(stage.endpoint for stage in stages)),
         mloops=ratio(_sum(members, "loops") / _MILLION, duration_s),
         work_share=ratio(busy - stall, timed),
         stall_share=ratio(stall, timed),
         idle_share=ratio(idle, timed),
         interrupted_share=ratio(interrupted, timed),
-        other_share=ratio(timed - busy - idle - interrupted, timed),
         preempted_share=ratio(run_delay, duration_s * _NS),
     )
 

@@ -19,7 +19,8 @@ class Spread:
 
 @dataclass(frozen=True)
 class StageRow:
-    """One stage of one endpoint, all its instances together. Times are ns, shares are of the time of the workers that run it."""
+    """One stage of one endpoint, all its instances together. Times are ns a packet; shares are of the timed calls
+    of all stages of the workers that run it."""
 
     endpoint: str
     stage: str
@@ -44,17 +45,17 @@ class StageRow:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """One worker; the shares are of its timed loops and add up to one. `other` is the loop itself and the accounting."""
+    """One worker; the shares are of the stage calls that were timed and add up to one. `preempted` is of the measured time:
+    when it was runnable and the kernel ran somebody else."""
 
     worker: int
     cpu: int
-    stages: tuple[str, ...]
+    sides: str
     mloops: float | None
     work_share: float | None
     stall_share: float | None
     idle_share: float | None
     interrupted_share: float | None
-    other_share: float | None
     preempted_share: float | None
 
 
