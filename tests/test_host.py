@@ -319,10 +319,11 @@ def test_doctor_shows_every_finding_and_each_remedy_on_one_line(
 
 
 def test_an_engine_that_does_not_answer_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_engine(tmp_path, monkeypatch, "exit 3")
+    fake_engine(tmp_path, monkeypatch, "echo librte_eal.so is gone >&2; exit 3")
     found = doctor_module.judge_engine()
     assert found.verdict == "bad"
-    assert "exit status 3" in found.value
+    assert "librte_eal.so is gone" in found.value
+    assert found.remedy == "./windtunnel quickstart"
 
 
 def test_no_engine_is_bad_and_the_remedy_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:

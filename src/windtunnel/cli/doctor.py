@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from windtunnel.host.findings import Finding
 
 COLOURS = {"good": "green", "fair": "yellow", "bad": "red", "unknown": "dim"}
-ENGINE_ANSWERS_WITHIN_S = 10
 
 
 def doctor(
@@ -39,37 +38,18 @@ def doctor(
 
 def judge_engine() -> Finding:
     """Finds the engine and asks it for its version."""
-    import subprocess
-
     from windtunnel.engine.find import find_engine
+    from windtunnel.engine.query import version
     from windtunnel.errors import UserError
     from windtunnel.host.findings import Finding
 
     try:
         engine = find_engine()
+        value = f"{version(engine)} ({engine})"
     except UserError as error:
-        return Finding(
-            subject="engine",
-            value=error.message,
-            verdict="bad",
-            meaning="nothing can fly",
-            remedy=(error.remedy or "").removeprefix("run "),
-        )
-    try:
-        answer = subprocess.run(
-            [engine, "--version"], capture_output=True, text=True, timeout=ENGINE_ANSWERS_WITHIN_S, check=True
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return Finding(
-            subject="engine",
-            value=f"{engine} does not answer: {error}",
-            verdict="bad",
-            meaning="nothing can fly",
-            remedy="./windtunnel quickstart",
-        )
-    return Finding(
-        subject="engine", value=f"{answer.stdout.strip()} ({engine})", verdict="good", meaning="ready to fly"
-    )
+        remedy = (error.remedy or "./windtunnel quickstart").removeprefix("run ")
+        return Finding(subject="engine", value=error.message, verdict="bad", meaning="nothing can fly", remedy=remedy)
+    return Finding(subject="engine", value=value, verdict="good", meaning="ready to fly")
 
 
 def show(findings: list[Finding]) -> None:
