@@ -32,6 +32,7 @@ HANDLERS = [
             },
         ],
     },
+    {"name": "l_app", "kind": "message", "help": "answers small requests after a scan", "options": []},
     {"name": "l2fwd", "kind": "packet", "help": "swaps the MAC addresses", "options": []},
 ]
 

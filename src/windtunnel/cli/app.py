@@ -24,7 +24,7 @@ def _version(asked: bool) -> None:
 def _help(text: str) -> str:
     """A paragraph of example commands keeps its lines; typer would join them."""
     paragraphs = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(f"\b\n{p}" if p.startswith("windtunnel ") else p for p in paragraphs)
+    return "\n\n".join(f"\b{p}" if p.startswith("windtunnel ") else p for p in paragraphs)
 
 
 INTRODUCTION = """Put a data plane in the wind tunnel before it flies.

@@ -27,6 +27,7 @@ class LiveDisplay:
 
     def __init__(self, flight: "Flight", console: Console, interrupts: "Interrupts"):
         self._progress = Progress(flight)
+        self._console = console
         self._interrupts = interrupts
         self._live = Live(get_renderable=self._frame, console=console, refresh_per_second=REDRAWS_PER_S, transient=True)
 
@@ -54,7 +55,7 @@ class LiveDisplay:
     def _header(self) -> list[RenderableType]:
         """On a low terminal the figures go first; that something is emulated is said there too."""
         record = self._progress.record
-        if self._live.console.height >= TALL_LINES:
+        if self._console.height >= TALL_LINES:
             return [tables.header(record)]
         return [Text(record.title, style="bold"), *(Text(mark, style="bold magenta") for mark in record.emulated)]
 

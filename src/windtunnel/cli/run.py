@@ -24,7 +24,7 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Run directory, new.  [default: runs/<UTC time>-<scenario>]"),
+        typer.Option("--out", metavar="DIR", help="Run directory, new; without it runs/<UTC time>-<scenario>."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the run directory.")] = False,
@@ -48,14 +48,14 @@ def run(
     from windtunnel.errors import UserError
     from windtunnel.host import facts
     from windtunnel.runs import RunWriter
-    from windtunnel.scenario import load, resolve
+    from windtunnel.scenario import here, load, resolve
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    host = facts.collect()
-    flight = resolve(load(file, sets or []), host)
+    directory = out or _directory_for(file)
+    flight = resolve(load(file, sets or []), here()).into(directory)
     engine = find_engine()
-    writer = RunWriter(out or _directory_for(file), flight, host)
+    writer = RunWriter(directory, flight, facts.collect())
     with Interrupts() as interrupts, _display(flight, interrupts, silent=json or quiet) as display:
         listeners = [writer.line, *([display.line] if display else [])]
         flown = Supervisor(engine, writer.log_path, listeners, interrupts).fly(flight.plans, flight.names)

@@ -17,7 +17,7 @@ class HandlerOption(BaseModel):
     name: str
     type: Literal["bytes", "count", "choice", "text"]
     default: str | None
-    choices: list[str]
+    choices: list[str] | None
     help: str
 
 
