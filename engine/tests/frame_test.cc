@@ -1,0 +1,294 @@
+#include "core/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string_view>
+
+#include "tests/frame_tools.h"
+
+namespace wt {
+namespace {
+
+struct outcome {
+    parse_result result;
+    drop why;
+    parsed_frame frame;
+};
+
+// Parses a copy that ends where the frame ends, so that AddressSanitizer sees a byte too many.
+outcome parse(const byte_vector &frame, const local_address &us = example_us) {
+    const std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
+    std::copy(frame.begin(), frame.end(), exact.get());
+    outcome o{parse_result::udp, drop::count, {0, 0}};
+    o.result = frame_parse(exact.get(), static_cast<uint32_t>(frame.size()), us, &o.frame, &o.why);
+    return o;
+}
+
+std::string_view dropped_for(const byte_vector &frame, const local_address &us = example_us) {
+    const outcome o = parse(frame, us);
+    if (o.result == parse_result::dropped) return drop_names[static_cast<uint32_t>(o.why)];
+    return o.result == parse_result::udp ? "udp" : "control";
+}
+
+TEST(FrameWrite, GivesTheBytesOfAFrameComputedElsewhere) {
+    constexpr std::string_view text = "windtunnel, 25 bytes odd!";
+    const byte_vector payload(text.begin(), text.end());
+    const byte_vector header = {0x10, 0x70, 0xfd, 0x6b, 0x93, 0x5c, 0x10, 0x70, 0xfd, 0x87, 0x0e,
+                                0xba, 0x08, 0x00, 0x45, 0x00, 0x00, 0x35, 0x00, 0x00, 0x40, 0x00,
+                                0x40, 0x11, 0x21, 0xee, 0x0a, 0x00, 0x02, 0x66, 0x0a, 0x00, 0x02,
+                                0x65, 0x27, 0x1a, 0x4e, 0x35, 0x00, 0x21, 0x40, 0x01};
+    const byte_vector frame = example_frame(payload);
+    EXPECT_EQ(byte_vector(frame.begin(), frame.begin() + frame_header_bytes), header);
+}
+
+TEST(FrameWrite, EveryLengthHasRightChecksumsAndParses) {
+    std::mt19937 random(1);
+    for (uint32_t bytes = 0; bytes <= 1472; bytes++) {
+        byte_vector payload(bytes);
+        for (uint8_t &b : payload) b = static_cast<uint8_t>(random());
+        const byte_vector frame = example_frame(payload);
+        ASSERT_EQ(slow_ip_sum(frame), 0xffffu) << bytes;
+        ASSERT_EQ(slow_udp_sum(frame), 0xffffu) << bytes;
+        const outcome o = parse(frame);
+        ASSERT_EQ(o.result, parse_result::udp) << bytes;
+        ASSERT_EQ(o.frame.payload_offset, frame_header_bytes);
+        ASSERT_EQ(o.frame.payload_bytes, bytes);
+    }
+}
+
+TEST(FrameWrite, TheLargestDatagramFits) {
+    const byte_vector frame = example_frame(counted(65535 - ip_udp_header_bytes));
+    EXPECT_EQ(slow_udp_sum(frame), 0xffffu);
+    EXPECT_EQ(parse(frame).frame.payload_bytes, 65535 - ip_udp_header_bytes);
+}
+
+// A payload whose sum makes the checksum come out as 0, which on the wire would mean "none" (RFC 768).
+byte_vector payload_with_checksum_zero() {
+    byte_vector payload = {0, 0};
+    const byte_vector frame = example_frame(payload);
+    const uint32_t field = big16(frame, 40);
+    put_big16(payload, 0, field);
+    return payload;
+}
+
+TEST(FrameWrite, AChecksumOfZeroIsSentAsAllOnes) {
+    const byte_vector frame = example_frame(payload_with_checksum_zero());
+    EXPECT_EQ(big16(frame, 40), 0xffffu);
+    EXPECT_EQ(slow_udp_sum(frame), 0xffffu);
+    EXPECT_EQ(dropped_for(frame), "udp");
+}
+
+TEST(FrameTurn, SwapsTheFlowAndKeepsThePayload) {
+    byte_vector frame = example_frame(counted(86));
+    frame[15] = 0x2e;              // a type of service
+    put_big16(frame, 18, 0xbeef);  // an identification
+    frame[22] = 3;                 // hops left
+    mend_ip_checksum(frame);
+    frame_turn(frame.data(), 86);
+
+    const flow &f = example_flow;
+    const flow back = {f.destination_mac, f.source_mac,       f.destination_ip,
+                       f.source_ip,       f.destination_port, f.source_port};
+    byte_vector expected(frame_header_bytes);
+    const byte_vector payload = counted(86);
+    expected.insert(expected.end(), payload.begin(), payload.end());
+    frame_write(expected.data(), frame_prepare(back), 86);
+    EXPECT_EQ(frame, expected);
+}
+
+TEST(FrameTurn, AnAnswerOfAnyLengthHasRightChecksumsAndReachesTheSender) {
+    const local_address sender = {example_flow.source_mac, example_flow.source_ip, example_flow.source_port,
+                                  1, 0};
+    for (uint32_t bytes = 0; bytes <= 1472; bytes++) {
+        byte_vector frame = example_frame(counted(1472));
+        put_big16(frame, 40, 0);  // a request without a checksum gets an answer with one
+        frame_turn(frame.data(), bytes);
+        frame.resize(frame_header_bytes + bytes);
+        ASSERT_EQ(slow_ip_sum(frame), 0xffffu) << bytes;
+        ASSERT_NE(big16(frame, 40), 0u) << bytes;
+        ASSERT_EQ(slow_udp_sum(frame), 0xffffu) << bytes;
+        ASSERT_EQ(dropped_for(frame, sender), "udp") << bytes;
+    }
+}
+
+TEST(FrameTurn, AChecksumOfZeroIsSentAsAllOnes) {
+    byte_vector frame = example_frame(payload_with_checksum_zero());
+    frame_turn(frame.data(), 2);
+    EXPECT_EQ(big16(frame, 40), 0xffffu);
+}
+
+TEST(FrameTurn, OptionsBecomeEndOfOptions) {
+    for (uint32_t words = 1; words <= 10; words++) {
+        byte_vector frame = with_options(example_frame(counted(33)), words);
+        frame_turn(frame.data(), 33);
+        EXPECT_EQ(frame[14], 0x45 + words);
+        EXPECT_EQ(byte_vector(frame.begin() + 34, frame.begin() + 34 + words * 4), byte_vector(words * 4, 0));
+        EXPECT_EQ(slow_ip_sum(frame), 0xffffu);
+        EXPECT_EQ(slow_udp_sum(frame), 0xffffu);
+        EXPECT_EQ(big16(frame, 16), frame.size() - 14);
+    }
+}
+
+TEST(FrameParse, EveryTruncationIsARunt) {
+    const byte_vector frame = with_options(example_frame(counted(22)), 2);
+    for (size_t bytes = 0; bytes < frame.size(); bytes++)
+        ASSERT_EQ(dropped_for({frame.begin(), frame.begin() + static_cast<ptrdiff_t>(bytes)}), "runt")
+            << bytes;
+}
+
+TEST(FrameParse, PaddingIsNotPayload) {
+    byte_vector frame = example_frame(counted(5));
+    frame.resize(frame_min_bytes, 0xee);
+    const outcome o = parse(frame);
+    EXPECT_EQ(o.result, parse_result::udp);
+    EXPECT_EQ(o.frame.payload_bytes, 5u);
+}
+
+TEST(FrameParse, OptionsAreSteppedOver) {
+    for (uint32_t words = 1; words <= 10; words++) {
+        const outcome o = parse(with_options(example_frame(counted(40)), words));
+        EXPECT_EQ(o.result, parse_result::udp);
+        EXPECT_EQ(o.frame.payload_offset, frame_header_bytes + words * 4);
+        EXPECT_EQ(o.frame.payload_bytes, 40u);
+    }
+}
+
+TEST(FrameParse, AUdpChecksumOfZeroIsNone) {
+    byte_vector frame = example_frame(counted(22));
+    put_big16(frame, 40, 0);
+    frame.back() ^= 1;
+    EXPECT_EQ(dropped_for(frame), "udp");
+}
+
+TEST(FrameParse, EveryFlippedBitIsSeen) {
+    const byte_vector good = with_options(example_frame(counted(23)), 1);
+    constexpr size_t first = 12;  // the source MAC address before it is under no checksum
+    for (size_t bit = first * 8; bit < good.size() * 8; bit++) {
+        byte_vector frame = good;
+        frame[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+        ASSERT_EQ(parse(frame).result, parse_result::dropped) << "bit " << bit;
+    }
+}
+
+TEST(FrameParse, EtherTypes) {
+    byte_vector frame = example_frame(counted(22));
+    put_big16(frame, 12, 0x86dd);
+    EXPECT_EQ(dropped_for(frame), "not_ipv4");
+    put_big16(frame, 12, 0x8100);
+    EXPECT_EQ(dropped_for(frame), "not_ipv4") << "VLAN tags are not spoken";
+    put_big16(frame, 12, 0x0806);
+    EXPECT_EQ(dropped_for(frame), "control");
+    std::fill_n(frame.begin(), 6, uint8_t{0xff});
+    EXPECT_EQ(dropped_for(frame), "control") << "ARP asks everybody";
+    frame[0] = 0x02;
+    EXPECT_EQ(dropped_for(frame), "not_for_us");
+}
+
+TEST(FrameParse, OnlyOurAddresses) {
+    const byte_vector good = example_frame(counted(22));
+    for (size_t byte = 0; byte < 6; byte++) {
+        byte_vector frame = good;
+        frame[byte] ^= 1;
+        EXPECT_EQ(dropped_for(frame), "not_for_us") << byte;
+    }
+    byte_vector frame = good;
+    std::fill_n(frame.begin(), 6, uint8_t{0xff});
+    EXPECT_EQ(dropped_for(frame), "not_for_us") << "a broadcast does not carry what is for one";
+    for (size_t byte = 30; byte < 34; byte++) {
+        frame = good;
+        frame[byte] ^= 1;
+        mend_ip_checksum(frame);
+        EXPECT_EQ(dropped_for(frame), "not_for_us") << byte;
+    }
+}
+
+TEST(FrameParse, IpHeadersThatCannotBe) {
+    const byte_vector good = example_frame(counted(22));
+    byte_vector frame = good;
+    frame[14] = 0x65;
+    EXPECT_EQ(dropped_for(frame), "bad_ip_header") << "version 6";
+    frame[14] = 0x44;
+    EXPECT_EQ(dropped_for(frame), "bad_ip_header") << "16 bytes of header";
+    frame[14] = 0x40;
+    EXPECT_EQ(dropped_for(frame), "bad_ip_header") << "no header";
+    frame = good;
+    put_big16(frame, 16, 19);
+    EXPECT_EQ(dropped_for(frame), "bad_ip_header") << "shorter than its header";
+    put_big16(frame, 16, 65535);
+    EXPECT_EQ(dropped_for(frame), "runt") << "longer than the frame";
+    frame = good;
+    put_big16(frame, 24, big16(frame, 24) ^ 0x0100);
+    EXPECT_EQ(dropped_for(frame), "bad_ip_checksum");
+}
+
+TEST(FrameParse, Fragments) {
+    for (const uint32_t word : {0x2000u, 0x0001u, 0x1fffu, 0x6000u}) {
+        byte_vector frame = example_frame(counted(22));
+        put_big16(frame, 20, word);
+        mend_ip_checksum(frame);
+        EXPECT_EQ(dropped_for(frame), "ip_fragment") << word;
+    }
+    byte_vector frame = example_frame(counted(22));
+    put_big16(frame, 20, 0);
+    mend_ip_checksum(frame);
+    EXPECT_EQ(dropped_for(frame), "udp") << "may be fragmented, is not";
+}
+
+TEST(FrameParse, Protocols) {
+    byte_vector frame = example_frame(counted(22));
+    frame[23] = 6;
+    mend_ip_checksum(frame);
+    EXPECT_EQ(dropped_for(frame), "not_udp");
+    frame[23] = 1;
+    mend_ip_checksum(frame);
+    EXPECT_EQ(dropped_for(frame), "control");
+}
+
+TEST(FrameParse, UdpLengths) {
+    const byte_vector good = example_frame(counted(22));
+    for (const uint32_t length : {0u, 7u, 31u, 65535u}) {
+        byte_vector frame = good;
+        put_big16(frame, 38, length);
+        EXPECT_EQ(dropped_for(frame), "bad_udp_length") << length;
+    }
+    byte_vector frame = good;
+    put_big16(frame, 16, 27);
+    mend_ip_checksum(frame);
+    EXPECT_EQ(dropped_for(frame), "bad_udp_length") << "no room for a UDP header";
+    frame = good;
+    put_big16(frame, 38, 8 + 21);
+    mend_udp_checksum(frame);
+    EXPECT_EQ(parse(frame).frame.payload_bytes, 21u) << "what UDP does not count is not payload";
+}
+
+TEST(FrameParse, UdpChecksum) {
+    byte_vector frame = example_frame(counted(22));
+    frame.back() ^= 1;
+    EXPECT_EQ(dropped_for(frame), "bad_udp_checksum");
+}
+
+TEST(FrameParse, Ports) {
+    const auto to_port = [](uint16_t port) {
+        flow f = example_flow;
+        f.destination_port = port;
+        byte_vector frame(frame_header_bytes + 22);
+        frame_write(frame.data(), frame_prepare(f), 22);
+        return frame;
+    };
+    EXPECT_EQ(dropped_for(to_port(20021)), "udp");
+    EXPECT_EQ(dropped_for(to_port(20020)), "misdirected");
+    EXPECT_EQ(dropped_for(to_port(20023)), "misdirected");
+    EXPECT_EQ(dropped_for(to_port(20024)), "unknown_port");
+    EXPECT_EQ(dropped_for(to_port(20019)), "unknown_port");
+    EXPECT_EQ(dropped_for(to_port(0)), "unknown_port");
+}
+
+TEST(Drops, HaveDistinctNames) {
+    for (uint32_t i = 0; i < drop_reasons; i++)
+        for (uint32_t j = 0; j < i; j++) EXPECT_STRNE(drop_names[i], drop_names[j]);
+}
+
+}  // namespace
+}  // namespace wt
