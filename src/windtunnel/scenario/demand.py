@@ -29,13 +29,14 @@ class Demand:
         return sum(self.mbufs.values())
 
 
-def demand(scenario: Scenario, topology: Topology, workers: int) -> Demand:
-    """The demand for the pool of one endpoint that `workers` workers touch. Raises Refusal where it does not fit."""
+def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int) -> Demand:
+    """The demand for the pool of one endpoint that `workers` workers touch, `crossings` of whose dispatchers' hand-overs lie
+    between workers. Raises Refusal where it does not fit."""
     keys = topology.keys
     costs = zip(_budgets(scenario), _per_message(scenario, topology), strict=True)
     mbufs = {
         "in flight": sum(count * cost for count, cost in costs),
-        "rings": topology.rings * (keys.ring_size - 1),
+        "rings": (topology.rings + crossings) * (keys.ring_size - 1),
         "descriptors": len(topology.dispatchers) * keys.tx_descriptors,
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
         "bursts": _bursts(topology),
@@ -51,9 +52,9 @@ def demand(scenario: Scenario, topology: Topology, workers: int) -> Demand:
 
 
 def _budgets(scenario: Scenario) -> list[int]:
-    """Messages in flight by workload; a stranger's requests are not bounded by anything but rings and descriptors."""
+    """Messages in flight by workload; a stranger has no slots here, so that only rings and descriptors hold his."""
     client = endpoint(scenario, "client")
-    return budgets(scenario, client) if isinstance(client, Client) else [1] * len(scenario.workload)
+    return budgets(scenario, client) if isinstance(client, Client) else [0] * len(scenario.workload)
 
 
 def _per_message(scenario: Scenario, topology: Topology) -> list[int]:

@@ -4,7 +4,7 @@ from windtunnel.engine import plan as plans
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.memory import HEADROOM_BYTES, data_room_bytes
-from windtunnel.scenario.topology import Topology, endpoint, rates, response_bytes, workload_names
+from windtunnel.scenario.topology import Topology, endpoint, rates, response_bytes, topologies, workload_names
 
 DEFAULT_PACKET_BYTES = 64
 
@@ -79,6 +79,7 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
 def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload:
     """One workload; `asked` where the plan's process has the client that asks."""
     workload = scenario.workload[index]
+    asking = [app for side in topologies(scenario) if side.side == "client" for app in side.applications]
     client = endpoint(scenario, "client")
     rate = rates(scenario, client)[index] if isinstance(client, Client) else None
     load = None
@@ -98,4 +99,6 @@ def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload
         extra_ticks=workload.extra_ticks,
         timeout_ns=workload.timeout,
         load=load,
+        client_applications=len(asking),
+        client_slots=max((app.inflight for app in asking if app.workload == index), default=0),
     )

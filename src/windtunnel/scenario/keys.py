@@ -24,6 +24,12 @@ Threshold = Annotated[int, Field(ge=0, le=32768)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a NUL character")
+    return text
+
+
 def _ip(text: str) -> str:
     address = IPv4Address(text)
     if address.is_multicast or address.is_unspecified or address == IPv4Address("255.255.255.255"):
@@ -65,7 +71,7 @@ def _stage(text: str) -> str:
 
 def _option(value: Any) -> Any:
     if isinstance(value, (str, int, float, bool)):
-        return value
+        return _text(value) if isinstance(value, str) else value
     raise ValueError("an option is one value")
 
 
@@ -76,13 +82,14 @@ class Wanted:
     text: str
 
 
+Text = Annotated[str, AfterValidator(_text)]
 Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 address")]
 Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
 PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
 Option = Annotated[
     str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
-Options = Annotated[dict[str, Option], Wanted("a table of names and values; `windtunnel handlers` lists them")]
+Options = Annotated[dict[Text, Option], Wanted("a table of names and values; `windtunnel handlers` lists them")]
 Cores = Annotated[
     Literal["auto"] | tuple[int, ...],
     PlainValidator(_cores),
@@ -139,8 +146,10 @@ class Wire(Table):
     copy_bytes: bool | None = Field(
         None, alias="copy", description="null: copy every frame's bytes, as a NIC's DMA would (true)"
     )
-    replay: str | None = Field(None, description="pcap: capture that is played in over and over, relative to this file")
-    socket: str | None = Field(None, description="memif: control socket, relative to this file (one of its own a run)")
+    replay: Text | None = Field(
+        None, description="pcap: capture that is played in over and over, relative to this file"
+    )
+    socket: Text | None = Field(None, description="memif: control socket, relative to this file (one of its own a run)")
     faults: Faults | None = Field(None, description="emulated misbehaviour")
 
 
@@ -190,7 +199,7 @@ class Endpoint(Table):
     mtu: Annotated[int, Field(ge=68, le=9000)] = Field(
         1500, description="bytes of an IP packet; the same on both sides"
     )
-    interface: str | None = Field(None, min_length=1, max_length=15, description="af_packet: kernel interface")
+    interface: Text | None = Field(None, min_length=1, max_length=15, description="af_packet: kernel interface")
     batch: Batch = Field(default_factory=Batch, description="burst sizes of the stages")
     mempool: Mempool = Field(default_factory=Mempool, description="packet buffers")
     ring_size: Annotated[int, Field(ge=2, le=1 << 20)] = Field(
@@ -247,10 +256,10 @@ class Workload(Table):
     name: str | None = Field(
         None, pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="name in tables; without: the handler's"
     )
-    handler: str | None = Field(
+    handler: Text | None = Field(
         None, min_length=1, description="message handler: a built-in, or a shared object relative to this file"
     )
-    packet_handler: str | None = Field(None, min_length=1, description="packet handler: likewise")
+    packet_handler: Text | None = Field(None, min_length=1, description="packet handler: likewise")
     options: Options = Field(
         default_factory=dict, description="of the message handler, or of the packet handler where there is no other"
     )
@@ -278,7 +287,7 @@ class Workload(Table):
 class Scenario(Table):
     """What is emulated, on which ports and cores, under which traffic, for how long."""
 
-    title: str = Field("", max_length=200, description="name of the runs; without: the file's")
+    title: Text = Field("", max_length=200, description="name of the runs; without: the file's")
     duration: Duration("1ms", "24h") = Field("5s", description="what is measured")
     warmup: Duration("0s", "1h") = Field("1s", description="what flies before that")
     window: Duration("1ms", "1h") = Field("500ms", description="one reporting interval")
@@ -290,7 +299,7 @@ class Scenario(Table):
     )
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of everything that is random")
     memory: Literal["auto", "hugepages", "no-huge"] = Field("auto", description="auto: hugepages where enough are free")
-    record: str | None = Field(None, description="pcap of every frame sent, in the run directory")
+    record: Text | None = Field(None, description="pcap of every frame sent, in the run directory")
     accounting: Accounting = Field(default_factory=Accounting, description="what is measured around each stage")
     wire: Wire = Field(default_factory=Wire, description="what connects the endpoints")
     client: Client | None = Field(None, description="the side that asks; always there on ring and memif")

@@ -41,7 +41,8 @@ def _pool_bytes(size: int, mtu: int) -> int:
 def _rings_bytes(topology: Topology) -> int:
     keys = topology.keys
     wire = len(topology.dispatchers) * (keys.rx_descriptors + keys.tx_descriptors)
-    return 8 * (topology.rings * keys.ring_size + wire)
+    crossings = 3 * len(topology.dispatchers)  # as if every hand-over inside a dispatcher had a ring
+    return 8 * ((topology.rings + crossings) * keys.ring_size + wire)
 
 
 def choose(scenario: Scenario, host: HostView, need: int) -> Mode:

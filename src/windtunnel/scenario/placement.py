@@ -49,6 +49,17 @@ def place(topologies: Sequence[Topology], allowed: Sequence[int]) -> list[Placed
     return placed
 
 
+def crossings(topology: Topology, placed: Sequence[Placed]) -> int:
+    """Hand-overs inside dispatchers that go from one worker to another: each has a ring then."""
+    cpu = {(stage.stage, stage.index): stage.cpu for stage in placed if stage.side == topology.side}
+    pairs = (("nic_rx", "disp_rx"), ("disp_rx", "nic_tx"), ("disp_tx", "nic_tx"))
+    return sum(
+        (a, index) in cpu and cpu[a, index] != cpu[b, index]
+        for index in range(len(topology.dispatchers))
+        for a, b in pairs
+    )
+
+
 def _fixed(topology: Topology) -> list[int]:
     """CPUs that the scenario names for the endpoint."""
     if topology.keys.worker:

@@ -1,0 +1,134 @@
+"""windtunnel check: is a scenario right, and what would fly where?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from windtunnel.engine.plan import Plan
+    from windtunnel.errors import UserError
+    from windtunnel.scenario import Flight, HostView
+
+REFUSED = 2
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Scenarios.", show_default=False)],
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenarios; may be given often."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a file.")] = False,
+) -> None:
+    """Check scenarios without flying them: keys, topology, cores, mbufs and memory on this machine.
+
+    Says which stage would run on which CPU. Exit codes: 0 all are right, 2 one is not.
+
+    windtunnel check scenarios/*.toml
+    windtunnel check scenarios/echo.toml --set server.mempool.size=2047
+    """
+    from windtunnel.errors import UserError
+    from windtunnel.scenario import here
+
+    host = here()
+    found = [_flight(file, sets or [], host) for file in files]
+    if json:
+        from json import dumps
+
+        documents = [_document(file, flight) for file, flight in zip(files, found, strict=True)]
+        print(dumps(documents, indent=1, ensure_ascii=False))
+    else:
+        _print(files, found)
+    if any(isinstance(flight, UserError) for flight in found):
+        raise typer.Exit(REFUSED)
+
+
+def _flight(file: Path, sets: list[str], host: "HostView") -> "Flight | UserError":
+    from windtunnel.errors import UserError
+    from windtunnel.scenario import load, resolve
+
+    try:
+        return resolve(load(file, sets), host)
+    except UserError as error:
+        return error
+
+
+def _document(file: Path, flight: "Flight | UserError") -> dict[str, Any]:
+    from windtunnel.errors import UserError
+
+    if isinstance(flight, UserError):
+        return {"file": str(file), "ok": False, "error": flight.message, "remedy": flight.remedy}
+    return {
+        "file": str(file),
+        "ok": True,
+        "title": flight.title,
+        "question": flight.question,
+        "memory": flight.plans[0].eal.memory,
+        "workers": [
+            {"engine": name, "cpu": worker.cpu, "stages": _stages(plan, worker.cpu)}
+            for name, plan in zip(flight.names, flight.plans, strict=True)
+            for worker in plan.workers
+        ],
+        "mbufs": {
+            side: {"size": demand.size, "wanted": demand.total, "by": demand.mbufs}
+            for side, demand in flight.demands.items()
+        },
+        "notes": flight.notes,
+        "resolved": flight.resolved,
+    }
+
+
+def _print(files: list[Path], found: "list[Flight | UserError]") -> None:
+    from rich.console import Console
+
+    from windtunnel.errors import UserError
+
+    out, err = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False, soft_wrap=True)
+    for file, flight in zip(files, found, strict=True):
+        if isinstance(flight, UserError):
+            err.print("error:", style="bold red", end=" ")
+            err.print(flight.message, markup=False)
+            if flight.remedy:
+                err.print(f"  {flight.remedy}", markup=False)
+        else:
+            _print_flight(out, file, flight)
+
+
+def _print_flight(out: "Console", file: Path, flight: "Flight") -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from windtunnel.runs.tables import plain_table
+
+    out.print(Text.assemble(("OK ", "bold green"), f"{file}  ", (flight.question, "dim")))
+    table = plain_table()
+    for name in (*(["engine"] if len(flight.plans) > 1 else []), "CPU", "side", "stages, in the order of the loop"):
+        table.add_column(name)
+    for engine, plan in zip(flight.names, flight.plans, strict=True):
+        for worker in plan.workers:
+            for side, stages in _stages(plan, worker.cpu).items():
+                table.add_row(*([engine] if len(flight.plans) > 1 else []), str(worker.cpu), side, "  ".join(stages))
+    out.print(Padding(table, (0, 0, 0, 2)))
+    for side, demand in flight.demands.items():
+        parts = " + ".join(f"{count} {owner}" for owner, count in demand.mbufs.items())
+        out.print(f"  {side} mbufs: a pool of {demand.size} for {demand.total} ({parts})", markup=False)
+    out.print(f"  memory: {' + '.join(_memory(plan) for plan in flight.plans)}", markup=False)
+    for note in flight.notes:
+        out.print(f"  {note}", markup=False, style="yellow")
+
+
+def _stages(plan: "Plan", cpu: int) -> dict[str, list[str]]:
+    """Side -> stages of the worker on a CPU, in the order of its loop."""
+    stages: dict[str, list[str]] = {}
+    for worker in plan.workers:
+        for stage in worker.stages if worker.cpu == cpu else []:
+            stages.setdefault(plan.endpoints[stage.endpoint].side, []).append(f"{stage.stage}:{stage.index}")
+    return stages
+
+
+def _memory(plan: "Plan") -> str:
+    args = plan.eal.args
+    return f"{args[args.index('-m') + 1]} MiB without hugepages" if "-m" in args else "hugepages, as much as is needed"
