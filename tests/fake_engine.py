@@ -265,6 +265,11 @@ def run(fake: Fake) -> int:
         case "lose_peer":
             fake.window(0, "measure")
             fake.result("peer lost", 1)
+        case "see_peer_go":
+            fake.window(0, "measure")
+            while fake.told(60) != "stop":
+                pass
+            fake.result("peer lost", 1)
         case "children":
             child = subprocess.Popen(["sleep", "60"])
             print("child", child.pid, flush=True)

@@ -26,6 +26,8 @@ def make_plan(
         "extra_ticks": 0,
         "timeout_ns": 100_000_000,
         "load": {"mode": "closed", "rate_per_s": None, "arrivals": None} if "client" in sides else None,
+        "client_applications": 1,
+        "client_slots": 1024,
     }
     return Plan.model_validate(
         {

@@ -25,6 +25,13 @@ def test_server_that_ends_first_leaves_the_client_its_time(flight, monkeypatch):
     assert flown.histories[1].result.reason == "duration"
 
 
+def test_client_that_is_gone_before_its_server_is_told(flight, monkeypatch):
+    behave(monkeypatch, "client=fly server=see_peer_go")
+    flown = flight.fly(make_plan(SERVER), make_plan(CLIENT))
+    assert judge(flown).reasons == []
+    assert flown.histories[0].result.reason == "peer lost"
+
+
 def test_killed_peer_lands_the_survivor(flight, monkeypatch):
     behave(monkeypatch, "client=cruise server=cruise")
     pids = {}

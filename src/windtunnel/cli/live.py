@@ -61,7 +61,7 @@ class LiveDisplay:
 
     def _progress_line(self) -> RenderableType:
         seen = self._progress
-        if not seen.ready:
+        if not seen.flying:
             return Text.assemble(("… ", "cyan"), seen.phase, ("  Ctrl-C ends it", "dim"))
         hints = {0: "Ctrl-C lands it", 1: "landing; Ctrl-C again ends it at once"}
         line = Table.grid(padding=(0, 1))

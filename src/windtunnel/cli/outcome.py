@@ -13,6 +13,17 @@ from windtunnel.runs.summary import document
 from windtunnel.runs.tables import run_view, verdict_panel
 
 
+def write_report(run: Run) -> Path | None:
+    """Where the report is; None when it could not be written, which is said on stderr and changes no verdict."""
+    from windtunnel import report
+
+    try:
+        return report.write(run.path)
+    except UserError as error:
+        show_error(error)
+        return None
+
+
 def print_tables(run: Run, page: Path | None) -> None:
     """The whole run, and where its files are."""
     console = Console()
@@ -33,8 +44,9 @@ def print_json(run: Run) -> None:
 
 
 def print_unkept(verdict: Verdict, error: UserError) -> None:
-    """On stderr: the verdict of a run whose directory could not be finished, and why it could not."""
-    Console(stderr=True).print(verdict_panel(verdict))
+    """On stderr: why a run's directory could not be finished, after the reasons that it had against it before."""
+    if not verdict.valid:
+        Console(stderr=True).print(verdict_panel(verdict))
     show_error(error)
 
 

@@ -33,7 +33,7 @@ class Progress:
         )
         self._engines = {engine.name: engine for engine in self.record.engines}
         self._last: dict[str, Window] = {}
-        self._ready_at: float | None = None
+        self._took_off: float | None = None
         self.phase = "starting"
         phases = flight.plans[0].phases
         self.total_s = (phases.warmup_ns + phases.duration_ns) / 1e9
@@ -47,25 +47,25 @@ class Progress:
                 self.phase = line.name
             case Ready():
                 self._engines[name].ready = line
-                if self.ready:
-                    self.phase, self._ready_at = "warmup", time.monotonic()
             case Window():
                 self._last[name] = line
                 self.phase = line.phase
+                if self._took_off is None:
+                    self._took_off = time.monotonic() - (line.end_ns - line.start_ns) / 1e9
             case Result():
                 self.phase = "ending"
 
     @property
-    def ready(self) -> bool:
-        """Whether every engine flies."""
-        return all(engine.ready for engine in self.record.engines)
+    def flying(self) -> bool:
+        """Whether there has been a window."""
+        return self._took_off is not None
 
     @property
     def elapsed_s(self) -> float:
-        """Since the last engine was ready, at most the time that was planned; 0 before."""
-        if self._ready_at is None:
+        """Since the first window began, at most the time that was planned; 0 before."""
+        if self._took_off is None:
             return 0.0
-        return min(time.monotonic() - self._ready_at, self.total_s)
+        return min(time.monotonic() - self._took_off, self.total_s)
 
     def stages(self) -> list[StageRow]:
         """Of the last window; several engines' stages by endpoint."""

@@ -39,7 +39,6 @@ def run(
     windtunnel run scenarios/echo.toml --set server.batch.app_rx=64 --set duration=10s
     windtunnel run scenarios/echo.toml --out runs/before --json | jq .metrics.workloads
     """
-    from windtunnel import report
     from windtunnel.cli import outcome
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.interrupts import Interrupts
@@ -62,10 +61,10 @@ def run(
     verdict = judge(flown)
     try:
         finished = writer.finish(verdict)
-        page = None if no_report else report.write(finished.path)
     except UserError as error:
         outcome.print_unkept(verdict, error)
         raise typer.Exit(exit_code(flown, verdict) or INVALID) from None
+    page = None if no_report else outcome.write_report(finished)
     if json:
         outcome.print_json(finished)
     elif quiet:

@@ -52,8 +52,8 @@ class History:
                 self.refusal = line
 
     @property
-    def said_its_last(self) -> bool:
-        return self.result is not None or self.refusal is not None
+    def is_client(self) -> bool:
+        return any(endpoint.side == "client" for endpoint in self.plan.endpoints)
 
     @property
     def ended_well(self) -> bool:

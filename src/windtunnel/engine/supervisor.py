@@ -15,7 +15,7 @@ from pathlib import Path
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import AnyLine, Ready
+from windtunnel.engine.lines import AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.errors import UserError
@@ -55,13 +55,17 @@ class _Watched:
 
     def heard(self, line: AnyLine, now: float) -> None:
         phases = self.engine.history.plan.phases
-        if isinstance(line, Ready):
-            # A drain may pass without a window, so that its length belongs to the silence that is allowed.
-            self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 + OVERDUE_S
+        match line:
+            case Hello() | Phase():
+                self.silence_s = SETUP_SILENCE_S
+            case Ready() | Window():
+                # A drain may pass without a window, so that its length belongs to the silence that is allowed.
+                self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 + OVERDUE_S
+            case Result() | Error():
+                self.must_end(now + OVERDUE_S, "it did not exit after its last line")
+        if isinstance(line, Window) and line.index == 0:
             flight_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9
             self.must_end(now + flight_s + OVERDUE_S, "it flew past its time")
-        if self.engine.history.said_its_last:
-            self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         self.next_line_by = now + self.silence_s
 
     def must_end(self, by: float, words: str) -> None:
@@ -170,7 +174,7 @@ class Supervisor:
         if not peer.ended_well:
             history.peer_gone = True
             watched.must_end(time.monotonic() + PEER_GRACE_S, "its peer was lost")
-        elif not any(endpoint.side == "client" for endpoint in peer.plan.endpoints):
+        elif not peer.is_client:
             return
         else:
             history.peer_done = True

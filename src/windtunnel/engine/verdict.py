@@ -53,7 +53,7 @@ def _reasons(history: History, others: list[History], flown: Flown) -> Iterator[
         where = "in the middle of a line" if history.cut_short else "before its result"
         yield f"no result: the engine exited with code 0 {where}"
     if history.result is not None:
-        yield from _unsound(history, history.result, flown)
+        yield from _unsound(history, history.result, others, flown)
 
 
 def _died(history: History, others: list[History], flown: Flown) -> Iterator[str]:
@@ -82,9 +82,10 @@ def _end(history: History) -> str:
     return history.signal_name or f"exit code {history.exit_code}"
 
 
-def _unsound(history: History, result: Result, flown: Flown) -> Iterator[str]:
+def _unsound(history: History, result: Result, others: list[History], flown: Flown) -> Iterator[str]:
     """What is wrong with a flight that came to its result."""
-    if result.reason == "peer lost":
+    # A client that has finished may be gone before its server is told to stop.
+    if result.reason == "peer lost" and not any(other.is_client and other.ended_well for other in others):
         yield "peer lost: the engine saw the other side go"
     elif result.reason == "parent lost":
         yield "stopped before the end: the control pipe was closed"
@@ -117,8 +118,7 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
 
 
 def _unanswered(history: History, result: Result) -> Iterator[str]:
-    clients = [endpoint for endpoint in history.plan.endpoints if endpoint.side == "client"]
-    if not clients or clients[0].port.kind == "null":
+    if not history.is_client or history.plan.endpoints[0].port.kind == "null":
         return
     for messages in result.messages:
         workload = history.plan.workloads[messages.workload]
