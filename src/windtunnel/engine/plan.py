@@ -150,6 +150,8 @@ class Workload(Part):
     extra_ticks: Count = Field(description="TSC ticks of additional work a message")
     timeout_ns: Annotated[int, Field(ge=1, description="an unanswered message is lost after this")]
     load: Load | None = Field(description="null where no client flies")
+    client_applications: Count = Field(description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: no client of ours")
+    client_slots: Count = Field(description="most messages that one application of this workload has in flight on the client")
 
 
 class StageOf(Part):

@@ -1,0 +1,14 @@
+// Counts heap allocations a thread: workers make none once they loop, and the result line says so.
+#pragma once
+
+#include <cstdint>
+
+namespace wt {
+
+// Allocations that the calling thread has made so far, in any library; 0 where they are not watched.
+uint64_t thread_allocations();
+
+// False under sanitizers, whose own malloc must stand.
+bool allocations_watched();
+
+}  // namespace wt

@@ -1,0 +1,76 @@
+#include "core/inflight.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace wt {
+
+inflight_table::inflight_table(const std::string &name, uint32_t slot_count, uint32_t answer_segments)
+    : slots(slot_count),
+      free(name, std::bit_ceil(slot_count + 1)),
+      seen_words(answer_segments > 1 ? (answer_segments + 63) / 64 : 0) {
+    seen.resize(size_t{slot_count} * seen_words);
+    for (uint32_t i = 0; i < slot_count; i++) free.put(&i, 1);
+}
+
+// An answer to an earlier generation: was that message lost, or answered once already?
+static answer_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, uint32_t then) {
+    const uint32_t retired_since = ((now + 1) / 2) - ((then + 1) / 2) - (now & 1);
+    if (retired_since >= 32) return answer_outcome::late;
+    return (slot.lost_history >> retired_since) & 1 ? answer_outcome::late : answer_outcome::duplicate;
+}
+
+answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **out) {
+    if (h.slot >= t.slots.size() || (h.generation & 1) == 0) return answer_outcome::bad_slot;
+    inflight_slot &slot = t.slots[h.slot];
+    const uint32_t generation = slot.generation.load(std::memory_order_acquire);
+    if (h.generation != generation) {
+        const bool from_the_future = static_cast<int32_t>(h.generation - generation) > 0;
+        return from_the_future ? answer_outcome::bad_slot : outcome_of_past(slot, generation, h.generation);
+    }
+    *out = &slot;
+    if (h.segments == 1 && slot.arrived == 0) return answer_outcome::complete;
+
+    if (h.segments > answer_segments || h.segment >= h.segments) return answer_outcome::bad_segment;
+    if (slot.arrived == 0) slot.segments = h.segments;
+    if (h.segments != slot.segments) return answer_outcome::bad_segment;
+    uint64_t &word = t.seen[size_t{h.slot} * t.seen_words + h.segment / 64];
+    const uint64_t bit = uint64_t{1} << (h.segment % 64);
+    if (word & bit) return answer_outcome::duplicate_segment;
+    word |= bit;
+    return ++slot.arrived == slot.segments ? answer_outcome::complete : answer_outcome::partial;
+}
+
+void inflight_release(inflight_table &t, inflight_slot &slot, bool lost) {
+    const uint32_t index = static_cast<uint32_t>(&slot - t.slots.data());
+    if (slot.arrived) {
+        slot.arrived = 0;
+        std::fill_n(t.seen.begin() + size_t{index} * t.seen_words, t.seen_words, 0);
+    }
+    slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
+    slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    t.free.put(&index, 1);
+}
+
+uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at) {
+    uint32_t expired = 0;
+    look_at = std::min<uint32_t>(look_at, t.slots.size());
+    for (uint32_t i = 0; i < look_at; i++) {
+        inflight_slot &slot = t.slots[t.expiry_hand];
+        if (++t.expiry_hand == t.slots.size()) t.expiry_hand = 0;
+        // Signed: app_tx on another worker may have stamped the slot after our `now`.
+        const bool in_flight = slot.generation.load(std::memory_order_acquire) & 1;
+        if (!in_flight || static_cast<int64_t>(now - slot.sent) <= static_cast<int64_t>(timeout)) continue;
+        inflight_release(t, slot, true);
+        expired++;
+    }
+    return expired;
+}
+
+uint32_t inflight_count(const inflight_table &t) {
+    return static_cast<uint32_t>(std::count_if(t.slots.begin(), t.slots.end(), [](const inflight_slot &s) {
+        return s.generation.load(std::memory_order_acquire) & 1;
+    }));
+}
+
+}  // namespace wt

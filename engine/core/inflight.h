@@ -1,0 +1,50 @@
+// A client application's table of messages in flight: one slot a message, its timestamps kept here and never sent.
+//
+// app_tx takes a free slot and makes its generation odd (in flight); app_rx, on the answer or the timeout, makes it even
+// again and gives the slot back. At any time one of the two owns a slot, so they may run on different workers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/message.h"
+#include "core/ring.h"
+
+namespace wt {
+
+struct inflight_slot {
+    std::atomic<uint32_t> generation{0};  // odd: in flight
+    uint32_t lost_history = 0;            // bit k: the message k retirements ago was lost
+    uint16_t arrived = 0;                 // segments of the answer so far
+    uint16_t segments = 0;                // of the answer, as its first segment said
+    uint64_t intended = 0, sent = 0;      // TSC
+};
+static_assert(sizeof(inflight_slot) == 32);
+
+struct inflight_table {
+    std::vector<inflight_slot> slots;
+    spsc_ring<uint32_t> free;
+    std::vector<uint64_t> seen;  // a bit a segment of the answer, seen_words words a slot; none where answers have one segment
+    uint32_t seen_words;
+    uint32_t expiry_hand = 0;  // next slot to be looked at for its timeout
+
+    inflight_table(const std::string &name, uint32_t slots, uint32_t answer_segments);
+};
+
+enum class answer_outcome : uint8_t { partial, complete, late, duplicate, duplicate_segment, bad_slot, bad_segment };
+
+// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_release().
+answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
+
+// Gives a slot back to app_tx: answered, or lost.
+void inflight_release(inflight_table &t, inflight_slot &slot, bool lost);
+
+// Looks at up to `look_at` slots, gives back those that were sent more than `timeout` ticks before `now`; returns how many.
+uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at);
+
+// Messages in flight: exact once both stages have stopped.
+uint32_t inflight_count(const inflight_table &t);
+
+}  // namespace wt

@@ -1,0 +1,54 @@
+// The queue at a hand-over: a thin wrapper of rte_ring with one producer and one consumer.
+//
+// Lives in ordinary memory, so that unit tests need no EAL. Everything but create is inline and allocation-free.
+#pragma once
+
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "core/refusal.h"
+
+namespace wt {
+
+struct ring_free {
+    void operator()(rte_ring *r) const { std::free(r); }
+};
+
+// `T` is 4 bytes or a multiple: rte_ring's element size.
+template <typename T>
+struct spsc_ring {
+    static_assert(sizeof(T) % 4 == 0);
+    std::unique_ptr<rte_ring, ring_free> ring;
+    std::string name;
+
+    // `size` entries, a power of two; one stays empty. Throws refusal.
+    spsc_ring(std::string ring_name, uint32_t size) : name(std::move(ring_name)) {
+        const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(T), size);
+        if (bytes < 0) throw refusal(name + ": a ring of " + std::to_string(size) + " entries cannot be", "use a power of two");
+        ring.reset(static_cast<rte_ring *>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
+        if (!ring) throw std::bad_alloc();
+        rte_ring_init(ring.get(), name.substr(0, RTE_RING_NAMESIZE - 1).c_str(), size, RING_F_SP_ENQ | RING_F_SC_DEQ);
+    }
+
+    // Producer: entries that a put would take now.
+    uint32_t room() const { return rte_ring_free_count(ring.get()); }
+    // Consumer: entries that a take would give now.
+    uint32_t used() const { return rte_ring_count(ring.get()); }
+    uint32_t capacity() const { return rte_ring_get_capacity(ring.get()); }
+
+    // Both return how many entries went; fewer than `count` where there is no more room, or nothing more.
+    uint32_t put(const T *from, uint32_t count) {
+        return rte_ring_sp_enqueue_burst_elem(ring.get(), from, sizeof(T), count, nullptr);
+    }
+    uint32_t take(T *to, uint32_t count) {
+        return rte_ring_sc_dequeue_burst_elem(ring.get(), to, sizeof(T), count, nullptr);
+    }
+};
+
+}  // namespace wt

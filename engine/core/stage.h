@@ -1,0 +1,78 @@
+// A stage: a function over a burst, and what is counted around it.
+//
+// Counting happens in one place (core/worker.cc), around the call. Each window has its own stage_stats: the worker
+// switches to the other one when the epoch changes and says so, then the main thread reads and clears the first.
+#pragma once
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "core/drop.h"
+#include "core/histogram.h"
+#include "plan/plan.h"
+
+namespace wt {
+
+struct latencies {
+    latency_histogram intended;  // ns from the intended send time
+    latency_histogram sent;      // ns from the real one
+};
+
+// What one stage did in one window. Written by its worker alone.
+struct alignas(RTE_CACHE_LINE_SIZE) stage_stats {
+    // cycles, of timed calls only
+    uint64_t timed_calls, timed_objects;
+    uint64_t busy_cycles, idle_cycles, stall_cycles;
+    uint64_t interrupted_calls, interrupted_cycles;
+    uint64_t stalled_calls;
+    // what the stages themselves tally; each uses those that apply to it
+    uint64_t offered, sent;                        // messages: app_tx
+    uint64_t answered, lost, late, duplicates;     // messages: app_rx of a client
+    uint64_t packets, bytes, bursts;               // at the port: nic_rx, nic_tx
+    uint64_t wire_lost, wire_duplicated;           // emulated: nic_tx
+    uint64_t drops[drop_reasons];                  // packets
+    std::unique_ptr<latencies> latency;            // app_rx of a client
+    std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`
+    uint64_t burst[max_batch + 1];                 // calls by their objects: calls, empty calls and objects follow from it
+
+    void clear();
+};
+
+// What a stage is told with a call.
+struct stage_call {
+    stage_stats *stats;
+    uint64_t timed_now;  // TSC at the start of the call where the worker took it, else 0
+};
+
+// The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
+inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : rte_rdtsc(); }
+
+// What a call did. `held_up`: there was work, and not one object could move for want of an mbuf, of room in a ring, or of
+// the port; all cycles of such a call are stall.
+struct call_result {
+    uint32_t objects;
+    bool held_up;
+};
+
+using stage_function = call_result (*)(void *role, const stage_call &call);
+
+inline void count_drop(const stage_call &call, drop why, uint64_t packets = 1) {
+    call.stats->drops[static_cast<uint32_t>(why)] += packets;
+}
+
+// One stage of one application or dispatcher, as its worker runs it.
+struct stage {
+    stage_function run;
+    void *role;
+    stage_stats *current;  // the window that is being written: &stats[epoch & 1]
+    std::unique_ptr<stage_stats[]> stats;
+    uint64_t batch_stall = 0;  // ticks for which the next batch has been held up, at `histograms`
+    // where it stands
+    stage_of place;
+    uint32_t worker;
+};
+
+}  // namespace wt

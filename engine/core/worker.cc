@@ -1,0 +1,186 @@
+#include "core/worker.h"
+
+#include <rte_branch_prediction.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/allocation_watch.h"
+
+namespace wt {
+
+void stage_stats::clear() {
+    timed_calls = timed_objects = busy_cycles = idle_cycles = stall_cycles = 0;
+    interrupted_calls = interrupted_cycles = stalled_calls = 0;
+    offered = sent = answered = lost = late = duplicates = 0;
+    packets = bytes = bursts = wire_lost = wire_duplicated = 0;
+    std::fill(std::begin(drops), std::end(drops), 0);
+    std::fill(std::begin(burst), std::end(burst), 0);
+    if (latency) latency->intended.clear(), latency->sent.clear();
+    if (completion) completion->clear(), stall->clear();
+}
+
+namespace {
+
+// Books one timed call. An interrupted one says nothing of the stage: the host took the core, or a handler ran very long.
+template <accounting level>
+void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above) {
+    stage_stats &s = *of.current;
+    if (unlikely(cycles > interrupted_above)) {
+        s.interrupted_calls++;
+        s.interrupted_cycles += cycles;
+        return;
+    }
+    s.timed_calls++;
+    s.timed_objects += r.objects;
+    if (r.objects == 0 && !r.held_up) {
+        s.idle_cycles += cycles;
+        return;
+    }
+    s.busy_cycles += cycles;
+    if (r.held_up) s.stall_cycles += cycles;
+    if constexpr (level == accounting::histograms) {
+        // A batch begins with the first call that was held up for it and ends with the one that moved it.
+        if (r.held_up) {
+            of.batch_stall += cycles;
+            return;
+        }
+        s.completion->add(of.batch_stall + cycles);
+        s.stall->add(of.batch_stall);
+        of.batch_stall = 0;
+    }
+}
+
+template <accounting level>
+call_result run_stage(stage &s, uint64_t now) {
+    const call_result r = s.run(s.role, {s.current, now});
+    if constexpr (level != accounting::off) {
+        s.current->burst[r.objects]++;
+        if (unlikely(r.held_up)) s.current->stalled_calls++;
+    }
+    return r;
+}
+
+template <accounting level>
+void plain_loop(worker &w) {
+    for (stage &s : w.stages) run_stage<level>(s, 0);
+}
+
+// Chained stamps: the end of one call is the start of the next.
+template <accounting level>
+void timed_loop(worker &w, worker_stats &stats) {
+    const uint64_t start = rte_rdtsc();
+    uint64_t before = start;
+    for (stage &s : w.stages) {
+        const call_result r = run_stage<level>(s, before);
+        const uint64_t after = rte_rdtsc();
+        book<level>(s, after - before, r, w.interrupted_above);
+        before = after;
+    }
+    stats.timed_cycles += before - start;
+}
+
+// Switches to the other set of counters; from the release on, main owns the old one.
+void switch_window(worker &w, uint32_t epoch) {
+    const uint64_t now = rte_rdtsc();
+    w.stats[w.epoch & 1].cycles = now - w.window_start;
+    w.window_start = now;
+    w.epoch = epoch;
+    for (stage &s : w.stages) s.current = &s.stats[epoch & 1];
+    w.epoch_seen.store(epoch, std::memory_order_release);
+}
+
+template <accounting level>
+void loop(worker &w) {
+    uint32_t until_sample = w.sample_every;
+    while (likely(!w.signals->stop.load(std::memory_order_relaxed))) {
+        const uint32_t epoch = w.signals->epoch.load(std::memory_order_acquire);
+        if (unlikely(epoch != w.epoch)) switch_window(w, epoch);
+        worker_stats &stats = w.stats[w.epoch & 1];
+        stats.loops++;
+        if constexpr (level == accounting::sampled) {
+            if (likely(--until_sample != 0)) {
+                plain_loop<level>(w);
+                continue;
+            }
+            until_sample = w.sample_every;
+        }
+        if constexpr (level >= accounting::sampled)
+            timed_loop<level>(w, stats);
+        else
+            plain_loop<level>(w);
+    }
+}
+
+void loop_at(worker &w) {
+    switch (w.level) {
+        case accounting::off: return loop<accounting::off>(w);
+        case accounting::counts: return loop<accounting::counts>(w);
+        case accounting::sampled: return loop<accounting::sampled>(w);
+        case accounting::cycles: return loop<accounting::cycles>(w);
+        case accounting::histograms: return loop<accounting::histograms>(w);
+    }
+}
+
+}  // namespace
+
+int worker_main(void *argument) {
+    worker &w = *static_cast<worker *>(argument);
+    w.tid.store(gettid(), std::memory_order_relaxed);
+    w.window_start = rte_rdtsc();
+    const uint64_t before = thread_allocations();
+    loop_at(w);
+    w.allocations.store(thread_allocations() - before, std::memory_order_relaxed);
+    w.stats[w.epoch & 1].cycles = rte_rdtsc() - w.window_start;
+    w.done.store(true, std::memory_order_release);
+    return 0;
+}
+
+// The stage under calibration stops its own worker after so many calls.
+namespace {
+struct countdown {
+    flight_signals *signals;
+    uint32_t calls;
+};
+call_result count_down(void *role, const stage_call &) {
+    auto &c = *static_cast<countdown *>(role);
+    if (--c.calls == 0) c.signals->stop.store(true, std::memory_order_relaxed);
+    return {1, false};
+}
+
+double ticks_per_call(accounting level, uint32_t sample_every) {
+    constexpr uint32_t calls = 200'000;
+    flight_signals signals;
+    countdown role{&signals, calls};
+    worker w;
+    w.level = level;
+    w.sample_every = sample_every;
+    w.interrupted_above = UINT64_MAX;
+    w.signals = &signals;
+    stage &s = w.stages.emplace_back();
+    s.run = count_down;
+    s.role = &role;
+    s.stats = std::make_unique<stage_stats[]>(2);
+    for (int i : {0, 1}) {
+        s.stats[i].completion = std::make_unique<batch_histogram>();
+        s.stats[i].stall = std::make_unique<batch_histogram>();
+        s.stats[i].clear();
+    }
+    s.current = &s.stats[0];
+    const uint64_t start = rte_rdtsc();
+    loop_at(w);
+    return static_cast<double>(rte_rdtsc() - start) / calls;
+}
+}  // namespace
+
+double level_cost_ticks(accounting level, uint32_t sample_every) {
+    // The least of several trials: whatever disturbs a trial only adds.
+    double with = 1e9, without = 1e9;
+    for (int trial = 0; trial < 5; trial++) {
+        with = std::min(with, ticks_per_call(level, sample_every));
+        without = std::min(without, ticks_per_call(accounting::off, sample_every));
+    }
+    return std::max(0.0, with - without);
+}
+
+}  // namespace wt

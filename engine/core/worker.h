@@ -1,0 +1,50 @@
+// A worker: one lcore that runs its stages in a loop, and counts around them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/stage.h"
+
+namespace wt {
+
+// What main tells all workers. Read once a loop; written a few times a second.
+struct alignas(RTE_CACHE_LINE_SIZE) flight_signals {
+    std::atomic<uint32_t> epoch{0};      // number of the window
+    std::atomic<bool> stop{false};       // leave the loop
+    std::atomic<bool> sending{false};    // clients may make new messages
+};
+
+struct worker_stats {
+    uint64_t loops;
+    uint64_t cycles;        // TSC ticks of the window
+    uint64_t timed_cycles;  // of timed loops
+};
+
+struct worker {
+    unsigned lcore;
+    int cpu;
+    std::vector<stage> stages;
+    accounting level;
+    uint32_t sample_every;
+    uint64_t interrupted_above;  // ticks
+    flight_signals *signals;
+
+    uint32_t epoch = 0;
+    uint64_t window_start = 0;
+    worker_stats stats[2] = {};
+    // what main reads while the worker runs
+    alignas(RTE_CACHE_LINE_SIZE) std::atomic<uint32_t> epoch_seen{0};
+    std::atomic<int> tid{0};       // kernel thread, 0 before it started
+    std::atomic<bool> done{false};
+    std::atomic<uint64_t> allocations{0};
+};
+
+// The body of an lcore: loops until the stop signal. `argument` is the worker. Fits rte_eal_remote_launch.
+int worker_main(void *argument);
+
+// Ticks that the worker's accounting level adds to one stage call, measured on an empty stage against level `off`.
+double level_cost_ticks(accounting level, uint32_t sample_every);
+
+}  // namespace wt

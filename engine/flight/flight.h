@@ -1,0 +1,89 @@
+// A flight: everything that one plan opens, and its way from the first line to the result.
+#pragma once
+
+#include <rte_mempool.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/worker.h"
+#include "handlers/opened.h"
+#include "plan/plan.h"
+#include "ports/port.h"
+#include "report/lines.h"
+#include "stages/roles.h"
+
+namespace wt {
+
+struct endpoint {
+    const endpoint_plan *plan;
+    rte_mempool *pool;
+    const struct port *port;
+    std::vector<std::unique_ptr<application>> applications;
+    std::vector<std::unique_ptr<dispatcher>> dispatchers;
+    peer_resolver resolver;
+};
+
+// What a stage has done since the start: the ledgers are closed on these.
+struct stage_totals {
+    uint64_t offered, sent, answered, lost, late, duplicates, packets, wire_lost, wire_duplicated;
+};
+
+struct flight {
+    const struct plan &plan;
+    line_writer &lines;
+    const tsc_clock &clock;
+
+    flight_signals signals;
+    std::vector<rte_mempool *> pools;
+    std::vector<port> ports;
+    std::deque<opened_handler> handlers;
+    std::vector<std::unique_ptr<link>> links;
+    std::deque<endpoint> endpoints;
+    std::deque<worker> workers;
+    recorder *record = nullptr;
+
+    std::vector<std::vector<stage_totals>> totals;  // [worker][stage]
+    std::vector<std::pair<uint64_t, uint64_t>> sched;  // [worker]: on_cpu_ns, run_delay_ns at the last window
+    uint32_t windows = 0;
+    uint64_t window_start = 0;  // TSC
+
+    flight(const struct plan &p, line_writer &l, const tsc_clock &c) : plan(p), lines(l), clock(c) {}
+    ~flight();
+};
+
+// Set-up, in this order; each throws refusal.
+void open_pools(flight &f);
+void open_endpoints(flight &f);  // ports must be open
+void open_workers(flight &f);
+
+// The client's peer is known from here on: writes the headers of every flow.
+void set_peer(endpoint &e, const mac_address &peer);
+
+enum class end_reason { duration, messages, stopped, parent_lost, peer_lost };
+
+struct flight_end {
+    end_reason reason;
+    uint64_t measured_ns;
+};
+
+// Starts the workers, writes a line a window, stops them. `control` is the descriptor of the supervisor's pipe.
+flight_end fly(flight &f, int control);
+
+// Reads, writes and clears the window that all workers have left (or, at the end, the one that they stopped in).
+void write_window(flight &f, const char *phase, uint32_t epoch, uint64_t end_tsc);
+
+// After the workers have stopped: gives back every mbuf that somebody still holds, closes the ports, and writes the result line.
+void write_result(flight &f, const flight_end &end);
+
+// Runs over stages: `visit(stage &, worker index, stage index)`.
+template <typename Visit>
+void for_each_stage(flight &f, Visit visit) {
+    for (size_t w = 0; w < f.workers.size(); w++)
+        for (size_t s = 0; s < f.workers[w].stages.size(); s++) visit(f.workers[w].stages[s], w, s);
+}
+
+}  // namespace wt

@@ -1,0 +1,182 @@
+// The main thread's part of a flight: windows, phases, the supervisor's word, and the end.
+#include <poll.h>
+#include <rte_launch.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/refusal.h"
+#include "flight/flight.h"
+
+namespace wt {
+
+namespace {
+
+constexpr uint64_t ms = 1'000'000;
+constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
+// The two ends of a memif start within one poll of each other: the client stays a little, so that the server ends first.
+constexpr uint64_t linger_ns = 200 * ms;
+
+struct pilot {
+    flight &f;
+    int control;
+    std::optional<end_reason> ordered;  // by the supervisor, or by the loss of somebody
+    bool watch_link = false;
+
+    uint64_t now_ns() const { return f.lines.now_ns(); }
+
+    // Waits until `until_ns` at the most, in steps in which everything that main looks after gets its turn.
+    void wait(uint64_t until_ns) {
+        const uint64_t now = now_ns();
+        const uint64_t step = f.record ? ms : 10 * ms;
+        const uint64_t left = until_ns > now ? until_ns - now : 0;
+        const timespec time = {0, static_cast<long>(std::min(left, step))};
+        pollfd p = {control, POLLIN, 0};
+        if (ppoll(&p, 1, &time, nullptr) > 0) listen();
+        if (f.record) recorder_drain(f.record);
+        if (watch_link) look_at_links();
+    }
+
+    void listen() {
+        char word[64];
+        const ssize_t n = read(control, word, sizeof word);
+        if (n == 0)
+            ordered = end_reason::parent_lost;
+        else if (n >= 4 && std::memcmp(word, "stop", 4) == 0 && !ordered)
+            ordered = end_reason::stopped;
+    }
+
+    void look_at_links() {
+        for (const port &p : f.ports) {
+            rte_eth_link link{};
+            if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN && !ordered)
+                ordered = end_reason::peer_lost;
+        }
+    }
+
+    // Closes the window: every worker goes on to the next set of counters, then the last one is read.
+    void next_window(const char *phase) {
+        const uint32_t epoch = f.signals.epoch.load(std::memory_order_relaxed) + 1;
+        f.signals.epoch.store(epoch, std::memory_order_release);
+        for (worker &w : f.workers) {
+            // A handler may take its time; the supervisor notices when it takes for ever.
+            while (w.epoch_seen.load(std::memory_order_acquire) != epoch && ordered != end_reason::parent_lost)
+                wait(now_ns() + ms / 20);
+            if (ordered == end_reason::parent_lost) return;
+        }
+        write_window(f, phase, epoch - 1, rte_rdtsc());
+    }
+
+    uint64_t answered() const {
+        uint64_t sum = 0;
+        for (const endpoint &e : f.endpoints)
+            for (const auto &a : e.applications)
+                if (a->receiving) sum += a->receiving->answered.load(std::memory_order_relaxed);
+        return sum;
+    }
+
+    // Flies one phase in windows. Returns false where it was cut short.
+    bool phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages) {
+        const uint64_t end = now_ns() + length_ns, goal = messages ? answered() + *messages : UINT64_MAX;
+        uint64_t window_end = now_ns();
+        while (window_end < end && !ordered && answered() < goal) {
+            window_end = std::min(window_end + f.plan.phases.window_ns, end);
+            // A last sliver would be a window that nobody can read anything from.
+            if (end - window_end < f.plan.phases.window_ns / 2) window_end = end;
+            while (now_ns() < window_end && !ordered && answered() < goal) wait(window_end);
+            next_window(name);
+        }
+        return !ordered && (!messages || answered() >= goal);
+    }
+
+    bool in_flight() const {
+        for (const endpoint &e : f.endpoints)
+            for (const auto &a : e.applications)
+                if (a->inflight && a->inflight->free.used() < a->inflight->slots.size()) return true;
+        return false;
+    }
+
+    // No new messages; those in flight get their answers, if they come in time. Whoever stays behind on a memif waits for
+    // the other end to leave.
+    void drain(bool alone_on_memif, bool is_client) {
+        f.signals.sending.store(false, std::memory_order_release);
+        const uint64_t start = now_ns(), end = start + f.plan.phases.drain_ns;
+        const auto before = ordered;
+        while (now_ns() < end && ordered != end_reason::parent_lost) {
+            const bool linger = alone_on_memif && is_client && now_ns() < start + linger_ns;
+            const bool stay = alone_on_memif && !is_client && ordered == before;
+            if (!in_flight() && !linger && !stay) break;
+            wait(end);
+        }
+        if (ordered == end_reason::peer_lost || ordered == end_reason::stopped) ordered = before;
+    }
+};
+
+void resolve_peer(pilot &p, endpoint &e) {
+    if (e.plan->side != side::client || e.plan->peer_mac) return;
+    p.f.lines.phase("resolving the peer by ARP");
+    const uint64_t give_up = p.now_ns() + arp_patience_ns;
+    while (p.now_ns() < give_up && !p.ordered) {
+        e.resolver.ask.store(true, std::memory_order_relaxed);
+        const uint64_t again = p.now_ns() + arp_again_ns;
+        while (p.now_ns() < again && !p.ordered) {
+            if (const uint64_t known = e.resolver.answer.load(std::memory_order_acquire)) {
+                mac_address mac;
+                std::memcpy(mac.bytes, &known, sizeof mac.bytes);
+                return set_peer(e, mac);
+            }
+            p.wait(again);
+        }
+    }
+    if (!p.ordered)
+        throw refusal("nobody answers ARP for the server's address within 3 s",
+                      "check server.ip and the wire, or give client.peer_mac");
+}
+
+void launch(flight &f) {
+    f.lines.phase("flying");
+    for (worker &w : f.workers) rte_eal_remote_launch(worker_main, &w, w.lcore);
+    f.window_start = rte_rdtsc();
+}
+
+void land(flight &f) {
+    f.signals.stop.store(true, std::memory_order_release);
+    for (worker &w : f.workers) rte_eal_wait_lcore(w.lcore);
+}
+
+// Whatever goes wrong on the way, the workers leave their loops before their memory goes.
+struct landing {
+    flight &f;
+    ~landing() { land(f); }
+};
+
+}  // namespace
+
+flight_end fly(flight &f, int control) {
+    pilot p{f, control, {}};
+    const bool memif = f.plan.endpoints[0].port.kind == port_kind::memif;
+    const bool is_client = f.plan.endpoints[0].side == side::client;
+    f.lines.phase("waiting for the link");
+    for (const port &port : f.ports)
+        wait_for_link(port, [](void *a) { return static_cast<pilot *>(a)->wait(0), !static_cast<pilot *>(a)->ordered; }, &p);
+    p.watch_link = memif;
+
+    uint64_t start, end;
+    bool whole;
+    {
+        landing at_last{f};
+        launch(f);
+        for (endpoint &e : f.endpoints) resolve_peer(p, e);
+        f.signals.sending.store(true, std::memory_order_release);
+        if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.phase("warmup", f.plan.phases.warmup_ns, {});
+        start = p.now_ns();
+        whole = !p.ordered && p.phase("measure", f.plan.phases.duration_ns, f.plan.phases.messages);
+        end = p.now_ns();
+        p.drain(memif && f.endpoints.size() == 1, is_client);
+    }
+    write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), rte_rdtsc());
+    const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;
+    return {p.ordered.value_or(natural), end - start};
+}
+
+}  // namespace wt

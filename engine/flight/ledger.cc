@@ -1,0 +1,261 @@
+// The end of a flight: every mbuf back to its pool, by the name of who held it; every packet and message accounted for.
+#include <rte_memory.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <map>
+
+#include "core/allocation_watch.h"
+#include "flight/flight.h"
+
+namespace wt {
+
+namespace {
+
+void free_ring(packet_ring &r) {
+    rte_mbuf *m;
+    while (r.take(&m, 1) == 1) rte_pktmbuf_free(m);
+}
+
+void free_links(flight &f) {
+    for (auto &l : f.links) {
+        free_ring(*l->to_dispatcher);
+        free_ring(*l->to_application);
+    }
+}
+
+void free_handover(handover &h) {
+    for (uint32_t i = h.head; i < h.tail; i++) rte_pktmbuf_free(h.packets[i]);
+    h.head = h.tail = 0;
+    if (h.ring) free_ring(*h.ring);
+}
+
+template <typename Visit>
+void for_each_dispatcher(flight &f, Visit visit) {
+    for (endpoint &e : f.endpoints)
+        for (auto &d : e.dispatchers) visit(*d);
+}
+
+template <typename Visit>
+void for_each_application(flight &f, Visit visit) {
+    for (endpoint &e : f.endpoints)
+        for (auto &a : e.applications) visit(*a);
+}
+
+void free_handovers(flight &f) {
+    for_each_dispatcher(f, [](dispatcher &d) {
+        free_handover(*d.received);
+        free_handover(*d.sending);
+        if (d.replies) free_handover(*d.replies);
+    });
+}
+
+void free_emulated(flight &f) {
+    for_each_dispatcher(f, [](dispatcher &d) {
+        rte_pktmbuf_free_bulk(d.wire_burst.data() + d.wire_head, d.wire_count);
+        d.wire_count = 0;
+        if (!d.emulated) return;
+        rte_mbuf *held[64];
+        rte_pktmbuf_free_bulk(held, faults_release(*d.emulated, held));
+    });
+}
+
+void free_outboxes(flight &f) {
+    for_each_application(f, [](application &a) {
+        rte_pktmbuf_free_bulk(a.out.packets.data() + a.out.head, a.out.count);
+        a.out.count = 0;
+    });
+}
+
+void free_requests(flight &f) {
+    for_each_application(f, [](application &a) {
+        if (!a.answering) return;
+        server_answering &s = *a.answering;
+        for (; s.ready_head < s.ready.size(); s.ready_head++)
+            rte_pktmbuf_free_bulk(s.requests.data() + s.ready[s.ready_head].first, s.ready[s.ready_head].segments);
+        if (!s.parts) return;
+        for (assembly &m : s.parts->assemblies) {
+            if (!m.used || m.complete) continue;
+            for (uint32_t i = 0; i < s.parts->shape.segments; i++) rte_pktmbuf_free(static_cast<rte_mbuf *>(m.packets[i]));
+        }
+    });
+}
+
+std::vector<uint64_t> free_counts(const flight &f) {
+    std::vector<uint64_t> counts;
+    for (rte_mempool *pool : f.pools) counts.push_back(rte_mempool_avail_count(pool));
+    return counts;
+}
+
+// Which pool got how many mbufs back when one owner was emptied.
+class holders {
+  public:
+    explicit holders(flight &f) : f_(f), before_(free_counts(f)), held_(f.pools.size()) {}
+
+    template <typename Empty>
+    void empty(const char *owner, Empty give_back) {
+        give_back();
+        const std::vector<uint64_t> after = free_counts(f_);
+        for (size_t i = 0; i < after.size(); i++)
+            if (after[i] != before_[i]) held_[i][owner] += after[i] - before_[i];
+        before_ = after;
+    }
+
+    json ledger(const std::vector<uint64_t> &free_at_stop) const {
+        json list = json::array();
+        for (size_t i = 0; i < held_.size(); i++) {
+            uint64_t held = 0;
+            for (const auto &[owner, count] : held_[i]) held += count;
+            const endpoint_plan &e = *f_.endpoints[i].plan;
+            list.push_back({{"endpoint", side_names[static_cast<int>(e.side)]},
+                            {"size", e.pool.size},
+                            {"free", free_at_stop[i]},
+                            {"held", held_[i]},
+                            {"missing", int64_t{e.pool.size} - static_cast<int64_t>(free_at_stop[i] + held)}});
+        }
+        return list;
+    }
+
+  private:
+    flight &f_;
+    std::vector<uint64_t> before_;
+    std::vector<std::map<std::string, uint64_t>> held_;
+};
+
+stage_totals totals_of(flight &f, size_t endpoint, stage_kind kind) {
+    stage_totals sum{};
+    for_each_stage(f, [&](stage &s, size_t w, size_t i) {
+        if (s.place.endpoint != endpoint || s.place.stage != kind) return;
+        sum.packets += f.totals[w][i].packets;
+        sum.wire_lost += f.totals[w][i].wire_lost;
+        sum.wire_duplicated += f.totals[w][i].wire_duplicated;
+    });
+    return sum;
+}
+
+// One direction of a wire of which both ends are ours. `sent` is before the emulated faults.
+json packet_ledger(flight &f, size_t source, uint64_t held_by_faults, uint64_t in_wire) {
+    const stage_totals tx = totals_of(f, source, stage_kind::nic_tx);
+    const uint64_t received = totals_of(f, 1 - source, stage_kind::nic_rx).packets;
+    rte_eth_stats port{};
+    rte_eth_stats_get(f.endpoints[1 - source].port->id, &port);
+    json dropped = json::object();
+    if (tx.wire_lost) dropped["emulated_loss"] = tx.wire_lost;
+    if (port.imissed) dropped["port_missed"] = port.imissed;
+    const uint64_t sent = tx.packets + tx.wire_lost - tx.wire_duplicated + held_by_faults;
+    const uint64_t gone = received + tx.wire_lost + port.imissed + in_wire + held_by_faults;
+    return {{"source", side_names[static_cast<int>(f.endpoints[source].plan->side)]},
+            {"sent", sent},
+            {"duplicated", tx.wire_duplicated},
+            {"received", received},
+            {"dropped", dropped},
+            {"in_wire", in_wire + held_by_faults},
+            {"missing", static_cast<int64_t>(sent + tx.wire_duplicated) - static_cast<int64_t>(gone)}};
+}
+
+json message_ledger(flight &f, uint32_t workload) {
+    stage_totals t{};
+    uint64_t in_flight = 0;
+    for (size_t e = 0; e < f.endpoints.size(); e++) {
+        if (f.endpoints[e].plan->side != side::client) continue;
+        for_each_stage(f, [&](stage &s, size_t w, size_t i) {
+            const bool application = s.place.stage == stage_kind::app_tx || s.place.stage == stage_kind::app_rx;
+            if (s.place.endpoint != e || !application) return;
+            if (f.endpoints[e].applications[s.place.index]->workload != workload) return;
+            const stage_totals &of = f.totals[w][i];
+            t.offered += of.offered;
+            t.sent += of.sent;
+            t.answered += of.answered;
+            t.lost += of.lost;
+            t.late += of.late;
+            t.duplicates += of.duplicates;
+        });
+        for (const auto &a : f.endpoints[e].applications)
+            if (a->workload == workload) in_flight += inflight_count(*a->inflight);
+    }
+    return {{"workload", workload},
+            {"offered", t.offered},
+            {"unsent", t.offered - t.sent},
+            {"sent", t.sent},
+            {"answered", t.answered},
+            {"lost", t.lost},
+            {"late", t.late},
+            {"duplicates", t.duplicates},
+            {"in_flight", in_flight},
+            {"missing", static_cast<int64_t>(t.sent) - static_cast<int64_t>(t.answered + t.lost + in_flight)}};
+}
+
+uint64_t peak_rss_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+json allocations_json(const flight &f) {
+    if (!allocations_watched()) return json();
+    uint64_t sum = 0;
+    for (const worker &w : f.workers) sum += w.allocations.load(std::memory_order_relaxed);
+    return sum;
+}
+
+// Test mode: the latencies as measured, for an outside check of the histograms.
+void write_raw_latency(const flight &f) {
+    if (!f.plan.raw_latency) return;
+    std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(f.plan.raw_latency->path.c_str(), "wbx"), std::fclose);
+    if (!file) throw refusal(f.plan.raw_latency->path + " cannot be written", "a path that does not exist yet");
+    for (const endpoint &e : f.endpoints)
+        for (const auto &a : e.applications)
+            if (a->receiving && std::fwrite(a->receiving->raw.data(), 8, a->receiving->raw.size(), file.get()) != a->receiving->raw.size())
+                throw refusal(f.plan.raw_latency->path + " could not be written whole", "room on the disk");
+}
+
+constexpr const char *reason_names[] = {"duration", "messages", "stopped", "parent lost", "peer lost"};
+
+}  // namespace
+
+void write_result(flight &f, const flight_end &end) {
+    f.lines.phase("closing the ledgers");
+    const bool pair = f.plan.endpoints[0].port.kind == port_kind::ring && f.endpoints.size() == 2;
+    json messages = json::array(), packets = json::array();
+    for (uint32_t i = 0; i < f.plan.workloads.size(); i++)
+        if (f.plan.workloads[i].load) messages.push_back(message_ledger(f, i));
+
+    const std::vector<uint64_t> free_at_stop = free_counts(f);
+    holders owners(f);
+    std::vector<uint64_t> held_by_faults(f.endpoints.size());
+    for (size_t e = 0; e < f.endpoints.size(); e++)
+        for (const auto &d : f.endpoints[e].dispatchers)
+            held_by_faults[e] += d->wire_count + (d->emulated ? d->emulated->held_count : 0);
+    owners.empty("rings", [&] { free_links(f); });
+    owners.empty("hand-overs", [&] { free_handovers(f); });
+    owners.empty("emulated wire", [&] { free_emulated(f); });
+    owners.empty("finished messages", [&] { free_outboxes(f); });
+    owners.empty("requests", [&] { free_requests(f); });
+    owners.empty("wire", [&] {
+        for (size_t e = 0; pair && e < 2; e++) packets.push_back(packet_ledger(f, e, held_by_faults[e], drain_wire(f.ports, e)));
+    });
+    owners.empty("driver", [&] { close_ports(f.ports); });
+
+    json recorded_frames, missed_frames;
+    if (f.record) {
+        const recorded r = recorder_close(f.record);
+        f.record = nullptr;
+        recorded_frames = r.frames;
+        missed_frames = r.missed;
+    }
+    write_raw_latency(f);
+    f.lines.write({{"type", "result"},
+                   {"at_ns", f.lines.now_ns()},
+                   {"reason", reason_names[static_cast<int>(end.reason)]},
+                   {"measured_ns", end.measured_ns},
+                   {"mbufs", owners.ledger(free_at_stop)},
+                   {"packets", packets},
+                   {"messages", messages},
+                   {"worker_allocations", allocations_json(f)},
+                   {"recorded", recorded_frames},
+                   {"record_missed", missed_frames},
+                   {"peak_rss_bytes", peak_rss_bytes()},
+                   {"hugepage_bytes", f.plan.eal.memory == memory_mode::hugepages ? rte_eal_get_physmem_size() : 0}});
+}
+
+}  // namespace wt

@@ -1,0 +1,190 @@
+// One window as a JSON line, from counters that its workers have left.
+#include <rte_mempool.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "flight/flight.h"
+
+namespace wt {
+
+namespace {
+
+stage_stats &stats_of(stage &s, uint32_t epoch) { return s.stats[epoch & 1]; }
+
+enum side side_of(flight &f, const stage &s) { return f.endpoints[s.place.endpoint].plan->side; }
+
+json stages_json(flight &f, uint32_t epoch) {
+    json list = json::array();
+    if (f.plan.accounting.level == accounting::off) return list;
+    for_each_stage(f, [&](stage &s, size_t, size_t) {
+        list.push_back(stage_json(s, stats_of(s, epoch), side_of(f, s), f.plan.accounting.level));
+    });
+    return list;
+}
+
+// Time on the CPU and time runnable but not on it, ns since the thread's start (Documentation/scheduler/sched-stats.rst).
+std::optional<std::pair<uint64_t, uint64_t>> read_schedstat(int tid) {
+    const std::string path = "/proc/self/task/" + std::to_string(tid) + "/schedstat";
+    std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "r"), std::fclose);
+    unsigned long long on_cpu, delay;
+    if (!file || std::fscanf(file.get(), "%llu %llu", &on_cpu, &delay) != 2) return {};
+    return std::pair<uint64_t, uint64_t>{on_cpu, delay};
+}
+
+json workers_json(flight &f, uint32_t epoch) {
+    json list = json::array();
+    for (size_t i = 0; i < f.workers.size(); i++) {
+        worker &w = f.workers[i];
+        worker_stats &stats = w.stats[epoch & 1];
+        const auto now = read_schedstat(w.tid.load(std::memory_order_relaxed));
+        list.push_back({{"worker", i},
+                        {"cpu", w.cpu},
+                        {"loops", stats.loops},
+                        {"cycles", stats.cycles},
+                        {"timed_cycles", stats.timed_cycles},
+                        {"run_delay_ns", now ? json(now->second - f.sched[i].second) : json()},
+                        {"on_cpu_ns", now ? json(now->first - f.sched[i].first) : json()}});
+        if (now) f.sched[i] = *now;
+        stats = {};
+    }
+    return list;
+}
+
+json ports_json(flight &f, uint32_t epoch) {
+    json list = json::array();
+    for (size_t e = 0; e < f.endpoints.size(); e++) {
+        uint64_t rx[3] = {}, tx[3] = {};
+        for_each_stage(f, [&](stage &s, size_t, size_t) {
+            if (s.place.endpoint != e) return;
+            const stage_stats &stats = stats_of(s, epoch);
+            uint64_t *to = s.place.stage == stage_kind::nic_rx ? rx : s.place.stage == stage_kind::nic_tx ? tx : nullptr;
+            if (to == nullptr) return;
+            to[0] += stats.packets;
+            to[1] += stats.bytes;
+            to[2] += stats.bursts;
+        });
+        list.push_back({{"endpoint", side_names[static_cast<int>(f.endpoints[e].plan->side)]},
+                        {"rx_packets", rx[0]},
+                        {"rx_bytes", rx[1]},
+                        {"rx_bursts", rx[2]},
+                        {"tx_packets", tx[0]},
+                        {"tx_bytes", tx[1]},
+                        {"tx_bursts", tx[2]},
+                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx[2]) : json()}});
+    }
+    return list;
+}
+
+void add_totals(flight &f, uint32_t epoch) {
+    for_each_stage(f, [&](stage &s, size_t w, size_t i) {
+        const stage_stats &stats = stats_of(s, epoch);
+        stage_totals &t = f.totals[w][i];
+        t.offered += stats.offered;
+        t.sent += stats.sent;
+        t.answered += stats.answered;
+        t.lost += stats.lost;
+        t.late += stats.late;
+        t.duplicates += stats.duplicates;
+        t.packets += stats.packets;
+        t.wire_lost += stats.wire_lost;
+        t.wire_duplicated += stats.wire_duplicated;
+    });
+}
+
+// The stage's workload where it is a client's application, else none.
+std::optional<uint32_t> client_workload(flight &f, const stage &s) {
+    const bool application = s.place.stage == stage_kind::app_tx || s.place.stage == stage_kind::app_rx;
+    if (!application || side_of(f, s) != side::client) return {};
+    return f.endpoints[s.place.endpoint].applications[s.place.index]->workload;
+}
+
+json workload_json(flight &f, uint32_t epoch, uint32_t workload) {
+    auto merged = std::make_unique<latencies>();
+    merged->intended.clear();
+    merged->sent.clear();
+    uint64_t offered = 0, sent = 0, answered = 0, lost = 0, late = 0, duplicates = 0, in_flight = 0, unsent = 0;
+    for_each_stage(f, [&](stage &s, size_t w, size_t i) {
+        if (client_workload(f, s) != workload) return;
+        const stage_stats &stats = stats_of(s, epoch);
+        offered += stats.offered;
+        sent += stats.sent;
+        answered += stats.answered;
+        lost += stats.lost;
+        late += stats.late;
+        duplicates += stats.duplicates;
+        const stage_totals &t = f.totals[w][i];
+        in_flight += t.sent - t.answered - t.lost;
+        unsent += t.offered - t.sent;
+        if (!stats.latency) return;
+        histogram_merge(merged->intended, stats.latency->intended);
+        histogram_merge(merged->sent, stats.latency->sent);
+    });
+    // in_flight and unsent are sums over a stage that counts up and one that counts down, modulo 2^64: exact together.
+    return {{"workload", workload},
+            {"offered", offered},
+            {"unsent", unsent},
+            {"sent", sent},
+            {"answered", answered},
+            {"lost", lost},
+            {"late", late},
+            {"duplicates", duplicates},
+            {"in_flight", in_flight},
+            {"latency", histogram_json(merged->intended)},
+            {"latency_sent", histogram_json(merged->sent)}};
+}
+
+json workloads_json(flight &f, uint32_t epoch) {
+    json list = json::array();
+    for (uint32_t i = 0; i < f.plan.workloads.size(); i++)
+        if (f.plan.workloads[i].load) list.push_back(workload_json(f, epoch, i));
+    return list;
+}
+
+template <typename Ring>
+void add_ring(json &list, const Ring &r) {
+    list.push_back({{"name", r.name}, {"size", r.capacity()}, {"used", r.used()}});
+}
+
+json rings_json(flight &f) {
+    json list = json::array();
+    for (auto &l : f.links) {
+        add_ring(list, *l->to_dispatcher);
+        add_ring(list, *l->to_application);
+    }
+    for (endpoint &e : f.endpoints)
+        for (auto &d : e.dispatchers)
+            for (const handover *h : {d->received.get(), d->replies.get(), d->sending.get()})
+                if (h != nullptr && h->ring) add_ring(list, *h->ring);
+    return list;
+}
+
+json pools_json(flight &f) {
+    json list = json::array();
+    for (const endpoint &e : f.endpoints)
+        list.push_back({{"endpoint", side_names[static_cast<int>(e.plan->side)]},
+                        {"size", e.plan->pool.size},
+                        {"free", rte_mempool_avail_count(e.pool)}});
+    return list;
+}
+
+}  // namespace
+
+void write_window(flight &f, const char *phase, uint32_t epoch, uint64_t end_tsc) {
+    add_totals(f, epoch);
+    f.lines.write({{"type", "window"},
+                   {"index", f.windows++},
+                   {"phase", phase},
+                   {"start_ns", f.lines.at_ns(f.window_start)},
+                   {"end_ns", f.lines.at_ns(end_tsc)},
+                   {"stages", stages_json(f, epoch)},
+                   {"workers", workers_json(f, epoch)},
+                   {"ports", ports_json(f, epoch)},
+                   {"workloads", workloads_json(f, epoch)},
+                   {"rings", rings_json(f)},
+                   {"pools", pools_json(f)}});
+    f.window_start = end_tsc;
+    for_each_stage(f, [&](stage &s, size_t, size_t) { stats_of(s, epoch).clear(); });
+}
+
+}  // namespace wt

@@ -1,0 +1,62 @@
+// Which function a stage runs, and on which worker.
+#include "flight/flight.h"
+
+namespace wt {
+
+static stage_function function_of(stage_kind kind, side s) {
+    const bool client = s == side::client;
+    switch (kind) {
+        case stage_kind::app_tx: return app_tx;
+        case stage_kind::app_rx: return client ? app_rx_answers : app_rx_requests;
+        case stage_kind::disp_tx: return client ? disp_tx_client : disp_tx_server;
+        case stage_kind::disp_rx: return client ? disp_rx_client : disp_rx_server;
+        case stage_kind::nic_tx: return nic_tx;
+        case stage_kind::nic_rx: return nic_rx;
+    }
+    __builtin_unreachable();
+}
+
+static void open_stats(stage &s, bool records_latency, bool histograms) {
+    s.stats = std::make_unique<stage_stats[]>(2);
+    for (stage_stats *stats : {&s.stats[0], &s.stats[1]}) {
+        if (records_latency) stats->latency = std::make_unique<latencies>();
+        if (histograms) {
+            stats->completion = std::make_unique<batch_histogram>();
+            stats->stall = std::make_unique<batch_histogram>();
+        }
+        stats->clear();
+    }
+    s.current = &s.stats[0];
+}
+
+static stage open_stage(flight &f, const stage_of &place, uint32_t worker) {
+    endpoint &e = f.endpoints[place.endpoint];
+    const bool of_application = place.stage == stage_kind::app_tx || place.stage == stage_kind::app_rx;
+    stage s{};
+    s.run = function_of(place.stage, e.plan->side);
+    s.role = of_application ? static_cast<void *>(e.applications[place.index].get())
+                            : static_cast<void *>(e.dispatchers[place.index].get());
+    s.place = place;
+    s.worker = worker;
+    open_stats(s, s.run == app_rx_answers, f.plan.accounting.level == accounting::histograms);
+    return s;
+}
+
+void open_workers(flight &f) {
+    for (uint32_t i = 0; i < f.plan.workers.size(); i++) {
+        const worker_plan &plan = f.plan.workers[i];
+        worker &w = f.workers.emplace_back();
+        w.lcore = plan.lcore;
+        w.cpu = plan.cpu;
+        w.level = f.plan.accounting.level;
+        w.sample_every = f.plan.accounting.sample_every;
+        w.interrupted_above =
+            static_cast<uint64_t>(static_cast<double>(f.plan.accounting.interrupted_above_ns) / f.clock.ns_per_tick);
+        w.signals = &f.signals;
+        for (const stage_of &place : plan.stages) w.stages.push_back(open_stage(f, place, i));
+        f.totals.emplace_back(w.stages.size());
+    }
+    f.sched.resize(f.workers.size());
+}
+
+}  // namespace wt

@@ -1,0 +1,116 @@
+// windtunnel-engine: flies one plan. A table of contents; each line stands for a file.
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_version.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "arguments.h"
+#include "core/refusal.h"
+#include "flight/flight.h"
+#include "handlers/plugin.h"
+#include "handlers/registry.h"
+
+namespace wt {
+
+static std::string read_file(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw refusal(path + " cannot be read");
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+static void start_eal(const eal_plan &eal) {
+    std::vector<std::string> words = eal.args;
+    words.insert(words.begin(), "windtunnel-engine");
+    std::vector<char *> argv;
+    for (std::string &w : words) argv.push_back(w.data());
+    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
+        throw refusal(std::string("DPDK's EAL does not start: ") + rte_strerror(rte_errno),
+                      "engine.log has its words; `windtunnel doctor` looks at memory, cores and permissions");
+}
+
+static json hello(const plan &p, const tsc_clock &clock) {
+    return {{"type", "hello"},
+            {"version", 1},
+            {"engine", WT_VERSION},
+            {"dpdk", rte_version()},
+            {"pid", getpid()},
+            {"plan_hash", p.hash},
+            {"tsc_hz", static_cast<uint64_t>(1e9 / clock.ns_per_tick + 0.5)},
+            {"tsc_source", tsc_source},
+            {"memory", p.eal.memory == memory_mode::hugepages ? "hugepages" : "no-huge"},
+            {"numa_sockets", rte_socket_count()}};
+}
+
+static json ready(const flight &f) {
+    json drivers = json::object(), notes = json::array();
+    for (size_t i = 0; i < f.ports.size(); i++) {
+        drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
+        for (const std::string &note : f.ports[i].notes) notes.push_back(note);
+    }
+    return {{"type", "ready"},
+            {"at_ns", f.lines.now_ns()},
+            {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
+            {"drivers", drivers},
+            {"notes", notes}};
+}
+
+static void fly_plan(const plan &p, line_writer &lines, int control) {
+    lines.phase("starting EAL");
+    start_eal(p.eal);
+    const tsc_clock clock = clock_start(measure_tsc_hz());
+    lines.set_clock(clock);
+    lines.write(hello(p, clock));
+
+    flight f(p, lines, clock);
+    lines.phase("opening mbuf pools");
+    open_pools(f);
+    lines.phase("opening ports");
+    f.ports = open_ports(p, f.pools);
+    if (p.record) f.record = recorder_open(*p.record, clock.ns_per_tick, static_cast<int>(rte_socket_id()));
+    open_endpoints(f);
+    open_workers(f);
+    lines.write(ready(f));
+    const flight_end end = fly(f, control);
+    write_result(f, end);
+}
+
+static int print_handlers_of(const std::string &plugin) {
+    if (plugin.empty()) return print_handlers(stdout, all_handlers()), 0;
+    const handler_table table = load_plugin(plugin);
+    const wt_handler *one = table.get();
+    return print_handlers(stdout, {&one, 1}), 0;
+}
+
+static int print_version() { return std::printf("windtunnel-engine %s, %s\n", WT_VERSION, rte_version()), 0; }
+
+static int run(const arguments &a) {
+    if (a.version) return print_version();
+    if (a.handlers) return print_handlers_of(a.plugin);
+    line_writer lines(a.out_descriptor);
+    try {
+        fly_plan(read_plan(read_file(a.plan)), lines, a.control_descriptor);
+        return 0;
+    } catch (const refusal &r) {
+        lines.error(r.what(), r.remedy());
+        return 2;
+    }
+}
+
+}  // namespace wt
+
+int main(int argc, char **argv) {
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write(), not the end of us
+    try {
+        return wt::run(wt::read_arguments(argc, argv));
+    } catch (const wt::refusal &r) {
+        std::fprintf(stderr, "windtunnel-engine: %s\n", r.what());
+        return 2;
+    }
+}

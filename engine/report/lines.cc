@@ -1,0 +1,69 @@
+#include "report/lines.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace wt {
+
+bool line_writer::write(const json &line) {
+    // Text from drivers or the user's files may not be UTF-8; a line must be.
+    const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    size_t written = 0;
+    while (written < text.size()) {
+        const ssize_t n = ::write(descriptor_, text.data() + written, text.size() - written);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        written += static_cast<size_t>(n);
+    }
+    return true;
+}
+
+bool line_writer::phase(const std::string &name) {
+    return write({{"type", "phase"}, {"name", name}, {"at_ns", now_ns()}});
+}
+
+bool line_writer::error(const std::string &message, const std::string &remedy) {
+    return write({{"type", "error"}, {"message", message}, {"remedy", remedy.empty() ? json() : json(remedy)}});
+}
+
+static json drops_json(const stage_stats &s) {
+    json drops = json::object();
+    for (uint32_t i = 0; i < drop_reasons; i++)
+        if (s.drops[i]) drops[drop_names[i]] = s.drops[i];
+    return drops;
+}
+
+json stage_json(const stage &s, const stage_stats &stats, enum side side, accounting level) {
+    uint64_t calls = 0, objects = 0;
+    json burst = json::object();
+    for (uint32_t n = 0; n <= max_batch; n++) {
+        if (stats.burst[n] == 0) continue;
+        calls += stats.burst[n];
+        objects += n * stats.burst[n];
+        burst[std::to_string(n)] = stats.burst[n];
+    }
+    const bool histograms = level == accounting::histograms;
+    return {{"endpoint", side_names[static_cast<int>(side)]},
+            {"stage", stage_names[static_cast<int>(s.place.stage)]},
+            {"index", s.place.index},
+            {"worker", s.worker},
+            {"calls", calls},
+            {"empty_calls", stats.burst[0] - stats.stalled_calls},
+            {"objects", objects},
+            {"burst", burst},
+            {"timed_calls", stats.timed_calls},
+            {"timed_objects", stats.timed_objects},
+            {"busy_cycles", stats.busy_cycles},
+            {"idle_cycles", stats.idle_cycles},
+            {"stall_cycles", stats.stall_cycles},
+            {"stalled_calls", stats.stalled_calls},
+            {"interrupted_calls", stats.interrupted_calls},
+            {"interrupted_cycles", stats.interrupted_cycles},
+            {"drops", drops_json(stats)},
+            {"completion", histograms ? histogram_json(*stats.completion) : json()},
+            {"stall", histograms ? histogram_json(*stats.stall) : json()}};
+}
+
+}  // namespace wt

@@ -1,0 +1,64 @@
+// JSON lines out: one object a line, on a descriptor of their own, because drivers and plug-ins print to stdout.
+//
+// The mirror of src/windtunnel/engine/lines.py, which says what each key means.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/clock.h"
+#include "core/histogram.h"
+#include "core/stage.h"
+
+namespace wt {
+
+using json = nlohmann::ordered_json;
+
+class line_writer {
+  public:
+    explicit line_writer(int descriptor) : descriptor_(descriptor), start_(rte_rdtsc()) {}
+
+    // Nanoseconds since the engine's start; before the clock is known, by DPDK-free estimate of 0.
+    void set_clock(const tsc_clock &clock) { clock_ = &clock; }
+    uint64_t at_ns(uint64_t tsc) const { return clock_ && tsc > start_ ? clock_->ns(tsc - start_) : 0; }
+    uint64_t now_ns() const { return at_ns(rte_rdtsc()); }
+
+    // Writes one line whole. Returns false once nobody reads any more.
+    bool write(const json &line);
+    // Announces what is entered next, so that a crash there has a name.
+    bool phase(const std::string &name);
+    bool error(const std::string &message, const std::string &remedy);
+
+  private:
+    int descriptor_;
+    uint64_t start_;
+    const tsc_clock *clock_ = nullptr;
+};
+
+// The sum of histograms of one layout, as one JSON object.
+template <typename Histogram>
+json histogram_json(const Histogram &h) {
+    json counts = json::array();
+    for (uint32_t i = 0; i < Histogram::buckets; i++)
+        if (h.counts[i]) counts.push_back({Histogram::lowest_of(i), h.counts[i]});
+    return {{"bits", Histogram::bits},
+            {"counts", counts},
+            {"total", h.total},
+            {"sum", h.sum},
+            {"min", h.total ? json(h.min) : json()},
+            {"max", h.total ? json(h.max) : json()}};
+}
+
+// Adds `from` to `into`, bucket by bucket.
+template <typename Histogram>
+void histogram_merge(Histogram &into, const Histogram &from) {
+    for (uint32_t i = 0; i < Histogram::buckets; i++) into.counts[i] += from.counts[i];
+    into.total += from.total;
+    into.sum += from.sum;
+    into.min = std::min(into.min, from.min);
+    into.max = std::max(into.max, from.max);
+}
+
+json stage_json(const stage &s, const stage_stats &stats, enum side side, accounting level);
+
+}  // namespace wt

@@ -1,0 +1,81 @@
+// app_rx of a client: matches answers with the messages in flight and records their latency.
+#include "stages/roles.h"
+
+namespace wt {
+
+namespace {
+
+// Ticks to ns in fixed point: latencies stay below 2^36 ns, so the product fits.
+uint64_t to_ns(uint64_t ticks, uint64_t mult) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> 32);
+}
+
+void record(client_receiving &r, const inflight_slot &slot, uint64_t now, const stage_call &call) {
+    // The stamp is the burst's: an answer can seem to come before a message that was stamped later on another worker.
+    const uint64_t since_intended = now > slot.intended ? now - slot.intended : 0;
+    const uint64_t since_sent = now > slot.sent ? now - slot.sent : 0;
+    const uint64_t ns = to_ns(since_intended, r.tick_mult);
+    call.stats->latency->intended.add(ns);
+    call.stats->latency->sent.add(to_ns(since_sent, r.tick_mult));
+    if (unlikely(r.raw.size() < r.raw_limit)) r.raw.push_back(ns);
+}
+
+void take_answer(application &a, rte_mbuf *m, uint64_t now, const stage_call &call) {
+    client_receiving &r = *a.receiving;
+    const message_header h = message_header_read(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset));
+    inflight_slot *slot;
+    switch (inflight_answer(*a.inflight, h, a.answer.segments, &slot)) {
+        case answer_outcome::complete:
+            record(r, *slot, now, call);
+            inflight_release(*a.inflight, *slot, false);
+            call.stats->answered++;
+            break;
+        case answer_outcome::partial: break;
+        case answer_outcome::late:
+            call.stats->late += h.segment == 0;
+            count_drop(call, drop::late_answer);
+            break;
+        case answer_outcome::duplicate:
+            call.stats->duplicates += h.segment == 0;
+            count_drop(call, drop::duplicate_answer);
+            break;
+        case answer_outcome::duplicate_segment: count_drop(call, drop::duplicate_segment); break;
+        case answer_outcome::bad_slot: count_drop(call, drop::bad_slot); break;
+        case answer_outcome::bad_segment: count_drop(call, drop::bad_segment_count); break;
+    }
+}
+
+// Now and then, looks at some slots for messages whose answer will not come.
+void expire(application &a, const stage_call &call) {
+    constexpr uint32_t calls_between = 256, slots_at_once = 64;
+    client_receiving &r = *a.receiving;
+    if (likely(r.calls_to_expiry-- != 0)) return;
+    r.calls_to_expiry = calls_between;
+    call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, slots_at_once);
+}
+
+}  // namespace
+
+call_result app_rx_answers(void *role, const stage_call &call) {
+    application &a = *static_cast<application *>(role);
+    client_receiving &r = *a.receiving;
+    expire(a, call);
+    uint32_t count = 0;
+    for (size_t i = 0; i < a.links.size() && count == 0; i++) {
+        count = a.links[r.next_link]->to_application->take(r.packets.data(), a.batch_rx);
+        if (++r.next_link == a.links.size()) r.next_link = 0;
+    }
+    if (count == 0) return {0, false};
+
+    const uint64_t now = stage_now(call);
+    const uint64_t answered = call.stats->answered;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(r.packets[i + 4], void *));
+        take_answer(a, r.packets[i], now, call);
+    }
+    rte_pktmbuf_free_bulk(r.packets.data(), count);
+    r.answered.store(r.answered.load(std::memory_order_relaxed) + call.stats->answered - answered, std::memory_order_relaxed);
+    return {count, false};
+}
+
+}  // namespace wt

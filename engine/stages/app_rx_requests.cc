@@ -1,0 +1,190 @@
+// app_rx of a server: puts requests together, shows them to the message handler, sends the answers on their way.
+//
+// A request waits as "ready" until there are mbufs for its answer; nothing new is dequeued while one waits, so want of
+// mbufs or of room in the ring pushes back to the port instead of growing a queue here.
+#include <rte_pause.h>
+
+#include "stages/roles.h"
+
+namespace wt {
+
+namespace {
+
+void make_ready(server_answering &s, void *const *packets, uint32_t count, const message_header &h) {
+    const uint32_t first = s.ready.empty() ? 0 : s.ready.back().first + s.ready.back().segments;
+    for (uint32_t i = 0; i < count; i++) s.requests[first + i] = static_cast<rte_mbuf *>(packets[i]);
+    s.ready.push_back({first, count, h});
+}
+
+uint32_t body_bytes(const rte_mbuf *m) { return m->pkt_len - body_offset; }
+
+void drop_packet(rte_mbuf *m, drop why, const stage_call &call) {
+    count_drop(call, why);
+    rte_pktmbuf_free(m);
+}
+
+void free_superseded(const superseded &old, const stage_call &call) {
+    for (uint32_t i = 0; i < old.places; i++)
+        if (old.packets[i] != nullptr) drop_packet(static_cast<rte_mbuf *>(old.packets[i]), drop::superseded, call);
+}
+
+// One segment of a request: alone it is the request, else it waits for the others.
+void take_segment(application &a, rte_mbuf *m, const stage_call &call) {
+    server_answering &s = *a.answering;
+    const message_header h = message_header_read(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset));
+    if (a.request.segments == 1) {
+        if (unlikely(h.segments != 1)) return drop_packet(m, drop::bad_segment_count, call);
+        if (unlikely(h.segment != 0)) return drop_packet(m, drop::bad_segment_index, call);
+        if (unlikely(body_bytes(m) != a.request.body_bytes)) return drop_packet(m, drop::bad_segment_length, call);
+        void *packet = m;
+        return make_ready(s, &packet, 1, h);
+    }
+    assembly *message;
+    superseded old{};
+    drop why;
+    const assembled result = assemble(*s.parts, m, h, body_bytes(m), &message, &old, &why);
+    free_superseded(old, call);
+    if (result == assembled::dropped) return drop_packet(m, why, call);
+    if (result == assembled::complete) make_ready(s, message->packets, a.request.segments, h);
+}
+
+// Takes a burst from the rings, one link a call: the answers go back the same way.
+uint32_t take_requests(application &a, const stage_call &call) {
+    server_answering &s = *a.answering;
+    s.ready.clear();
+    s.ready_head = 0;
+    uint32_t count = 0;
+    for (size_t i = 0; i < a.links.size() && count == 0; i++) {
+        a.out.towards = a.links[a.next_link];
+        count = a.out.towards->to_application->take(s.packets.data(), a.batch_rx);
+        if (++a.next_link == a.links.size()) a.next_link = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod_offset(s.packets[i + 4], void *, message_offset));
+        take_segment(a, s.packets[i], call);
+    }
+    return count;
+}
+
+// Mbufs that one answer needs beside those of its request.
+uint32_t fresh_per_answer(const application &a) {
+    if (!a.answering->in_request) return a.answer.segments;
+    return a.answer.segments > a.request.segments ? a.answer.segments - a.request.segments : 0;
+}
+
+// How many of the ready requests can be answered now, with their fresh mbufs taken; 0 where the pool is empty.
+uint32_t take_mbufs(application &a, uint32_t each) {
+    server_answering &s = *a.answering;
+    const uint32_t waiting = static_cast<uint32_t>(s.ready.size()) - s.ready_head;
+    const uint32_t most = std::min(waiting, std::max(1u, a.batch_rx / a.answer.segments));
+    if (each == 0 || rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), most * each) == 0) return most;
+    return most > 1 && rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), each) == 0 ? 1 : 0;
+}
+
+// Lays out one answer's packets at `to`: the request's own first (or none), then fresh ones with the request's frame header.
+void lay_out_answer(const application &a, const ready_request &request, rte_mbuf **own, rte_mbuf **&fresh, rte_mbuf **to) {
+    const uint8_t *frame = rte_pktmbuf_mtod(own[0], const uint8_t *);
+    const uint32_t reused = a.answering->in_request ? std::min(request.segments, a.answer.segments) : 0;
+    for (uint32_t i = 0; i < a.answer.segments; i++) {
+        const bool is_fresh = i >= reused;
+        rte_mbuf *m = is_fresh ? *fresh++ : own[i];
+        if (is_fresh) rte_memcpy(rte_pktmbuf_mtod(m, uint8_t *), frame, frame_header_bytes);
+        to[i] = m;
+    }
+}
+
+// Shows `count` requests to the handler, with the room for their answers at out.packets.
+void run_handler(application &a, uint32_t count, const stage_call &) {
+    server_answering &s = *a.answering;
+    wt_segment *request = s.request_views.data(), *answer = s.answer_views.data();
+    rte_mbuf **fresh = s.fresh.data();
+    for (uint32_t i = 0; i < count; i++) {
+        const ready_request &r = s.ready[s.ready_head + i];
+        rte_mbuf **own = s.requests.data() + r.first, **to = a.out.packets.data() + size_t{i} * a.answer.segments;
+        lay_out_answer(a, r, own, fresh, to);
+        wt_exchange &x = s.exchanges[i];
+        x.request = {request, r.segments, a.request.body_bytes};
+        for (uint32_t j = 0; j < r.segments; j++)
+            *request++ = {rte_pktmbuf_mtod_offset(own[j], uint8_t *, body_offset), segment_body_bytes(a.request, j)};
+        x.answer = {answer, a.answer.segments, a.answer.body_bytes};
+        for (uint32_t j = 0; j < a.answer.segments; j++)
+            *answer++ = {rte_pktmbuf_mtod_offset(to[j], uint8_t *, body_offset), segment_body_bytes(a.answer, j)};
+        x.workload = a.workload;
+        x.flags = s.in_request ? WT_ANSWER_IN_REQUEST : 0;
+    }
+    a.handler->message(a.handler_state, s.exchanges.data(), count);
+    if (s.extra_ticks > 0) {
+        const uint64_t until = rte_rdtsc() + s.extra_ticks * count;
+        while (static_cast<int64_t>(until - rte_rdtsc()) > 0) rte_pause();
+    }
+}
+
+// Headers and lengths of one answer as the handler left it. Returns its packets, which stand at `to`; frees what it does not need.
+uint32_t finish_answer(application &a, uint32_t which, rte_mbuf **laid_out, rte_mbuf **to, const stage_call &call) {
+    server_answering &s = *a.answering;
+    const ready_request &r = s.ready[s.ready_head + which];
+    const wt_exchange &x = s.exchanges[which];
+    const bool silent = x.flags & WT_NO_ANSWER;
+    const uint32_t length = std::min(x.answer.length, a.answer.body_bytes);
+    const uint32_t full = a.answer.segment_body;
+    const uint32_t segments = silent ? 0 : std::max(1u, (length + full - 1) / full);
+    if (silent) count_drop(call, drop::unanswered, r.segments);
+
+    for (uint32_t i = 0; i < a.answer.segments; i++) {
+        rte_mbuf *m = laid_out[i];
+        if (i >= segments) {
+            rte_pktmbuf_free(m);
+            continue;
+        }
+        message_header h = r.header;
+        h.kind = message_kind::answer;
+        h.segment = static_cast<uint16_t>(i);
+        h.segments = static_cast<uint16_t>(segments);
+        message_header_write(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset), h);
+        m->data_len = static_cast<uint16_t>(body_offset + (i + 1 < segments ? full : length - i * full));
+        m->pkt_len = m->data_len;
+        to[i] = m;
+    }
+    const uint32_t reused = s.in_request ? std::min(r.segments, a.answer.segments) : 0;
+    for (uint32_t i = reused; i < r.segments; i++) rte_pktmbuf_free(s.requests[r.first + i]);
+    return segments;
+}
+
+// Answers as many ready requests as there are mbufs for. False where there are none.
+bool answer(application &a, const stage_call &call) {
+    server_answering &s = *a.answering;
+    const uint32_t count = take_mbufs(a, fresh_per_answer(a));
+    if (unlikely(count == 0)) return false;
+    run_handler(a, count, call);
+    rte_mbuf **packets = a.out.packets.data();
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++)
+        used += finish_answer(a, i, packets + size_t{i} * a.answer.segments, packets + used, call);
+    s.ready_head += count;
+    a.out.head = 0;
+    a.out.count = used;
+    return true;
+}
+
+}  // namespace
+
+call_result app_rx_requests(void *role, const stage_call &call) {
+    application &a = *static_cast<application *>(role);
+    server_answering &s = *a.answering;
+    uint32_t moved = 0, taken = 0;
+    if (a.out.count > 0) {
+        moved = outbox_flush(a.out, UINT32_MAX);
+        if (a.out.count > 0) return {std::min(moved, a.batch_rx), moved == 0};
+    }
+    if (s.ready_head == s.ready.size()) taken = take_requests(a, call);
+    while (s.ready_head < s.ready.size()) {
+        if (!answer(a, call)) break;
+        moved += outbox_flush(a.out, UINT32_MAX);
+        if (a.out.count > 0) break;
+    }
+    const bool waiting = s.ready_head < s.ready.size() || a.out.count > 0;
+    const uint32_t objects = taken > 0 ? taken : std::min(moved, a.batch_rx);
+    return {objects, waiting && objects == 0};
+}
+
+}  // namespace wt

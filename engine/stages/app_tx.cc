@@ -1,0 +1,136 @@
+// app_tx: makes requests. Takes a slot and mbufs, writes header and body, hands the packets to a dispatcher.
+#include <rte_memcpy.h>
+
+#include "stages/roles.h"
+
+namespace wt {
+
+namespace {
+
+// Walks the arrivals that are due, `most` at the most; their intended send times are written to `intended`.
+uint32_t walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended) {
+    uint32_t count = 0;
+    for (; count < most && arrival_is_due(c, now); count++) {
+        intended[count] = arrival_time(c);
+        arrival_advance(c);
+    }
+    return count;
+}
+
+// Counts what has fallen due, sent or not. Bounded: after a long pause the rest is counted by later calls.
+uint64_t fallen_due(client_sending &s, uint64_t now) {
+    uint64_t count = 0;
+    for (; count < 65536 && arrival_is_due(s.due, now); count++) arrival_advance(s.due);
+    return count;
+}
+
+void start_clock(client_sending &s, uint64_t now) {
+    s.due.start = s.next.start = now;
+    s.started = true;
+}
+
+// Writes one packet of a message: the header by which the answer finds its slot, and the body.
+void write_segment(rte_mbuf *m, message_header h, const client_sending &s, uint32_t body) {
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+    message_header_write(frame + message_offset, h);
+    rte_memcpy(frame + body_offset, s.pattern.data(), body);
+    m->data_len = static_cast<uint16_t>(body_offset + body);
+    m->pkt_len = m->data_len;
+}
+
+// The handler's own words in the bodies, where it has some.
+void show_to_handler(application &a, rte_mbuf **packets, uint32_t messages) {
+    client_sending &s = *a.sending;
+    wt_segment *segments = s.segments.data();
+    for (uint32_t i = 0; i < messages; i++) {
+        s.views[i] = {segments, a.request.segments, a.request.body_bytes};
+        for (uint32_t j = 0; j < a.request.segments; j++)
+            *segments++ = {rte_pktmbuf_mtod_offset(*packets++, uint8_t *, body_offset), segment_body_bytes(a.request, j)};
+    }
+    a.handler->request(a.handler_state, s.views.data(), messages);
+}
+
+// Takes mbufs for up to `messages` messages; fewer where the pool runs short. Returns how many it was enough for.
+uint32_t take_mbufs(application &a, uint32_t messages) {
+    if (likely(rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), messages * a.request.segments) == 0)) return messages;
+    return messages > 1 && rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), a.request.segments) == 0 ? 1 : 0;
+}
+
+// Closed loop: as many messages as the in-flight budget has left.
+uint32_t take_closed(application &a, uint64_t now, uint32_t most, const stage_call &call) {
+    const uint32_t count = take_mbufs(a, most);
+    std::fill_n(a.sending->intended.data(), count, now);
+    call.stats->offered += count;
+    return count;
+}
+
+// Open loop: what is due. An arrival cannot be put back, so the cursor moves only once there are mbufs.
+uint32_t take_open(application &a, uint64_t now, uint32_t most) {
+    client_sending &s = *a.sending;
+    arrival_cursor ahead = s.next;
+    const uint32_t due = walk_due(ahead, now, most, s.intended.data());
+    if (due == 0) return 0;
+    const uint32_t count = take_mbufs(a, due);
+    if (likely(count == due))
+        s.next = ahead;
+    else
+        walk_due(s.next, now, count, s.intended.data());
+    return count;
+}
+
+// Fills the empty outbox with new messages. False where some are to be made and the pool has no mbuf for them.
+bool make_messages(application &a, uint64_t now, const stage_call &call) {
+    client_sending &s = *a.sending;
+    const uint32_t budget = std::min(std::max(1u, a.batch_tx / a.request.segments), a.inflight->free.used());
+    uint32_t count = 0;
+    bool wanted = budget > 0;
+    if (s.open_loop) {
+        if (unlikely(!s.started)) start_clock(s, now);
+        call.stats->offered += fallen_due(s, now);
+        wanted = wanted && arrival_is_due(s.next, now);
+        if (wanted) count = take_open(a, now, budget);
+    } else if (wanted) {
+        count = take_closed(a, now, budget, call);
+    }
+    if (count == 0) return !wanted;
+    a.inflight->free.take(s.slots.data(), count);
+
+    rte_mbuf **packet = a.out.packets.data();
+    for (uint32_t i = 0; i < count; i++) {
+        inflight_slot &slot = a.inflight->slots[s.slots[i]];
+        const uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
+        slot.intended = s.intended[i];
+        slot.sent = now;
+        slot.generation.store(generation, std::memory_order_release);
+        message_header h{message_kind::request, a.workload, a.index, s.slots[i], generation, 0,
+                         static_cast<uint16_t>(a.request.segments)};
+        for (uint32_t j = 0; j < a.request.segments; j++) {
+            h.segment = static_cast<uint16_t>(j);
+            write_segment(*packet++, h, s, segment_body_bytes(a.request, j));
+        }
+    }
+    if (a.handler != nullptr && a.handler->request != nullptr) show_to_handler(a, a.out.packets.data(), count);
+    call.stats->sent += count;
+    a.out.head = 0;
+    a.out.count = count * a.request.segments;
+    a.out.towards = a.links[a.next_link];
+    if (++a.next_link == a.links.size()) a.next_link = 0;
+    return true;
+}
+
+}  // namespace
+
+call_result app_tx(void *role, const stage_call &call) {
+    application &a = *static_cast<application *>(role);
+    bool mbufs_short = false;
+    if (a.out.count == 0) {
+        if (!a.sending->signals->sending.load(std::memory_order_acquire)) return {0, false};
+        if (!a.sending->open_loop && a.inflight->free.used() == 0) return {0, false};
+        mbufs_short = !make_messages(a, stage_now(call), call);
+        if (a.out.count == 0) return {0, mbufs_short};
+    }
+    const uint32_t moved = outbox_flush(a.out, a.batch_tx);
+    return {moved, moved == 0};
+}
+
+}  // namespace wt

@@ -1,0 +1,72 @@
+// disp_tx: gathers the applications' packets, writes their headers, hands the burst to nic_tx.
+#include <rte_prefetch.h>
+
+#include "stages/roles.h"
+
+namespace wt {
+
+// 60 bytes is the least that Ethernet carries; a NIC pads by itself, the software ports do not.
+static void pad(rte_mbuf *m) {
+    const uint32_t missing = frame_min_bytes - m->pkt_len;
+    std::memset(rte_pktmbuf_mtod_offset(m, uint8_t *, m->pkt_len), 0, missing);
+    m->data_len = static_cast<uint16_t>(m->data_len + missing);
+    m->pkt_len += missing;
+}
+
+// Takes what the links offer, each in turn, until `room` is used.
+static uint32_t gather(dispatcher &d, rte_mbuf **to, uint32_t room) {
+    uint32_t count = 0;
+    const uint32_t links = static_cast<uint32_t>(d.links.size());
+    for (uint32_t i = 0; i < links && count < room; i++) {
+        count += d.links[d.next_link]->to_dispatcher->take(to + count, room - count);
+        if (++d.next_link == links) d.next_link = 0;
+    }
+    return count;
+}
+
+template <typename Write>
+static call_result dispatch(dispatcher &d, uint32_t already, Write write_headers) {
+    uint32_t room;
+    rte_mbuf **packets = handover_room(*d.sending, &room);
+    if (unlikely(room == 0)) {
+        for (link *l : d.links)
+            if (l->to_dispatcher->used() > 0) return {already, already == 0};
+        return {already, false};
+    }
+    const uint32_t count = gather(d, packets, std::min(room, d.batch_tx));
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
+        rte_mbuf *m = packets[i];
+        write_headers(rte_pktmbuf_mtod(m, uint8_t *), m->pkt_len - frame_header_bytes);
+        if (unlikely(m->pkt_len < frame_min_bytes)) pad(m);
+    }
+    if (count > 0) handover_put(*d.sending, count);
+    return {count + already, false};
+}
+
+// Puts an ARP request for the peer on the way, when main has asked for one.
+static uint32_t ask_for_peer(dispatcher &d) {
+    if (likely(!d.resolver->ask.load(std::memory_order_relaxed))) return 0;
+    uint32_t room;
+    rte_mbuf **to = handover_room(*d.sending, &room);
+    rte_mbuf *m = room > 0 ? rte_pktmbuf_alloc(d.pool) : nullptr;
+    if (m == nullptr) return 0;
+    arp_request_write(reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, frame_min_bytes)), d.us.mac, d.us.ip, d.peer_ip);
+    to[0] = m;
+    handover_put(*d.sending, 1);
+    d.resolver->ask.store(false, std::memory_order_relaxed);
+    return 1;
+}
+
+call_result disp_tx_client(void *role, const stage_call &) {
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    const uint32_t asked = ask_for_peer(d);
+    return dispatch(d, asked, [&d](uint8_t *frame, uint32_t payload) { frame_write(frame, d.headers, payload); });
+}
+
+// A server's answer carries the headers of its request.
+call_result disp_tx_server(void *role, const stage_call &) {
+    return dispatch(*static_cast<dispatcher *>(role), 0, [](uint8_t *frame, uint32_t payload) { frame_turn(frame, payload); });
+}
+
+}  // namespace wt

@@ -1,0 +1,87 @@
+// nic_tx: posts a burst to the port's queue; the wire's emulated faults happen here.
+#include <rte_ethdev.h>
+
+#include "stages/roles.h"
+
+namespace wt {
+
+// Recording copies a packet before the port has it, one at a time; one that the port then refuses is not copied again.
+static uint32_t post_recorded(dispatcher &d, rte_mbuf **packets, uint32_t count) {
+    uint32_t sent = 0;
+    for (; sent < count; sent++) {
+        if (packets[sent] != d.recorded_ahead) recorder_take(d.record_tx, packets + sent, 1, rte_rdtsc());
+        d.recorded_ahead = packets[sent];
+        if (rte_eth_tx_burst(d.port, d.queue, packets + sent, 1) == 0) break;
+        d.recorded_ahead = nullptr;
+    }
+    return sent;
+}
+
+// Posts what the port takes and counts it. Bytes are summed before: a posted packet is no longer ours.
+static uint32_t post(dispatcher &d, rte_mbuf **packets, uint32_t count, const stage_call &call) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) bytes += packets[i]->pkt_len;
+    const uint32_t sent = unlikely(d.record_tx != nullptr)
+                              ? post_recorded(d, packets, count)
+                              : rte_eth_tx_burst(d.port, d.queue, packets, static_cast<uint16_t>(count));
+    for (uint32_t i = sent; i < count; i++) bytes -= packets[i]->pkt_len;
+    call.stats->packets += sent;
+    call.stats->bytes += bytes;
+    call.stats->bursts += sent > 0;
+    return sent;
+}
+
+static uint32_t post_from(dispatcher &d, handover &from, uint32_t most, const stage_call &call, bool *waiting) {
+    uint32_t count;
+    rte_mbuf **packets = handover_peek(from, most, &count);
+    if (count == 0) return 0;
+    *waiting = true;
+    const uint32_t sent = post(d, packets, count, call);
+    handover_consume(from, sent);
+    return sent;
+}
+
+// With faults, packets go through a burst of their own: what has been let through waits there for the port.
+static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiting) {
+    faults &f = *d.emulated;
+    uint32_t taken = 0;
+    if (d.wire_count == 0) {
+        const uint64_t lost = f.lost, duplicated = f.duplicated;
+        uint32_t count;
+        d.wire_head = 0;
+        for (handover *from : {d.replies.get(), d.sending.get()}) {
+            if (from == nullptr) continue;
+            rte_mbuf **packets = handover_peek(*from, d.post_tx - taken, &count);
+            if (count == 0) continue;
+            d.wire_count += faults_apply(f, packets, count, d.wire_burst.data() + d.wire_count);
+            handover_consume(*from, count);
+            taken += count;
+        }
+        // An idle queue would keep the held packets for ever.
+        if (taken == 0) d.wire_count = faults_release(f, d.wire_burst.data());
+        call.stats->wire_lost += f.lost - lost;
+        call.stats->wire_duplicated += f.duplicated - duplicated;
+        count_drop(call, drop::emulated_loss, f.lost - lost);
+    }
+    if (d.wire_count == 0) return taken;
+    const uint32_t sent = post(d, d.wire_burst.data() + d.wire_head, d.wire_count, call);
+    d.wire_head += sent;
+    d.wire_count -= sent;
+    *waiting = sent == 0 && taken == 0;
+    return std::max(taken, std::min(sent, d.post_tx));
+}
+
+call_result nic_tx(void *role, const stage_call &call) {
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    bool waiting = false;
+    uint32_t sent = 0;
+    if (unlikely(d.emulated != nullptr)) {
+        sent = post_emulated(d, call, &waiting);
+    } else {
+        if (d.replies) sent = post_from(d, *d.replies, d.post_tx, call, &waiting);
+        if (sent < d.post_tx) sent += post_from(d, *d.sending, d.post_tx - sent, call, &waiting);
+    }
+    return {sent, waiting && sent == 0};
+}
+
+}  // namespace wt

@@ -1,0 +1,181 @@
+// The worker-side roles: the application behind app_tx and app_rx, the dispatcher behind disp_* and nic_*.
+//
+// Everything is allocated before the workers start. What two stages of a role share is listed in one struct each,
+// so that a stage finds its state on lines that no other worker writes.
+#pragma once
+
+#include <rte_mempool.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/arrivals.h"
+#include "core/assembler.h"
+#include "core/frame.h"
+#include "core/handover.h"
+#include "core/inflight.h"
+#include "core/ring.h"
+#include "core/stage.h"
+#include "core/worker.h"
+#include "ports/faults.h"
+#include "ports/recorder.h"
+#include "windtunnel/handler.h"
+
+namespace wt {
+
+constexpr uint32_t message_offset = frame_header_bytes;                       // of the message header in an mbuf
+constexpr uint32_t body_offset = frame_header_bytes + message_header_bytes;   // of the body
+
+using packet_ring = spsc_ring<rte_mbuf *>;
+
+// The two rings between an application and one of its dispatchers.
+struct link {
+    std::unique_ptr<packet_ring> to_dispatcher;
+    std::unique_ptr<packet_ring> to_application;
+};
+
+// Packets of finished messages that wait for room in the ring of one link.
+struct outbox {
+    std::vector<rte_mbuf *> packets;
+    uint32_t head = 0, count = 0;
+    link *towards = nullptr;
+};
+
+struct client_sending;
+struct client_receiving;
+struct server_answering;
+
+struct application {
+    uint16_t index;     // in its endpoint
+    uint8_t workload;
+    rte_mempool *pool;
+    uint32_t batch_tx, batch_rx;
+    segmentation request, answer;
+    std::vector<link *> links;
+    uint32_t next_link = 0;
+    outbox out;  // of app_tx on a client, of app_rx on a server
+    const wt_handler *handler = nullptr;
+    void *handler_state = nullptr;
+
+    // client
+    std::unique_ptr<inflight_table> inflight;
+    std::unique_ptr<client_sending> sending;
+    std::unique_ptr<client_receiving> receiving;
+    // server
+    std::unique_ptr<server_answering> answering;
+
+    application();
+    ~application();
+};
+
+// app_tx's own state.
+struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
+    const flight_signals *signals;
+    bool open_loop;
+    arrival_cursor due, next;            // open loop: what has fallen due; what is sent next
+    bool started = false;                // the cursors' start has been set
+    std::vector<uint8_t> pattern;        // body of a full segment
+    std::vector<uint32_t> slots;         // taken for this call
+    std::vector<uint64_t> intended;
+    std::vector<wt_segment> segments;    // views for the handler's request hook
+    std::vector<wt_message> views;
+};
+
+// app_rx's own state on a client.
+struct alignas(RTE_CACHE_LINE_SIZE) client_receiving {
+    uint64_t timeout;                    // ticks
+    uint64_t tick_mult;                  // ns = ticks * tick_mult >> 32
+    uint32_t calls_to_expiry = 0;
+    uint32_t next_link = 0;
+    std::atomic<uint64_t> answered{0};   // since the start, for `messages = N`
+    std::vector<rte_mbuf *> packets;
+    std::vector<uint64_t> raw;           // test mode: latencies in ns
+    uint64_t raw_limit = 0;
+};
+
+// A request that is whole and waits for its answer's mbufs.
+struct ready_request {
+    uint32_t first;     // in server_answering::requests
+    uint32_t segments;
+    message_header header;
+};
+
+// app_rx's own state on a server.
+struct alignas(RTE_CACHE_LINE_SIZE) server_answering {
+    bool in_request;                      // the answer goes into the request's mbufs
+    uint64_t extra_ticks;
+    std::unique_ptr<assembler> parts;     // null where requests have one segment
+    std::vector<rte_mbuf *> packets;      // as dequeued
+    std::vector<rte_mbuf *> requests;     // packets of ready requests
+    std::vector<ready_request> ready;
+    uint32_t ready_head = 0;
+    std::vector<rte_mbuf *> fresh;        // mbufs for answers
+    std::vector<wt_segment> request_views, answer_views;
+    std::vector<wt_exchange> exchanges;
+};
+
+// What the client knows of its peer, and how it asks for it (ARP, in the path of dispatcher 0).
+struct peer_resolver {
+    std::atomic<bool> ask{false};
+    std::atomic<uint64_t> answer{0};      // the MAC in its low 48 bits, and bit 63 once it is known
+};
+
+struct dispatcher {
+    enum side side;
+    uint16_t index;     // in its endpoint
+    uint16_t port, queue;
+    uint8_t workload;
+    uint32_t batch_rx, batch_tx, post_rx, post_tx;  // disp_rx, disp_tx, nic_rx, nic_tx
+    local_address us;
+    uint32_t peer_ip = 0;
+    rte_mempool *pool;
+    frame_template headers;               // client: of its one flow
+    peer_resolver *resolver = nullptr;    // client
+    std::vector<application *> applications;
+    std::vector<link *> links;            // parallel to applications
+    std::vector<uint16_t> link_of;        // client: application index -> position in links, no_link where none
+    uint32_t next_link = 0;
+    bool workload_has_messages;
+
+    const wt_handler *packet_handler = nullptr;
+    void *packet_state = nullptr;
+    std::vector<wt_packet> views;
+    std::vector<rte_mbuf *> passed;               // scratch of disp_rx
+    std::vector<std::vector<rte_mbuf *>> sorted;  // scratch of disp_rx: a burst for each link
+
+    std::unique_ptr<handover> received;           // nic_rx -> disp_rx
+    std::unique_ptr<handover> replies;            // disp_rx -> nic_tx; null where it shares `sending`
+    std::unique_ptr<handover> sending;            // disp_tx -> nic_tx
+    handover *forwards;                           // where disp_rx puts what goes out again
+
+    std::unique_ptr<faults> emulated;             // nic_tx; null: a true wire
+    std::vector<rte_mbuf *> wire_burst;           // what the faults let through
+    uint32_t wire_head = 0, wire_count = 0;
+    recorder *record_tx = nullptr, *record_rx = nullptr;
+    rte_mbuf *recorded_ahead = nullptr;           // copied for the record, but the port had no room for it yet
+};
+constexpr uint16_t no_link = UINT16_MAX;
+constexpr uint32_t max_links = 64;  // applications of one dispatcher
+
+call_result app_tx(void *role, const stage_call &call);           // client
+call_result app_rx_answers(void *role, const stage_call &call);   // client
+call_result app_rx_requests(void *role, const stage_call &call);  // server
+call_result disp_tx_client(void *role, const stage_call &call);
+call_result disp_tx_server(void *role, const stage_call &call);
+call_result disp_rx_client(void *role, const stage_call &call);
+call_result disp_rx_server(void *role, const stage_call &call);
+call_result nic_tx(void *role, const stage_call &call);
+call_result nic_rx(void *role, const stage_call &call);
+
+// Moves up to `most` packets of the outbox into its ring; returns how many.
+inline uint32_t outbox_flush(outbox &out, uint32_t most) {
+    const uint32_t moved = out.towards->to_dispatcher->put(out.packets.data() + out.head, std::min(most, out.count));
+    out.head += moved;
+    out.count -= moved;
+    return moved;
+}
+
+}  // namespace wt
