@@ -40,7 +40,7 @@ static void check_options(const std::string &who, const wt_handler &table) {
     }
 }
 
-static void check_table(const std::string &who, const wt_handler &table) {
+void check_table(const std::string &who, const wt_handler &table) {
     check_layout(who, table);
     require(table.name && *table.name, who, "the handler has no name");
     require(table.help, who, "the handler has no help");

@@ -16,6 +16,9 @@ using handler_table = std::shared_ptr<const wt_handler>;
 // here.
 handler_table load_plugin(const std::string &path);
 
+// What every table must hold, a plug-in's and a built-in one; `who` leads the words of the refusal.
+void check_table(const std::string &who, const wt_handler &table);
+
 // What a plan's `name` means: a path where it has a slash, else a built-in. Throws refusal, also where the
 // kind is not `kind`.
 handler_table handler_named(wt_kind kind, const std::string &name);

@@ -1,0 +1,207 @@
+// fs_write and fs_read: the bytes go where the answers say, in memory and in real files, and nothing of the
+// user's is touched.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "core/refusal.h"
+#include "handler_tools.h"
+
+namespace wt::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An empty directory for one test.
+class fs_handlers : public ::testing::Test {
+  protected:
+    fs_handlers() {
+        std::string name = fs::temp_directory_path() / "fs_handlers_XXXXXX";
+        directory = mkdtemp(name.data());
+    }
+    ~fs_handlers() override { fs::remove_all(directory); }
+
+    std::map<std::string, std::string> in_directory(const char *file) const {
+        return {{"file", file}, {"directory", directory}};
+    }
+
+    // The nameless files that this process holds in the directory, in the order in which they were made.
+    std::vector<int> held() const {
+        std::vector<int> descriptors;
+        for (int descriptor = 0; descriptor < 256; ++descriptor) {
+            std::error_code none;
+            const auto link = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), none).string();
+            if (!none && link.starts_with(directory.string())) descriptors.push_back(descriptor);
+        }
+        return descriptors;
+    }
+
+    static bytes content(int descriptor) {
+        bytes all(static_cast<size_t>(lseek(descriptor, 0, SEEK_END)));
+        EXPECT_EQ(pread(descriptor, all.data(), all.size(), 0), static_cast<ssize_t>(all.size()));
+        return all;
+    }
+
+    fs::path directory;
+};
+
+TEST_F(fs_handlers, write_appends_and_rotates) {
+    const opened_handler handler =
+        open_message_handler("fs_write", {.request = 30, .options = in_directory("100")});
+    const auto files = held();
+    ASSERT_EQ(files.size(), 2u);
+    std::mt19937 random(1);
+    std::vector<bytes> written;
+    for (uint64_t i = 0; i < 8; ++i) {
+        written.push_back(random_bytes(30, random));
+        const bytes answer =
+            ask(handler, cut_body(random_cuts(30, random), written.back()), cut_body({24})).content;
+        EXPECT_EQ(word_at(answer, 0), i * 30) << "bytes stored before";
+        EXPECT_EQ(word_at(answer, 16), 0u);
+    }
+    // three fit in a file: 0-2 went to the first, 3-5 to the second, 6 and 7 to the first again
+    const auto joined = [&](size_t from, size_t to) {
+        bytes all;
+        for (size_t i = from; i < to; ++i) all.insert(all.end(), written[i].begin(), written[i].end());
+        return all;
+    };
+    EXPECT_EQ(content(files[0]), joined(6, 8));
+    EXPECT_EQ(content(files[1]), joined(3, 6));
+}
+
+TEST_F(fs_handlers, write_in_memory_begins_again) {
+    const opened_handler handler =
+        open_message_handler("fs_write", {.request = 30, .options = {{"file", "100"}}});
+    for (uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(word_at(ask(handler, bytes(30), 16).content, 0), i * 30);
+}
+
+TEST_F(fs_handlers, write_takes_more_pieces_than_a_call_of_the_kernel) {
+    const opened_handler handler = open_message_handler("fs_write", {.options = in_directory("1000")});
+    std::mt19937 random(2);
+    const bytes body = random_bytes(200, random);
+    ask(handler, cut_body(std::vector<uint32_t>(200, 1), body), cut_body({16}));
+    EXPECT_EQ(content(held()[0]), body);
+}
+
+TEST_F(fs_handlers, write_gives_no_answer_for_what_it_could_not_store) {
+    const opened_handler small = open_message_handler("fs_write", {.options = {{"file", "100"}}});
+    EXPECT_EQ(ask(small, bytes(101), 16).flags, WT_NO_ANSWER);
+    EXPECT_EQ(word_at(ask(small, bytes(100), 16).content, 0), 0u) << "nothing counts as stored";
+}
+
+// A disk that is full, without one: the kernel refuses to let files grow beyond a limit.
+TEST_F(fs_handlers, write_goes_on_when_the_disk_is_full) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before;
+    getrlimit(RLIMIT_FSIZE, &before);
+    ::testing::internal::CaptureStderr();
+    {
+        const opened_handler handler = open_message_handler("fs_write", {.options = in_directory("1000")});
+        const rlimit tight = {100, before.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &tight);
+        EXPECT_EQ(ask(handler, bytes(80), 16).flags, 0);
+        EXPECT_EQ(ask(handler, bytes(80), 16).flags, WT_NO_ANSWER);
+        EXPECT_EQ(word_at(ask(handler, bytes(20), 16).content, 0), 80u) << "there is room for this one";
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "fs_write: 1 of 3 requests could not be stored and got no answer: File too large\n");
+}
+
+TEST_F(fs_handlers, read_gives_the_same_from_memory_and_from_a_file) {
+    const opened_handler memory = open_message_handler("fs_read", {.options = {{"file", "100003"}}});
+    const opened_handler file = open_message_handler("fs_read", {.options = in_directory("100003")});
+    const bytes whole = content(held()[0]);
+    ASSERT_EQ(whole.size(), 100003u);
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 500; ++round) {
+        const bytes request = random_bytes(random() % 12, random);
+        const uint32_t room = static_cast<uint32_t>(random() % 2000);
+        const bytes answer = ask(file, cut_body(random_cuts(request.size(), random), request),
+                                 cut_body(random_cuts(room, random), 0xa5))
+                                 .content;
+        ASSERT_EQ(answer, ask(memory, request, room).content);
+        ASSERT_EQ(answer.size(), room);
+        if (room <= 16) continue;
+        const uint64_t position = word_at(answer, 0);
+        ASSERT_LE(position + room - 16, whole.size());
+        ASSERT_TRUE(
+            std::equal(answer.begin() + 16, answer.end(), whole.begin() + static_cast<ptrdiff_t>(position)));
+    }
+}
+
+TEST_F(fs_handlers, read_finds_the_position_in_the_request) {
+    const opened_handler handler = open_message_handler("fs_read", {.options = {{"file", "1000"}}});
+    EXPECT_EQ(word_at(ask(handler, {7}, 16 + 100).content, 0), 7u) << "a request too short for 8 bytes";
+    EXPECT_EQ(word_at(ask(handler, {0, 4, 0, 0, 0, 0, 0, 0, 9}, 16 + 100).content, 0), 1024u % 901);
+    EXPECT_EQ(ask(handler, {7}, 5000).content.size(), 16u + 1000u) << "no more than the file holds";
+}
+
+TEST_F(fs_handlers, read_gives_no_answer_for_what_it_could_not_read) {
+    ::testing::internal::CaptureStderr();
+    {
+        const opened_handler handler = open_message_handler("fs_read", {.options = in_directory("1000")});
+        ASSERT_EQ(ftruncate(held()[0], 500), 0);
+        EXPECT_EQ(ask(handler, {0}, 16 + 500).flags, 0);
+        EXPECT_EQ(ask(handler, {1}, 16 + 500).flags, WT_NO_ANSWER);
+    }
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "fs_read: 1 of 2 requests could not be read and got no answer: Input/output error\n");
+}
+
+TEST_F(fs_handlers, read_client_asks_on_or_at_random) {
+    const auto position = [](const opened_handler &client) {
+        const cut_body request({3, 17}, 0xa5);
+        const wt_message message = request.message();
+        client.table().request(client.state(), &message, 1);
+        const bytes body = request.get(20);
+        EXPECT_EQ(bytes(body.begin() + 8, body.end()), bytes(12, 0));
+        return word_at(body, 0);
+    };
+    const opened_handler on = open_message_handler(
+        "fs_read", {.role = WT_CLIENT, .answer = 116, .options = {{"pattern", "sequential"}}});
+    for (uint64_t i = 0; i < 5; ++i) EXPECT_EQ(position(on), i * 100);
+    const opened_handler random = open_message_handler("fs_read", {.role = WT_CLIENT});
+    const opened_handler same = open_message_handler("fs_read", {.role = WT_CLIENT});
+    const uint64_t first = position(random), second = position(random);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(position(same), first);
+}
+
+TEST_F(fs_handlers, leave_nothing_behind) {
+    {
+        const opened_handler write = open_message_handler("fs_write", {.options = in_directory("100")});
+        const opened_handler read = open_message_handler("fs_read", {.options = in_directory("100")});
+        EXPECT_TRUE(fs::is_empty(directory)) << "nothing is left after a crash either";
+        EXPECT_EQ(held().size(), 3u);
+    }
+    EXPECT_EQ(held().size(), 0u);
+}
+
+TEST_F(fs_handlers, refuse_what_cannot_be) {
+    const auto refusal_of = [](const char *name,
+                               const std::map<std::string, std::string> &options) -> std::string {
+        try {
+            open_message_handler(name, {.options = options});
+        } catch (const refusal &why) {
+            return why.what();
+        }
+        return "opened";
+    };
+    for (const std::string name : {"fs_write", "fs_read"}) {
+        EXPECT_EQ(refusal_of(name.c_str(), {{"directory", "/nowhere"}}),
+                  name + ": no file can be made in directory /nowhere: No such file or directory");
+        EXPECT_EQ(refusal_of(name.c_str(), {{"file", "63"}}),
+                  name + ": file = 63 bytes does not hold the 64 of a message");
+        EXPECT_EQ(refusal_of(name.c_str(), in_directory("18446744073709551615")),
+                  name + ": file = 18446744073709551615 bytes is more than a file can be");
+    }
+    EXPECT_EQ(held().size(), 0u);
+}
+
+}  // namespace
+}  // namespace wt::testing

@@ -1,0 +1,273 @@
+// Message handlers: every byte of a request is read, every byte of an answer written, wherever the segments
+// are cut.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/refusal.h"
+#include "handler_tools.h"
+
+namespace wt::testing {
+namespace {
+
+// Handlers that scan, and where the scan stands in their answers.
+struct scanner {
+    const char *name;
+    uint32_t scan_at;
+    std::map<std::string, std::string> options;
+};
+
+const std::map<std::string, std::string> small_file = {{"file", "4096"}};
+
+class scanning : public ::testing::TestWithParam<scanner> {
+  protected:
+    opened_handler open(bool scan = true) const {
+        return open_message_handler(
+            GetParam().name, {.request = 300, .answer = 300, .scan = scan, .options = GetParam().options});
+    }
+
+    uint64_t scan_of(const bytes &request) const {
+        return word_at(ask(open(), request, 300).content, GetParam().scan_at);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(handlers, scanning,
+                         ::testing::Values(scanner{"t_app", 0, {}}, scanner{"l_app", 0, {}},
+                                           scanner{"m_app", 0, {{"state", "4096"}}},
+                                           scanner{"fs_write", 8, small_file},
+                                           scanner{"fs_read", 8, small_file},
+                                           scanner{"kv", 8, {{"keys", "10"}}}),
+                         [](const auto &info) { return info.param.name; });
+
+TEST_P(scanning, reads_every_byte) {
+    std::mt19937 random(1);
+    for (const uint32_t length : {8u, 70u, 299u}) {
+        const bytes request = random_bytes(length, random);
+        const uint64_t scan = scan_of(request);
+        for (uint32_t at = 0; at < length; ++at) {
+            bytes changed = request;
+            changed[at] ^= static_cast<uint8_t>(1u << random() % 8);
+            EXPECT_NE(scan_of(changed), scan) << "byte " << at << " of " << length;
+        }
+    }
+}
+
+TEST_P(scanning, is_the_xor_of_the_words) {
+    bytes request(20);
+    for (uint8_t i = 0; i < 20; ++i) request[i] = i;
+    EXPECT_EQ(scan_of(request), 0x0706050403020100u ^ 0x0f0e0d0c0b0a0908u ^ 0x13121110u);
+}
+
+TEST_P(scanning, can_be_left_out) {
+    const opened_handler handler = open(false);
+    const bytes answer = ask(handler, bytes(64, 0xff), 300).content;
+    EXPECT_EQ(word_at(answer, GetParam().scan_at), 0u);
+}
+
+TEST_P(scanning, does_not_mind_where_the_segments_are_cut) {
+    std::mt19937 random(2);
+    for (int round = 0; round < 300; ++round) {
+        const uint32_t length = random() % 300, room = random() % 301;
+        const bytes request = random_bytes(length, random);
+        const answered whole = ask(open(), request, room);
+        const answered cut = ask(open(), cut_body(random_cuts(length, random), request),
+                                 cut_body(random_cuts(room, random), 0xa5));
+        ASSERT_EQ(cut.content, whole.content) << "also: every byte was written, for the room was not blank";
+        ASSERT_EQ(cut.flags, whole.flags);
+    }
+}
+
+TEST_P(scanning, answers_in_the_request_too) {
+    std::mt19937 random(3);
+    for (int round = 0; round < 300; ++round) {
+        const uint32_t length = random() % 301;
+        const bytes request = random_bytes(length, random);
+        const cut_body memory(random_cuts(length, random), request);
+        ASSERT_EQ(ask(open(), memory, memory).content, ask(open(), request, length).content);
+    }
+}
+
+TEST(empty, touches_nothing) {
+    const opened_handler handler = open_message_handler("empty");
+    const cut_body request({5, 6}, 0x11), answer({7}, 0x22);
+    EXPECT_EQ(ask(handler, request, answer).content, bytes(7, 0x22));
+    EXPECT_EQ(request.get(11), bytes(11, 0x11));
+}
+
+TEST(l_app, answers_in_the_size_of_the_request) {
+    const opened_handler handler = open_message_handler("l_app");
+    EXPECT_EQ(ask(handler, bytes(70), 100).content.size(), 70u);
+    EXPECT_EQ(ask(handler, bytes(70), 50).content.size(), 50u);
+}
+
+TEST(t_app, fills_the_room_that_the_scenario_gives) {
+    const opened_handler handler = open_message_handler("t_app");
+    EXPECT_EQ(ask(handler, {1, 2, 3, 4, 5, 6, 7, 8}, 11).content, bytes({1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3}));
+}
+
+// m_app's answer is the XOR of the marks that it found: with one access a message, the number of the message
+// that visited the line before, 0 where there was none.
+uint64_t mark_found(const opened_handler &handler) {
+    return word_at(ask(handler, bytes(8), 8).content, 0);
+}
+
+TEST(m_app, walks_through_its_range_in_order) {
+    const opened_handler handler = open_message_handler(
+        "m_app",
+        {.options = {{"state", "1024"}, {"range", "256"}, {"accesses", "1"}, {"pattern", "sequential"}}});
+    for (uint64_t message = 1; message <= 20; ++message)
+        EXPECT_EQ(mark_found(handler), message <= 4 ? 0 : message - 4);
+}
+
+TEST(m_app, gets_everywhere_in_its_range_and_nowhere_else) {
+    for (const char *range : {"0", "2048"}) {
+        const opened_handler handler = open_message_handler(
+            "m_app", {.options = {{"state", "8192"}, {"range", range}, {"accesses", "1"}}});
+        int first_visits = 0;
+        for (int message = 0; message < 4000; ++message) first_visits += mark_found(handler) == 0;
+        EXPECT_EQ(first_visits, range[0] == '0' ? 128 : 32);
+    }
+}
+
+TEST(m_app, makes_the_accesses_that_are_asked_for) {
+    const opened_handler handler = open_message_handler(
+        "m_app", {.options = {{"state", "512"}, {"accesses", "3"}, {"pattern", "sequential"}}});
+    // 8 lines, 3 a message: lines 0-2, 3-5, 6 7 0, 1 2 3
+    EXPECT_EQ(mark_found(handler), 0u);
+    EXPECT_EQ(mark_found(handler), 0u);
+    EXPECT_EQ(mark_found(handler), 1u);
+    EXPECT_EQ(mark_found(handler), 1u ^ 1u ^ 2u);
+}
+
+std::string refusal_of(const std::string &name, const opening &how) {
+    try {
+        open_message_handler(name, how);
+    } catch (const refusal &why) {
+        return why.what();
+    }
+    return "opened";
+}
+
+TEST(m_app, refuses_what_cannot_be) {
+    EXPECT_EQ(refusal_of("m_app", {.options = {{"state", "63"}}}),
+              "m_app: state = 63 is less than a cache line of 64 bytes");
+    EXPECT_EQ(refusal_of("m_app", {.options = {{"state", "128"}, {"range", "129"}}}),
+              "m_app: range = 129 does not lie between a cache line of 64 bytes and the state of 128");
+    EXPECT_NE(refusal_of("m_app", {.options = {{"state", "18446744073709551615"}}}).find("this machine has"),
+              std::string::npos);
+    EXPECT_EQ(refusal_of("m_app", {.role = WT_CLIENT, .options = {{"state", "18446744073709551615"}}}),
+              "opened")
+        << "a client needs no state";
+}
+
+TEST(kv, refuses_what_cannot_be) {
+    EXPECT_EQ(refusal_of("kv", {.answer = 40}),
+              "kv: an answer's body of 40 bytes has no room for its head of 16 bytes and a value of 32: make "
+              "the response 8 "
+              "bytes longer, or the value shorter");
+    EXPECT_EQ(
+        refusal_of("kv", {.role = WT_CLIENT, .request = 40}),
+        "kv: a request's body of 40 bytes has no room for the 48 of a SET: make the request 8 bytes longer");
+    EXPECT_EQ(refusal_of("kv", {.role = WT_CLIENT, .request = 40, .options = {{"get_percent", "100"}}}),
+              "opened");
+    EXPECT_EQ(refusal_of("kv", {.options = {{"get_percent", "101"}}}),
+              "kv: get_percent = 101 is more than 100");
+    EXPECT_EQ(refusal_of("kv", {.options = {{"keys", "0"}}}), "kv: keys = 0 does not lie between 1 and 2^30");
+    EXPECT_EQ(refusal_of("kv", {.options = {{"value", "0"}}}),
+              "kv: value = 0 does not lie between 1 and 4 MiB");
+}
+
+enum { get = 1, set = 2, done = 0, not_found = 1, no_room = 2, bad_request = 3 };
+
+bytes kv_request(uint8_t op, uint64_t key, const bytes &value = {}) {
+    bytes request(16);
+    request[0] = op;
+    const auto length = static_cast<uint32_t>(value.size());
+    std::memcpy(&request[4], &length, 4);
+    std::memcpy(&request[8], &key, 8);
+    request.insert(request.end(), value.begin(), value.end());
+    return request;
+}
+
+bytes value_of(const bytes &answer) {
+    return {answer.begin() + 16, answer.end()};
+}
+
+TEST(kv, agrees_with_a_map) {
+    const opened_handler handler =
+        open_message_handler("kv", {.options = {{"keys", "100"}, {"value", "20"}}});
+    std::mt19937 random(4);
+    std::map<uint64_t, bytes> model;
+    for (uint64_t key = 0; key < 100; ++key) {
+        const bytes answer = ask(handler, kv_request(get, key), 64).content;
+        ASSERT_EQ(answer[0], done);
+        model[key] = value_of(answer);
+        ASSERT_EQ(model[key].size(), 20u) << "all keys are loaded at the start";
+    }
+    EXPECT_NE(model[1], model[2]);
+    for (int round = 0; round < 20000; ++round) {
+        const uint64_t key = random() % 200;  // the table has room for 128 of them
+        if (random() % 2) {
+            const bytes value = random_bytes(random() % 24, random);
+            const bool fits = value.size() <= 20 && (model.contains(key) || model.size() < 128);
+            ASSERT_EQ(ask(handler, kv_request(set, key, value), 64).content[0], fits ? done : no_room);
+            if (fits) model[key] = value;
+        } else {
+            const bytes answer = ask(handler, kv_request(get, key), 64).content;
+            ASSERT_EQ(answer[0], model.contains(key) ? done : not_found);
+            ASSERT_EQ(value_of(answer), model.contains(key) ? model[key] : bytes());
+        }
+    }
+    EXPECT_EQ(model.size(), 128u);
+}
+
+TEST(kv, names_a_request_that_it_cannot_read) {
+    const opened_handler handler = open_message_handler("kv");
+    EXPECT_EQ(ask(handler, bytes(), 64).content[0], bad_request);
+    EXPECT_EQ(ask(handler, bytes(15, 1), 64).content[0], bad_request);
+    EXPECT_EQ(ask(handler, kv_request(0, 1), 64).content[0], bad_request);
+    EXPECT_EQ(ask(handler, kv_request(77, 1), 64).content[0], bad_request);
+    bytes lies = kv_request(set, 1, bytes(10));
+    lies[4] = 11;
+    EXPECT_EQ(ask(handler, lies, 64).content[0], bad_request);
+}
+
+TEST(kv, answers_a_whole_burst) {
+    const opened_handler handler = open_message_handler("kv", {.options = {{"keys", "100"}}});
+    std::vector<cut_body> requests, answers;
+    std::vector<wt_exchange> burst;
+    for (uint64_t key = 0; key < 100; ++key) {
+        requests.emplace_back(std::vector<uint32_t>{16}, kv_request(get, key));
+        answers.emplace_back(std::vector<uint32_t>{64});
+        burst.push_back({requests.back().message(), answers.back().message(), 0, 0});
+    }
+    handler.table().message(handler.state(), burst.data(), 100);
+    for (uint64_t key = 0; key < 100; ++key)
+        EXPECT_EQ(answers[key].get(burst[key].answer.length), ask(handler, kv_request(get, key), 64).content);
+}
+
+TEST(kv, client_asks_in_the_mix_that_is_asked_for) {
+    const opening how = {
+        .role = WT_CLIENT, .request = 60, .options = {{"keys", "50"}, {"get_percent", "75"}}};
+    const opened_handler client = open_message_handler("kv", how), again = open_message_handler("kv", how);
+    const opened_handler server = open_message_handler("kv", {.options = {{"keys", "50"}}});
+    std::mt19937 random(5);
+    std::map<uint64_t, int> keys;
+    int gets = 0;
+    for (int i = 0; i < 10000; ++i) {
+        const cut_body request(random_cuts(60, random), 0xa5), same({60});
+        const wt_message first = request.message(), second = same.message();
+        client.table().request(client.state(), &first, 1);
+        again.table().request(again.state(), &second, 1);
+        ASSERT_EQ(request.get(60), same.get(60)) << "the seed decides, the cuts do not";
+        gets += request.get(60)[0] == get;
+        ++keys[word_at(request.get(60), 8)];
+        ASSERT_EQ(ask(server, request, cut_body({64})).content[0], done);
+    }
+    EXPECT_NEAR(gets, 7500, 300);  // seven standard deviations
+    EXPECT_EQ(keys.size(), 50u);
+    EXPECT_LT(keys.rbegin()->first, 50u);
+}
+
+}  // namespace
+}  // namespace wt::testing

@@ -1,0 +1,155 @@
+// Packet handlers, on frames in exactly sized allocations.
+#include <gtest/gtest.h>
+
+#include "handler_tools.h"
+
+namespace wt::testing {
+namespace {
+
+struct handled {
+    wt_verdict verdict;
+    bytes frame;
+};
+
+std::vector<handled> handle(const char *name, const std::vector<bytes> &frames) {
+    const opened_handler handler(handler_named(WT_PACKET_HANDLER, name), {}, {});
+    std::vector<std::unique_ptr<uint8_t[]>> memory;
+    std::vector<wt_packet> burst;
+    for (const bytes &frame : frames) {
+        memory.push_back(std::make_unique<uint8_t[]>(frame.size()));
+        std::ranges::copy(frame, memory.back().get());
+        burst.push_back({memory.back().get(), static_cast<uint32_t>(frame.size()), 128, WT_PASS});
+    }
+    handler.table().packet(handler.state(), burst.data(), static_cast<uint32_t>(burst.size()));
+    std::vector<handled> all;
+    for (const wt_packet &p : burst)
+        all.push_back({static_cast<wt_verdict>(p.verdict), {p.data, p.data + p.length}});
+    return all;
+}
+
+handled handle(const char *name, const bytes &frame) {
+    return handle(name, std::vector<bytes>(1, frame))[0];
+}
+
+// A UDP datagram whose bytes are all different where it matters; `options` are words of IP options.
+bytes datagram(uint8_t options = 0, uint8_t payload = 18) {
+    bytes frame = {0x02, 1,   2, 3, 4,  5,  0x06, 7, 8,  9,  10, 11, 0x08, 0,  // MACs, IPv4
+                   0x45, 0,   0, 0, 20, 21, 0x40, 0, 64, 17, 22, 23,  // length, id, DF, TTL, UDP, checksum
+                   192,  168, 0, 1, 10, 0,  0,    2};
+    frame[14] = static_cast<uint8_t>(0x45 + options);
+    for (uint8_t i = 0; i < 4 * options; ++i) frame.push_back(static_cast<uint8_t>(0xe0 + i));
+    const bytes udp = {0x30, 0x39, 0x1f, 0x90, 0, static_cast<uint8_t>(8 + payload), 0xab, 0xcd};
+    frame.insert(frame.end(), udp.begin(), udp.end());
+    for (uint8_t i = 0; i < payload; ++i) frame.push_back(i);
+    frame[17] = static_cast<uint8_t>(frame.size() - 14);
+    return frame;
+}
+
+// What a datagram looks like on its way back, byte by byte.
+bytes turned(const bytes &frame, uint8_t options = 0) {
+    bytes back = frame;
+    const size_t udp = 34u + 4u * options;
+    for (size_t i = 0; i < 6; ++i) std::swap(back[i], back[6 + i]);
+    for (size_t i = 0; i < 4; ++i) std::swap(back[26 + i], back[30 + i]);
+    for (size_t i = 0; i < 2; ++i) std::swap(back[udp + i], back[udp + 2 + i]);
+    return back;
+}
+
+TEST(echo, sends_datagrams_back) {
+    for (const uint8_t payload : {0, 1, 18, 200}) {
+        const bytes frame = datagram(0, payload);
+        const auto [verdict, back] = handle("echo", frame);
+        EXPECT_EQ(verdict, WT_FORWARD);
+        EXPECT_EQ(back, turned(frame));
+    }
+}
+
+TEST(echo, finds_the_ports_behind_ip_options) {
+    for (uint8_t options = 1; options <= 10; ++options) {
+        const bytes frame = datagram(options);
+        const auto [verdict, back] = handle("echo", frame);
+        EXPECT_EQ(verdict, WT_FORWARD);
+        EXPECT_EQ(back, turned(frame, options));
+    }
+}
+
+TEST(echo, takes_padding_along) {
+    bytes frame = datagram(0, 0);
+    frame.resize(60, 0x77);
+    EXPECT_EQ(handle("echo", frame).frame, turned(frame));
+}
+
+TEST(echo, passes_on_everything_else_untouched) {
+    const auto changed = [](size_t at, uint8_t value, uint8_t options = 0) {
+        bytes frame = datagram(options);
+        frame[at] = value;
+        return frame;
+    };
+    bytes without_ports = datagram(1, 0);
+    without_ports.resize(42);
+    without_ports[17] = 28;
+    const std::pair<const char *, bytes> others[] = {
+        {"ARP", changed(13, 0x06)},
+        {"VLAN", changed(12, 0x81)},
+        {"IPv6", changed(14, 0x65)},
+        {"a header shorter than a header", changed(14, 0x44)},
+        {"options up to the end", changed(14, 0x4f)},
+        {"options that push the ports out", without_ports},
+        {"ICMP", changed(23, 1)},
+        {"TCP", changed(23, 6)},
+        {"the first fragment", changed(20, 0x20)},
+        {"a later fragment", changed(21, 1)},
+        {"broadcast", changed(0, 0xff)},
+        {"multicast", changed(0, 0x01)},
+        {"longer than its frame", changed(17, 47)},
+    };
+    for (const auto &[what, frame] : others) {
+        const auto [verdict, after] = handle("echo", frame);
+        EXPECT_EQ(verdict, WT_PASS) << what;
+        EXPECT_EQ(after, frame) << what;
+    }
+}
+
+TEST(echo, stays_inside_every_truncation) {
+    const bytes whole = datagram(3);
+    for (size_t length = 0; length < whole.size(); ++length) {
+        const bytes frame(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length));
+        const auto [verdict, after] = handle("echo", frame);
+        EXPECT_EQ(verdict, WT_PASS);
+        EXPECT_EQ(after, frame);
+    }
+}
+
+TEST(l2fwd, swaps_the_addresses_of_any_frame) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<bytes> frames(random() % 40);
+        for (bytes &frame : frames)
+            frame = random_bytes(random() % 10 ? 60 + random() % 40 : random() % 24, random);
+        const auto after = handle("l2fwd", frames);
+        for (size_t i = 0; i < frames.size(); ++i) {
+            bytes expected = frames[i];
+            if (expected.size() < 14) {
+                ASSERT_EQ(after[i].verdict, WT_PASS) << "the parser has a name for it";
+            } else {
+                ASSERT_EQ(after[i].verdict, WT_FORWARD);
+                std::swap_ranges(expected.begin(), expected.begin() + 6, expected.begin() + 6);
+            }
+            ASSERT_EQ(after[i].frame, expected);
+        }
+    }
+}
+
+TEST(drop, drops) {
+    for (const auto &[verdict, frame] : handle("drop", {datagram(), bytes(), bytes(60, 0xff)}))
+        EXPECT_EQ(verdict, WT_DROP);
+}
+
+TEST(empty_packet, passes_on_untouched) {
+    const auto [verdict, frame] = handle("empty", datagram());
+    EXPECT_EQ(verdict, WT_PASS);
+    EXPECT_EQ(frame, datagram());
+}
+
+}  // namespace
+}  // namespace wt::testing

@@ -1,0 +1,168 @@
+// Handlers by name, their options, and what is said about a plug-in that cannot be used.
+#include "handlers/plugin.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/refusal.h"
+#include "handlers/opened.h"
+#include "handlers/options.h"
+#include "handlers/registry.h"
+
+namespace wt {
+namespace {
+
+using given = std::map<std::string, std::string>;
+
+// The words of the refusal that `what` ends in.
+template <class action>
+std::string refusal_of(action &&what) {
+    try {
+        what();
+    } catch (const refusal &why) {
+        return why.what();
+    }
+    return "no refusal";
+}
+
+std::string plugin(const std::string &name) {
+    const char *directory = std::getenv("WT_TEST_PLUGINS");
+    return std::string(directory ? directory : ".") + "/" + name + ".so";
+}
+
+// What loading says, after "handler .../name.so".
+std::string loading(const std::string &name) {
+    const std::string said = refusal_of([&] { load_plugin(plugin(name)); });
+    const std::string who = "handler " + plugin(name);
+    EXPECT_TRUE(said.starts_with(who)) << said;
+    return said.substr(std::min(who.size(), said.size()));
+}
+
+opened_handler open_plugin(const std::string &name) {
+    wt_open about = {};
+    about.role = WT_SERVER;
+    about.request_length = 70;
+    return {load_plugin(plugin(name)), about, {}};
+}
+
+TEST(plugin, loads_opens_and_stays_for_as_long_as_it_is_held) {
+    const opened_handler opened = open_plugin("good");
+    EXPECT_STREQ(opened.table().name, "good");
+    opened.table().message(opened.state(), nullptr, 0);
+}
+
+TEST(plugin, says_what_is_wrong_with_the_file) {
+    EXPECT_EQ(loading("absent"), ": no such file");
+    EXPECT_EQ(loading("no_symbol"), ": it has no symbol `wt_handler`");
+    EXPECT_NE(loading("unresolved").find("undefined symbol: nobody_has_this"), std::string::npos);
+    const std::filesystem::path text = std::filesystem::temp_directory_path() / "plugin_test_text.so";
+    std::ofstream(text) << "this is no shared object";
+    const std::string said = refusal_of([&] { load_plugin(text); });
+    std::filesystem::remove(text);
+    EXPECT_NE(said.find("cannot be loaded"), std::string::npos);
+    EXPECT_NE(said.find("file too short"), std::string::npos);
+}
+
+TEST(plugin, says_what_is_wrong_with_the_table) {
+    EXPECT_EQ(loading("other_abi"), " was built for handler ABI 2, this engine has 1");
+    EXPECT_EQ(loading("wrong_size"),
+              ": its table says it has 8 bytes, this engine's has " + std::to_string(sizeof(wt_handler)));
+    EXPECT_EQ(loading("no_name"), ": the handler has no name");
+    EXPECT_EQ(loading("no_kind"), ": kind 3 is neither WT_MESSAGE_HANDLER nor WT_PACKET_HANDLER");
+    EXPECT_EQ(loading("no_open"), ": the hook `open` is missing");
+    EXPECT_EQ(loading("no_message"), ": the hook `message` is missing, which a message handler must have");
+    EXPECT_EQ(loading("no_packet"), ": the hook `packet` is missing, which a packet handler must have");
+    EXPECT_EQ(loading("bad_option"), ": option colour = \"green\" is none of red, blue");
+}
+
+TEST(plugin, speaks_for_itself_when_it_refuses) {
+    EXPECT_EQ(refusal_of([] { open_plugin("refuses_at_open"); }), "good: no licence for 70 bytes");
+    EXPECT_EQ(refusal_of([] { open_plugin("refuses_silently"); }), "good: open returned 42 without a reason");
+    EXPECT_EQ(refusal_of([] { open_plugin("overlong_words"); }), "good: " + std::string(511, 'x'));
+}
+
+// The engine dies of it; its supervisor knows the phase that had been announced.
+TEST(plugin, that_crashes_takes_the_process_along) {
+    EXPECT_DEATH(open_plugin("crashes_at_open"), "");
+}
+
+TEST(handler_named, finds_the_built_in_and_the_foreign) {
+    EXPECT_EQ(handler_named(WT_MESSAGE_HANDLER, "l_app").get(), find_handler(WT_MESSAGE_HANDLER, "l_app"));
+    EXPECT_NE(find_handler(WT_MESSAGE_HANDLER, "empty"), find_handler(WT_PACKET_HANDLER, "empty"));
+    EXPECT_EQ(find_handler(WT_PACKET_HANDLER, "l_app"), nullptr);
+    EXPECT_STREQ(handler_named(WT_MESSAGE_HANDLER, plugin("good"))->name, "good");
+}
+
+TEST(handler_named, says_what_there_is) {
+    EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, "l2fw"); }),
+              "no packet handler is called 'l2fw'; there are empty, echo, l2fwd, drop");
+    EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, plugin("good")); }),
+              "handler " + plugin("good") + " is a message handler; a packet handler is wanted here");
+}
+
+TEST(options, are_resolved_in_the_order_of_the_list) {
+    const wt_handler &table = *find_handler(WT_MESSAGE_HANDLER, "m_app");
+    const given values = {{"range", "4096"}, {"pattern", "sequential"}};
+    given resolved;
+    for (const auto &[name, value] : resolve_options(table, values)) resolved[name] = value;
+    EXPECT_EQ(
+        resolved,
+        (given{{"state", "67108864"}, {"range", "4096"}, {"accesses", "8"}, {"pattern", "sequential"}}));
+}
+
+TEST(options, refuse_what_the_handler_does_not_know) {
+    const auto resolving = [](const char *handler, const given &values) {
+        return refusal_of([&] { resolve_options(*find_handler(WT_MESSAGE_HANDLER, handler), values); });
+    };
+    EXPECT_EQ(resolving("m_app", {{"sate", "1"}}),
+              "m_app has no option 'sate'; it has state, range, accesses, pattern");
+    EXPECT_EQ(resolving("l_app", {{"state", "1"}}), "l_app has no option 'state'; it has none");
+    EXPECT_EQ(resolving("m_app", {{"pattern", "zigzag"}}),
+              "m_app: option pattern = \"zigzag\" is none of random, sequential");
+    for (const char *value : {"", "-1", "+1", " 1", "1 ", "1k", "0x10", "1.5", "18446744073709551616"}) {
+        EXPECT_EQ(resolving("m_app", {{"state", value}}),
+                  std::string("m_app: option state = \"") + value + "\" is not a whole number of bytes");
+        EXPECT_EQ(resolving("m_app", {{"accesses", value}}),
+                  std::string("m_app: option accesses = \"") + value + "\" is not a whole number");
+    }
+}
+
+TEST(registry, holds_what_it_would_ask_of_a_plug_in) {
+    std::set<std::pair<uint32_t, std::string>> names;
+    for (const wt_handler *table : all_handlers()) {
+        EXPECT_TRUE(names.emplace(table->kind, table->name).second) << table->name << " stands twice";
+        EXPECT_NO_THROW(check_table(table->name, *table));
+    }
+    EXPECT_EQ(names.size(), 11u);
+}
+
+TEST(registry, prints_json) {
+    std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::tmpfile(), std::fclose);
+    print_handlers(file.get(), all_handlers());
+    std::rewind(file.get());
+    const auto list = nlohmann::json::parse(file.get());
+    ASSERT_EQ(list.size(), all_handlers().size());
+    const auto named = [&](const std::string &kind, const std::string &name) {
+        for (const auto &entry : list)
+            if (entry["kind"] == kind && entry["name"] == name) return entry;
+        return nlohmann::json();
+    };
+    EXPECT_EQ(named("message", "m_app")["options"][3],
+              nlohmann::json({{"name", "pattern"},
+                              {"type", "choice"},
+                              {"default", "random"},
+                              {"choices", {"random", "sequential"}},
+                              {"help", "order in which the lines are visited"}}));
+    EXPECT_EQ(named("message", "m_app")["options"][0]["type"], "bytes");
+    EXPECT_TRUE(named("message", "m_app")["options"][0]["choices"].is_null());
+    EXPECT_EQ(named("packet", "l2fwd")["options"], nlohmann::json::array());
+    EXPECT_EQ(named("packet", "l2fwd")["help"], "swaps the MAC addresses of any frame and sends it back");
+}
+
+}  // namespace
+}  // namespace wt

@@ -1,0 +1,3 @@
+#include "good.h"
+
+const struct wt_handler wt_handler = {GOOD, .message = NULL};
