@@ -170,9 +170,8 @@ def _client(scenario: Scenario, client: Client) -> None:
     for application in topology.applications:
         budget, batch = application.inflight, client.batch.app_tx
         if batch > budget:
-            own = scenario.workload[application.workload].inflight is not None
             raise Refusal(
-                ("workload", application.workload, "inflight") if own else ("client", "batch", "app_tx"),
+                _blamed_for_batch(scenario, client, application.workload),
                 f"client.batch.app_tx is {batch}, but an application of workload {application.workload} may have only {budget} "
                 "messages in flight: a full batch would never come together",
                 f"client.batch.app_tx = {budget}, or a larger inflight"
@@ -206,6 +205,13 @@ def _client(scenario: Scenario, client: Client) -> None:
                 f"without answers a message keeps its place in flight until the timeout: {most:.0f} a second at most",
                 f"a timeout of at most {int(most * workload.timeout / rate)} ns, or a larger inflight",
             )
+
+
+def _blamed_for_batch(scenario: Scenario, client: Client, workload: int) -> Path:
+    """The key that somebody wrote: of a batch and a budget that do not go together, one may be a default."""
+    if scenario.workload[workload].inflight is not None:
+        return "workload", workload, "inflight"
+    return ("client", "batch", "app_tx") if "app_tx" in client.batch.model_fields_set else ("client", "inflight")
 
 
 def _messages_fit(scenario: Scenario, client: Client) -> None:

@@ -29,9 +29,9 @@ class Demand:
         return sum(self.mbufs.values())
 
 
-def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int) -> Demand:
+def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int, replayed: int) -> Demand:
     """The demand for the pool of one endpoint that `workers` workers touch, `crossings` of whose dispatchers' hand-overs lie
-    between workers. Raises Refusal where it does not fit."""
+    between workers; each queue keeps `replayed` frames of a capture. Raises Refusal where it does not fit."""
     keys = topology.keys
     costs = zip(_budgets(scenario), _per_message(scenario, topology), strict=True)
     mbufs = {
@@ -39,6 +39,7 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int)
         "rings": (topology.rings + crossings) * (keys.ring_size - 1),
         "descriptors": len(topology.dispatchers) * keys.tx_descriptors,
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
+        "replayed frames": len(topology.dispatchers) * replayed,
         "bursts": _bursts(topology),
         "faults": _held_by_faults(scenario, topology),
     }

@@ -16,6 +16,7 @@ from windtunnel.scenario.refusal import Path, Refusal, Source, dotted
 
 MAX_FILE_BYTES = 64 << 10
 """Far above any scenario; tomllib's time grows with the square of a dotted key."""
+LATER_WIRES = ("af_xdp", "tap", "pci", "fabric")
 
 
 def load(path: str | File, sets: list[str] | None = None) -> Scenario:
@@ -96,6 +97,8 @@ def _refusal(error: Any) -> Refusal:
         return Refusal(path, f"{name} is missing", f"{path[-1]} = {wanted}")
     if key and key.table and key.many and kind == "too_short":
         return Refusal(path, f"{name} has no entry", f"write at least one [[{name}]]")
+    if path == ("wire", "kind") and error["input"] in LATER_WIRES:
+        return Refusal(path, f'the wire "{error["input"]}" is not in this version', wanted)
     if kind == "value_error":
         return Refusal(path, f"{name}: {error['ctx']['error']}", wanted)
     return Refusal(path, f"{name} is {_shown(error['input'])}", wanted)

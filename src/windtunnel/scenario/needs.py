@@ -1,14 +1,16 @@
-"""What a scenario needs from the host beside cores and memory: rights, interfaces, a place for memif's socket."""
+"""What a scenario needs from the host beside cores and memory: rights, interfaces, captures, a place for memif's socket."""
 
 import os
 import tempfile
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.scenario.capture import Capture, look_into
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Refusal
 
+ETHERNET_HEADER_BYTES = 14
 SOCKET_BYTES = 107
 """sun_path of <sys/un.h> without its terminator."""
 
@@ -17,10 +19,6 @@ def check_host(scenario: Scenario, host: HostView) -> None:
     """Raises Refusal, or UserError where the scenario has no part in it."""
     if not host.cpus:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
-    if scenario.wire.kind == "pcap" and scenario.wire.replay:
-        capture = scenario.source.file.parent / scenario.wire.replay
-        if not capture.is_file():
-            raise Refusal(("wire", "replay"), f"no such file: {capture}", "a capture, relative to the scenario file")
     if scenario.wire.kind == "af_packet":
         _packet_sockets(scenario, host)
 
@@ -38,6 +36,20 @@ def _packet_sockets(scenario: Scenario, host: HostView) -> None:
             raise Refusal(
                 (side, "interface"), f'no interface "{keys.interface}"', f"{made}one of {', '.join(host.interfaces)}"
             )
+
+
+def replayed(scenario: Scenario) -> Capture | None:
+    """The capture of a pcap wire, if its frames fit the server's mbufs. Raises Refusal."""
+    if scenario.wire.replay is None or scenario.server is None:
+        return None
+    capture = look_into(scenario.source.file.parent / scenario.wire.replay)
+    if capture.longest > scenario.server.mtu + ETHERNET_HEADER_BYTES:
+        raise Refusal(
+            ("wire", "replay"),
+            f"a frame of {capture.longest} bytes is longer than the MTU of {scenario.server.mtu} allows",
+            f"server.mtu = {capture.longest - ETHERNET_HEADER_BYTES}, if that is at most 9000",
+        )
+    return capture
 
 
 def memif_socket(scenario: Scenario, token: str) -> str | None:

@@ -23,7 +23,7 @@ UNITS: dict[str, dict[str, int]] = {
 BARE = {"size", "count"}
 """Kinds whose plain whole numbers are plain: bytes, and things."""
 
-_NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) ?([A-Za-z/]*)", re.ASCII)
+_NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,30})?) ?([A-Za-z/]*)", re.ASCII)
 
 
 def parse(kind: str, value: Any) -> int | float:
@@ -46,8 +46,9 @@ def parse(kind: str, value: Any) -> int | float:
 def write(kind: str, value: float) -> str:
     """The shortest text, without a point if possible, that `parse` turns back into exactly this value."""
     exact = Decimal(repr(value))
-    texts = [f"{_plain(exact / factor)}{unit}" for unit, factor in UNITS[kind].items()]
-    return min((text for text in texts if _reads_back(kind, text, value)), key=lambda text: ("." in text, len(text)))
+    texts = [(_plain(exact / factor), unit) for unit, factor in UNITS[kind].items()]
+    good = [(number, unit) for number, unit in texts if _reads_back(kind, number + unit, value)]
+    return "".join(min(good, key=lambda text: ("." in text[0], len(text[0]))))
 
 
 def _reads_back(kind: str, text: str, value: float) -> bool:

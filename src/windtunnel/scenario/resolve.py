@@ -14,7 +14,7 @@ from windtunnel.scenario.flight import Flight
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.memory import Mode, choose, eal, wanted_bytes
-from windtunnel.scenario.needs import check_host, memif_socket
+from windtunnel.scenario.needs import check_host, memif_socket, replayed
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, place
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology, topologies
@@ -47,8 +47,11 @@ def _resolve(scenario: Scenario, host: HostView) -> Flight:
     check_host(scenario, host)
     sides = topologies(scenario)
     placed = place(sides, host.cpus)
+    capture = replayed(scenario)
+    frames = capture.frames if capture else 0
     demands = {
-        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed)) for side in sides
+        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), frames)
+        for side in sides
     }
     processes = [[side] for side in sides] if scenario.wire.kind == "memif" else [sides]
     needs = [wanted_bytes([(side, demands[side.side].size) for side in process]) for process in processes]

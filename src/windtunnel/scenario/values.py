@@ -1,0 +1,91 @@
+"""Types of single values: what is read, what is refused, and how a message says what would be right."""
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, PlainValidator, WithJsonSchema
+
+from windtunnel.engine.plan import STAGES
+
+
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a NUL character")
+    return text
+
+
+def _ip(text: str) -> str:
+    address = IPv4Address(text)
+    if address.is_multicast or address.is_unspecified or address == IPv4Address("255.255.255.255"):
+        raise ValueError(f'"{text}" is not the address of one host')
+    return str(address)
+
+
+def _mac(text: str) -> str:
+    if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", text.lower(), re.ASCII) or int(text[:2], 16) & 1:
+        raise ValueError(f'"{text}" is not the MAC address of one station')
+    return text.lower()
+
+
+def _peer_mac(text: str) -> str:
+    return text if text in ("auto", "resolve") else _mac(text)
+
+
+def _cores(value: Any) -> Any:
+    if value == "auto" and isinstance(value, str):
+        return value
+    if not isinstance(value, (list, tuple)) or not value or any(type(cpu) is not int or cpu < 0 for cpu in value):
+        raise ValueError('neither "auto" nor a list of CPU numbers')
+    if len(set(value)) < len(value):
+        raise ValueError("names a CPU twice")
+    return tuple(value)
+
+
+def _pool_size(value: Any) -> Any:
+    if value == "auto" or type(value) is int and 1 <= value <= 1 << 22:
+        return value
+    raise ValueError('neither "auto" nor a whole number from 1 to 4194304')
+
+
+def _stage(text: str) -> str:
+    if not re.fullmatch(rf"({'|'.join(STAGES)}):[0-9]{{1,3}}", text, re.ASCII):
+        raise ValueError(f'"{text}" is not a stage and its index, as in "nic_rx:0"')
+    return text
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, (str, int, float, bool)):
+        return _text(value) if isinstance(value, str) else value
+    raise ValueError("an option is one value")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a key takes, in words, where its type alone does not say it."""
+
+    text: str
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 address")]
+Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
+PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
+Option = Annotated[
+    str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+Options = Annotated[dict[Text, Option], Wanted("a table of names and values; `windtunnel handlers` lists them")]
+Cores = Annotated[
+    Literal["auto"] | tuple[int, ...],
+    PlainValidator(_cores),
+    Wanted('"auto" or a list of CPU numbers, as in [0, 1]'),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]}),
+]
+PoolSize = Annotated[
+    Literal["auto"] | int,
+    PlainValidator(_pool_size),
+    Wanted('"auto" or a whole number from 1 to 4194304'),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 1 << 22}]}),
+]
+StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]

@@ -1,0 +1,47 @@
+"""Scenarios for tests: TOML from Python values, hosts made up, files in a directory of the test's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from windtunnel.scenario import Flight, HostView, Scenario, load, resolve
+
+SHIPPED = Path(__file__).parents[1] / "scenarios"
+ECHO = {"workload": [{"handler": "l_app"}]}
+
+
+def toml(value: Any) -> str:
+    """A TOML value; tables and lists inline, nulls left out."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def text(data: dict[str, Any]) -> str:
+    return "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in data.items() if value is not None)
+
+
+def written(directory: Path, data: dict[str, Any] | str) -> Path:
+    file = directory / "test.toml"
+    file.write_text(data if isinstance(data, str) else text(data))
+    return file
+
+
+def loaded(directory: Path, data: dict[str, Any] | str, *sets: str) -> Scenario:
+    return load(written(directory, data), list(sets))
+
+
+def flown(directory: Path, data: dict[str, Any] | str, *sets: str, host: HostView | None = None) -> Flight:
+    return resolve(loaded(directory, data, *sets), host or machine())
+
+
+def machine(cpus: int = 2, hugepages_mib: int = 0, root: bool = True, interfaces: tuple[str, ...] = ("lo", "wt0")) -> HostView:
+    return HostView(
+        cpus=list(range(cpus)),
+        hugepages_free_bytes=hugepages_mib << 20,
+        hugepages_usable=hugepages_mib > 0,
+        root=root,
+        interfaces=list(interfaces),
+    )
