@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
+import fake_numbers
+
 HANDLERS = [
     {
         "name": "m_app",
@@ -80,88 +81,10 @@ class Fake:
         self.write(type="ready", at_ns=self.at(), level_cost_ticks=3.5, drivers=drivers, notes=["net_ring: no copy"])
 
     def window(self, index: int, phase: str) -> None:
-        length = self.plan["phases"]["window_ns"]
-        stages = [
-            {
-                "endpoint": self.sides[stage["endpoint"]],
-                "stage": stage["stage"],
-                "index": stage["index"],
-                "worker": number,
-                "calls": 1200,
-                "empty_calls": 200,
-                "objects": 32_000,
-                "burst": {"32": 1000},
-                "timed_calls": 120,
-                "timed_objects": 3200,
-                "busy_cycles": 64_000,
-                "idle_cycles": 2000,
-                "stall_cycles": 6400,
-                "stalled_calls": 1,
-                "interrupted_calls": 0,
-                "interrupted_cycles": 0,
-                "drops": {},
-                "completion": None,
-                "stall": None,
-            }
-            for number, worker in enumerate(self.plan["workers"])
-            for stage in worker["stages"]
-        ]
-        workers = [
-            {
-                "worker": number,
-                "cpu": worker["cpu"],
-                "loops": 1200,
-                "cycles": 2 * length,
-                "timed_cycles": 1_000_000,
-                "run_delay_ns": 0,
-                "on_cpu_ns": length,
-            }
-            for number, worker in enumerate(self.plan["workers"])
-        ]
-        histogram = {"bits": 11, "counts": [[1500, 900], [3000, 100]], "total": 1000, "sum": 1_650_000}
-        histogram |= {"min": 1500, "max": 3000}
-        workloads = [
-            {"workload": number, "offered": 1000, "unsent": 0, "sent": 1000, "answered": 1000, "lost": 0, "late": 0}
-            | {"duplicates": 0, "in_flight": 0, "latency": histogram, "latency_sent": histogram}
-            for number in range(len(self.plan["workloads"]) if "client" in self.sides else 0)
-        ]
-        counts = dict.fromkeys(("rx_packets", "rx_bursts", "tx_packets", "tx_bursts"), 1000)
-        ports = [
-            {"endpoint": s, "rx_bytes": 128_000, "tx_bytes": 128_000, "doorbells": None} | counts for s in self.sides
-        ]
-        pools = [{"endpoint": side, "size": 8191, "free": 8000} for side in self.sides]
-        line = {
-            "stages": stages,
-            "workers": workers,
-            "ports": ports,
-            "workloads": workloads,
-            "rings": [],
-            "pools": pools,
-        }
-        self.write(
-            type="window", index=index, phase=phase, start_ns=index * length, end_ns=(index + 1) * length, **line
-        )
+        self.write(**fake_numbers.window(self.plan, self.sides, index, phase))
 
     def result(self, reason: str, windows: int) -> None:
-        sent = 1000 * windows
-        messages = {"workload": 0, "offered": sent, "unsent": 0, "sent": sent, "answered": sent, "lost": 0, "late": 0}
-        messages |= {"duplicates": 0, "in_flight": 0, "missing": 0}
-        mbufs = {"size": 8191, "free": 8000, "held": {"nic_rx descriptors": 191}, "missing": 0}
-        packets = {"source": "client", "sent": sent, "duplicated": 0, "received": sent, "dropped": {}, "in_wire": 0}
-        line = {
-            "type": "result",
-            "at_ns": self.at(),
-            "reason": reason,
-            "measured_ns": windows * self.plan["phases"]["window_ns"],
-            "mbufs": [{"endpoint": side} | mbufs for side in self.sides],
-            "packets": [packets | {"missing": 0}] if len(self.sides) == 2 else [],
-            "messages": [messages] if "client" in self.sides else [],
-            "worker_allocations": 0,
-            "recorded": None,
-            "record_missed": None,
-            "peak_rss_bytes": 50 << 20,
-            "hugepage_bytes": 0,
-        }
+        line = fake_numbers.result(self.plan, self.sides, self.at(), reason, windows)
         for part, values in self.changes.items():
             if isinstance(values, dict):
                 line[part][0] |= values

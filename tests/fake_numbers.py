@@ -1,0 +1,86 @@
+"""What the fake engine says it has measured: round numbers that fit the plan and each other."""
+
+
+def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
+    """One window line."""
+    length = plan["phases"]["window_ns"]
+    stages = [
+        {
+            "endpoint": sides[stage["endpoint"]],
+            "stage": stage["stage"],
+            "index": stage["index"],
+            "worker": number,
+            "calls": 1200,
+            "empty_calls": 200,
+            "objects": 32_000,
+            "burst": {"32": 1000},
+            "timed_calls": 120,
+            "timed_objects": 3200,
+            "busy_cycles": 64_000,
+            "idle_cycles": 2000,
+            "stall_cycles": 6400,
+            "stalled_calls": 1,
+            "interrupted_calls": 0,
+            "interrupted_cycles": 0,
+            "drops": {},
+            "completion": None,
+            "stall": None,
+        }
+        for number, worker in enumerate(plan["workers"])
+        for stage in worker["stages"]
+    ]
+    workers = [
+        {
+            "worker": number,
+            "cpu": worker["cpu"],
+            "loops": 1200,
+            "cycles": 2 * length,
+            "timed_cycles": 1_000_000,
+            "run_delay_ns": 0,
+            "on_cpu_ns": length,
+        }
+        for number, worker in enumerate(plan["workers"])
+    ]
+    histogram = {"bits": 11, "counts": [[1500, 900], [3000, 100]], "total": 1000, "sum": 1_650_000}
+    histogram |= {"min": 1500, "max": 3000}
+    workloads = [
+        {"workload": number, "offered": 1000, "unsent": 0, "sent": 1000, "answered": 1000, "lost": 0, "late": 0}
+        | {"duplicates": 0, "in_flight": 0, "latency": histogram, "latency_sent": histogram}
+        for number in range(len(plan["workloads"]) if "client" in sides else 0)
+    ]
+    counts = dict.fromkeys(("rx_packets", "rx_bursts", "tx_packets", "tx_bursts"), 1000)
+    ports = [{"endpoint": s, "rx_bytes": 128_000, "tx_bytes": 128_000, "doorbells": None} | counts for s in sides]
+    pools = [{"endpoint": side, "size": 8191, "free": 8000} for side in sides]
+    line = {
+        "stages": stages,
+        "workers": workers,
+        "ports": ports,
+        "workloads": workloads,
+        "rings": [],
+        "pools": pools,
+    }
+    times = {"start_ns": index * length, "end_ns": (index + 1) * length}
+    return {"type": "window", "index": index, "phase": phase} | times | line
+
+
+def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) -> dict:
+    """The result line after so many windows, warm-up and all; its ledgers close."""
+    sent = 1000 * windows
+    messages = {"workload": 0, "offered": sent, "unsent": 0, "sent": sent, "answered": sent, "lost": 0, "late": 0}
+    messages |= {"duplicates": 0, "in_flight": 0, "missing": 0}
+    mbufs = {"size": 8191, "free": 8000, "held": {"nic_rx descriptors": 191}, "missing": 0}
+    packets = {"source": "client", "sent": sent, "duplicated": 0, "received": sent, "dropped": {}, "in_wire": 0}
+    return {
+        "type": "result",
+        "at_ns": at_ns,
+        "reason": reason,
+        "measured_ns": windows * plan["phases"]["window_ns"],
+        "mbufs": [{"endpoint": side} | mbufs for side in sides],
+        "packets": [packets | {"missing": 0}] if len(sides) == 2 else [],
+        "messages": [messages] if "client" in sides else [],
+        "worker_allocations": 0,
+        "recorded": None,
+        "record_missed": None,
+        "peak_rss_bytes": 50 << 20,
+        "hugepage_bytes": 0,
+    }
