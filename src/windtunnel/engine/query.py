@@ -49,7 +49,9 @@ def version(engine: Path) -> str:
 def _ask(engine: Path, arguments: list[str]) -> str:
     command = [engine, *arguments]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+        answer = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
+        )
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
