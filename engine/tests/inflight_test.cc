@@ -1,0 +1,187 @@
+// The table of messages in flight: which answer is right, late, or a copy; budgets that come back.
+#include "core/inflight.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <thread>
+
+namespace wt {
+namespace {
+
+// What app_tx does: takes a free slot, if there is one, and puts it in flight at `time`.
+bool send(inflight_table &t, uint64_t time, message_header *h) {
+    uint32_t index;
+    if (t.free.take(&index, 1) == 0) return false;
+    inflight_slot &slot = t.slots[index];
+    slot.sent = slot.intended = time;
+    const uint32_t generation = slot.generation.load() + 1;
+    slot.generation.store(generation, std::memory_order_release);
+    *h = {message_kind::answer, 0, 0, index, generation, 0, 1};
+    return true;
+}
+
+answer_outcome answer(inflight_table &t, const message_header &h, uint32_t segments = 1) {
+    inflight_slot *slot = nullptr;
+    const answer_outcome o = inflight_answer(t, h, segments, &slot);
+    if (o == answer_outcome::complete) inflight_release(t, *slot, false);
+    return o;
+}
+
+TEST(inflight, answer_gives_the_budget_back) {
+    inflight_table t("t", 1, 1);
+    message_header h, none;
+    ASSERT_TRUE(send(t, 0, &h));
+    EXPECT_FALSE(send(t, 0, &none));
+    EXPECT_EQ(inflight_count(t), 1u);
+    EXPECT_EQ(answer(t, h), answer_outcome::complete);
+    EXPECT_EQ(inflight_count(t), 0u);
+    EXPECT_TRUE(send(t, 0, &none));
+}
+
+TEST(inflight, copy_of_an_answer_is_a_duplicate_even_when_the_slot_flies_again) {
+    inflight_table t("t", 1, 1);
+    message_header first, second;
+    ASSERT_TRUE(send(t, 0, &first));
+    EXPECT_EQ(answer(t, first), answer_outcome::complete);
+    EXPECT_EQ(answer(t, first), answer_outcome::duplicate);
+    ASSERT_TRUE(send(t, 0, &second));
+    EXPECT_EQ(answer(t, first), answer_outcome::duplicate);
+    EXPECT_EQ(answer(t, second), answer_outcome::complete);
+}
+
+TEST(inflight, answer_after_the_timeout_is_late_even_when_the_slot_flies_again) {
+    inflight_table t("t", 1, 1);
+    message_header lost, next;
+    ASSERT_TRUE(send(t, 100, &lost));
+    EXPECT_EQ(inflight_expire(t, 150, 50, 1), 0u);
+    EXPECT_EQ(inflight_expire(t, 151, 50, 1), 1u);
+    EXPECT_EQ(answer(t, lost), answer_outcome::late);
+    ASSERT_TRUE(send(t, 200, &next));
+    EXPECT_EQ(answer(t, lost), answer_outcome::late);
+    EXPECT_EQ(answer(t, next), answer_outcome::complete);
+    EXPECT_EQ(answer(t, lost), answer_outcome::late);
+}
+
+TEST(inflight, answer_from_the_future_or_another_planet_is_refused) {
+    inflight_table t("t", 4, 1);
+    message_header h;
+    ASSERT_TRUE(send(t, 0, &h));
+    message_header wrong = h;
+    wrong.slot = 4;
+    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_slot);
+    wrong = h;
+    wrong.generation += 2;
+    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_slot);
+    wrong.generation = h.generation + 1;
+    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_slot);
+    wrong = h;
+    wrong.segments = 2;
+    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_segment);
+    EXPECT_EQ(answer(t, h), answer_outcome::complete);
+}
+
+TEST(inflight, many_segments_in_any_order_with_copies) {
+    constexpr uint16_t segments = 150;
+    inflight_table t("t", 2, segments);
+    std::mt19937 random(1);
+    for (int message = 0; message < 50; message++) {
+        message_header h;
+        ASSERT_TRUE(send(t, 0, &h));
+        h.segments = segments;
+        std::vector<uint16_t> order;
+        for (uint16_t i = 0; i < segments; i++) order.insert(order.end(), 1 + random() % 2, i);
+        std::shuffle(order.begin(), order.end(), random);
+        std::set<uint16_t> arrived;
+        for (const uint16_t i : order) {
+            h.segment = i;
+            const bool whole = arrived.size() == segments;
+            const bool fresh = arrived.insert(i).second;
+            const answer_outcome expected = whole                          ? answer_outcome::duplicate
+                                            : !fresh                       ? answer_outcome::duplicate_segment
+                                            : arrived.size() == segments   ? answer_outcome::complete
+                                                                           : answer_outcome::partial;
+            ASSERT_EQ(answer(t, h, segments), expected);
+        }
+    }
+    EXPECT_EQ(inflight_count(t), 0u);
+}
+
+TEST(inflight, segments_that_lie_are_refused) {
+    inflight_table t("t", 1, 3);
+    message_header h;
+    ASSERT_TRUE(send(t, 0, &h));
+    h.segments = 4;
+    EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+    h.segments = 3;
+    h.segment = 3;
+    EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+    h.segment = 0;
+    EXPECT_EQ(answer(t, h, 3), answer_outcome::partial);
+    h.segments = 2;  // another count than the first segment said
+    h.segment = 1;
+    EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+}
+
+// sent = answered + lost + in flight, whatever is lost, copied or late: against a naive memory of everything.
+TEST(inflight, messages_are_conserved) {
+    std::mt19937 random(7);
+    inflight_table t("t", 16, 1);
+    struct known {
+        message_header h;
+        bool answered, lost;
+    };
+    std::vector<known> all;
+    uint64_t now = 0, answered = 0, lost = 0;
+    for (int step = 0; step < 20'000; step++, now++) {
+        message_header h;
+        if (random() % 2 && send(t, now, &h)) all.push_back({h, false, false});
+        if (!all.empty()) {
+            known &k = all[all.size() - 1 - std::min<size_t>(random() % 24, all.size() - 1)];
+            const answer_outcome o = answer(t, k.h);
+            ASSERT_EQ(o, k.answered ? answer_outcome::duplicate : k.lost ? answer_outcome::late : answer_outcome::complete);
+            if (o == answer_outcome::complete) k.answered = true, answered++;
+        }
+        lost += inflight_expire(t, now, 40, 3);
+        for (size_t i = all.size() > 100 ? all.size() - 100 : 0; i < all.size(); i++)
+            if (!all[i].answered && t.slots[all[i].h.slot].generation.load() != all[i].h.generation) all[i].lost = true;
+    }
+    EXPECT_EQ(all.size(), answered + lost + inflight_count(t));
+    EXPECT_GT(lost, 0u);
+}
+
+// app_tx and app_rx on two workers: every slot is owned by one side at a time.
+TEST(inflight, two_workers_share_the_table) {
+    constexpr uint32_t messages = 100'000;
+    inflight_table t("t", 32, 1);
+    spsc_ring<message_header> wire("wire", 64);
+    std::thread sender([&] {
+        for (uint32_t sent = 0; sent < messages;) {
+            message_header h;
+            if (!send(t, sent, &h)) {
+                std::this_thread::yield();
+                continue;
+            }
+            while (wire.put(&h, 1) == 0) std::this_thread::yield();
+            sent++;
+        }
+    });
+    uint32_t answered = 0, expired = 0;
+    while (answered < messages) {
+        message_header h;
+        if (wire.take(&h, 1) == 0) {
+            std::this_thread::yield();
+            continue;
+        }
+        ASSERT_EQ(answer(t, h), answer_outcome::complete);
+        answered++;
+        expired += inflight_expire(t, 0, UINT32_MAX, 4);
+    }
+    sender.join();
+    EXPECT_EQ(inflight_count(t), 0u);
+    EXPECT_EQ(expired, 0u);
+}
+
+}  // namespace
+}  // namespace wt

@@ -1,0 +1,163 @@
+// The loop around stages: what is counted at each level, windows that tear nothing, and the stop (also under ThreadSanitizer).
+#include "core/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <numeric>
+#include <thread>
+
+namespace wt {
+namespace {
+
+// A stage that moves 0, 1, 2, ... objects in turn and is held up on every tenth call.
+struct busy_role {
+    uint64_t calls = 0, objects = 0, held_up = 0;
+};
+
+call_result busy(void *role, const stage_call &call) {
+    auto &r = *static_cast<busy_role *>(role);
+    if (r.calls++ % 10 == 9) return r.held_up++, call_result{0, true};
+    const uint32_t n = static_cast<uint32_t>(r.calls % 4);
+    r.objects += n;
+    call.stats->packets += n;
+    return {n, false};
+}
+
+struct bench_of_two {
+    flight_signals signals;
+    busy_role roles[2];
+    worker w;
+
+    explicit bench_of_two(accounting level, uint64_t interrupted_above = UINT64_MAX) {
+        w.level = level;
+        w.sample_every = 7;
+        w.interrupted_above = interrupted_above;
+        w.signals = &signals;
+        for (busy_role &role : roles) {
+            stage &s = w.stages.emplace_back();
+            s.run = busy;
+            s.role = &role;
+            s.stats = std::make_unique<stage_stats[]>(2);
+            for (int i : {0, 1}) {
+                if (level == accounting::histograms) {
+                    s.stats[i].completion = std::make_unique<batch_histogram>();
+                    s.stats[i].stall = std::make_unique<batch_histogram>();
+                }
+                s.stats[i].clear();
+            }
+            s.current = &s.stats[0];
+        }
+    }
+
+    stage_stats &stats(uint32_t epoch, size_t stage = 0) { return w.stages[stage].stats[epoch & 1]; }
+
+    // Closes a window as main does, and waits until the worker has left it.
+    void next_window(uint32_t epoch) {
+        signals.epoch.store(epoch, std::memory_order_release);
+        while (w.epoch_seen.load(std::memory_order_acquire) != epoch) std::this_thread::yield();
+    }
+};
+
+uint64_t calls_of(const stage_stats &s) { return std::accumulate(std::begin(s.burst), std::end(s.burst), uint64_t{0}); }
+
+uint64_t objects_of(const stage_stats &s) {
+    uint64_t sum = 0;
+    for (uint32_t n = 0; n <= max_batch; n++) sum += n * s.burst[n];
+    return sum;
+}
+
+class worker_levels : public testing::TestWithParam<accounting> {};
+
+// Windows follow each other without losing or doubling a count.
+TEST_P(worker_levels, windows_add_up_to_what_was_done) {
+    bench_of_two b(GetParam());
+    std::thread thread(worker_main, &b.w);
+    uint64_t calls = 0, objects = 0, stalled = 0, packets = 0, loops = 0;
+    const auto collect = [&](uint32_t epoch) {
+        stage_stats &s = b.stats(epoch);
+        calls += calls_of(s);
+        objects += objects_of(s);
+        stalled += s.stalled_calls;
+        packets += s.packets;
+        loops += b.w.stats[epoch & 1].loops;
+        s.clear();
+        b.stats(epoch, 1).clear();
+        b.w.stats[epoch & 1] = {};
+    };
+    for (uint32_t epoch = 1; epoch <= 50; epoch++) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        b.next_window(epoch);
+        collect(epoch - 1);
+    }
+    b.signals.stop.store(true);
+    thread.join();
+    collect(50);
+
+    EXPECT_TRUE(b.w.done.load());
+    EXPECT_GT(b.roles[0].calls, 0u);
+    EXPECT_EQ(loops, b.roles[0].calls);
+    EXPECT_EQ(packets, b.roles[0].objects);
+    const bool counted = GetParam() != accounting::off;
+    EXPECT_EQ(calls, counted ? b.roles[0].calls : 0);
+    EXPECT_EQ(objects, counted ? b.roles[0].objects : 0);
+    EXPECT_EQ(stalled, counted ? b.roles[0].held_up : 0);
+}
+
+TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
+    bench_of_two b(GetParam());
+    std::thread thread(worker_main, &b.w);
+    while (b.w.tid.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    b.signals.stop.store(true);
+    thread.join();
+    const stage_stats &s = b.stats(0);
+    const uint64_t loops = b.w.stats[0].loops;
+    const uint64_t timed = GetParam() < accounting::sampled ? 0 : GetParam() == accounting::sampled ? loops / 7 : loops;
+    EXPECT_EQ(s.timed_calls, timed);
+    EXPECT_LE(s.stall_cycles, s.busy_cycles);
+    if (timed == 0) return;
+    EXPECT_GT(s.busy_cycles, 0u);
+    EXPECT_GT(s.stall_cycles, 0u);
+    // chained stamps: the stages' cycles are the loops' cycles, to the tick
+    uint64_t of_stages = 0;
+    for (size_t i : {0, 1}) of_stages += b.stats(0, i).busy_cycles + b.stats(0, i).idle_cycles;
+    EXPECT_EQ(of_stages, b.w.stats[0].timed_cycles);
+    if (GetParam() != accounting::histograms) return;
+    // a batch ends with the call that moves it: idle and held-up calls end none
+    EXPECT_EQ(s.completion->total, s.stall->total);
+    EXPECT_EQ(s.completion->total, calls_of(s) - s.burst[0]);
+    EXPECT_LE(s.stall->sum, s.stall_cycles);
+}
+
+INSTANTIATE_TEST_SUITE_P(worker, worker_levels,
+                         testing::Values(accounting::off, accounting::counts, accounting::sampled, accounting::cycles,
+                                         accounting::histograms));
+
+TEST(worker, interrupted_calls_are_booked_apart) {
+    bench_of_two b(accounting::cycles, 0);  // every call is "interrupted"
+    std::thread thread(worker_main, &b.w);
+    while (b.w.tid.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    b.signals.stop.store(true);
+    thread.join();
+    const stage_stats &s = b.stats(0);
+    EXPECT_EQ(s.interrupted_calls, b.roles[0].calls);
+    EXPECT_GT(s.interrupted_cycles, 0u);
+    EXPECT_EQ(s.busy_cycles + s.idle_cycles + s.stall_cycles + s.timed_calls, 0u);
+}
+
+TEST(worker, stop_before_start_leaves_at_once) {
+    bench_of_two b(accounting::counts);
+    b.signals.stop.store(true);
+    worker_main(&b.w);
+    EXPECT_EQ(b.roles[0].calls, 0u);
+}
+
+TEST(worker, cost_of_a_level_is_finite) {
+    EXPECT_EQ(level_cost_ticks(accounting::off, 251) < 1e6, true);
+    EXPECT_GE(level_cost_ticks(accounting::cycles, 251), level_cost_ticks(accounting::off, 251) - 1e3);
+}
+
+}  // namespace
+}  // namespace wt
