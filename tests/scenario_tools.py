@@ -37,7 +37,9 @@ def flown(directory: Path, data: dict[str, Any] | str, *sets: str, host: HostVie
     return resolve(loaded(directory, data, *sets), host or machine())
 
 
-def machine(cpus: int = 2, hugepages_mib: int = 0, root: bool = True, interfaces: tuple[str, ...] = ("lo", "wt0")) -> HostView:
+def machine(
+    cpus: int = 2, hugepages_mib: int = 0, root: bool = True, interfaces: tuple[str, ...] = ("lo", "wt0")
+) -> HostView:
     return HostView(
         cpus=list(range(cpus)),
         hugepages_free_bytes=hugepages_mib << 20,

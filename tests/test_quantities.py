@@ -75,6 +75,11 @@ def test_any_text_is_a_number_or_refused_in_words(kind, text):
 
 
 def test_writes_the_unit_that_people_use():
-    assert [write("duration", value) for value in (5 * 10**9, 5 * 10**8, 1_500_000, 0)] == ["5s", "500ms", "1500us", "0ns"]
+    assert [write("duration", value) for value in (5 * 10**9, 5 * 10**8, 1_500_000, 0)] == [
+        "5s",
+        "500ms",
+        "1500us",
+        "0ns",
+    ]
     assert [write("size", value) for value in (65536, 100_000, 86)] == ["64KiB", "100KB", "86B"]
     assert write("rate", 200_000.0) == "200kpps"

@@ -15,7 +15,8 @@ from windtunnel.scenario.reference import key_at, keys_of, table_at
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted
 
 MAX_FILE_BYTES = 64 << 10
-"""Far above any scenario; tomllib's time grows with the square of a dotted key."""
+MAX_POINTS = 200
+"""In one line. tomllib needs seconds for a dotted key of thousands of parts."""
 LATER_WIRES = ("af_xdp", "tap", "pci", "fabric")
 
 
@@ -62,6 +63,11 @@ def _read(file: File) -> str:
 
 def _parse(file: File, text: str) -> dict[str, Any]:
     remedy = "write it as TOML 1.0 has it: https://toml.io"
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_POINTS:
+            raise UserError(
+                f"{file}:{number}: more than {MAX_POINTS} points in one line", remedy="shorter keys and texts"
+            )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -5,7 +5,7 @@ group with its dispatcher; a split one is a group of its own, and so is its disp
 CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares where there are too few.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.engine.plan import Side, Stage
@@ -35,13 +35,9 @@ class Group:
     """"both", "dispatcher" or "application"."""
 
 
-def place(topologies: Sequence[Topology], allowed: Sequence[int]) -> list[Placed]:
-    """Every stage of every endpoint once, in the order of the loops. Raises Refusal."""
-    for topology in topologies:
-        _cores_exist(topology, allowed)
-    fixed = {topology.side: _fixed(topology) for topology in topologies}
-    cpus = _divide(topologies, fixed, sorted(allowed))
-    placed = [stage for topology in topologies for stage in _place(topology, cpus[topology.side])]
+def place(topologies: Sequence[Topology], cpus: Mapping[Side, Sequence[int]]) -> list[Placed]:
+    """Every stage of every endpoint once, in the order of the loops, on the CPUs of its side. Raises Refusal."""
+    placed = [stage for topology in topologies for stage in _place(topology, list(cpus[topology.side]))]
     if len({stage.cpu for stage in placed}) > MAX_WORKERS:
         raise Refusal(
             ("server", "cores"), f"more than {MAX_WORKERS} workers", "fewer cores: DPDK is built for 128 lcores"
@@ -80,18 +76,23 @@ def _cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
             )
 
 
-def _divide(topologies: Sequence[Topology], fixed: dict[Side, list[int]], allowed: list[int]) -> dict[Side, list[int]]:
-    """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few."""
-    cpus = dict(fixed)
-    open_sides = [topology for topology in topologies if not fixed[topology.side]]
-    taken = {cpu for named in fixed.values() for cpu in named}
-    free = [cpu for cpu in allowed if cpu not in taken]
-    if sum(_least(topology) for topology in open_sides) > len(free):
-        free = allowed
-        if sum(_least(topology) for topology in open_sides) > len(free):
-            return cpus | {topology.side: allowed[::-1] for topology in open_sides}
-    for position, topology in enumerate(open_sides):
-        spare = sum(_least(later) for later in open_sides[position + 1 :])
+def divide(topologies: Sequence[Topology], allowed: Sequence[int]) -> dict[Side, list[int]]:
+    """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few.
+
+    Raises Refusal where the scenario names a CPU that is not among the allowed ones.
+    """
+    for topology in topologies:
+        _cores_exist(topology, allowed)
+    cpus = {topology.side: _fixed(topology) for topology in topologies}
+    undecided = [topology for topology in topologies if not cpus[topology.side]]
+    least = sum(_least(topology) for topology in undecided)
+    free = sorted(set(allowed) - {cpu for named in cpus.values() for cpu in named})
+    if least > len(free):
+        free = sorted(allowed)
+    if least > len(free):
+        return cpus | {topology.side: free[::-1] for topology in undecided}
+    for position, topology in enumerate(undecided):
+        spare = sum(_least(later) for later in undecided[position + 1 :])
         count = min(len(groups(topology)), len(free) - spare)
         cpus[topology.side] = free[len(free) - count :][::-1]
         free = free[: len(free) - count]

@@ -11,6 +11,9 @@ from tree_sitter import Language, Node, Parser
 
 from windtunnel.scenario.refusal import Path
 
+DEEPEST = 8
+"""No key of a scenario lies as deep; a hostile one need not be followed further."""
+
 
 def line_of(text: str, path: Path) -> tuple[int, bool]:
     """Line, from 1, of the value at `path`, or of the nearest table around it that the text has; and whether it is the
@@ -78,7 +81,7 @@ def _key(node: Node) -> Path:
     except tomllib.TOMLDecodeError:
         return ()
     path: Path = ()
-    while isinstance(level, dict):
+    while isinstance(level, dict) and len(path) < DEEPEST:
         ((part, level),) = level.items()
         path += (part,)
     return path

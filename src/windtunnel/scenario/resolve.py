@@ -15,7 +15,7 @@ from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.memory import Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, memif_socket, replayed
-from windtunnel.scenario.placement import Placed, cpu_list, crossings, place
+from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology, topologies
 
@@ -46,7 +46,8 @@ class _Decided:
 def _resolve(scenario: Scenario, host: HostView) -> Flight:
     check_host(scenario, host)
     sides = topologies(scenario)
-    placed = place(sides, host.cpus)
+    cpus = divide(sides, host.cpus)
+    placed = place(sides, cpus)
     capture = replayed(scenario)
     frames = capture.frames if capture else 0
     demands = {
@@ -76,7 +77,7 @@ def _resolve(scenario: Scenario, host: HostView) -> Flight:
         ],
         names=names,
         notes=_notes(decided),
-        resolved=_resolved(decided, sides),
+        resolved=_resolved(decided, sides, cpus),
         demands=demands,
     )
 
@@ -158,13 +159,13 @@ def _dump(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(mode="json", by_alias=True)
 
 
-def _resolved(decided: _Decided, sides: list[Topology]) -> dict[str, Any]:
+def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[int]]) -> dict[str, Any]:
     """Every key; what was "auto" is what it became on this host."""
     resolved = _dump(decided.scenario) | {"memory": decided.mode}
     for topology in sides:
         keys = topology.keys.model_dump(mode="json", by_alias=True)
         keys["mempool"]["size"] = decided.demands[topology.side].size
         if not topology.keys.worker:
-            keys["cores"] = sorted({stage.cpu for stage in decided.placed if stage.side == topology.side})
+            keys["cores"] = cpus[topology.side]
         resolved[topology.side] = keys
     return resolved

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
 from windtunnel.engine.plan import STAGES
 
@@ -79,6 +79,7 @@ Options = Annotated[dict[Text, Option], Wanted("a table of names and values; `wi
 Cores = Annotated[
     Literal["auto"] | tuple[int, ...],
     PlainValidator(_cores),
+    PlainSerializer(lambda cores: cores if cores == "auto" else list(cores)),
     Wanted('"auto" or a list of CPU numbers, as in [0, 1]'),
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]}),
 ]

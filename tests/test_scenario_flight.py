@@ -1,0 +1,212 @@
+"""Flights: plans that the contract accepts, demand that fits, memory, and what people are told about them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scenario_tools import ECHO, SHIPPED, flown, loaded, machine, text, written
+
+from windtunnel.engine.plan import Plan
+from windtunnel.errors import UserError
+from windtunnel.scenario import load, resolve
+from windtunnel.scenario.topology import segments
+
+SELF_CONTAINED = sorted(path.name for path in SHIPPED.glob("*.toml") if path.name != "plugin.toml")
+
+
+def refused(directory, data, *sets, host=None):
+    with pytest.raises(UserError) as caught:
+        flown(directory, data, *sets, host=host)
+    return f"{caught.value.message}; {caught.value.remedy}"
+
+
+@pytest.mark.parametrize("name", SELF_CONTAINED)
+@pytest.mark.parametrize("cpus", [1, 2, 12])
+def test_every_shipped_scenario_resolves(name, cpus):
+    flight = resolve(load(SHIPPED / name), machine(cpus))
+    assert len(flight.plans) == len(flight.names)
+    for plan in flight.plans:
+        assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    assert all(demand.total <= demand.size for demand in flight.demands.values())
+
+
+def test_echo_asks_for_little_memory(tmp_path):
+    args = flown(tmp_path, ECHO).plans[0].eal.args
+    assert int(args[args.index("-m") + 1]) < 150
+    assert {"--no-huge", "--no-pci", "--no-telemetry", "--iova-mode=va"} <= set(args)
+    assert args[args.index("--lcores") + 1] == "0@(0-1),1@1,2@0"
+
+
+def test_hugepages_are_taken_where_enough_are_free(tmp_path):
+    eal = flown(tmp_path, ECHO, host=machine(2, hugepages_mib=512)).plans[0].eal
+    assert eal.memory == "hugepages"
+    assert "--in-memory" in eal.args
+    assert "-m" not in eal.args
+    assert flown(tmp_path, ECHO, host=machine(2, hugepages_mib=32)).plans[0].eal.memory == "no-huge"
+    assert flown(tmp_path, ECHO, "memory=no-huge", host=machine(2, hugepages_mib=512)).resolved["memory"] == "no-huge"
+    assert "MiB of hugepages are wanted, 32 MiB are free" in refused(
+        tmp_path, ECHO, "memory=hugepages", host=machine(2, hugepages_mib=32)
+    )
+
+
+def test_names_of_a_flight_are_its_own(tmp_path):
+    first, second = flown(tmp_path, ECHO).plans[0], flown(tmp_path, ECHO).plans[0]
+    assert first.eal.file_prefix != second.eal.file_prefix
+    assert first.hash == second.hash
+    assert first.hash != flown(tmp_path, ECHO, "seed=2").plans[0].hash
+
+
+def test_two_processes_meet_at_one_socket():
+    flight = resolve(load(SHIPPED / "two-processes.toml"), machine())
+    server, client = (plan.endpoints[0].port for plan in flight.plans)
+    assert flight.names == ["server", "client"]
+    assert (server.memif_role, client.memif_role) == ("server", "client")
+    assert server.socket == client.socket
+    assert Path(server.socket).is_absolute()
+    assert [plan.workloads[0].load is None for plan in flight.plans] == [True, False]
+    assert len({plan.eal.file_prefix for plan in flight.plans}) == 2
+    assert flight.plans[0].hash == flight.plans[1].hash
+
+
+def test_a_long_socket_name_is_refused(tmp_path):
+    assert "107 bytes" in refused(tmp_path, ECHO | {"wire": {"kind": "memif", "socket": "x" * 120}})
+
+
+def test_the_server_is_told_what_the_client_may_send(tmp_path):
+    data = {"workload": [{"handler": "a", "client": {"apps": 3}, "inflight": 100}, {"handler": "b", "inflight": 64}]}
+    workloads = flown(tmp_path, data).plans[0].workloads
+    assert [(w.client_applications, w.client_slots) for w in workloads] == [(4, 34), (4, 64)]
+
+
+def test_budget_and_rate_are_shared_out(tmp_path):
+    data = {
+        "client": {"inflight": 1000, "rate": "1Mpps", "arrivals": "poisson"},
+        "workload": [
+            {"handler": "a", "share": 1},
+            {"handler": "b", "share": 3},
+            {"handler": "c", "inflight": 50, "rate": "5pps"},
+        ],
+    }
+    plan = flown(tmp_path, data).plans[0]
+    client = next(endpoint for endpoint in plan.endpoints if endpoint.side == "client")
+    assert [application.inflight for application in client.applications] == [250, 750, 50]
+    assert [w.load.rate_per_s for w in plan.workloads] == [250_000, 750_000, 5]
+    assert {w.load.arrivals for w in plan.workloads} == {"poisson"}
+
+
+def test_workloads_have_names_of_their_own(tmp_path):
+    data = {"workload": [{"handler": "l_app"}, {"handler": "l_app"}, {"handler": "x", "name": "l_app-2"}]}
+    names = [w.name for w in flown(tmp_path, data).plans[0].workloads]
+    assert names == ["l_app", "l_app-3", "l_app-2"]
+
+
+def test_whom_the_client_asks(tmp_path):
+    def client(data, *sets):
+        return next(e for e in flown(tmp_path, ECHO | data, *sets).plans[-1].endpoints if e.side == "client")
+
+    ours = client({"server": {"mac": "02:00:00:00:00:09", "ip": "10.0.0.9", "port": 7}})
+    assert (ours.peer_mac, ours.peer_ip, ours.peer_udp_port) == ("02:00:00:00:00:09", "10.0.0.9", 7)
+    assert client({}, "client.peer_mac=resolve").peer_mac is None
+    assert client({}, "client.peer_mac=02:00:00:00:00:07").peer_mac == "02:00:00:00:00:07"
+    stranger = {"wire": {"kind": "af_packet"}, "client": {"interface": "wt0", "peer_ip": "10.0.0.7"}}
+    assert (client(stranger).peer_mac, client(stranger).peer_ip) == (None, "10.0.0.7")
+
+
+def test_packets_of_a_message():
+    assert [segments(size, 1500) for size in (16, 22, 1472, 1473, 100_000)] == [1, 1, 1, 2, 69]
+    assert segments(16 + 2 * 1456, 1500) == 2
+    assert segments(17 + 2 * 1456, 1500) == 3
+
+
+def test_a_recording_goes_into_the_run_directory(tmp_path):
+    flight = flown(tmp_path, ECHO | {"record": "f.pcap"}).into(tmp_path / "run")
+    assert flight.plans[0].record == str(tmp_path / "run" / "f.pcap")
+    both = flown(tmp_path, ECHO | {"record": "f.pcap", "wire": {"kind": "memif"}}).into(tmp_path / "run")
+    assert [Path(plan.record).name for plan in both.plans] == ["server-f.pcap", "client-f.pcap"]
+    assert flown(tmp_path, ECHO).into(tmp_path).plans[0].record is None
+
+
+def test_the_kernel_wire_says_what_it_needs():
+    scenario = load(SHIPPED / "kernel-ping.toml")
+    with pytest.raises(UserError, match="needs root"):
+        resolve(scenario, machine(root=False))
+    with pytest.raises(UserError, match='no interface "wt0"') as caught:
+        resolve(scenario, machine(interfaces=("lo",)))
+    assert "kernel-ping.sh up" in caught.value.remedy
+
+
+def test_notes_say_what_a_reader_must_know(tmp_path):
+    notes = " ".join(flown(tmp_path, ECHO | {"wire": {"faults": {"loss": 0.5}}}, host=machine(1)).notes)
+    assert "emulated: loss 0.5" in notes
+    assert "share CPU 0" in notes
+    assert "without hugepages" in notes
+
+
+def test_replayed_frames_are_looked_at(tmp_path):
+    data = {"wire": {"kind": "pcap", "replay": "x.pcap"}, "server": {}, "workload": [{"packet_handler": "echo"}]}
+    capture = (SHIPPED / "frames.pcap").read_bytes()
+    target = tmp_path / "x.pcap"
+    assert "no such file" in refused(tmp_path, data)
+    for content, what in (
+        (b"", "not a pcap file"),
+        (b"\x0a\x0d\x0d\x0a" + capture[4:], "editcap"),
+        (capture[:24], "holds no frame"),
+        (capture[:-1], "breaks off in frame 9"),
+        (capture[:30], "breaks off in frame 1"),
+        (capture[:20] + b"\x65\0\0\0" + capture[24:], "no Ethernet"),
+    ):
+        target.write_bytes(content)
+        assert what in refused(tmp_path, data)
+    target.write_bytes(capture)
+    assert flown(tmp_path, data).demands["server"].mbufs["replayed frames"] == 9
+    assert "server.mtu = 1500" in refused(tmp_path, data, "server.mtu=1400")
+
+
+@given(st.integers(1, 4096), st.sampled_from(["22B", "86B", "4KiB", "100KB"]), st.sampled_from(["ring", "memif"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+def test_the_in_flight_that_is_named_fits_and_one_more_does_not(tmp_path, inflight, size, kind):
+    data = {
+        "wire": {"kind": kind},
+        "client": {"inflight": inflight, "batch": {"app_tx": 1}, "mempool": {"size": 8191}},
+        "workload": [{"handler": "l_app", "request": size, "response": size}],
+    }
+    scenario = loaded(tmp_path, data)
+    try:
+        flight = resolve(scenario, machine())
+        assert flight.demands["client"].total <= 8191
+    except UserError as error:
+        assert "the traffic can hold" in error.message
+        largest = int(error.remedy.rpartition("at most ")[2])
+        assert largest < inflight
+        flown(tmp_path, data, f"client.inflight={largest}")
+        refused(tmp_path, data, f"client.inflight={largest + 1}")
+
+
+def test_what_cannot_fit_names_file_line_and_remedy(tmp_path):
+    data = ECHO | {"server": {"mempool": {"size": 511}}}
+    assert f"{tmp_path / 'test.toml'}:2: server: the traffic can hold" in refused(tmp_path, data)
+    assert "smaller rings" in refused(tmp_path, data)
+
+
+def test_the_resolved_scenario_is_a_scenario_again(tmp_path):
+    for name in SELF_CONTAINED:
+        flight = resolve(load(SHIPPED / name), machine())
+        resolved = json.loads(json.dumps(flight.resolved))
+        (tmp_path / "frames.pcap").write_bytes((SHIPPED / "frames.pcap").read_bytes())
+        again = flown(tmp_path, text(_without_nulls(resolved)))
+        assert again.resolved == resolved
+        assert [plan.workers for plan in again.plans] == [plan.workers for plan in flight.plans]
+        assert [plan.endpoints[0].pool for plan in again.plans] == [plan.endpoints[0].pool for plan in flight.plans]
+
+
+def _without_nulls(value):
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def test_a_plugin_must_be_there(tmp_path):
+    assert "build the plug-in first" in refused(tmp_path, {"workload": [{"handler": "./libmine.so"}]})
+    assert f"{written(tmp_path, ECHO).parent}" in refused(tmp_path, {"workload": [{"packet_handler": "libmine.so"}]})
