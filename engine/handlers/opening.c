@@ -36,11 +36,13 @@ static void prefer_node(void *memory, uint64_t bytes, int32_t node) {
 }
 
 void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t bytes) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     /* The kernel promises more than it has and then kills whoever uses it: ask what there is. */
-    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * page;
+    const int whole_pages = bytes >= page;
     void *memory = NULL;
-    if (bytes < machine && posix_memalign(&memory, (size_t)sysconf(_SC_PAGESIZE), bytes) == 0) {
-        prefer_node(memory, bytes, open->numa_socket);
+    if (bytes < machine && posix_memalign(&memory, whole_pages ? page : 64, bytes) == 0) {
+        if (whole_pages) prefer_node(memory, bytes, open->numa_socket);
         return memset(memory, 0, bytes);
     }
     wt_refuse(open, "%s takes %llu bytes; this machine has %llu", what, (unsigned long long)bytes,

@@ -11,9 +11,9 @@ __attribute__((format(printf, 2, 3))) int wt_refuse(const struct wt_open *open, 
 const char *wt_text(const struct wt_open *open, const char *name);
 uint64_t wt_number(const struct wt_open *open, const char *name);
 
-/* Memory for the flight: zeroed, at a page, on the worker's NUMA node, each page touched, so that no page
- * fault is left for the loop. NULL with words in open->error where `bytes` is more than the machine can give;
- * `what` names the option to blame. Given back with free(). */
+/* Memory for the flight: zeroed, at a cache line, from a page up on the worker's NUMA node, and touched, so
+ * that no page fault is left for the loop. NULL with words in open->error where `bytes` is more than the
+ * machine can give; `what` names the option to blame. Given back with free(). */
 void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t bytes);
 
 /* `open` and no `close` for a handler that keeps nothing. */

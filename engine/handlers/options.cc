@@ -65,7 +65,8 @@ std::vector<wt_value> resolve_options(const wt_handler &table,
                                       const std::map<std::string, std::string> &given) {
     const auto options = handler_options(table);
     for (const auto &[name, value] : given) {
-        const auto found = std::ranges::find_if(options, [&](const wt_option &o) { return name == o.name; });
+        const auto found =
+            std::ranges::find_if(options, [&name = name](const wt_option &o) { return name == o.name; });
         if (found == options.end()) {
             std::vector<std::string> names;
             for (const wt_option &option : options) names.push_back(option.name);

@@ -91,7 +91,7 @@ struct opening {
     std::map<std::string, std::string> options = {};
 };
 
-inline opened_handler open_message_handler(const std::string &name, const opening &how = {}) {
+inline opened_handler open_table(handler_table table, const opening &how) {
     wt_open about = {};
     about.role = how.role;
     about.request_length = how.request;
@@ -99,7 +99,11 @@ inline opened_handler open_message_handler(const std::string &name, const openin
     about.scan = how.scan;
     about.numa_socket = -1;
     about.seed = how.seed;
-    return {handler_named(WT_MESSAGE_HANDLER, name), about, how.options};
+    return {std::move(table), about, how.options};
+}
+
+inline opened_handler open_message_handler(const std::string &name, const opening &how = {}) {
+    return open_table(handler_named(WT_MESSAGE_HANDLER, name), how);
 }
 
 struct answered {
