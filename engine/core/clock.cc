@@ -10,7 +10,8 @@ namespace wt {
 
 namespace {
 
-// The same moment on both clocks. `width`: ticks between the two reads of the TSC around the other clock, so the error.
+// The same moment on both clocks. `width`: ticks between the two reads of the TSC around the other clock, so
+// the error.
 struct moment {
     uint64_t tsc, raw_ns, width;
 };
@@ -20,7 +21,8 @@ moment read_both() {
     const uint64_t before = rte_rdtsc_precise();
     clock_gettime(CLOCK_MONOTONIC_RAW, &t);
     const uint64_t after = rte_rdtsc_precise();
-    return {before + (after - before) / 2, static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec, after - before};
+    return {before + (after - before) / 2, static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec,
+            after - before};
 }
 
 // The best of several reads: an interrupt between two reads widens one of them, seldom all.
@@ -36,7 +38,7 @@ moment read_both_well() {
 }  // namespace
 
 double measure_tsc_hz() {
-    constexpr size_t points = 9, apart = 4;        // 5 slices of about 10 ms, each from 4 naps
+    constexpr size_t points = 9, apart = 4;  // 5 slices of about 10 ms, each from 4 naps
     constexpr timespec nap = {0, 2'500'000};
     std::array<moment, points> moments;
     for (moment &m : moments) {

@@ -1,4 +1,5 @@
-// Time: the TSC (rte_rdtsc; on other machines the generic timer), its measured frequency, and ticks as nanoseconds.
+// Time: the TSC (rte_rdtsc; on other machines the generic timer), its measured frequency, and ticks as
+// nanoseconds.
 #pragma once
 
 #include <rte_cycles.h>
@@ -7,19 +8,22 @@
 
 namespace wt {
 
-inline uint64_t now() { return rte_rdtsc(); }
+inline uint64_t now() {
+    return rte_rdtsc();
+}
 
 // How the frequency was found, as a result says it.
 constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";
 
-// Ticks a second, measured in about 20 ms: the median of several slices, those that were interrupted left out.
+// Ticks a second, measured in about 20 ms: the median of several slices, those that were interrupted left
+// out.
 double measure_tsc_hz();
 
 // Turns ticks into nanoseconds. Plain data, for hot paths.
 struct tsc_clock {
-    uint64_t start;      // TSC at clock_start
+    uint64_t start;  // TSC at clock_start
     double ns_per_tick;
-    uint64_t mult;       // ns_per_tick * 2^shift
+    uint64_t mult;  // ns_per_tick * 2^shift
     unsigned shift;
 
     // Nanoseconds of `ticks`. Any number of ticks whose nanoseconds fit 64 bits: 584 years.

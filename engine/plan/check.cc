@@ -10,9 +10,13 @@ namespace wt {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string &path, const std::string &why) { throw refusal("plan: " + path + ": " + why); }
+[[noreturn]] void refuse(const std::string &path, const std::string &why) {
+    throw refusal("plan: " + path + ": " + why);
+}
 
-std::string at(const std::string &list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
+std::string at(const std::string &list, size_t i) {
+    return list + "[" + std::to_string(i) + "]";
+}
 
 void check_index(const std::string &path, uint64_t index, size_t size, const char *of_what) {
     if (index >= size)
@@ -26,18 +30,23 @@ void need(const std::string &path, const std::optional<T> &value, const char *wh
 
 void check_port(const std::string &path, const port_plan &port) {
     switch (port.kind) {
-    case port_kind::ring: break;
-    case port_kind::null:
-        need(path + ".packet_bytes", port.packet_bytes, "a null wire");
-        need(path + ".copy_bytes", port.copy_bytes, "a null wire");
-        break;
-    case port_kind::pcap: need(path + ".replay", port.replay, "a pcap wire"); break;
-    case port_kind::af_packet: need(path + ".interface", port.interface, "an af_packet wire"); break;
-    case port_kind::memif:
-        need(path + ".socket", port.socket, "a memif wire");
-        need(path + ".memif_role", port.memif_role, "a memif wire");
-        need(path + ".memif_buffer_bytes", port.memif_buffer_bytes, "a memif wire");
-        break;
+        case port_kind::ring:
+            break;
+        case port_kind::null:
+            need(path + ".packet_bytes", port.packet_bytes, "a null wire");
+            need(path + ".copy_bytes", port.copy_bytes, "a null wire");
+            break;
+        case port_kind::pcap:
+            need(path + ".replay", port.replay, "a pcap wire");
+            break;
+        case port_kind::af_packet:
+            need(path + ".interface", port.interface, "an af_packet wire");
+            break;
+        case port_kind::memif:
+            need(path + ".socket", port.socket, "a memif wire");
+            need(path + ".memif_role", port.memif_role, "a memif wire");
+            need(path + ".memif_buffer_bytes", port.memif_buffer_bytes, "a memif wire");
+            break;
     }
 }
 
@@ -73,7 +82,8 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
     if (!std::has_single_bit(e.ring_size))
         refuse(path + ".ring_size", std::to_string(e.ring_size) + " is not a power of two");
     if (e.udp_port + e.port.queues - 1 > UINT16_MAX)
-        refuse(path + ".udp_port", "leaves no port for each of the " + std::to_string(e.port.queues) + " queues");
+        refuse(path + ".udp_port",
+               "leaves no port for each of the " + std::to_string(e.port.queues) + " queues");
     if (e.side == side::client) {
         need(path + ".peer_ip", e.peer_ip, "a client");
         need(path + ".peer_udp_port", e.peer_udp_port, "a client");
@@ -86,7 +96,8 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
 void check_sides(const plan &p) {
     const bool two = p.endpoints.size() == 2;
     if (two && p.endpoints[0].side == p.endpoints[1].side)
-        refuse("endpoints[1].side", std::string("a second ") + side_names[static_cast<int>(p.endpoints[1].side)]);
+        refuse("endpoints[1].side",
+               std::string("a second ") + side_names[static_cast<int>(p.endpoints[1].side)]);
     for (size_t i = 0; i < p.endpoints.size(); i++)
         if (p.endpoints[i].port.kind == port_kind::ring &&
             (!two || p.endpoints[1 - i].port.kind != port_kind::ring))
@@ -113,7 +124,8 @@ void check_workers(const plan &p) {
             check_index(there + ".endpoint", stage.endpoint, p.endpoints.size(), "endpoints");
             const endpoint_plan &e = p.endpoints[stage.endpoint];
             const bool application = stage.stage == stage_kind::app_tx || stage.stage == stage_kind::app_rx;
-            check_index(there + ".index", stage.index, application ? e.applications.size() : e.dispatchers.size(),
+            check_index(there + ".index", stage.index,
+                        application ? e.applications.size() : e.dispatchers.size(),
                         application ? "applications" : "dispatchers");
             // rings have one producer and one consumer
             if (!stages.emplace(stage.endpoint, stage.stage, stage.index).second)

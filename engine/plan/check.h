@@ -5,8 +5,8 @@
 
 namespace wt {
 
-// Checks every index against the list that it points into, and what each kind of port, endpoint and load cannot do
-// without. Throws refusal with the path of the key.
+// Checks every index against the list that it points into, and what each kind of port, endpoint and load
+// cannot do without. Throws refusal with the path of the key.
 void check_plan(const plan &p);
 
 }  // namespace wt

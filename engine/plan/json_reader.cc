@@ -24,15 +24,21 @@ std::string readable(std::string_view text) {
 json parse_json(std::string_view text) {
     std::vector<std::set<std::string>> keys;  // of the objects that are open
     const auto watch = [&](int depth, json::parse_event_t event, json &value) {
-        if (depth > deepest) throw refusal("the plan is nested deeper than " + std::to_string(deepest) + " levels");
+        if (depth > deepest)
+            throw refusal("the plan is nested deeper than " + std::to_string(deepest) + " levels");
         switch (event) {
-        case json::parse_event_t::object_start: keys.emplace_back(); break;
-        case json::parse_event_t::object_end: keys.pop_back(); break;
-        case json::parse_event_t::key:
-            if (const auto &key = value.get_ref<const std::string &>(); !keys.back().insert(key).second)
-                throw refusal("the plan says " + in_quotes(key) + " twice in one object");
-            break;
-        default: break;
+            case json::parse_event_t::object_start:
+                keys.emplace_back();
+                break;
+            case json::parse_event_t::object_end:
+                keys.pop_back();
+                break;
+            case json::parse_event_t::key:
+                if (const auto &key = value.get_ref<const std::string &>(); !keys.back().insert(key).second)
+                    throw refusal("the plan says " + in_quotes(key) + " twice in one object");
+                break;
+            default:
+                break;
         }
         return true;
     };
@@ -46,7 +52,9 @@ json parse_json(std::string_view text) {
     }
 }
 
-std::string in_quotes(std::string_view text) { return "\"" + readable(text) + "\""; }
+std::string in_quotes(std::string_view text) {
+    return "\"" + readable(text) + "\"";
+}
 
 void json_value::refuse(const std::string &why) const {
     throw refusal("plan: " + (path_.empty() ? "" : path_ + ": ") + why);
@@ -54,10 +62,14 @@ void json_value::refuse(const std::string &why) const {
 
 std::string json_value::shown() const {
     switch (value_.type()) {
-    case json::value_t::object: return "an object";
-    case json::value_t::array: return "a list";
-    case json::value_t::string: return in_quotes(value_.get_ref<const std::string &>());
-    default: return value_.dump();
+        case json::value_t::object:
+            return "an object";
+        case json::value_t::array:
+            return "a list";
+        case json::value_t::string:
+            return in_quotes(value_.get_ref<const std::string &>());
+        default:
+            return value_.dump();
     }
 }
 
@@ -97,8 +109,10 @@ std::string json_value::text() const {
 size_t json_value::elements(size_t at_least, size_t at_most) const {
     if (!value_.is_array()) refuse(shown() + " is not a list");
     const size_t count = value_.size();
-    if (count < at_least) refuse("needs at least " + std::to_string(at_least) + ", has " + std::to_string(count));
-    if (count > at_most) refuse("takes at most " + std::to_string(at_most) + ", has " + std::to_string(count));
+    if (count < at_least)
+        refuse("needs at least " + std::to_string(at_least) + ", has " + std::to_string(count));
+    if (count > at_most)
+        refuse("takes at most " + std::to_string(at_most) + ", has " + std::to_string(count));
     return count;
 }
 

@@ -13,7 +13,8 @@
 
 namespace wt {
 
-// Parses a document: UTF-8, no key twice in one object, nesting bounded. Throws refusal, never a JSON exception.
+// Parses a document: UTF-8, no key twice in one object, nesting bounded. Throws refusal, never a JSON
+// exception.
 nlohmann::json parse_json(std::string_view text);
 
 // Text for a message: in quotes, cut to a readable length between characters.

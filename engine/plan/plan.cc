@@ -1,4 +1,5 @@
-// Reads a plan, key by key as src/windtunnel/engine/plan.py has them. What one key means for another is in check.cc.
+// Reads a plan, key by key as src/windtunnel/engine/plan.py has them. What one key means for another is in
+// check.cc.
 #include "plan/plan.h"
 
 #include <arpa/inet.h>
@@ -28,14 +29,18 @@ T whole(const json_value &v) {
     return v.whole<T>();
 }
 
-std::string text(const json_value &v) { return v.text(); }
+std::string text(const json_value &v) {
+    return v.text();
+}
 
 template <typename Enum, typename Words>
 Enum word(const json_value &v, const Words &words) {
     return static_cast<Enum>(v.word(words));
 }
 
-side read_side(const json_value &v) { return word<side>(v, side_names); }
+side read_side(const json_value &v) {
+    return word<side>(v, side_names);
+}
 
 mac_address read_mac(const json_value &v) {
     const std::string given = v.text();
@@ -56,7 +61,8 @@ mac_address read_mac(const json_value &v) {
 
 uint32_t read_ip(const json_value &v) {
     in_addr address;
-    if (inet_pton(AF_INET, v.text().c_str(), &address) != 1) v.refuse(in_quotes(v.text()) + " is not an IPv4 address");
+    if (inet_pton(AF_INET, v.text().c_str(), &address) != 1)
+        v.refuse(in_quotes(v.text()) + " is not an IPv4 address");
     return ntohl(address.s_addr);
 }
 
@@ -106,21 +112,22 @@ fault_plan read_faults(const json_value &v) {
 
 port_plan read_port(const json_value &v) {
     return read_object(v, [](json_object &o) {
-        return port_plan{.kind = word<port_kind>(o["kind"], port_words),
-                         .queues = o["queues"].whole<uint16_t>(1, 64),
-                         .rx_descriptors = o["rx_descriptors"].whole<uint16_t>(1),
-                         .tx_descriptors = o["tx_descriptors"].whole<uint16_t>(1),
-                         .rx_free_thresh = o["rx_free_thresh"].optional(whole<uint16_t>),
-                         .tx_free_thresh = o["tx_free_thresh"].optional(whole<uint16_t>),
-                         .tx_rs_thresh = o["tx_rs_thresh"].optional(whole<uint16_t>),
-                         .packet_bytes = o["packet_bytes"].optional(whole<uint32_t>),
-                         .copy_bytes = o["copy_bytes"].optional([](const json_value &b) { return b.truth(); }),
-                         .replay = o["replay"].optional(text),
-                         .interface = o["interface"].optional(text),
-                         .socket = o["socket"].optional(text),
-                         .memif_role = o["memif_role"].optional(read_side),
-                         .memif_buffer_bytes = o["memif_buffer_bytes"].optional(whole<uint32_t>),
-                         .faults = o["faults"].optional(read_faults)};
+        return port_plan{
+            .kind = word<port_kind>(o["kind"], port_words),
+            .queues = o["queues"].whole<uint16_t>(1, 64),
+            .rx_descriptors = o["rx_descriptors"].whole<uint16_t>(1),
+            .tx_descriptors = o["tx_descriptors"].whole<uint16_t>(1),
+            .rx_free_thresh = o["rx_free_thresh"].optional(whole<uint16_t>),
+            .tx_free_thresh = o["tx_free_thresh"].optional(whole<uint16_t>),
+            .tx_rs_thresh = o["tx_rs_thresh"].optional(whole<uint16_t>),
+            .packet_bytes = o["packet_bytes"].optional(whole<uint32_t>),
+            .copy_bytes = o["copy_bytes"].optional([](const json_value &b) { return b.truth(); }),
+            .replay = o["replay"].optional(text),
+            .interface = o["interface"].optional(text),
+            .socket = o["socket"].optional(text),
+            .memif_role = o["memif_role"].optional(read_side),
+            .memif_buffer_bytes = o["memif_buffer_bytes"].optional(whole<uint32_t>),
+            .faults = o["faults"].optional(read_faults)};
     });
 }
 
@@ -134,7 +141,8 @@ application_plan read_application(const json_value &v) {
 
 dispatcher_plan read_dispatcher(const json_value &v) {
     return read_object(v, [](json_object &o) {
-        return dispatcher_plan{.workload = o["workload"].whole<uint32_t>(), .queue = o["queue"].whole<uint16_t>()};
+        return dispatcher_plan{.workload = o["workload"].whole<uint32_t>(),
+                               .queue = o["queue"].whole<uint16_t>()};
     });
 }
 
@@ -157,7 +165,8 @@ endpoint_plan read_endpoint(const json_value &v) {
                         .applications = o["applications"].list(read_application),
                         .dispatchers = o["dispatchers"].list(read_dispatcher)};
         read_object(o["batch"], [&](json_object &b) {
-            for (uint32_t s = 0; s < stage_kinds; s++) e.batch[s] = b[stage_names[s]].whole<uint32_t>(1, max_batch);
+            for (uint32_t s = 0; s < stage_kinds; s++)
+                e.batch[s] = b[stage_names[s]].whole<uint32_t>(1, max_batch);
             return true;
         });
         return e;
@@ -172,11 +181,12 @@ handler_plan read_handler(const json_value &v) {
 
 load_plan read_load(const json_value &v) {
     return read_object(v, [](json_object &o) {
-        return load_plan{
-            .open = o["mode"].word(load_words) == 1,
-            .rate_per_s = o["rate_per_s"].optional(
-                [](const json_value &r) { return r.real(0, std::numeric_limits<double>::max(), false); }),
-            .arrivals = o["arrivals"].optional([](const json_value &a) { return word<arrivals>(a, arrival_words); })};
+        return load_plan{.open = o["mode"].word(load_words) == 1,
+                         .rate_per_s = o["rate_per_s"].optional([](const json_value &r) {
+                             return r.real(0, std::numeric_limits<double>::max(), false);
+                         }),
+                         .arrivals = o["arrivals"].optional(
+                             [](const json_value &a) { return word<arrivals>(a, arrival_words); })};
     });
 }
 
@@ -190,7 +200,9 @@ workload_plan read_workload(const json_value &v) {
                              .scan = o["scan"].truth(),
                              .extra_ticks = o["extra_ticks"].whole<uint64_t>(),
                              .timeout_ns = o["timeout_ns"].whole<uint64_t>(1),
-                             .load = o["load"].optional(read_load)};
+                             .load = o["load"].optional(read_load),
+                             .client_applications = o["client_applications"].whole<uint32_t>(0, 65535),
+                             .client_slots = o["client_slots"].whole<uint32_t>()};
     });
 }
 

@@ -1,4 +1,5 @@
-// The plan as the engine holds it: the mirror of src/windtunnel/engine/plan.py, which says what each key means.
+// The plan as the engine holds it: the mirror of src/windtunnel/engine/plan.py, which says what each key
+// means.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace wt {
 enum class side : uint8_t { client, server };
 enum class stage_kind : uint8_t { app_tx, disp_tx, nic_tx, nic_rx, disp_rx, app_rx };
 constexpr uint32_t stage_kinds = 6;
-constexpr const char *stage_names[stage_kinds] = {"app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"};
+constexpr const char *stage_names[stage_kinds] = {"app_tx", "disp_tx", "nic_tx",
+                                                  "nic_rx", "disp_rx", "app_rx"};
 constexpr const char *side_names[2] = {"client", "server"};
 
 enum class accounting : uint8_t { off, counts, sampled, cycles, histograms };
@@ -149,8 +151,9 @@ struct plan {
     std::optional<raw_latency_plan> raw_latency;
 };
 
-// Reads a plan strictly: unknown, missing or impossible keys are refused with their path ("endpoints[0].mtu: 20 is below 68").
-// Checks every index against the list that it points into. Throws refusal, never anything else.
+// Reads a plan strictly: unknown, missing or impossible keys are refused with their path ("endpoints[0].mtu:
+// 20 is below 68"). Checks every index against the list that it points into. Throws refusal, never anything
+// else.
 plan read_plan(std::string_view json);
 
 }  // namespace wt

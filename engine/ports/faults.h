@@ -13,20 +13,21 @@ namespace wt {
 struct faults {
     uint64_t loss, duplicate, reorder;  // probabilities scaled to 2^64-1
     uint32_t reorder_depth;
-    uint64_t random[4];                 // xoshiro256**
+    uint64_t random[4];  // xoshiro256**
     struct {
         rte_mbuf *packet;
         uint32_t overtakes_left;
     } held[64];
     uint32_t held_count;
-    uint64_t lost, duplicated;          // since the start
-    rte_mempool *copies;                // where duplicates come from
+    uint64_t lost, duplicated;  // since the start
+    rte_mempool *copies;        // where duplicates come from
 };
 
 void faults_init(faults &f, const fault_plan &p, uint64_t seed, rte_mempool *copies);
 
-// Passes a burst through the faults. `out` has room for 2 * count + 64. Returns how many packets to send; those lost are freed and
-// counted. Duplicates are true copies (rte_pktmbuf_copy); where no mbuf is left none is made.
+// Passes a burst through the faults. `out` has room for 2 * count + 64. Returns how many packets to send;
+// those lost are freed and counted. Duplicates are true copies (rte_pktmbuf_copy); where no mbuf is left none
+// is made.
 uint32_t faults_apply(faults &f, rte_mbuf **burst, uint32_t count, rte_mbuf **out);
 
 // Releases held packets in order, for the end of a flight (or an idle wire). `out` has room for 64.

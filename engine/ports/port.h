@@ -5,6 +5,7 @@
 #include <rte_mempool.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,21 +14,32 @@
 namespace wt {
 
 struct port {
-    uint16_t id = 0;            // ethdev
+    port_kind kind = port_kind::null;
+    uint16_t id = 0;  // ethdev
     uint16_t queues = 0;
-    std::string driver;         // as the ethdev says
-    bool has_doorbells = false; // false for every software driver: "not available", not zero
-    std::vector<std::string> notes;  // what a reader of the numbers must know
+    std::string driver = {};     // as the ethdev says
+    bool has_doorbells = false;  // false for every software driver: "not available", not zero
+    uint32_t held_mbufs =
+        0;  // of the endpoint's pool, kept by the driver until the port is closed (net_pcap's replay)
+    std::vector<std::string> notes = {};  // what a reader of the numbers must know
+
+    std::string device = {};  // on the vdev bus; empty where there is none to remove
+    std::string starts_after =
+        {};  // a memif server's socket: its client's driver cannot start before that is there
+    std::shared_ptr<void> keeps = {};  // what has to live as long as the ethdev
 };
 
-// Opens the ports of all endpoints (both sides of a `ring` wire are made together), configures queues and descriptors, starts
-// them. pools[i] is endpoint i's mbuf pool. Throws refusal. Waits for a memif's link in wait_for_link(), not here.
+// Opens the ports of all endpoints (both sides of a `ring` wire are made together), configures queues and
+// descriptors, starts them. pools[i] is endpoint i's mbuf pool. Throws refusal. Waits for a memif's link in
+// wait_for_link(), not here.
 std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools);
 
-// Waits until the link is up or `keep_waiting()` says no; returns whether it is up. Software ports without a peer are up at once.
+// Waits until the link is up or `keep_waiting()` says no; returns whether it is up. Software ports without a
+// peer are up at once; a memif client starts here, because its driver cannot start before the server listens.
 bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument);
 
-// Frees what is still on the wire of a `ring` pair and returns how many packets that were, for packets from endpoint `source`.
+// Frees what is still on the wire of a `ring` pair and returns how many packets that were, for packets from
+// endpoint `source`.
 uint32_t drain_wire(const std::vector<port> &ports, size_t source);
 
 void close_ports(std::vector<port> &ports);

@@ -15,7 +15,8 @@ struct recorder;
 // Opens `path` (nanosecond pcap, LINKTYPE_ETHERNET). Throws refusal where it exists or cannot be written.
 recorder *recorder_open(const std::string &path, double ns_per_tick, int numa_socket);
 
-// Worker side: copies the frames with the time `tsc` towards the file. What finds no room is counted as missed, never waited for.
+// Worker side: copies the frames with the time `tsc` towards the file. What finds no room is counted as
+// missed, never waited for.
 void recorder_take(recorder *r, rte_mbuf *const *burst, uint32_t count, uint64_t tsc);
 
 // Main thread: writes what has been taken. Call it several times a window and after the workers have stopped.

@@ -17,7 +17,8 @@ TEST(Clock, FixedPointEqualsLongDouble) {
             const long double exact = static_cast<long double>(ticks) * 1e9L / static_cast<long double>(hz);
             // half a unit of mult is the only error beside the rounding down
             const long double tolerance = 1 + static_cast<long double>(ticks) / (uint64_t{1} << 41);
-            ASSERT_NEAR(static_cast<double>(clock.ns(ticks) - exact), 0, static_cast<double>(tolerance)) << hz;
+            ASSERT_NEAR(static_cast<double>(clock.ns(ticks) - exact), 0, static_cast<double>(tolerance))
+                << hz;
         }
     }
 }
@@ -39,7 +40,7 @@ TEST(Clock, StartIsNow) {
 TEST(Clock, MeasuresAFrequency) {
     const double hz = wt::measure_tsc_hz();
     EXPECT_TRUE(std::isfinite(hz));
-    EXPECT_GT(hz, 1e6);   // the slowest generic timers
+    EXPECT_GT(hz, 1e6);  // the slowest generic timers
     EXPECT_LT(hz, 1e11);
 }
 

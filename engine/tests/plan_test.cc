@@ -30,10 +30,13 @@ std::string refusal_with(const char *where, const json &value) {
     return refusal_of(plan.dump());
 }
 
-bool contains(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
 
 // Every place of the document below `at`, parents first.
-void walk(const json &value, const pointer &at, const std::function<void(const pointer &, const json &)> &visit) {
+void walk(const json &value, const pointer &at,
+          const std::function<void(const pointer &, const json &)> &visit) {
     visit(at, value);
     if (value.is_object())
         for (const auto &[key, child] : value.items()) walk(child, at / key, visit);
@@ -41,7 +44,9 @@ void walk(const json &value, const pointer &at, const std::function<void(const p
         for (size_t i = 0; i < value.size(); i++) walk(value[i], at / i, visit);
 }
 
-bool is_free_text(const pointer &at) { return contains(at.to_string(), "/options"); }
+bool is_free_text(const pointer &at) {
+    return contains(at.to_string(), "/options");
+}
 
 TEST(Plan, ReadsEveryKey) {
     const wt::plan p = wt::read_plan(valid_plan().dump());
@@ -84,6 +89,8 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(p.workloads[0].response_bytes, wt::max_message_bytes);
     EXPECT_EQ(p.workloads[0].handler->options.at("state"), "64");
     EXPECT_FALSE(p.workloads[0].scan);
+    EXPECT_EQ(p.workloads[0].client_applications, 1u);
+    EXPECT_EQ(p.workloads[0].client_slots, 32u);
     EXPECT_TRUE(p.workloads[0].load->open);
     EXPECT_EQ(p.workloads[0].load->rate_per_s, 1e6);
     EXPECT_EQ(p.workloads[0].load->arrivals, wt::arrivals::poisson);
@@ -96,11 +103,11 @@ TEST(Plan, ReadsEveryKey) {
 TEST(Plan, NullableKeysMayBeNull) {
     for (const char *where :
          {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/peer_mac", "/endpoints/1/peer_udp_port",
-          "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh", "/endpoints/0/port/tx_rs_thresh",
-          "/endpoints/0/port/packet_bytes", "/endpoints/0/port/copy_bytes", "/endpoints/0/port/replay",
-          "/endpoints/0/port/interface", "/endpoints/0/port/socket", "/endpoints/0/port/memif_role",
-          "/endpoints/0/port/memif_buffer_bytes", "/endpoints/0/port/faults", "/workloads/0/handler",
-          "/workloads/0/packet_handler", "/record", "/raw_latency"})
+          "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh",
+          "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/packet_bytes", "/endpoints/0/port/copy_bytes",
+          "/endpoints/0/port/replay", "/endpoints/0/port/interface", "/endpoints/0/port/socket",
+          "/endpoints/0/port/memif_role", "/endpoints/0/port/memif_buffer_bytes", "/endpoints/0/port/faults",
+          "/workloads/0/handler", "/workloads/0/packet_handler", "/record", "/raw_latency"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
 
@@ -144,7 +151,8 @@ TEST(Plan, RefusesAnyValueOfAnotherType) {
 TEST(Plan, RefusesNumbersOutsideTheirRange) {
     EXPECT_EQ(refusal_with("/endpoints/0/mtu", 20), "plan: endpoints[0].mtu: 20 is below 68");
     EXPECT_EQ(refusal_with("/endpoints/0/mtu", 9001), "plan: endpoints[0].mtu: 9001 is above 9000");
-    EXPECT_EQ(refusal_with("/endpoints/0/mtu", 1500.0), "plan: endpoints[0].mtu: 1500.0 is not a whole number");
+    EXPECT_EQ(refusal_with("/endpoints/0/mtu", 1500.0),
+              "plan: endpoints[0].mtu: 1500.0 is not a whole number");
     EXPECT_EQ(refusal_with("/phases/warmup_ns", -1), "plan: phases.warmup_ns: -1 is below 0");
     EXPECT_TRUE(contains(refusal_with("/seed", 18446744073709551616.0), "not a whole number"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/batch/nic_rx", 1025), "above 1024"));
@@ -164,8 +172,8 @@ TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
     EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "tap"),
               "plan: endpoints[0].port.kind: \"tap\" is none of ring, null, pcap, af_packet, memif");
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/ops", "heap"), "none of"));
-    for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A", "02-00-00-00-00-01",
-                            "02:00:00:00:00:01:"})
+    for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A",
+                            "02-00-00-00-00-01", "02:00:00:00:00:01:"})
         EXPECT_TRUE(contains(refusal_with("/endpoints/0/mac", mac), "MAC address")) << mac;
     for (const char *ip : {"", "10.0.0", "10.0.0.256", "::1", "localhost"})
         EXPECT_TRUE(contains(refusal_with("/endpoints/0/ip", ip), "IPv4 address")) << ip;
@@ -195,8 +203,9 @@ TEST(Plan, RefusesWhatCannotFly) {
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load", nullptr), "its client needs it"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load/rate_per_s", nullptr), "an open loop needs it"));
     EXPECT_TRUE(contains(refusal_with("/workers/1/lcore", 1), "another worker's"));
-    EXPECT_TRUE(contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),
-                         "has run before"));
+    EXPECT_TRUE(
+        contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),
+                 "has run before"));
 }
 
 TEST(Plan, EachKindOfPortNeedsItsKeys) {
@@ -222,8 +231,8 @@ TEST(Plan, RefusesAnotherVersionBeforeAnythingElse) {
 }
 
 TEST(Plan, RefusesWhatIsNoJson) {
-    for (const char *text : {"", "{", "nul", "[1,]", "{\"version\": NaN}", "{\"seed\": 1e999}", "{} {}", "\"\xff\"",
-                             "{\"\xc3\x28\": 1}"})
+    for (const char *text : {"", "{", "nul", "[1,]", "{\"version\": NaN}", "{\"seed\": 1e999}", "{} {}",
+                             "\"\xff\"", "{\"\xc3\x28\": 1}"})
         EXPECT_NE(refusal_of(text), "") << text;
     EXPECT_TRUE(contains(refusal_of("[]"), "must be an object"));
     EXPECT_TRUE(contains(refusal_of(R"({"seed": 1, "seed": 2})"), "\"seed\" twice"));
@@ -233,7 +242,8 @@ TEST(Plan, RefusesWhatIsNoJson) {
 TEST(Plan, SaysLongTextShort) {
     const std::string words = refusal_with("/endpoints/0/ip", std::string(1 << 16, 'x'));
     EXPECT_LT(words.size(), 200u);
-    const std::string cut_inside_a_character = refusal_with("/endpoints/0/ip", std::string(59, '.') + "\u00e4\u00e4");
+    const std::string cut_inside_a_character =
+        refusal_with("/endpoints/0/ip", std::string(59, '.') + "\u00e4\u00e4");
     EXPECT_NO_THROW(json(cut_inside_a_character).dump());  // still UTF-8
 }
 

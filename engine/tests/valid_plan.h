@@ -63,6 +63,8 @@ inline nlohmann::json valid_plan() {
            {"scan", false},
            {"extra_ticks", 0},
            {"timeout_ns", 1000000},
+           {"client_applications", 1},
+           {"client_slots", 32},
            {"load", {{"mode", "open"}, {"rate_per_s", 1e6}, {"arrivals", "poisson"}}}}}},
         {"workers",
          {{{"lcore", 1},

@@ -1,0 +1,31 @@
+// Between port.cc and the kinds of port: each kind makes its ethdev, port.cc configures and starts it.
+#pragma once
+
+#include <array>
+
+#include "plan/plan.h"
+#include "ports/port.h"
+
+namespace wt {
+
+// All throw refusal. `index` is the endpoint's place in the plan and tells devices apart.
+port make_null(const endpoint_plan &e, size_t index, rte_mempool *pool);
+port make_pcap(const endpoint_plan &e, size_t index, rte_mempool *pool);
+port make_af_packet(const endpoint_plan &e, size_t index, rte_mempool *pool);
+port make_memif(const endpoint_plan &e, size_t index, rte_mempool *pool);
+// Both ends of a ring wire: what endpoint 0 sends, endpoint 1 receives, and the other way.
+std::array<port, 2> make_rings(const plan &p, const std::vector<rte_mempool *> &pools);
+
+// Makes a virtual device of `driver` and fills id, device and driver of the port. Throws refusal in words: a
+// driver that is not installed, one that does not want these arguments (its own words are in the engine's
+// log).
+void make_vdev(port &made, const char *driver, size_t index, const std::string &arguments);
+
+// A value for a vdev's arguments, where commas and brackets separate. Throws refusal naming `key` where it
+// holds one.
+const std::string &vdev_value(const char *key, const std::string &value);
+
+// Bytes of a frame that fit one mbuf of the pool.
+uint32_t frame_room(rte_mempool *pool);
+
+}  // namespace wt

@@ -1,0 +1,187 @@
+// Configures, starts, waits for and closes ports, whatever kind they are.
+#include "ports/port.h"
+
+#include <rte_bus_vdev.h>
+#include <rte_errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/refusal.h"
+#include "ports/kinds.h"
+
+namespace wt {
+
+namespace {
+
+constexpr uint32_t drain_burst = 64;
+constexpr timespec poll_pause = {0, 10'000'000};
+
+void check(const port &made, int error, const std::string &what) {
+    if (error < 0)
+        throw refusal(made.driver + ": " + what + ": " + rte_strerror(-error),
+                      "the driver's own words are in the engine's log");
+}
+
+std::string limits_of(const rte_eth_desc_lim &limit) {
+    return std::to_string(limit.nb_min) + " to " + std::to_string(limit.nb_max) + ", a multiple of " +
+           std::to_string(limit.nb_align);
+}
+
+struct descriptors {
+    uint16_t rx, tx;
+};
+
+descriptors agree_on_descriptors(port &made, const port_plan &asked, const rte_eth_dev_info &info) {
+    descriptors d{asked.rx_descriptors, asked.tx_descriptors};
+    check(made, rte_eth_dev_adjust_nb_rx_tx_desc(made.id, &d.rx, &d.tx),
+          std::to_string(asked.rx_descriptors) + " rx and " + std::to_string(asked.tx_descriptors) +
+              " tx descriptors (it takes rx " + limits_of(info.rx_desc_lim) + "; tx " +
+              limits_of(info.tx_desc_lim) + ")");
+    if (d.rx != asked.rx_descriptors)
+        made.notes.push_back("asked " + std::to_string(asked.rx_descriptors) +
+                             " rx descriptors, the driver gives " + std::to_string(d.rx));
+    if (d.tx != asked.tx_descriptors)
+        made.notes.push_back("asked " + std::to_string(asked.tx_descriptors) +
+                             " tx descriptors, the driver gives " + std::to_string(d.tx));
+    return d;
+}
+
+void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const rte_eth_dev_info &info) {
+    const descriptors d = agree_on_descriptors(made, asked, info);
+    rte_eth_rxconf rx = info.default_rxconf;
+    rte_eth_txconf tx = info.default_txconf;
+    if (asked.rx_free_thresh) rx.rx_free_thresh = *asked.rx_free_thresh;
+    if (asked.tx_free_thresh) tx.tx_free_thresh = *asked.tx_free_thresh;
+    if (asked.tx_rs_thresh) tx.tx_rs_thresh = *asked.tx_rs_thresh;
+    if (asked.rx_free_thresh || asked.tx_free_thresh || asked.tx_rs_thresh)
+        made.notes.push_back(made.driver +
+                             " is a software driver: it takes thresholds and does nothing with them");
+    for (uint16_t q = 0; q < asked.queues; q++) {
+        const std::string queue = "queue " + std::to_string(q) + " with ";
+        check(made, rte_eth_rx_queue_setup(made.id, q, d.rx, pool->socket_id, &rx, pool),
+              "receive " + queue + std::to_string(d.rx) + " descriptors (it takes " +
+                  limits_of(info.rx_desc_lim) + ")");
+        check(made, rte_eth_tx_queue_setup(made.id, q, d.tx, pool->socket_id, &tx),
+              "transmit " + queue + std::to_string(d.tx) + " descriptors (it takes " +
+                  limits_of(info.tx_desc_lim) + ")");
+    }
+}
+
+// Our MAC, where the driver lets; else every frame is taken. af_packet and memif have seen to it themselves.
+void set_mac(const port &made, const mac_address &mac) {
+    if (made.kind == port_kind::af_packet || made.kind == port_kind::memif) return;
+    rte_ether_addr address;
+    std::memcpy(address.addr_bytes, mac.bytes, sizeof mac.bytes);
+    const int set = rte_eth_dev_default_mac_addr_set(made.id, &address);
+    if (set == 0) return;
+    if (set != -ENOTSUP) check(made, set, "setting the MAC");
+    // a driver that has neither filters nothing
+    if (const int all = rte_eth_promiscuous_enable(made.id); all != -ENOTSUP)
+        check(made, all, "taking every frame");
+}
+
+void note_faults(port &made, const endpoint_plan &e) {
+    if (!e.port.faults) return;
+    const fault_plan &f = *e.port.faults;
+    char words[160];
+    std::snprintf(
+        words, sizeof words,
+        "emulated on what the %s sends: loss %g, duplication %g, reordering %g (by up to %u packets)",
+        side_names[static_cast<int>(e.side)], f.loss, f.duplicate, f.reorder, f.reorder_depth);
+    made.notes.push_back(words);
+}
+
+void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
+    rte_eth_dev_info info;
+    made.queues = e.port.queues;
+    check(made, rte_eth_dev_info_get(made.id, &info), "asking the driver");
+    made.driver = info.driver_name;
+    if (const unsigned most = std::min(info.max_rx_queues, info.max_tx_queues); made.queues > most)
+        throw refusal(made.driver + ": " + std::to_string(made.queues) + " queues, it has at most " +
+                      std::to_string(most));
+    const rte_eth_conf conf{};
+    check(made, rte_eth_dev_configure(made.id, made.queues, made.queues, &conf),
+          "configuring " + std::to_string(made.queues) + " queues");
+    set_up_queues(made, e.port, pool, info);
+    set_mac(made, e.mac);
+    note_faults(made, e);
+}
+
+port make(const endpoint_plan &e, size_t index, rte_mempool *pool) {
+    switch (e.port.kind) {
+        case port_kind::null:
+            return make_null(e, index, pool);
+        case port_kind::pcap:
+            return make_pcap(e, index, pool);
+        case port_kind::af_packet:
+            return make_af_packet(e, index, pool);
+        case port_kind::memif:
+            return make_memif(e, index, pool);
+        case port_kind::ring:
+            break;
+    }
+    throw refusal("a ring wire needs both its ends in one plan");
+}
+
+}  // namespace
+
+std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools) {
+    struct closing : std::vector<port> {
+        ~closing() { close_ports(*this); }
+    } made;
+    if (p.endpoints.size() == 2 && p.endpoints[0].port.kind == port_kind::ring) {
+        for (port &end : make_rings(p, pools)) made.push_back(std::move(end));
+    } else {
+        for (size_t i = 0; i < p.endpoints.size(); i++) made.push_back(make(p.endpoints[i], i, pools[i]));
+    }
+    for (size_t i = 0; i < made.size(); i++) {
+        configure(made[i], p.endpoints[i], pools[i]);
+        if (made[i].starts_after.empty()) check(made[i], rte_eth_dev_start(made[i].id), "starting");
+    }
+    return std::exchange(static_cast<std::vector<port> &>(made), {});
+}
+
+bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument) {
+    for (;;) {
+        rte_eth_link link{};
+        // starting again does nothing; a start that fails is tried again, as the socket may be one that a
+        // killed server has left
+        const bool started = p.starts_after.empty() ||
+                             (access(p.starts_after.c_str(), F_OK) == 0 && rte_eth_dev_start(p.id) == 0);
+        if (started && rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+            return true;
+        if (!keep_waiting(argument)) return false;
+        nanosleep(&poll_pause, nullptr);
+    }
+}
+
+uint32_t drain_wire(const std::vector<port> &ports, size_t source) {
+    if (ports.size() != 2 || ports[source].kind != port_kind::ring) return 0;
+    const port &receiver = ports[1 - source];
+    uint32_t freed = 0;
+    for (uint16_t q = 0; q < receiver.queues; q++) {
+        rte_mbuf *burst[drain_burst];
+        while (const uint16_t count = rte_eth_rx_burst(receiver.id, q, burst, drain_burst)) {
+            rte_pktmbuf_free_bulk(burst, count);
+            freed += count;
+        }
+    }
+    return freed;
+}
+
+void close_ports(std::vector<port> &ports) {
+    for (size_t i = 0; i < ports.size(); i++) drain_wire(ports, i);
+    for (port &p : ports) {
+        rte_eth_dev_stop(p.id);
+        rte_eth_dev_close(p.id);
+        if (!p.device.empty()) rte_vdev_uninit(p.device.c_str());
+    }
+    ports.clear();
+}
+
+}  // namespace wt

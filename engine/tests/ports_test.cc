@@ -1,0 +1,318 @@
+// Ports on virtual devices, the recorder and the duplicates of planted faults: the tests that need EAL. No
+// root, no hugepages.
+#include <gtest/gtest.h>
+#include <pcap/pcap.h>
+#include <rte_eal.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "core/clock.h"
+#include "core/refusal.h"
+#include "ports/faults.h"
+#include "ports/port.h"
+#include "ports/recorder.h"
+#include "valid_plan.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr uint32_t pool_size = 1023;
+
+struct Ports : testing::Test {
+    Ports() {
+        char name[] = "/tmp/wt-ports-XXXXXX";
+        directory = mkdtemp(name);
+        for (const char *pool : {"wt_pool0", "wt_pool1"})
+            pools.push_back(
+                rte_pktmbuf_pool_create(pool, pool_size, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
+    }
+    ~Ports() override {
+        wt::close_ports(ports);
+        for (rte_mempool *pool : pools) {
+            EXPECT_EQ(rte_mempool_avail_count(pool), pool_size)
+                << pool->name << " did not get all its mbufs back";
+            rte_mempool_free(pool);
+        }
+        fs::remove_all(directory);
+    }
+
+    // A plan with one server on the given port, or with both sides on a ring wire.
+    static wt::plan plan_on(const json &port) {
+        json plan = wt::test::valid_plan();
+        for (json &endpoint : plan["endpoints"]) {
+            endpoint["port"].update({{"faults", nullptr},
+                                     {"rx_free_thresh", nullptr},
+                                     {"tx_free_thresh", nullptr},
+                                     {"tx_rs_thresh", nullptr}});
+            endpoint["port"].update(port);
+        }
+        if (port["kind"] != "ring") {
+            plan["endpoints"].erase(0);
+            plan["workers"].erase(1);
+        }
+        return wt::read_plan(plan.dump());
+    }
+    void open(const json &port) { ports = wt::open_ports(plan_on(port), pools); }
+    std::string refusal_of(const json &port) {
+        try {
+            open(port);
+            return "";
+        } catch (const wt::refusal &r) {
+            return r.what();
+        }
+    }
+
+    std::vector<rte_mbuf *> make(size_t pool, uint32_t count, uint16_t bytes = 60) {
+        std::vector<rte_mbuf *> burst(count);
+        EXPECT_EQ(rte_pktmbuf_alloc_bulk(pools[pool], burst.data(), count), 0);
+        for (uint32_t i = 0; i < count; i++)
+            std::memset(rte_pktmbuf_append(burst[i], bytes), static_cast<int>(i), bytes);
+        return burst;
+    }
+
+    // A capture of `frames` frames of `bytes`, each filled with its number.
+    std::string capture(uint32_t frames, uint32_t bytes, int link_type = DLT_EN10MB) {
+        const std::string path = (directory / "replay.pcap").string();
+        pcap_t *format = pcap_open_dead(link_type, 65535);
+        pcap_dumper_t *file = pcap_dump_open(format, path.c_str());
+        for (uint32_t i = 0; i < frames; i++) {
+            const std::string frame(bytes, static_cast<char>(i));
+            pcap_pkthdr header{};
+            header.caplen = header.len = bytes;
+            pcap_dump(reinterpret_cast<u_char *>(file), &header,
+                      reinterpret_cast<const u_char *>(frame.data()));
+        }
+        pcap_dump_close(file);
+        pcap_close(format);
+        return path;
+    }
+
+    fs::path directory;
+    std::vector<rte_mempool *> pools;
+    std::vector<wt::port> ports;
+};
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+uint8_t first_byte(const rte_mbuf *m) {
+    return *rte_pktmbuf_mtod(m, const uint8_t *);
+}
+
+TEST_F(Ports, NullGivesFramesOfTheSizeAndDropsWhatIsSent) {
+    open({{"kind", "null"}, {"packet_bytes", 100}, {"copy_bytes", true}});
+    EXPECT_EQ(ports[0].driver, "net_null");
+    EXPECT_FALSE(ports[0].has_doorbells);
+    EXPECT_TRUE(wt::wait_for_link(
+        ports[0], [](void *) { return false; }, nullptr));
+    rte_mbuf *burst[32];
+    for (uint16_t q = 0; q < 2; q++) {
+        ASSERT_EQ(rte_eth_rx_burst(ports[0].id, q, burst, 32), 32);
+        EXPECT_EQ(rte_pktmbuf_pkt_len(burst[0]), 100u);
+        EXPECT_EQ(rte_eth_tx_burst(ports[0].id, q, burst, 32), 32);
+    }
+    EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size);
+}
+
+TEST_F(Ports, NullRefusesFramesThatFitNoMbuf) {
+    EXPECT_TRUE(contains(refusal_of({{"kind", "null"}, {"packet_bytes", 2049}}), "1 to 2048"));
+    EXPECT_TRUE(contains(refusal_of({{"kind", "null"}, {"packet_bytes", 0}}), "1 to 2048"));
+}
+
+TEST_F(Ports, RingCarriesBothWaysOnEachQueueAndHoldsItsDescriptors) {
+    open({{"kind", "ring"}, {"rx_descriptors", 100}});
+    ASSERT_EQ(ports.size(), 2u);
+    EXPECT_EQ(ports[0].driver, "net_ring");
+    EXPECT_TRUE(contains(ports[0].notes.at(0), "no copy"));
+    EXPECT_TRUE(wt::wait_for_link(
+        ports[1], [](void *) { return false; }, nullptr));
+    for (const size_t from : {0, 1})
+        for (const uint16_t q : {0, 1}) {
+            std::vector<rte_mbuf *> sent = make(from, 128), got(128);
+            const uint16_t taken = rte_eth_tx_burst(ports[from].id, q, sent.data(), 128);
+            EXPECT_EQ(taken, 100);
+            EXPECT_EQ(rte_eth_rx_burst(ports[1 - from].id, 1 - q, got.data(), 128), 0);
+            EXPECT_EQ(rte_eth_rx_burst(ports[1 - from].id, q, got.data(), 128), taken);
+            EXPECT_TRUE(std::equal(sent.begin(), sent.begin() + taken, got.begin()));
+            rte_pktmbuf_free_bulk(sent.data(), 128);
+        }
+}
+
+TEST_F(Ports, DrainedWireIsCountedBySource) {
+    open({{"kind", "ring"}});
+    std::vector<rte_mbuf *> a = make(0, 10), b = make(1, 3);
+    ASSERT_EQ(rte_eth_tx_burst(ports[0].id, 1, a.data(), 10), 10);
+    ASSERT_EQ(rte_eth_tx_burst(ports[1].id, 0, b.data(), 3), 3);
+    EXPECT_EQ(wt::drain_wire(ports, 0), 10u);
+    EXPECT_EQ(wt::drain_wire(ports, 0), 0u);
+    // what the server sent is freed when the ports are closed: the fixture counts the pools
+}
+
+TEST_F(Ports, PcapReplaysEveryFrameInOrderForEver) {
+    open({{"kind", "pcap"}, {"replay", capture(10, 77)}});
+    EXPECT_EQ(ports[0].driver, "net_pcap");
+    EXPECT_EQ(ports[0].held_mbufs, 20u);
+    EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size - 20);
+    for (uint16_t q = 0; q < 2; q++) {
+        rte_mbuf *burst[25];
+        ASSERT_EQ(rte_eth_rx_burst(ports[0].id, q, burst, 25), 25);
+        for (uint32_t i = 0; i < 25; i++) {
+            EXPECT_EQ(rte_pktmbuf_pkt_len(burst[i]), 77u);
+            EXPECT_EQ(first_byte(burst[i]), i % 10);
+        }
+        // net_pcap takes the packets that it drops
+        EXPECT_EQ(rte_eth_tx_burst(ports[0].id, q, burst, 25), 25);
+    }
+}
+
+TEST_F(Ports, PcapRefusesCapturesThatItCannotReplay) {
+    const auto refused = [&](const std::string &path) {
+        return refusal_of({{"kind", "pcap"}, {"replay", path}});
+    };
+    EXPECT_TRUE(contains(refused("/absent.pcap"), "No such file"));
+    EXPECT_TRUE(contains(refused(capture(0, 0)), "holds no frame"));
+    EXPECT_TRUE(contains(refused(capture(1, 60, DLT_RAW)), "RAW frames, not Ethernet"));
+    EXPECT_TRUE(contains(refused(capture(1, 2049)), "a frame of 2049 bytes"));
+    EXPECT_TRUE(contains(refused(capture(512, 60)), "stay in 1024 mbufs"));
+    fs::resize_file(capture(10, 60), 24 + 16 + 60 + 16 + 30);
+    EXPECT_TRUE(contains(refused((directory / "replay.pcap").string()), "damaged after frame 1"));
+    std::ofstream(directory / "text") << "this is no capture at all";
+    EXPECT_TRUE(contains(refused((directory / "text").string()), "not a capture"));
+    EXPECT_TRUE(contains(refused("/tmp/a,b.pcap"), "comma"));
+}
+
+TEST_F(Ports, AfPacketRefusesAnInterfaceThatIsNot) {
+    const std::string words = refusal_of({{"kind", "af_packet"}, {"interface", "absent0"}});
+    EXPECT_TRUE(contains(words, geteuid() == 0 ? "does not exist" : "CAP_NET_RAW")) << words;
+}
+
+TEST_F(Ports, MemifServerListensAndSaysThatNobodyIsThere) {
+    const std::string path = (directory / "m.sock").string();
+    open({{"kind", "memif"}, {"socket", path}, {"memif_role", "server"}, {"rx_descriptors", 100}});
+    EXPECT_EQ(ports[0].driver, "net_memif");
+    EXPECT_TRUE(contains(ports[0].notes.back(), "rings of 256"));
+    EXPECT_TRUE(fs::is_socket(path));
+    int asked = 0;
+    EXPECT_FALSE(wt::wait_for_link(
+        ports[0], [](void *count) { return ++*static_cast<int *>(count) < 3; }, &asked));
+    EXPECT_EQ(asked, 3);
+}
+
+TEST_F(Ports, MemifClientWaitsForAServerThatIsNotThereYet) {
+    open({{"kind", "memif"}, {"socket", (directory / "m.sock").string()}, {"memif_role", "client"}});
+    EXPECT_FALSE(wt::wait_for_link(
+        ports[0], [](void *) { return false; }, nullptr));
+}
+
+TEST_F(Ports, MemifRefusesSocketsThatCannotBe) {
+    const auto refused = [&](const std::string &path) {
+        return refusal_of({{"kind", "memif"}, {"socket", path}, {"memif_role", "server"}});
+    };
+    EXPECT_TRUE(contains(refused("/absent/m.sock"), "its directory"));
+    EXPECT_TRUE(contains(refused(directory / std::string(120, 'x')), "longer than"));
+    std::ofstream(directory / "file") << "precious";
+    EXPECT_TRUE(contains(refused(directory / "file"), "something else"));
+    EXPECT_TRUE(fs::exists(directory / "file"));
+}
+
+TEST_F(Ports, ThresholdsAndFaultsAreNoted) {
+    open({{"kind", "null"},
+          {"tx_rs_thresh", 16},
+          {"faults", {{"loss", 0.01}, {"duplicate", 0}, {"reorder", 0}, {"reorder_depth", 1}}}});
+    const std::string all = std::accumulate(ports[0].notes.begin(), ports[0].notes.end(), std::string());
+    EXPECT_TRUE(contains(all, "thresholds"));
+    EXPECT_TRUE(contains(all, "emulated on what the server sends: loss 0.01"));
+}
+
+TEST_F(Ports, FullDuplicationDoublesWithTrueCopies) {
+    wt::faults f;
+    wt::faults_init(f, {.loss = 0, .duplicate = 1, .reorder = 0.5, .reorder_depth = 3}, 1, pools[1]);
+    std::vector<rte_mbuf *> burst = make(0, 200), out(2 * 200 + 64);
+    uint32_t count = wt::faults_apply(f, burst.data(), 200, out.data());
+    count += wt::faults_release(f, out.data() + count);
+    EXPECT_EQ(count, 400u);
+    EXPECT_EQ(f.duplicated, 200u);
+    EXPECT_EQ(rte_mempool_avail_count(pools[1]), pool_size - 200);
+    std::vector<int> seen(200);
+    for (uint32_t i = 0; i < count; i++) seen[first_byte(out[i])]++;
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 2), 200);
+    rte_pktmbuf_free_bulk(out.data(), count);
+}
+
+TEST_F(Ports, NoMbufForACopyMeansNoDuplicate) {
+    std::vector<rte_mbuf *> all = make(1, pool_size), burst = make(0, 10), out(2 * 10 + 64);
+    wt::faults f;
+    wt::faults_init(f, {.loss = 0, .duplicate = 1, .reorder = 0, .reorder_depth = 1}, 1, pools[1]);
+    EXPECT_EQ(wt::faults_apply(f, burst.data(), 10, out.data()), 10u);
+    EXPECT_EQ(f.duplicated, 0u);
+    rte_pktmbuf_free_bulk(out.data(), 10);
+    rte_pktmbuf_free_bulk(all.data(), pool_size);
+}
+
+TEST_F(Ports, RecorderWritesCopiesWithTheirTimes) {
+    const std::string path = (directory / "r.pcap").string();
+    const double ns_per_tick = 0.5;
+    const uint64_t start = wt::now();
+    wt::recorder *r = wt::recorder_open(path, ns_per_tick, SOCKET_ID_ANY);
+    std::vector<rte_mbuf *> burst = make(0, 100, 123);
+    wt::recorder_take(r, burst.data(), 100, start + 2'000'000'000);
+    wt::recorder_take(r, burst.data(), 1, start + 2'000'000'010);
+    rte_pktmbuf_free_bulk(burst.data(), 100);
+    const wt::recorded result = wt::recorder_close(r);
+    EXPECT_EQ(result.frames, 101u);
+    EXPECT_EQ(result.missed, 0u);
+
+    char why[PCAP_ERRBUF_SIZE];
+    pcap_t *file = pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, why);
+    ASSERT_NE(file, nullptr) << why;
+    pcap_pkthdr *header;
+    const u_char *bytes;
+    int64_t first = 0, last = 0;
+    for (uint32_t i = 0; i < 101; i++) {
+        ASSERT_EQ(pcap_next_ex(file, &header, &bytes), 1);
+        EXPECT_EQ(header->caplen, 123u);
+        EXPECT_EQ(bytes[122], i % 100);
+        last = header->ts.tv_sec * 1'000'000'000l + header->ts.tv_usec;
+        if (i == 0) first = last;
+    }
+    EXPECT_EQ(last - first, 5);
+    pcap_close(file);
+}
+
+TEST_F(Ports, RecorderCountsWhatFindsNoRoom) {
+    wt::recorder *r = wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY);
+    std::vector<rte_mbuf *> burst = make(0, 500);
+    for (int i = 0; i < 20; i++)
+        wt::recorder_take(r, burst.data(), 500, wt::now());  // never drained meanwhile
+    rte_pktmbuf_free_bulk(burst.data(), 500);
+    const wt::recorded result = wt::recorder_close(r);
+    EXPECT_EQ(result.frames + result.missed, 10'000u);
+    EXPECT_GT(result.missed, 0u);
+    EXPECT_GT(result.frames, 4'000u);
+}
+
+TEST_F(Ports, RecorderThatCannotBeginLeavesNothingBehind) {
+    std::ofstream(directory / "r.pcap") << "precious";
+    for (int i = 0; i < 2; i++)  // the second time it is not for want of a name
+        EXPECT_THROW(wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY), wt::refusal);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    testing::InitGoogleTest(&argc, argv);
+    std::string prefix = "--file-prefix=wt-ports-test-" + std::to_string(getpid());
+    const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "64", "-l",
+                         "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
+    if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
+    const int failed = RUN_ALL_TESTS();
+    rte_eal_cleanup();
+    return failed;
+}
