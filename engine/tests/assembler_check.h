@@ -82,7 +82,8 @@ class assembler_check {
 
     std::optional<std::string> expect_taken(const message_header &h, void *packet, assembly *message,
                                             const superseded &old) {
-        model_message &m = model_.try_emplace({h.application, h.slot}, h.generation).first->second;
+        model_message &m =
+            model_.try_emplace({h.application, h.slot}, model_message{h.generation, {}, false}).first->second;
         std::map<uint32_t, void *> given_up;
         if (m.generation != h.generation) {
             if (!m.complete) given_up = std::move(m.packets);
@@ -104,6 +105,7 @@ class assembler_check {
         for (const auto &[segment, its_packet] : m.packets) {
             if (message->packets[segment] != its_packet) return "complete: other packets";
             if (auto wrong = release(its_packet)) return wrong;
+            message->packets[segment] = nullptr;  // they are the caller's now, the places with them
         }
         return {};
     }

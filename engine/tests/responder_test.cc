@@ -179,6 +179,7 @@ TEST(Icmp, WhatIsNotAnsweredHasItsReason) {
         frame = good;
         put_big16(frame, 16, bytes);
         mend_ip_checksum(frame);
+        if (bytes >= 24) mend_icmp_checksum(frame);
         EXPECT_EQ(dropped_for(frame), "bad_icmp") << "no room for its header";
     }
     for (const uint32_t sender : {0u, 0xe0000001u, 0xffffffffu, example_us.ip}) {
