@@ -9,6 +9,9 @@ kernel_side=wt1
 address=10.77.0.1/24
 
 up() {
+    for tool in ip ethtool; do
+        command -v "$tool" >/dev/null || { echo "$0: $tool is missing: apt-get install iproute2 ethtool" >&2; exit 2; }
+    done
     ip netns add "$namespace"
     ip link add "$engine_side" type veth peer name "$kernel_side" netns "$namespace"
     # The kernel would leave UDP checksums to a NIC that is not there, and the engine would drop them as wrong.
@@ -31,7 +34,10 @@ up | down)
         echo "$0: needs root: sudo $0 $1" >&2
         exit 2
     fi
-    [ "$1" = up ] && trap 'down' EXIT && down
+    if [ "$1" = up ]; then
+        down
+        trap down EXIT # half of it is worse than none
+    fi
     "$1"
     trap - EXIT
     ;;

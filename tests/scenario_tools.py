@@ -1,10 +1,15 @@
 """Scenarios for tests: TOML from Python values, hosts made up, files in a directory of the test's own."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from windtunnel.scenario import Flight, HostView, Scenario, load, resolve
+import pytest
+
+from windtunnel.engine.find import VARIABLE
+from windtunnel.scenario import Flight, HostView, Scenario, handlers, load, resolve
 
 SHIPPED = Path(__file__).parents[1] / "scenarios"
 ECHO = {"workload": [{"handler": "l_app"}]}
@@ -47,3 +52,13 @@ def machine(
         root=root,
         interfaces=list(interfaces),
     )
+
+
+@contextmanager
+def engine(binary: str) -> Iterator[None]:
+    """Lets the scenario ask this engine for its handlers; a name that does not exist stands for none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, binary)
+        handlers.built_in.cache_clear()
+        yield
+    handlers.built_in.cache_clear()

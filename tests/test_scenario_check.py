@@ -5,10 +5,17 @@ import subprocess
 import sys
 
 import pytest
-from scenario_tools import ECHO, SHIPPED, machine, written
+from scenario_tools import ECHO, SHIPPED, engine, machine, written
 
 from windtunnel import scenario
 from windtunnel.cli import check as command
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_engine():
+    """Handlers are not what these tests are about: any name passes where no engine knows better."""
+    with engine("/nonexistent"):
+        yield
 
 
 @pytest.fixture

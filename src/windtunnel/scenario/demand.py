@@ -37,7 +37,7 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int,
     mbufs = {
         "in flight": sum(count * cost for count, cost in costs),
         "rings": (topology.rings + crossings) * (keys.ring_size - 1),
-        "descriptors": len(topology.dispatchers) * keys.tx_descriptors,
+        "descriptors": len(topology.dispatchers) * _descriptors(scenario, topology),
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
         "replayed frames": len(topology.dispatchers) * replayed,
         "bursts": _bursts(topology),
@@ -71,6 +71,12 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
             answer = response if own_answer else max(0, response - request)
             costs.append((request if copied else 0) + (answer if workload.handler else 0))
     return costs
+
+
+def _descriptors(scenario: Scenario, topology: Topology) -> int:
+    """Packets that wait in one queue of the wire; a ring holds as many as its receiver has descriptors."""
+    peer = endpoint(scenario, "client" if topology.side == "server" else "server")
+    return peer.rx_descriptors if scenario.wire.kind == "ring" and peer else topology.keys.tx_descriptors
 
 
 def _bursts(topology: Topology) -> int:
