@@ -1,20 +1,10 @@
 """What keys mean for each other, as far as no host is needed: impossible scenarios are refused here, with the reason."""
 
-from windtunnel.scenario.keys import Client, Scenario, Server
+from windtunnel.scenario.client_checks import check_client
+from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.topology import (
-    IP_UDP_HEADER_BYTES,
-    MESSAGE_HEADER_BYTES,
-    Topology,
-    both_sides,
-    endpoint,
-    rates,
-    response_bytes,
-    segments,
-    topologies,
-)
+from windtunnel.scenario.topology import Topology, both_sides, topologies
 
-MAX_SEGMENTS = 65535
 MAX_WINDOWS = 100_000
 QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64}
 """Of one port: limits of the DPDK 22.11 drivers net_ring, net_pcap and net_af_packet; 64 is the plan's."""
@@ -30,10 +20,8 @@ def check(scenario: Scenario) -> None:
     _workloads(scenario)
     for topology in topologies(scenario):
         _endpoint(scenario, topology)
-    client = endpoint(scenario, "client")
-    if isinstance(client, Client):
-        _client(scenario, client)
-        _messages_fit(scenario, client)
+        if isinstance(topology.keys, Client):
+            check_client(scenario, topology, topology.keys)
 
 
 def _phases(scenario: Scenario) -> None:
@@ -55,7 +43,7 @@ def _phases(scenario: Scenario) -> None:
     if scenario.record is not None and not _plain_name(scenario.record):
         raise Refusal(
             ("record",),
-            f'record: "{scenario.record}" is not the name of a file in the run directory',
+            f'record: "{scenario.record}" is not the name of a pcap in the run directory',
             'as in "flight.pcap"',
         )
 
@@ -165,70 +153,10 @@ def _endpoint(scenario: Scenario, topology: Topology) -> None:
         )
 
 
-def _client(scenario: Scenario, client: Client) -> None:
-    topology = next(t for t in topologies(scenario) if t.side == "client")
-    for application in topology.applications:
-        budget, batch = application.inflight, client.batch.app_tx
-        if batch > budget:
-            raise Refusal(
-                _blamed_for_batch(scenario, client, application.workload),
-                f"client.batch.app_tx is {batch}, but an application of workload {application.workload} may have only {budget} "
-                "messages in flight: a full batch would never come together",
-                f"client.batch.app_tx = {budget}, or a larger inflight"
-                if budget
-                else "a larger inflight, or fewer applications",
-            )
-    server = endpoint(scenario, "server")
-    if isinstance(server, Server):
-        if client.mtu != server.mtu:
-            raise Refusal(
-                ("client", "mtu"),
-                f"client.mtu is {client.mtu}, server.mtu {server.mtu}",
-                "the same on both sides of a wire",
-            )
-        for key in ("ip", "mac"):
-            if getattr(client, key) == getattr(server, key):
-                raise Refusal(
-                    ("client", key), f"client and server have the same {key}", f"another {key} for one of them"
-                )
-    for index, (workload, rate) in enumerate(zip(scenario.workload, rates(scenario, client), strict=True)):
-        if scenario.wire.kind == "null" and rate is None:
-            raise Refusal(
-                ("client",),
-                'a closed loop waits for answers, and the wire "null" gives none',
-                'an open loop: rate = "1Mpps"',
-            )
-        most = sum(a.inflight for a in topology.applications if a.workload == index) * 10**9 / workload.timeout
-        if scenario.wire.kind == "null" and rate > most:
-            raise Refusal(
-                ("workload", index, "timeout"),
-                f"without answers a message keeps its place in flight until the timeout: {most:.0f} a second at most",
-                f"a timeout of at most {int(most * workload.timeout / rate)} ns, or a larger inflight",
-            )
-
-
-def _blamed_for_batch(scenario: Scenario, client: Client, workload: int) -> Path:
-    """The key that somebody wrote: of a batch and a budget that do not go together, one may be a default."""
-    if scenario.workload[workload].inflight is not None:
-        return "workload", workload, "inflight"
-    return ("client", "batch", "app_tx") if "app_tx" in client.batch.model_fields_set else ("client", "inflight")
-
-
-def _messages_fit(scenario: Scenario, client: Client) -> None:
-    for index, workload in enumerate(scenario.workload):
-        for key, size in (("request", workload.request), ("response", response_bytes(workload))):
-            if segments(size, client.mtu) > MAX_SEGMENTS:
-                room = -(-(size - MESSAGE_HEADER_BYTES) // MAX_SEGMENTS)
-                raise Refusal(
-                    ("workload", index, key),
-                    f"{key} of workload {index} needs {segments(size, client.mtu)} segments at an MTU of {client.mtu}; {MAX_SEGMENTS} is the most",
-                    f"an mtu of at least {room + MESSAGE_HEADER_BYTES + IP_UDP_HEADER_BYTES}",
-                )
-
-
 def _is_prime(number: int) -> bool:
     return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
 def _plain_name(name: str) -> bool:
-    return name not in ("", ".", "..") and not set(name) & {"/", "\0"} and len(name.encode()) <= 200
+    """Ends in .pcap, so that it meets no other file of the run directory."""
+    return "/" not in name and name.endswith(".pcap") and len(name.encode()) <= 200

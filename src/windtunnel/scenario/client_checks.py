@@ -1,0 +1,79 @@
+"""Checks of what the client offers: budgets and batches, a peer that fits, rates, messages that can be cut."""
+
+from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Client, Scenario, Server
+from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.scenario.topology import IP_UDP_HEADER_BYTES, Topology, endpoint, rates, response_bytes, segments
+
+MAX_SEGMENTS = 65535
+"""The message header counts them in 16 bits."""
+
+
+def check_client(scenario: Scenario, topology: Topology, client: Client) -> None:
+    """Raises Refusal for the first thing that cannot be."""
+    _batches(scenario, topology, client)
+    server = endpoint(scenario, "server")
+    if isinstance(server, Server):
+        _peers(client, server)
+    if scenario.wire.kind == "null":
+        _unanswered(scenario, topology, client)
+    _messages(scenario, client)
+
+
+def _batches(scenario: Scenario, topology: Topology, client: Client) -> None:
+    batch = client.batch.app_tx
+    for application in topology.applications:
+        budget, workload = application.inflight, application.workload
+        if batch > budget:
+            remedy = f"client.batch.app_tx = {budget}, or a larger inflight"
+            raise Refusal(
+                _blamed(scenario, client, workload),
+                f"client.batch.app_tx is {batch}, but an application of workload {workload} may have only {budget} messages "
+                "in flight: a full batch would never come together",
+                remedy if budget else "a larger inflight, or fewer applications",
+            )
+
+
+def _blamed(scenario: Scenario, client: Client, workload: int) -> Path:
+    """The key that somebody wrote: of a batch and a budget that do not go together, one may be a default."""
+    if scenario.workload[workload].inflight is not None:
+        return "workload", workload, "inflight"
+    return ("client", "batch", "app_tx") if "app_tx" in client.batch.model_fields_set else ("client", "inflight")
+
+
+def _peers(client: Client, server: Server) -> None:
+    if client.mtu != server.mtu:
+        what = f"client.mtu is {client.mtu}, server.mtu {server.mtu}"
+        raise Refusal(("client", "mtu"), what, "the same on both sides of a wire")
+    for key in ("ip", "mac"):
+        if getattr(client, key) == getattr(server, key):
+            what = f"client and server have the same {key}"
+            raise Refusal(("client", key), what, f"another {key} for one of them")
+
+
+def _unanswered(scenario: Scenario, topology: Topology, client: Client) -> None:
+    """Without answers only the timeout frees a place in flight."""
+    for index, (workload, rate) in enumerate(zip(scenario.workload, rates(scenario, client), strict=True)):
+        if rate is None:
+            what = 'a closed loop waits for answers, and the wire "null" gives none'
+            raise Refusal(("client",), what, 'an open loop: rate = "1Mpps"')
+        slots = sum(application.inflight for application in topology.applications if application.workload == index)
+        if rate * workload.timeout > slots * 10**9:
+            raise Refusal(
+                ("workload", index, "timeout"),
+                f"without answers a message keeps its place in flight until the timeout: {slots * 10**9 // workload.timeout} "
+                "a second at most",
+                f"a timeout of at most {int(slots * 10**9 / rate)} ns, or a larger inflight",
+            )
+
+
+def _messages(scenario: Scenario, client: Client) -> None:
+    for index, workload in enumerate(scenario.workload):
+        for key, size in (("request", workload.request), ("response", response_bytes(workload))):
+            count = segments(size, client.mtu)
+            if count > MAX_SEGMENTS:
+                body = -(-(size - MESSAGE_HEADER_BYTES) // MAX_SEGMENTS)
+                raise Refusal(
+                    ("workload", index, key),
+                    f"{key} of workload {index} needs {count} segments at an MTU of {client.mtu}; {MAX_SEGMENTS} is the most",
+                    f"an mtu of at least {body + MESSAGE_HEADER_BYTES + IP_UDP_HEADER_BYTES}",
+                )
