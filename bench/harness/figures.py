@@ -1,0 +1,87 @@
+"""Figures beside their references and goals: one table for people, one file with every sample."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.sample import Sample
+from harness.statistics import Goal, Spread, Verdict
+
+VERSION = 1
+DIRECTORY = Path(__file__).resolve().parents[1]
+WIDTH = 150
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table. A ratio is ours by the reference's, paired; `unit` is its unit, "x" for a ratio."""
+
+    name: str
+    memory: str
+    spread: Spread
+    unit: str
+    ours: str = ""
+    """What the ratio was made of, or nothing where the figure is no ratio."""
+    reference: str = ""
+    goal: Goal | None = None
+    verdict: Verdict | None = None
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def show(figures: Sequence[Figure]) -> None:
+    table = Table(title="median [95% interval of it, or range of few samples]")
+    for column in ("figure", "memory", "ours", "reference", "result", "goal", "verdict"):
+        table.add_column(column, overflow="fold")
+    for f in figures:
+        table.add_row(f.name, f.memory, f.ours, f.reference, words(f.spread, f.unit), _goal(f), _verdict(f))
+    console().print(table)
+
+
+def console() -> Console:
+    """As wide as the table where nobody looks at a terminal."""
+    return Console(highlight=False, width=None if os.isatty(1) else WIDTH)
+
+
+def words(spread: Spread, unit: str) -> str:
+    kind = "" if spread.kind == "95%" else f" range of {spread.samples}"
+    return f"{spread.median:.4g} {unit} [{spread.low:.4g} .. {spread.high:.4g}]{kind}"
+
+
+def keep(figures: Sequence[Figure], host: dict[str, Any], commit: str | None) -> Path:
+    """Writes results-<utc>.json; returns its path."""
+    now = datetime.now(UTC)
+    path = DIRECTORY / f"results-{now:%Y-%m-%dT%H-%M-%SZ}.json"
+    document = {
+        "version": VERSION,
+        "finished": now.isoformat(),
+        "commit": commit,
+        "python": platform.python_version(),
+        "host": host,
+        "figures": [asdict(figure) for figure in figures],
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    return path
+
+
+def _goal(figure: Figure) -> str:
+    goal = figure.goal
+    if goal is None:
+        return "none"
+    aim = "" if goal.aim is None else f", aim {goal.aim:g}"
+    return f"{goal.sense} {goal.limit:g} {figure.unit}{aim}"
+
+
+def _verdict(figure: Figure) -> str:
+    if figure.verdict is None:
+        return ""
+    colour = {True: "green", False: "red", None: "yellow"}[figure.verdict.met]
+    return f"[{colour}]{figure.verdict.words}[/]"

@@ -1,0 +1,95 @@
+"""Our own side of a bench: a scenario is flown with `windtunnel run`, and read back from its run directory."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.noise import Steal
+from harness.sample import Sample, cost, rate
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Plan
+from windtunnel.errors import UserError
+from windtunnel.runs import EngineRecord, Run, load
+from windtunnel.runs.metrics import measured
+
+COMMAND = Path(sys.executable).with_name("windtunnel")
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+
+
+@dataclass(frozen=True)
+class Flown:
+    """A valid run of one engine."""
+
+    engine: EngineRecord
+    windows: list[Window]
+    """Of the measurement."""
+    steal: float | None
+
+    @property
+    def plan(self) -> Plan:
+        return self.engine.plan
+
+    def forwarded(self) -> Sample:
+        """Packets that left by all ports, per second."""
+        wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
+        return rate(self._sent(), wall_ns, self._run_delay_ns(0), self.steal)
+
+    def ticks_per_packet(self) -> Sample:
+        """Of a run on one worker: all its ticks by the packets of both directions, each sent by one side, received by the other."""
+        assert self.engine.hello is not None and len(self.plan.workers) == 1
+        return cost(self._sent(), self._ticks(0), self.engine.hello.tsc_hz, self._run_delay_ns(0), self.steal)
+
+    def ticks_per_round_trip(self, worker: int) -> Sample:
+        """All ticks of one worker by the round trips of the run: for a side, the one packet that it sends and the one that it
+        receives."""
+        assert self.engine.hello is not None
+        answered = sum(workload.answered for window in self.windows for workload in window.workloads)
+        return cost(answered, self._ticks(worker), self.engine.hello.tsc_hz, self._run_delay_ns(worker), self.steal)
+
+    def stage_ticks(self) -> dict[tuple[str, str], dict[str, float | None]]:
+        """Work, stall and idle ticks per packet of each stage, by endpoint and stage; of timed calls."""
+        totals: dict[tuple[str, str], list[int]] = {}
+        for window in self.windows:
+            for s in window.stages:
+                sums = totals.setdefault((s.endpoint, s.stage), [0, 0, 0, 0])
+                parts = (s.timed_objects, s.busy_cycles - s.stall_cycles, s.stall_cycles, s.idle_cycles)
+                sums[:] = [a + b for a, b in zip(sums, parts, strict=True)]
+        return {
+            stage: {
+                name: ticks / objects if objects else None
+                for name, ticks in zip(("work", "stall", "idle"), parts, strict=True)
+            }
+            for stage, (objects, *parts) in totals.items()
+        }
+
+    def _sent(self) -> int:
+        return sum(port.tx_packets for window in self.windows for port in window.ports)
+
+    def _ticks(self, worker: int) -> int:
+        return sum(window.workers[worker].cycles for window in self.windows)
+
+    def _run_delay_ns(self, worker: int) -> int | None:
+        delays = [window.workers[worker].run_delay_ns for window in self.windows]
+        return None if None in delays else sum(delays)
+
+
+def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int) -> Flown:
+    """Flies into the new `directory`. Raises UserError when the run is not valid: it has no number to give."""
+    overrides = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
+    with Steal(cpu) as steal:
+        done = subprocess.run(
+            [COMMAND, "run", scenario, "--quiet", "--no-report", "--out", directory, *overrides],
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    if done.returncode != 0:
+        raise UserError(f"{scenario.name} did not fly: {done.stdout.strip()}", remedy=f"see {directory}")
+    return flown(load(directory), steal.share)
+
+
+def flown(run: Run, steal: float | None) -> Flown:
+    (engine,) = run.record.engines
+    return Flown(engine, measured(run.windows[engine.name]), steal)

@@ -1,0 +1,54 @@
+"""From the command line to the table: every bench in every memory mode."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+from pydantic_core import to_jsonable_python
+
+from harness import hugepages
+from harness.figures import DIRECTORY, Figure, console, keep, show
+from harness.options import options
+from harness.session import Session
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+
+Bench = Callable[[Session], list[Figure]]
+
+
+def main(description: str, *benches: Bench) -> None:
+    """Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
+    given = options(description)
+    try:
+        with hugepages.reserved(given.hugepages):
+            figures = _measure(benches, given)
+    except UserError as error:
+        console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""), markup=True)
+        sys.exit(2)
+    show(figures)
+    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), _commit())}")
+    sys.exit(any(figure.verdict is not None and figure.verdict.met is False for figure in figures))
+
+
+def _measure(benches: Sequence[Bench], given) -> list[Figure]:
+    figures: list[Figure] = []
+    for memory in (modes := hugepages.modes(given.memory)):
+        for bench in benches:
+            with Session(given, memory) as session:
+                figures += bench(session)
+    if "hugepages" not in modes:
+        console().print(
+            "no hugepages are free: measured without; `--hugepages 256` reserves some for the time of a bench"
+        )
+    return figures
+
+
+def _commit() -> str | None:
+    """Of the checkout, "+" where it has changes; None outside a git checkout."""
+    try:
+        commit = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"], cwd=DIRECTORY, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.stdout.strip()

@@ -1,0 +1,36 @@
+"""The command line that all benches have in common."""
+
+import argparse
+import os
+
+from harness.statistics import LEAST_PAIRS
+
+
+def options(description: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    cpus = sorted(os.sched_getaffinity(0))
+    parser.add_argument(
+        "--pairs", type=_positive(int), default=LEAST_PAIRS, help="samples of each contestant, in turns"
+    )
+    parser.add_argument("--seconds", type=_positive(float), default=2.0, help="length of a sample")
+    parser.add_argument("--cpu", type=int, choices=cpus, default=cpus[-1], help="the measured core")
+    parser.add_argument(
+        "--memory", choices=("both", "hugepages", "no-huge"), default="both", help="both: hugepages where some are free"
+    )
+    parser.add_argument(
+        "--hugepages",
+        type=_positive(int),
+        metavar="N",
+        help="reserve N pages of 2 MiB and give them back afterwards (root)",
+    )
+    return parser.parse_args()
+
+
+def _positive(kind: type) -> type:
+    def number(text: str):
+        if (value := kind(text)) <= 0:
+            raise argparse.ArgumentTypeError(f"{text} is not above 0")
+        return value
+
+    number.__name__ = kind.__name__
+    return number

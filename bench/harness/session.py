@@ -1,0 +1,103 @@
+"""One memory mode of one bench: what is measured, with which options, and the samples of its contestants in turns."""
+
+import os
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from harness.figures import Figure, console, words
+from harness.flown import SCENARIOS, Flown, fly
+from harness.noise import MOST_LOST
+from harness.sample import Contestant, Sample
+from harness.statistics import Goal, interval, judge
+from windtunnel.engine.plan import Plan
+from windtunnel.scenario import here, load, resolve
+
+
+class Session(ExitStack):
+    """Owns a directory for runs and captures that goes with it."""
+
+    def __init__(self, options: Namespace, memory: str):
+        super().__init__()
+        self.options = options
+        self.memory = memory
+        self.directory = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-bench-")))
+        self._flown = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.options.seconds
+
+    @property
+    def cpu(self) -> int:
+        return self.options.cpu
+
+    @property
+    def cpus(self) -> list[int]:
+        return sorted(os.sched_getaffinity(0))
+
+    def say(self, text: str) -> None:
+        console().print(f"[dim]{self.memory}: {text}[/]")
+
+    def fly(self, scenario: str | Path, sets: Mapping[str, str] = {}) -> Flown:
+        """Flies a scenario of bench/scenarios (or any, by its path) for the sample's length."""
+        self._flown += 1
+        return fly(SCENARIOS / scenario, self._sets(sets), self.directory / f"run-{self._flown}", self.cpu)
+
+    def plan(self, scenario: str, sets: Mapping[str, str] = {}) -> Plan:
+        """The plan of such a flight: what a reference must be like."""
+        overrides = [f"{key}={value}" for key, value in self._sets(sets).items()]
+        (plan,) = resolve(load(SCENARIOS / scenario, overrides), here()).plans
+        return plan
+
+    def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> dict[str, list[Sample]]:
+        """A B A B: `--pairs` rounds in which each contestant has one turn."""
+        samples: dict[str, list[Sample]] = {name: [] for name in contestants}
+        for number in range(1, self.options.pairs + 1):
+            for name, take in contestants.items():
+                samples[name].append(take())
+            values = ", ".join(f"{name} {taken[-1].value / scale:.4g}" for name, taken in samples.items())
+            lost = max(taken[-1].noise.lost for taken in samples.values())
+            self.say(f"round {number} of {self.options.pairs}: {values} {unit}; the host took {lost:.1%}")
+        return samples
+
+    def _sets(self, sets: Mapping[str, str]) -> dict[str, str]:
+        length = f"{round(self.seconds * 1000)}ms"
+        return {"memory": self.memory, "duration": length, **sets}
+
+
+def compared(
+    session: Session,
+    name: str,
+    samples: Mapping[str, Sequence[Sample]],
+    ours: str,
+    reference: str,
+    unit: str,
+    scale: float = 1.0,
+    goal: Goal | None = None,
+    as_result: tuple[str, Callable[[float], float]] = ("x", lambda ratio: ratio),
+) -> Figure:
+    """The figure of two contestants: the median of the paired ratios ours / reference. `as_result` names its unit and what
+    is made of a ratio (a price in percent)."""
+    a, b = samples[ours], samples[reference]
+    result_unit, of_ratio = as_result
+    spread = interval([of_ratio(x.value / y.value) for x, y in zip(a, b, strict=True)])
+    return Figure(
+        name=name,
+        memory=session.memory,
+        spread=spread,
+        unit=result_unit,
+        ours=f"{ours}: {words(interval([x.value / scale for x in a]), unit)}",
+        reference=f"{reference}: {words(interval([y.value / scale for y in b]), unit)}",
+        goal=goal,
+        verdict=judge(spread, goal, disturbance([*a, *b])) if goal else None,
+        samples={ours: list(a), reference: list(b)},
+    )
+
+
+def disturbance(samples: Sequence[Sample]) -> str | None:
+    """Words for a host that was too busy to decide anything; None for a quiet one."""
+    lost = sorted(sample.noise.lost for sample in samples)[len(samples) // 2]
+    return f"the host took {lost:.0%} of the core's time" if lost > MOST_LOST else None

@@ -1,0 +1,88 @@
+"""What do the six stages cost, beside a bare C program that does the same work?
+
+`l_app`, 86 bytes each way, ring wire, both sides on one worker: ticks per packet, where a packet is one request or one answer
+that one side sends and the other receives; a round trip has two. The reference is bench/bare_echo.c. Ours flies with its
+default accounting, `sampled`. The split has each side on a core of its own: all ticks of a side, idle ones too, for the packet
+that it sends and the one that it receives; no goal is set for it. The ticks of the single stages come from runs of their
+own at accounting `cycles`, whose stamps are in them.
+"""
+
+from harness.bare import bare_echo
+from harness.figures import Figure
+from harness.main import main
+from harness.sample import Sample
+from harness.session import Session, compared
+from harness.statistics import Goal, extent
+
+SCENARIO = "six-stages.toml"
+SIDES = ("server", "client")
+CYCLES_RUNS = 5
+
+
+def measure(session: Session) -> list[Figure]:
+    return [_one_core(session), *_split(session), *_stages(session)]
+
+
+def _on_one_core(session: Session) -> dict[str, str]:
+    return {f"{side}.cores": f"[{session.cpu}]" for side in SIDES}
+
+
+def _one_core(session: Session) -> Figure:
+    sets = _on_one_core(session)
+    plan = session.plan(SCENARIO, sets)
+    samples = session.in_turns(
+        {
+            "six stages": lambda: session.fly(SCENARIO, sets).ticks_per_packet(),
+            "bare_echo": lambda: bare_echo(plan, session.seconds)["both"],
+        },
+        "ticks/packet",
+    )
+    goal = Goal(1.6, "at most", aim=1.3)
+    return compared(session, "six stages, one core", samples, "six stages", "bare_echo", "ticks/packet", goal=goal)
+
+
+def _split(session: Session) -> list[Figure]:
+    """Server on the measured core, client on another. Both sides of one run make two figures."""
+    others = [cpu for cpu in session.cpus if cpu != session.cpu]
+    if not others:
+        session.say("six stages split: needs two CPUs, left out")
+        return []
+    sets = {"server.cores": f"[{session.cpu}]", "client.cores": f"[{others[-1]}]"}
+    plan = session.plan(SCENARIO, sets)
+    workers = {plan.endpoints[worker.stages[0].endpoint].side: number for number, worker in enumerate(plan.workers)}
+    samples: dict[str, dict[str, list[Sample]]] = {side: {"six stages": [], "bare_echo": []} for side in SIDES}
+    for _ in range(session.options.pairs):
+        flown = session.fly(SCENARIO, sets)
+        bare = bare_echo(plan, session.seconds)
+        for side in SIDES:
+            samples[side]["six stages"].append(flown.ticks_per_round_trip(workers[side]))
+            samples[side]["bare_echo"].append(bare[side])
+    return [
+        compared(
+            session, f"six stages, {side} on its own core", samples[side], "six stages", "bare_echo", "ticks/packet"
+        )
+        for side in SIDES
+    ]
+
+
+def _stages(session: Session) -> list[Figure]:
+    """Work of each stage in the order of the worker's loop; medians of a few runs at `cycles`."""
+    sets = _on_one_core(session) | {"accounting.level": "cycles"}
+    runs = [session.fly(SCENARIO, sets).stage_ticks() for _ in range(min(session.options.pairs, CYCLES_RUNS))]
+    figures = []
+    for endpoint, stage in runs[0]:
+        work = [run[endpoint, stage]["work"] for run in runs]
+        figures.append(
+            Figure(
+                name=f"{endpoint} {stage}, work (cycles)",
+                memory=session.memory,
+                spread=extent(work),
+                unit="ticks/packet",
+                details={"runs": [run[endpoint, stage] for run in runs]},
+            )
+        )
+    return figures
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
