@@ -44,8 +44,8 @@ void show_to_handler(application &a, rte_mbuf **packets, uint32_t messages) {
     wt_segment *segments = s.segments.data();
     for (uint32_t i = 0; i < messages; i++) {
         s.views[i] = {segments, a.request.segments, a.request.body_bytes};
-        for (uint32_t j = 0; j < a.request.segments; j++)
-            *segments++ = {rte_pktmbuf_mtod_offset(*packets++, uint8_t *, body_offset), segment_body_bytes(a.request, j)};
+        for (uint32_t j = 0; j < a.request.segments; j++, packets++)
+            *segments++ = {rte_pktmbuf_mtod_offset(*packets, uint8_t *, body_offset), segment_body_bytes(a.request, j)};
     }
     a.handler->request(a.handler_state, s.views.data(), messages);
 }
