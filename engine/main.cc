@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -48,17 +49,10 @@ static json hello(const plan &p, const tsc_clock &clock) {
             {"numa_sockets", rte_socket_count()}};
 }
 
-static json ready(const flight &f) {
-    json drivers = json::object(), notes = json::array();
-    for (size_t i = 0; i < f.ports.size(); i++) {
-        drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
-        for (const std::string &note : f.ports[i].notes) notes.push_back(note);
-    }
-    return {{"type", "ready"},
-            {"at_ns", f.lines.now_ns()},
-            {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
-            {"drivers", drivers},
-            {"notes", notes}};
+// The supervisor clears up behind the engine; with nobody there to do it, the engine does.
+static void leave_nothing() {
+    std::error_code ignored;
+    std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
 }
 
 static void fly_plan(const plan &p, line_writer &lines, int control) {
@@ -76,9 +70,9 @@ static void fly_plan(const plan &p, line_writer &lines, int control) {
     if (p.record) f.record = recorder_open(*p.record, clock.ns_per_tick, static_cast<int>(rte_socket_id()));
     open_endpoints(f);
     open_workers(f);
-    lines.write(ready(f));
     const flight_end end = fly(f, control);
     write_result(f, end);
+    if (end.reason == end_reason::parent_lost) leave_nothing();
 }
 
 static int print_handlers_of(const std::string &plugin) {

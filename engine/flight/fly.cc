@@ -133,7 +133,21 @@ void resolve_peer(pilot &p, endpoint &e) {
                       "check server.ip and the wire, or give client.peer_mac");
 }
 
+json ready_line(const flight &f) {
+    json drivers = json::object(), notes = json::array();
+    for (size_t i = 0; i < f.ports.size(); i++) {
+        drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
+        for (const std::string &note : f.ports[i].notes) notes.push_back(note);
+    }
+    return {{"type", "ready"},
+            {"at_ns", f.lines.now_ns()},
+            {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
+            {"drivers", drivers},
+            {"notes", notes}};
+}
+
 void launch(flight &f) {
+    f.lines.write(ready_line(f));
     f.lines.phase("flying");
     for (worker &w : f.workers) rte_eal_remote_launch(worker_main, &w, w.lcore);
     f.window_start = rte_rdtsc();
