@@ -17,7 +17,7 @@ from harness.statistics import Goal, Spread, Verdict
 
 VERSION = 1
 DIRECTORY = Path(__file__).resolve().parents[1]
-WIDTH = 150
+WIDTH = 180
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,40 @@ class Figure:
 
 
 def show(figures: Sequence[Figure]) -> None:
-    table = Table(title="median [95% interval of it, or range of few samples]")
-    for column in ("figure", "memory", "ours", "reference", "result", "goal", "verdict"):
-        table.add_column(column, overflow="fold")
-    for f in figures:
-        table.add_row(f.name, f.memory, f.ours, f.reference, words(f.spread, f.unit), _goal(f), _verdict(f))
+    """Two tables: what has a reference or a goal, and what is only shown."""
+    held = [f for f in figures if f.reference or f.goal]
+    _table(
+        "median [95% interval of it, or range of few samples]",
+        {
+            "figure": [f.name for f in held],
+            "memory": [f.memory for f in held],
+            "result": [words(f.spread, f.unit) for f in held],
+            "goal": [_goal(f) for f in held],
+            "verdict": [_verdict(f) for f in held],
+            "ours": [f.ours for f in held],
+            "reference": [f.reference for f in held],
+        },
+    )
+    shown = [f for f in figures if f not in held]
+    _table(
+        "shown without a goal",
+        {
+            "figure": [f.name for f in shown],
+            "memory": [f.memory for f in shown],
+            "result": [words(f.spread, f.unit) for f in shown],
+        },
+    )
+
+
+def _table(title: str, columns: dict[str, list[str]]) -> None:
+    rows = list(zip(*columns.values(), strict=True))
+    if not rows:
+        return
+    table = Table(title=title)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     console().print(table)
 
 

@@ -86,7 +86,7 @@ def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int) -> Flow
             text=True,
         )
     if done.returncode != 0:
-        raise UserError(f"{scenario.name} did not fly: {done.stdout.strip()}", remedy=f"see {directory}")
+        raise UserError(f"{scenario.name} did not fly: {done.stdout.strip()}")
     return flown(load(directory), steal.share)
 
 
