@@ -185,7 +185,7 @@ bytes kv_request(uint8_t op, uint64_t key, const bytes &value = {}) {
     const auto length = static_cast<uint32_t>(value.size());
     std::memcpy(&request[4], &length, 4);
     std::memcpy(&request[8], &key, 8);
-    request.insert(request.end(), value.begin(), value.end());
+    for (const uint8_t byte : value) request.push_back(byte);
     return request;
 }
 
