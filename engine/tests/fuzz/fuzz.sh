@@ -31,4 +31,4 @@ clang++ "${flags[@]}" "${objects[@]}" -o "$work/fuzzer"
 cp -r -- "$here/corpus/$name" "$work/corpus"
 # -error_exitcode: libFuzzer's own for a failure is 77, which would pass for a skip
 "$work/fuzzer" "$work/corpus" -max_total_time="$seconds" -runs=5000000 -timeout=10 -rss_limit_mb=1024 \
-    -max_len=1600 -error_exitcode=1 -artifact_prefix="$PWD/$name-"
+    -max_len="${MAX_LEN:-1600}" -error_exitcode=1 -artifact_prefix="$PWD/$name-"
