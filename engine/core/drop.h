@@ -8,6 +8,7 @@ namespace wt {
 // A name is added here and nowhere else. Reasons that begin with "emulated" are the wire's planted faults.
 #define WT_DROP_REASONS(X)                                                                        \
     X(runt)                 /* shorter than its headers, or than its IP length */                 \
+    X(chained)              /* a frame that the driver spread over several mbufs */               \
     X(not_ipv4)             /* an ethertype that nobody here speaks */                            \
     X(bad_ip_header)        /* version, header length or total length that cannot be */           \
     X(bad_ip_checksum)                                                                            \

@@ -1,6 +1,6 @@
 // Log-linear histograms: values below 2^Bits are exact, above that every power of two has 2^(Bits-1) buckets.
 //
-// With Bits = 11 and Powers = 37 this is HdrHistogram's layout for 3 significant digits up to 60 s in ns.
+// With Bits = 11 and Powers = 36 this is HdrHistogram's layout for 3 significant digits, up to 68 s in ns.
 #pragma once
 
 #include <bit>

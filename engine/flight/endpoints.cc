@@ -1,4 +1,6 @@
 // From the plan's lists to applications, dispatchers, their rings and their handlers.
+#include <rte_lcore.h>
+
 #include <algorithm>
 
 #include "core/refusal.h"
@@ -22,22 +24,29 @@ int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index
     return -1;
 }
 
+int socket_of(const plan &p, const stage_of &s) {
+    const int worker = worker_of(p, s.endpoint, s.stage, s.index);
+    return worker < 0 ? -1 : static_cast<int>(rte_lcore_to_socket_id(p.workers[static_cast<size_t>(worker)].lcore));
+}
+
 // Opens a handler for one application or dispatcher; null on a client whose handler has nothing to say to requests.
-const wt_handler *open_for(flight &f, const handler_plan &h, wt_kind kind, const endpoint_plan &e, const workload_plan &w,
-                           uint32_t workload, uint32_t index, void **state) {
+const wt_handler *open_for(flight &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in, uint32_t workload,
+                           void **state) {
+    const endpoint_plan &e = f.plan.endpoints[runs_in.endpoint];
+    const workload_plan &w = f.plan.workloads[workload];
     f.lines.phase("opening " + h.name);
     handler_table table = handler_named(kind, h.name);
     const bool is_client = e.side == side::client;
     if (is_client && table->request == nullptr) return nullptr;
     wt_open open{};
     open.role = is_client ? WT_CLIENT : WT_SERVER;
-    open.index = index;
+    open.index = runs_in.index;
     open.workload = workload;
     open.request_length = w.request_bytes - message_header_bytes;
     open.answer_length = w.response_bytes - message_header_bytes;
     open.scan = w.scan;
-    open.numa_socket = -1;
-    open.seed = f.plan.seed + index;
+    open.numa_socket = socket_of(f.plan, runs_in);
+    open.seed = f.plan.seed + runs_in.index;
     const opened_handler &opened = f.handlers.emplace_back(std::move(table), open, h.options);
     *state = opened.state();
     return &opened.table();
@@ -104,7 +113,7 @@ void open_server(application &a, const endpoint_plan &e, const workload_plan &w)
         s.parts = std::make_unique<assembler>(w.client_applications, w.client_slots, a.request);
 }
 
-void open_applications(flight &f, endpoint &e) {
+void open_applications(flight &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
     for (uint32_t i = 0; i < ep.applications.size(); i++) {
         const application_plan &plan = ep.applications[i];
@@ -117,7 +126,8 @@ void open_applications(flight &f, endpoint &e) {
         a.batch_rx = ep.batch[kind_index(stage_kind::app_rx)];
         a.request = shape_of(w.request_bytes, ep);
         a.answer = shape_of(w.response_bytes, ep);
-        if (w.handler) a.handler = open_for(f, *w.handler, WT_MESSAGE_HANDLER, ep, w, plan.workload, i, &a.handler_state);
+        const stage_of handled_in = {endpoint_index, ep.side == side::client ? stage_kind::app_tx : stage_kind::app_rx, i};
+        if (w.handler) a.handler = open_for(f, *w.handler, WT_MESSAGE_HANDLER, handled_in, plan.workload, &a.handler_state);
         if (ep.side == side::client)
             open_client(f, a, ep, plan, w);
         else
@@ -205,7 +215,8 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
             d.peer_ip = *ep.peer_ip;
             if (ep.peer_mac) d.headers = frame_prepare(flow_of(ep, d.queue, *ep.peer_mac));
         } else if (w.packet_handler) {
-            d.packet_handler = open_for(f, *w.packet_handler, WT_PACKET_HANDLER, ep, w, plan.workload, i, &d.packet_state);
+            const stage_of handled_in = {endpoint_index, stage_kind::disp_rx, i};
+            d.packet_handler = open_for(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload, &d.packet_state);
         }
         open_handovers(f, endpoint_index, d);
         open_emulation(f, ep, d);
@@ -229,7 +240,7 @@ void open_endpoints(flight &f) {
         e.plan = &f.plan.endpoints[i];
         e.pool = f.pools[i];
         e.port = &f.ports[i];
-        open_applications(f, e);
+        open_applications(f, e, i);
         open_dispatchers(f, e, i);
         link_up(f, e);
     }

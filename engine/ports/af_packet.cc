@@ -64,24 +64,12 @@ void take_all_frames(const packet_socket &socket, const std::string &name, unsig
         throw refusal("interface " + name + ": cannot take frames to another MAC: " + std::strerror(errno));
 }
 
-// What the kernel's offloads do to frames; asked for, because it differs by interface.
-void note_offloads(const packet_socket &socket, const std::string &name, std::vector<std::string> &notes) {
+bool is_veth(const packet_socket &socket, const std::string &name) {
     interface_query query(socket.fd, name);
     ethtool_drvinfo driver{};
     driver.cmd = ETHTOOL_GDRVINFO;
     query.request.ifr_data = reinterpret_cast<char *>(&driver);
-    if (query.ask(SIOCETHTOOL) && std::strcmp(driver.driver, "veth") == 0)
-        notes.push_back(
-            name +
-            " is a veth: the kernel at its other end leaves checksums unfinished unless that end has"
-            " \"ethtool -K <its name> tx off\"");
-    ethtool_value checksums{};
-    checksums.cmd = ETHTOOL_GTXCSUM;
-    query.request.ifr_data = reinterpret_cast<char *>(&checksums);
-    if (query.ask(SIOCETHTOOL) && checksums.data)
-        notes.push_back(name +
-                        " has tx checksum offload on: frames that this host's own kernel sends there look "
-                        "bad to a capture");
+    return query.ask(SIOCETHTOOL) && std::strcmp(driver.driver, "veth") == 0;
 }
 
 // The shared ring of a packet socket (packet_mmap): frames of `frame` bytes in blocks of `block`, which are
@@ -140,7 +128,11 @@ port make_af_packet(const endpoint_plan &e, size_t index, rte_mempool *pool) {
                              " frames for each queue and direction, where " +
                              std::to_string(e.port.rx_descriptors) + " and " +
                              std::to_string(e.port.tx_descriptors) + " descriptors were asked for");
-    note_offloads(*socket, name, made.notes);
+    if (is_veth(*socket, name))
+        made.notes.push_back(
+            name +
+            " is a veth: UDP from the kernel at its other end comes with an unfinished checksum"
+            " unless that end has \"ethtool -K <its name> tx off\"");
     return made;
 }
 

@@ -75,7 +75,7 @@ uint32_t client_link(const dispatcher &d, const message_header &h, drop *why) {
 
 template <bool is_client>
 void receive(dispatcher &d, rte_mbuf *m, uint32_t *sorted, way_back &back, const stage_call &call) {
-    if (unlikely(m->nb_segs != 1)) return drop_packet(m, drop::bad_udp_length, call);
+    if (unlikely(m->nb_segs != 1)) return drop_packet(m, drop::chained, call);
     parsed_frame f;
     drop why;
     const parse_result result = frame_parse(frame_of(m), m->data_len, d.us, &f, &why);

@@ -312,7 +312,9 @@ int main(int argc, char **argv) {
     const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "64", "-l",
                          "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
     if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
+    const fs::path left_behind = rte_eal_get_runtime_dir();
     const int failed = RUN_ALL_TESTS();
     rte_eal_cleanup();
+    fs::remove_all(left_behind);
     return failed;
 }
