@@ -105,6 +105,7 @@ int main(int argc, char **argv) {
         return wt::run(wt::read_arguments(argc, argv));
     } catch (const wt::refusal &r) {
         std::fprintf(stderr, "windtunnel-engine: %s\n", r.what());
+        if (!r.remedy().empty()) std::fprintf(stderr, "remedy: %s\n", r.remedy().c_str());
         return 2;
     }
 }
