@@ -15,6 +15,8 @@ from harness.statistics import Goal, interval, judge
 from windtunnel.engine.plan import Plan
 from windtunnel.scenario import here, load, resolve
 
+WINDOW_MS = 500
+
 
 class Session(ExitStack):
     """Owns a directory for runs and captures that goes with it."""
@@ -64,8 +66,8 @@ class Session(ExitStack):
         return samples
 
     def _sets(self, sets: Mapping[str, str]) -> dict[str, str]:
-        length = f"{round(self.seconds * 1000)}ms"
-        return {"memory": self.memory, "duration": length, **sets}
+        length = round(self.seconds * 1000)
+        return {"memory": self.memory, "duration": f"{length}ms", "window": f"{min(length, WINDOW_MS)}ms", **sets}
 
 
 def compared(
