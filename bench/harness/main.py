@@ -36,7 +36,7 @@ def _measure(benches: Sequence[Bench], given) -> list[Figure]:
         for bench in benches:
             with Session(given, memory) as session:
                 figures += bench(session)
-    if "hugepages" not in modes:
+    if given.memory == "both" and "hugepages" not in modes:
         console().print(
             "no hugepages are free: measured without; `--hugepages 256` reserves some for the time of a bench"
         )

@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 
 LEAST_PAIRS = 15
+LEAST_FOR_INTERVAL = 6
+"""Of five samples not even the least and the greatest enclose the median with 95%."""
 RESAMPLES = 10_000
 
 
@@ -39,7 +41,9 @@ class Verdict:
 
 
 def interval(values: Sequence[float]) -> Spread:
-    """The median with its 95% interval: percentile bootstrap, the same resamples every time."""
+    """The median with its 95% interval (percentile bootstrap, the same resamples every time); of too few samples, their range."""
+    if len(values) < LEAST_FOR_INTERVAL:
+        return extent(values)
     data = np.asarray(values, dtype=float)
     resampled = np.median(np.random.default_rng(1).choice(data, (RESAMPLES, data.size)), axis=1)
     low, high = np.percentile(resampled, (2.5, 97.5))
