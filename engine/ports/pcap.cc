@@ -78,7 +78,6 @@ port make_pcap(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     for (uint16_t q = 0; q < e.port.queues; q++) arguments += ",rx_pcap=" + path;
     port made{.kind = port_kind::pcap};
     make_vdev(made, "net_pcap", index, arguments);
-    made.held_mbufs = static_cast<uint32_t>(kept);
     made.notes.push_back("net_pcap replays " + std::to_string(found.frames) +
                          " frames over and over on every queue, each copied once, and drops what is sent");
     if (found.cut_short)

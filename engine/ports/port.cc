@@ -149,13 +149,10 @@ std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &po
 bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument) {
     for (;;) {
         rte_eth_link link{};
-        // starting again does nothing; a start that fails is tried again, as the socket may be one that a
-        // killed server has left
-        const bool started = p.starts_after.empty() ||
-                             (access(p.starts_after.c_str(), F_OK) == 0 && rte_eth_dev_start(p.id) == 0);
-        if (started && rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
-            return true;
+        if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP) return true;
         if (!keep_waiting(argument)) return false;
+        // a start that fails is tried again: the socket may be one that a killed server has left
+        if (!p.starts_after.empty() && access(p.starts_after.c_str(), F_OK) == 0) rte_eth_dev_start(p.id);
         nanosleep(&poll_pause, nullptr);
     }
 }
