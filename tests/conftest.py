@@ -5,6 +5,8 @@ from flying import Flight
 
 from windtunnel.engine import supervisor
 
+pytest.register_assert_rewrite("real_flights")
+
 
 @pytest.fixture
 def flight(tmp_path):

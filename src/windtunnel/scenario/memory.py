@@ -1,7 +1,7 @@
 """Where the engine's memory comes from, how much it takes, and the arguments of rte_eal_init."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from windtunnel.engine.plan import Eal
 from windtunnel.scenario.host import HostView
@@ -11,8 +11,10 @@ from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology
 
 Mode = Literal["hugepages", "no-huge"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 MIB = 1 << 20
 PAGE_BYTES = 2 * MIB
+SMALL_PAGE_BYTES = 4096
 HEADROOM_BYTES = 128
 """RTE_PKTMBUF_HEADROOM."""
 FLOOR_BYTES = 64 * MIB
@@ -27,15 +29,19 @@ def data_room_bytes(mtu: int) -> int:
     return HEADROOM_BYTES + max(2048, frame)
 
 
-def wanted_bytes(endpoints: Sequence[tuple[Topology, int]]) -> int:
+def wanted_bytes(endpoints: Sequence[tuple[Topology, int]], mode: Mode) -> int:
     """Memory of one engine, whole 2 MiB pages, for endpoints given with the mbufs of their pools."""
-    need = sum(_pool_bytes(size, topology.keys.mtu) + _rings_bytes(topology) for topology, size in endpoints)
+    need = sum(_pool_bytes(size, topology.keys.mtu, mode) + _rings_bytes(topology) for topology, size in endpoints)
     return -(-(FLOOR_BYTES + need * 9 // 8) // PAGE_BYTES) * PAGE_BYTES  # an eighth to spare for alignment
 
 
-def _pool_bytes(size: int, mtu: int) -> int:
-    """The mbufs, and the ring of free ones, which rounds up to a power of two."""
-    return size * (MBUF_BYTES + data_room_bytes(mtu)) + 8 * (2 << size.bit_length())
+def _pool_bytes(size: int, mtu: int, mode: Mode) -> int:
+    """The mbufs, and the ring of free ones, which rounds up to a power of two. Without hugepages rte_mempool lets no mbuf lie
+    across the end of a page, so that each takes whole ones."""
+    mbuf = MBUF_BYTES + data_room_bytes(mtu)
+    if mode == "no-huge":
+        mbuf = -(-mbuf // SMALL_PAGE_BYTES) * SMALL_PAGE_BYTES
+    return size * mbuf + 8 * (2 << size.bit_length())
 
 
 def _rings_bytes(topology: Topology) -> int:
@@ -45,8 +51,9 @@ def _rings_bytes(topology: Topology) -> int:
     return 8 * ((topology.rings + crossings) * keys.ring_size + wire)
 
 
-def choose(scenario: Scenario, host: HostView, need: int) -> Mode:
-    """The memory mode for `need` bytes of all engines together. Raises Refusal where the host has not as much."""
+def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mode:
+    """The memory mode for the bytes that all engines together need in each. Raises Refusal where the host has not as much."""
+    need = needs["hugepages"]
     if scenario.memory != "no-huge" and host.hugepages_usable and host.hugepages_free_bytes >= need:
         return "hugepages"
     if scenario.memory == "hugepages":
@@ -56,6 +63,7 @@ def choose(scenario: Scenario, host: HostView, need: int) -> Mode:
             + (f"{host.hugepages_free_bytes // MIB} MiB are free" if host.hugepages_usable else "none can be used"),
             f'as root: echo {need // PAGE_BYTES} > /proc/sys/vm/nr_hugepages; or memory = "no-huge"',
         )
+    need = needs["no-huge"]
     if host.memory_bytes is not None and need > host.memory_bytes * 3 // 4:
         raise Refusal(
             ("memory",),

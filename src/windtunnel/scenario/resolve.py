@@ -13,7 +13,7 @@ from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.flight import Flight
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
-from windtunnel.scenario.memory import Mode, choose, eal, wanted_bytes
+from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, memif_socket, replayed
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.refusal import Refusal
@@ -55,14 +55,15 @@ def _resolve(scenario: Scenario, host: HostView) -> Flight:
         for side in sides
     }
     processes = [[side] for side in sides] if scenario.wire.kind == "memif" else [sides]
-    needs = [wanted_bytes([(side, demands[side.side].size) for side in process]) for process in processes]
+    sized = [[(side, demands[side.side].size) for side in process] for process in processes]
+    needs = {mode: [wanted_bytes(process, mode) for process in sized] for mode in MODES}
     token = secrets.token_hex(4)
     decided = _Decided(
         scenario=scenario,
         host=host,
         placed=placed,
         demands=demands,
-        mode=choose(scenario, host, sum(needs)),
+        mode=choose(scenario, host, {mode: sum(each) for mode, each in needs.items()}),
         token=token,
         socket=memif_socket(scenario, token),
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
@@ -73,7 +74,8 @@ def _resolve(scenario: Scenario, host: HostView) -> Flight:
         question=scenario.question,
         title=scenario.title,
         plans=[
-            _plan(decided, name, process, need) for name, process, need in zip(names, processes, needs, strict=True)
+            _plan(decided, name, process, need)
+            for name, process, need in zip(names, processes, needs[decided.mode], strict=True)
         ],
         names=names,
         notes=_notes(decided),

@@ -1,0 +1,141 @@
+"""Traffic on a wire that loses, duplicates and reorders, open loops, large messages, and ends by number."""
+
+from math import sqrt
+
+import pytest
+from real_flights import L_APP, SIDES, drops, fly_well, messages, ports, scenario
+
+LOSSY = {"loss": 0.02, "duplicate": 0.02, "reorder": 0.05}
+
+
+def packet_ledger(run, source):
+    [ledger] = [packets for packets in run.record.engines[0].result.packets if packets.source == source]
+    return ledger
+
+
+def of_measure(run) -> list:
+    [windows] = run.windows.values()
+    return [window for window in windows if window.phase == "measure"]
+
+
+def test_lost_messages_are_counted_and_give_their_place_back(tmp_path):
+    workload = L_APP | {"request": "4KiB", "timeout": "10ms"}
+    run = fly_well(tmp_path, scenario(workload, wire={"faults": LOSSY}, client={"inflight": 64}))
+    ledger = messages(run)
+    assert ledger.lost > 64, "more than the budget: every place has come back"
+    assert ledger.answered > 64
+    assert all(window.workloads[0].answered > 0 for window in of_measure(run)), "it froze"
+    assert ledger.in_flight == 0
+
+
+@pytest.mark.parametrize("wire", ["ring", "memif"])
+def test_planted_loss_stands_in_ledger_and_drops(tmp_path, wire):
+    run = fly_well(tmp_path, scenario(L_APP | {"timeout": "10ms"}, wire={"kind": wire, "faults": LOSSY}))
+    assert run.record.emulated
+    for side in SIDES:
+        assert drops(run, side)["emulated_loss"] > 0
+        if wire == "ring":
+            assert packet_ledger(run, side).dropped == {"emulated_loss": drops(run, side)["emulated_loss"]}
+            assert (
+                packet_ledger(run, side).received
+                == ports(run, {"client": "server", "server": "client"}[side])["rx_packets"]
+            )
+            assert packet_ledger(run, side).duplicated > 0
+
+
+def test_loss_without_the_other_faults_loses_its_share(tmp_path):
+    run = fly_well(tmp_path, scenario(L_APP | {"timeout": "50ms"}, wire={"faults": {"loss": 0.05}}))
+    for side in SIDES:
+        ledger = packet_ledger(run, side)
+        expected = 0.05 * ledger.sent
+        assert abs(ledger.dropped["emulated_loss"] - expected) < 5 * sqrt(expected)
+    # One packet a message: it was dropped, came too late, or is still under way.
+    known = messages(run).late + sum(packet_ledger(run, side).dropped["emulated_loss"] for side in SIDES)
+    under_way = sum(count for mbufs in run.record.engines[0].result.mbufs for count in mbufs.held.values())
+    assert known <= messages(run).lost <= known + under_way
+
+
+def test_equal_seeds_plant_equal_faults(tmp_path):
+    """One worker, one packet at a time: the same packets are sent in the same order, and meet the same fate."""
+
+    def fate(name: str, seed: int) -> list[tuple[int, int]]:
+        directory = tmp_path / name
+        directory.mkdir()
+        one = {"cores": [0], "batch": dict.fromkeys(["app_tx", "nic_tx", "disp_tx", "nic_rx", "disp_rx", "app_rx"], 1)}
+        keys = {side: dict(one) for side in SIDES}
+        keys["client"]["inflight"] = 1
+        faults = {"loss": 0.01, "duplicate": 0.3}
+        data = scenario(
+            L_APP | {"timeout": "20ms"}, wire={"faults": faults}, messages=500, seed=seed, warmup="0s", **keys
+        )
+        data |= {"duration": "20s"}
+        run = fly_well(directory, data)
+        sent = [
+            (packet_ledger(run, side).dropped.get("emulated_loss", 0), packet_ledger(run, side).duplicated)
+            for side in SIDES
+        ]
+        return sent
+
+    assert fate("first", 7) == fate("second", 7)
+    assert fate("other", 8) != fate("third", 7)
+
+
+@pytest.mark.parametrize(("request_bytes", "response"), [("4MiB", 86), (86, "4MiB"), ("4MiB", "4MiB")])
+def test_largest_messages_arrive_over_a_bad_wire(tmp_path, request_bytes, response):
+    faults = {"loss": 0.00005, "duplicate": 0.001, "reorder": 0.01, "reorder_depth": 16}
+    workload = {"handler": "t_app", "request": request_bytes, "response": response, "timeout": "500ms"}
+    keys = {"wire": {"faults": faults}, "client": {"inflight": 2, "batch": {"app_tx": 1}}, "duration": "600ms"}
+    run = fly_well(tmp_path, scenario(workload, **keys))
+    assert messages(run).answered > 2
+    assert sum(packet_ledger(run, side).duplicated for side in SIDES) > 0
+    assert run.record.engines[0].plan.endpoints[0].port.faults.reorder == 0.01
+
+
+def test_large_messages_between_processes(tmp_path):
+    workload = {"handler": "t_app", "request": "1MiB", "response": "1MiB"}
+    run = fly_well(tmp_path, scenario(workload, wire={"kind": "memif"}, client={"inflight": 2, "batch": {"app_tx": 1}}))
+    assert messages(run).answered > 2
+
+
+def test_a_number_of_messages_ends_the_flight(tmp_path):
+    run = fly_well(tmp_path, scenario(duration="60s", window="1s", messages=5000))
+    assert run.record.engines[0].result.reason == "messages"
+    answered = sum(window.workloads[0].answered for window in of_measure(run))
+    assert answered >= 5000
+    assert run.record.engines[0].result.measured_ns < 60e9
+
+
+@pytest.mark.parametrize("arrivals", ["poisson", "constant"])
+@pytest.mark.parametrize("apps", [1, 3])
+def test_open_loop_offers_its_rate(tmp_path, arrivals, apps):
+    rate = 50_000
+    data = scenario(
+        L_APP | {"apps": apps}, client={"rate": f"{rate}pps", "arrivals": arrivals, "inflight": 16384}, duration="400ms"
+    )
+    run = fly_well(tmp_path, data)
+    [windows] = run.windows.values()
+    flown = [window for window in windows if window.phase != "drain"]
+    # Arrivals begin with the first call of app_tx, in the first window; the second is whole.
+    whole = flown[1:]
+    expected = rate * (whole[-1].end_ns - whole[0].start_ns) / 1e9
+    offered = sum(window.workloads[0].offered for window in whole)
+    # A window's edges lie where each worker notices them: a pause of the machine moves both alike, within milliseconds.
+    assert abs(offered - expected) < 5 * sqrt(expected) + rate * 0.005
+    assert messages(run).answered > 0
+
+
+def test_constant_arrivals_are_not_random(tmp_path):
+    """Two seeds: the same number falls due between the first message and the last, whatever the seed."""
+    ledger = messages(fly_well(tmp_path, scenario(client={"rate": "1kpps"}, seed=3)))
+    assert ledger.unsent == 0 and ledger.sent == ledger.answered
+
+
+def test_impossible_rate_shows_what_was_not_sent(tmp_path):
+    work = L_APP | {"extra_ticks": 1_000_000}
+    keys = {"client": {"rate": "100kpps", "inflight": 32}, "accounting": {"interrupted_above": "1s"}}
+    run = fly_well(tmp_path, scenario(work, **keys))
+    ledger = messages(run)
+    assert ledger.unsent > ledger.sent > 0
+    assert ledger.offered == ledger.sent + ledger.unsent
+    last = of_measure(run)[-1].workloads[0]
+    assert last.unsent > 0 and last.latency.max > last.latency_sent.max, "latency counts from the intended time"
