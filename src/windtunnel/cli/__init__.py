@@ -1,15 +1,33 @@
 """The command line. Imports here and at the top of each command are light: `windtunnel --help` answers at once."""
 
+import errno
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from windtunnel.errors import UserError
+
 
 def main() -> None:
-    """Runs the command line and exits: 0 done, 1 invalid run, 2 bad input or refused, 130 interrupted."""
+    """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
     from windtunnel.cli.app import app
     from windtunnel.errors import UserError
 
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed by the caller
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?", not a traceback
     try:
         app()
     except UserError as error:
-        from windtunnel.cli.errors import show_error
+        _end(error, 2)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        _end(UserError(f"the output cannot be written: {error.strerror}", remedy="free some space"), 1)
 
-        show_error(error)
-        raise SystemExit(2) from None
+
+def _end(error: "UserError", code: int) -> NoReturn:
+    from windtunnel.cli.errors import show_error
+
+    show_error(error)
+    raise SystemExit(code) from None

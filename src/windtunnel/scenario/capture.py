@@ -30,6 +30,8 @@ def look_into(file: Path) -> Capture:
     """Counts the frames of a pcap or pcapng file. Raises Refusal for what is none, is empty or breaks off."""
     frames, longest = 0, 0
     try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise _NotOne  # a pipe would be waited for, for ever
         with file.open("rb") as stream:
             for length in _lengths(stream):
                 frames, longest = frames + 1, max(longest, length)
