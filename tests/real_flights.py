@@ -1,5 +1,6 @@
 """Short flights of the real engine, and what must be true of every one of them."""
 
+import itertools
 import struct
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -92,7 +93,7 @@ def assert_sound(run: Run) -> None:
     for engine in run.record.engines:
         result, windows = engine.result, run.windows[engine.name]
         assert [window.index for window in windows] == list(range(len(windows)))
-        for before, after in zip(windows, windows[1:], strict=False):
+        for before, after in itertools.pairwise(windows):
             assert before.end_ns == after.start_ns
         assert result.worker_allocations == 0
         for mbufs in result.mbufs:

@@ -89,7 +89,10 @@ def _unsound(history: History, result: Result, others: list[History], flown: Flo
         yield "peer lost: the engine saw the other side go"
     elif result.reason == "parent lost":
         yield "stopped before the end: the control pipe was closed"
-    elif result.reason == "stopped" and not (history.peer_done or history.peer_gone or flown.interrupted):
+    elif result.reason == "stopped" and history.peer_gone and not flown.interrupted:
+        # The supervisor's word can reach it before it looks at its link.
+        yield "peer lost: it was stopped because the other side was gone"
+    elif result.reason == "stopped" and not (history.peer_done or flown.interrupted):
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
     if result.worker_allocations:

@@ -1,0 +1,41 @@
+"""Every shipped scenario, flown as a user flies it, only shorter."""
+
+import json
+
+import pytest
+from real_flights import assert_sound
+from scenario_tools import SHIPPED
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.runs import load
+
+ELSEWHERE = {"kernel-ping", "plugin"}
+"""Flown with what they need: root in test_witnesses, a compiler in test_plugin."""
+SHORTER = ("duration=300ms", "warmup=100ms", "window=100ms")
+
+
+def run_short(file, out, *sets) -> dict:
+    """`windtunnel run --json` to its end; what it printed."""
+    command = ["run", str(file), "--json", "--out", str(out)]
+    for change in (*SHORTER, *sets):
+        command += ["--set", change]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output or done.exception
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", sorted({file.stem for file in SHIPPED.glob("*.toml")} - ELSEWHERE))
+def test_shipped_scenario_ends_in_a_valid_run(tmp_path, name):
+    shown = run_short(SHIPPED / f"{name}.toml", tmp_path / "run")
+    assert shown["verdict"] == {"valid": True, "reasons": []}
+    assert shown["metrics"]["stages"]
+    run = load(tmp_path / "run")
+    assert_sound(run)
+    assert sum(window.phase == "measure" for windows in run.windows.values() for window in windows) >= 3
+    for engine in run.record.engines:
+        for ledger in engine.result.messages:
+            assert ledger.answered > 0
+    assert sum(port.rx_packets for windows in run.windows.values() for w in windows for port in w.ports) > 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.rstrip().endswith("</html>") and run.record.title in page

@@ -1,0 +1,141 @@
+"""kill -9, at moments that nobody chose: of either engine, and of the Python process that started them."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from flying import gone
+from scenario_tools import SHIPPED
+
+from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.engine.lines import Window
+from windtunnel.runs import load
+from windtunnel.runs.record import DID_NOT_FINISH, Record
+
+WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
+PATIENCE_S = 5.0
+LONG = (f"warmup={int(WARMUP_S * 1000)}ms", f"duration={int(DURATION_S * 1000)}ms", f"window={int(WINDOW_S * 1000)}ms")
+REASONS = ("peer lost: ", "engine died: SIGSEGV after peer loss")
+
+
+@dataclass
+class Aloft:
+    """A flight of two engines in a process group of its own."""
+
+    out: Path
+    parent: subprocess.Popen
+    record: Record
+
+    @property
+    def engines(self) -> dict[str, int]:
+        return {engine.name: engine.hello.pid for engine in self.record.engines if engine.hello}
+
+    def left_over(self) -> list[Path]:
+        """Runtime directories and sockets of the engines that are still there."""
+        plans = [engine.plan for engine in self.record.engines]
+        directories = [runtime_directory() / "dpdk" / plan.eal.file_prefix for plan in plans]
+        sockets = [Path(endpoint.port.socket) for plan in plans for endpoint in plan.endpoints if endpoint.port.socket]
+        return [path for path in (*directories, *sockets) if path.exists()]
+
+
+@contextmanager
+def aloft(out: Path, scenario: str, until, *sets: str) -> Iterator[Aloft]:
+    """Flies a shipped scenario; enters once `until` is true of its record, and leaves no process behind."""
+    command = [sys.executable, "-c", "from windtunnel.cli import main; main()", "run", str(SHIPPED / scenario)]
+    command += ["--quiet", "--no-report", "--out", str(out)]
+    for change in (*LONG, *sets):
+        command += ["--set", change]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    flight = None
+    try:
+        flight = Aloft(out, parent, wait_for_record(out / "run.json", parent, until))
+        yield flight
+    finally:
+        parent.kill()
+        parent.communicate()
+        for pid in flight.engines.values() if flight else ():
+            assert gone(pid)
+
+
+def wait_for_record(file: Path, parent: subprocess.Popen, until) -> Record:
+    for _ in range(3000):
+        if file.exists() and until(record := Record.model_validate_json(file.read_text())):
+            return record
+        if parent.poll() is not None:
+            break
+        threading.Event().wait(0.01)
+    raise AssertionError(f"it never came so far: {parent.stdout.read() if parent.poll() is not None else 'it waits'}")
+
+
+def all_ready(record: Record) -> bool:
+    return all(engine.ready for engine in record.engines)
+
+
+def whole_windows(out: Path) -> list[dict]:
+    """Every line of windows.jsonl: each one must be whole."""
+    *lines, rest = (out / "windows.jsonl").read_text().split("\n")
+    assert rest == ""
+    windows = [json.loads(line) for line in lines]
+    for window in windows:
+        Window.model_validate({key: value for key, value in window.items() if key != "engine"})
+    return windows
+
+
+@pytest.mark.parametrize("victim", ["server", "client"])
+@pytest.mark.parametrize("trial", range(5))
+def test_killed_engine(tmp_path, victim, trial):
+    survivor = {"server": "client", "client": "server"}[victim]
+    seed = random.SystemRandom().randrange(1 << 32)
+    after_s = random.Random(seed).uniform(0, WARMUP_S + DURATION_S - 3 * WINDOW_S)
+    print(f"seed {seed}: the {victim} is killed {after_s:.3f} s after both were ready")
+    with aloft(tmp_path / "run", "two-processes.toml", all_ready) as flight:
+        threading.Event().wait(after_s)
+        os.kill(flight.engines[victim], signal.SIGKILL)
+        assert gone(flight.engines[survivor]), "the survivor still flies 5 s later"
+        assert flight.parent.wait(PATIENCE_S) == 1
+        assert flight.left_over() == []
+    run = load(flight.out)
+    assert run.problems == []
+    assert len(whole_windows(flight.out)) == sum(map(len, run.windows.values()))
+    if after_s > WARMUP_S + 3 * WINDOW_S:
+        assert all(any(window.phase == "measure" for window in windows) for windows in run.windows.values())
+    assert not run.record.verdict.valid and run.record.finished
+    assert any(r.startswith("engine died: SIGKILL") and r.endswith(f"[{victim}]") for r in run.record.verdict.reasons)
+    assert any(r.startswith(REASONS) and r.endswith(f"[{survivor}]") for r in run.record.verdict.reasons)
+
+
+@pytest.mark.parametrize("scenario", ["echo.toml", "two-processes.toml"])
+@pytest.mark.parametrize("moment", ["before the hello", "after the hello", "in flight"])
+def test_killed_parent(tmp_path, scenario, moment):
+    until = {
+        "before the hello": lambda record: all(engine.phases for engine in record.engines),
+        "after the hello": lambda record: all(engine.hello for engine in record.engines),
+        "in flight": all_ready,
+    }[moment]
+    with aloft(tmp_path / "run", scenario, until) as flight:
+        if moment == "in flight":
+            threading.Event().wait(WARMUP_S + 4 * WINDOW_S)
+        before = children(flight.parent.pid)
+        assert len(before) == len(flight.record.engines)
+        flight.parent.kill()
+        flight.parent.wait()
+        assert all(gone(pid) for pid in before), "an engine outlived its parent by 5 s"
+        assert flight.left_over() == []
+    run = load(flight.out)
+    assert run.record.verdict.reasons == [DID_NOT_FINISH]
+    assert run.record.finished is None
+    if moment == "in flight":
+        assert any(window["phase"] == "measure" for window in whole_windows(flight.out))
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
