@@ -17,15 +17,13 @@ struct port {
     port_kind kind = port_kind::null;
     uint16_t id = 0;  // ethdev
     uint16_t queues = 0;
-    std::string driver = {};     // as the ethdev says
-    bool has_doorbells = false;  // false for every software driver: "not available", not zero
-    uint32_t held_mbufs =
-        0;  // of the endpoint's pool, kept by the driver until the port is closed (net_pcap's replay)
+    std::string driver = {};              // as the ethdev says
+    bool has_doorbells = false;           // false for every software driver: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
     std::string device = {};  // on the vdev bus; empty where there is none to remove
-    std::string starts_after =
-        {};  // a memif server's socket: its client's driver cannot start before that is there
+    // a memif server's socket: its client's driver cannot start before that is there
+    std::string starts_after = {};
     std::shared_ptr<void> keeps = {};  // what has to live as long as the ethdev
 };
 

@@ -1,7 +1,9 @@
-// Fuzzes the plan's reader: any document is either refused in words or a plan whose every index points somewhere.
+// Fuzzes the plan's reader: any document is either refused in words or a plan whose every index points
+// somewhere.
 //
-// Half of the inputs come from libFuzzer's own mutations of bytes, half from changes to the document's structure: keys
-// removed, renamed, doubled, values replaced by others from anywhere in the document or by awkward ones.
+// Half of the inputs come from libFuzzer's own mutations of bytes, half from changes to the document's
+// structure: keys removed, renamed, doubled, values replaced by others from anywhere in the document or by
+// awkward ones.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -69,9 +71,36 @@ void places(const json &value, const pointer &at, std::vector<pointer> &all) {
 }
 
 json awkward(std::mt19937 &random) {
-    const json values[] = {nullptr, true, false, 0, 1, -1, 2, 63, 64, 65, 1023, 1024, 1025, 65535, 65536, 4294967295u,
-                           18446744073709551615u, -9223372036854775807, 0.5, 1e308, -0.0, "", "ring", "client", "::",
-                           std::string(5, '\0'), std::string(300, 'x'), json::array(), json::object(), json::array({0, 0})};
+    const json values[] = {nullptr,
+                           true,
+                           false,
+                           0,
+                           1,
+                           -1,
+                           2,
+                           63,
+                           64,
+                           65,
+                           1023,
+                           1024,
+                           1025,
+                           65535,
+                           65536,
+                           4294967295u,
+                           18446744073709551615u,
+                           -9223372036854775807,
+                           0.5,
+                           1e308,
+                           -0.0,
+                           "",
+                           "ring",
+                           "client",
+                           "::",
+                           std::string(5, '\0'),
+                           std::string(300, 'x'),
+                           json::array(),
+                           json::object(),
+                           json::array({0, 0})};
     return values[random() % std::size(values)];
 }
 
@@ -84,24 +113,28 @@ void change(json &plan, std::mt19937 &random) {
     json &parent = plan[at.parent_pointer()];
     const json here = plan[at];
     switch (random() % 6) {
-    case 0: plan[at] = awkward(random); break;
-    case 1: plan[at] = json(plan[anywhere()]); break;
-    case 2:
-        if (parent.is_object()) {
-            parent.erase(at.back());
-        } else {
-            parent.erase(std::stoul(at.back()));
-        }
-        break;
-    case 3:
-        if (parent.is_object()) parent[at.back() + "x"] = here;
-        break;
-    case 4:
-        if (parent.is_array()) parent.push_back(here);
-        break;
-    case 5:
-        if (here.is_number_integer()) plan[at] = here.get<int64_t>() + (random() % 2 ? 1 : -1);
-        break;
+        case 0:
+            plan[at] = awkward(random);
+            break;
+        case 1:
+            plan[at] = json(plan[anywhere()]);
+            break;
+        case 2:
+            if (parent.is_object()) {
+                parent.erase(at.back());
+            } else {
+                parent.erase(std::stoul(at.back()));
+            }
+            break;
+        case 3:
+            if (parent.is_object()) parent[at.back() + "x"] = here;
+            break;
+        case 4:
+            if (parent.is_array()) parent.push_back(here);
+            break;
+        case 5:
+            if (here.is_number_integer()) plan[at] = here.get<int64_t>() + (random() % 2 ? 1 : -1);
+            break;
     }
 }
 
