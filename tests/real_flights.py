@@ -21,6 +21,7 @@ from windtunnel.runs import Run, RunWriter
 from windtunnel.scenario import Flight, here, load, resolve
 
 SIDES = ("client", "server")
+STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 SHORT = {"duration": "200ms", "warmup": "50ms", "window": "100ms"}
 L_APP = {"handler": "l_app"}
 

@@ -4,13 +4,12 @@ import os
 import re
 
 import pytest
-from real_flights import SIDES, fly_well, messages, recorded, scenario, stages
+from real_flights import SIDES, STAGES, fly_well, messages, recorded, scenario, stages
 from scenario_tools import written
 
 from windtunnel.errors import UserError
 from windtunnel.scenario import here, load, resolve
 
-STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 BODY_AT = 14 + 20 + 8 + 16
 """Ethernet, IPv4, UDP, message header."""
 

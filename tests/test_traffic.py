@@ -1,9 +1,10 @@
 """Traffic on a wire that loses, duplicates and reorders, open loops, large messages, and ends by number."""
 
+import os
 from math import sqrt
 
 import pytest
-from real_flights import L_APP, SIDES, drops, fly_well, messages, ports, scenario
+from real_flights import L_APP, SIDES, STAGES, drops, fly_well, messages, ports, recorded, scenario
 
 LOSSY = {"loss": 0.02, "duplicate": 0.02, "reorder": 0.05}
 
@@ -56,28 +57,21 @@ def test_loss_without_the_other_faults_loses_its_share(tmp_path):
 
 
 def test_equal_seeds_plant_equal_faults(tmp_path):
-    """One worker, one packet at a time: the same packets are sent in the same order, and meet the same fate."""
+    """One worker, one packet at a time: the same frames in the same order, as far as both flights came."""
 
-    def fate(name: str, seed: int) -> list[tuple[int, int]]:
+    def frames(name: str, seed: int) -> list[bytes]:
         directory = tmp_path / name
         directory.mkdir()
-        one = {"cores": [0], "batch": dict.fromkeys(["app_tx", "nic_tx", "disp_tx", "nic_rx", "disp_rx", "app_rx"], 1)}
-        keys = {side: dict(one) for side in SIDES}
-        keys["client"]["inflight"] = 1
-        faults = {"loss": 0.01, "duplicate": 0.3}
-        data = scenario(
-            L_APP | {"timeout": "20ms"}, wire={"faults": faults}, messages=500, seed=seed, warmup="0s", **keys
-        )
-        data |= {"duration": "20s"}
-        run = fly_well(directory, data)
-        sent = [
-            (packet_ledger(run, side).dropped.get("emulated_loss", 0), packet_ledger(run, side).duplicated)
-            for side in SIDES
-        ]
-        return sent
+        one = {"cores": [max(os.sched_getaffinity(0))], "batch": dict.fromkeys(STAGES, 1)}
+        wire = {"faults": {"loss": 0.005, "duplicate": 0.3}}
+        keys = {"client": one | {"inflight": 1}, "server": one, "seed": seed, "record": "flight.pcap"}
+        return recorded(fly_well(directory, scenario(L_APP | {"timeout": "100ms"}, wire=wire, **keys)))
 
-    assert fate("first", 7) == fate("second", 7)
-    assert fate("other", 8) != fate("third", 7)
+    first, again, other = frames("first", 7), frames("again", 7), frames("other", 8)
+    together = min(map(len, (first, again, other)))
+    assert together > 50
+    assert [f[42:] for f in first[:together]] == [f[42:] for f in again[:together]]
+    assert [f[42:54] for f in first[:together]] != [f[42:54] for f in other[:together]]
 
 
 @pytest.mark.parametrize(("request_bytes", "response"), [("4MiB", 86), (86, "4MiB"), ("4MiB", "4MiB")])
@@ -115,18 +109,18 @@ def test_open_loop_offers_its_rate(tmp_path, arrivals, apps):
     run = fly_well(tmp_path, data)
     [windows] = run.windows.values()
     flown = [window for window in windows if window.phase != "drain"]
-    # Arrivals begin with the first call of app_tx, in the first window; the second is whole.
+    # Arrivals begin with the first call of app_tx, somewhere in the first window; the others are whole.
     whole = flown[1:]
     expected = rate * (whole[-1].end_ns - whole[0].start_ns) / 1e9
     offered = sum(window.workloads[0].offered for window in whole)
-    # A window's edges lie where each worker notices them: a pause of the machine moves both alike, within milliseconds.
-    assert abs(offered - expected) < 5 * sqrt(expected) + rate * 0.005
+    # A worker that the kernel keeps waiting closes its window later than main: by that time, and some for the hypervisor's.
+    waited_ns = sum(worker.run_delay_ns or 0 for window in windows for worker in window.workers) + 10_000_000
+    assert abs(offered - expected) < 5 * sqrt(expected) + rate * waited_ns / 1e9
     assert messages(run).answered > 0
 
 
-def test_constant_arrivals_are_not_random(tmp_path):
-    """Two seeds: the same number falls due between the first message and the last, whatever the seed."""
-    ledger = messages(fly_well(tmp_path, scenario(client={"rate": "1kpps"}, seed=3)))
+def test_what_can_be_sent_is_sent(tmp_path):
+    ledger = messages(fly_well(tmp_path, scenario(client={"rate": "1kpps"})))
     assert ledger.unsent == 0 and ledger.sent == ledger.answered
 
 

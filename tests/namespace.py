@@ -1,0 +1,81 @@
+"""A network namespace behind a veth, for tests in which the kernel's own tools and sockets meet the engine. Needs root."""
+
+import ctypes
+import os
+import secrets
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KERNEL_IP, ENGINE_IP = "10.77.0.1", "10.77.0.2"
+CLONE_NEWNET = 0x40000000
+"""Of <sched.h>; os.setns comes with Python 3.12."""
+
+
+@dataclass(frozen=True)
+class Namespace:
+    name: str
+    interface: str
+    """The end of the veth that the engine opens."""
+
+    def command(self, *words: str) -> str:
+        """Runs a command inside to its end; what it printed."""
+        inside = ["ip", "netns", "exec", self.name, *words]
+        return subprocess.run(inside, check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def udp(self, ip: str = "", port: int = 0) -> socket.socket:
+        """A UDP socket that lives inside, with two seconds of patience."""
+
+        def make() -> socket.socket:
+            _enter(self.name)
+            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            made.bind((ip, port))
+            made.settimeout(2)
+            return made
+
+        return _in_thread_of_its_own(make)
+
+    def mac_of(self, ip: str) -> str | None:
+        """What the kernel inside has learned by ARP."""
+        words = self.command("ip", "neigh", "show", ip).split()
+        return words[words.index("lladdr") + 1] if "lladdr" in words else None
+
+
+@contextmanager
+def namespace(mtu: int = 1500) -> Iterator[Namespace]:
+    """One with names of its own, gone afterwards. UDP checksums are made by its kernel, as a NIC would make them."""
+    token = secrets.token_hex(3)
+    made = Namespace(f"wt-test-{token}", f"wte{token}")
+    inside = f"wtk{token}"
+    run("ip", "netns", "add", made.name)
+    try:
+        run("ip", "link", "add", made.interface, "type", "veth", "peer", "name", inside, "netns", made.name)
+        Path(f"/proc/sys/net/ipv6/conf/{made.interface}/disable_ipv6").write_text("1")
+        made.command("ethtool", "-K", inside, "tx", "off")
+        made.command("ip", "address", "add", f"{KERNEL_IP}/24", "dev", inside)
+        for where, interface in ((["-n", made.name], inside), ([], made.interface)):
+            run("ip", *where, "link", "set", interface, "mtu", str(mtu), "up")
+        yield made
+    finally:
+        run("ip", "netns", "delete", made.name)  # takes the veth along, both ends
+
+
+def run(*words: str) -> None:
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+
+
+def _in_thread_of_its_own(function: Callable[[], Any]) -> Any:
+    """The namespace is a thread's, and the thread ends with it."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def _enter(name: str) -> None:
+    with open(f"/run/netns/{name}") as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), name)
