@@ -38,11 +38,11 @@ struct histogram {
         min = UINT64_MAX;
     }
 
-    void add(uint64_t value) {
+    void add(uint64_t value, uint32_t times = 1) {
         const uint64_t v = value > largest ? largest : value;
-        counts[bucket_of(v)]++;
-        total++;
-        sum += value;
+        counts[bucket_of(v)] += times;
+        total += times;
+        sum += value * times;
         if (value < min) min = value;
         if (value > max) max = value;
     }

@@ -29,7 +29,7 @@ answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint3
         return from_the_future ? answer_outcome::bad_slot : outcome_of_past(slot, generation, h.generation);
     }
     *out = &slot;
-    if (h.segments == 1 && slot.arrived == 0) return answer_outcome::complete;
+    if (h.segments == 1 && h.segment == 0 && slot.arrived == 0) return answer_outcome::complete;
 
     if (h.segments > answer_segments || h.segment >= h.segments) return answer_outcome::bad_segment;
     if (slot.arrived == 0) slot.segments = h.segments;
@@ -41,7 +41,7 @@ answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint3
     return ++slot.arrived == slot.segments ? answer_outcome::complete : answer_outcome::partial;
 }
 
-void inflight_release(inflight_table &t, inflight_slot &slot, bool lost) {
+uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool lost) {
     const uint32_t index = static_cast<uint32_t>(&slot - t.slots.data());
     if (slot.arrived) {
         slot.arrived = 0;
@@ -49,7 +49,7 @@ void inflight_release(inflight_table &t, inflight_slot &slot, bool lost) {
     }
     slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
     slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    t.free.put(&index, 1);
+    return index;
 }
 
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at) {
@@ -61,7 +61,8 @@ uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint
         // Signed: app_tx on another worker may have stamped the slot after our `now`.
         const bool in_flight = slot.generation.load(std::memory_order_acquire) & 1;
         if (!in_flight || static_cast<int64_t>(now - slot.sent) <= static_cast<int64_t>(timeout)) continue;
-        inflight_release(t, slot, true);
+        const uint32_t index = inflight_retire(t, slot, true);
+        inflight_give_back(t, &index, 1);
         expired++;
     }
     return expired;

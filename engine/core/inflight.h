@@ -35,11 +35,14 @@ struct inflight_table {
 
 enum class answer_outcome : uint8_t { partial, complete, late, duplicate, duplicate_segment, bad_slot, bad_segment };
 
-// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_release().
+// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_retire().
 answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
 
-// Gives a slot back to app_tx: answered, or lost.
-void inflight_release(inflight_table &t, inflight_slot &slot, bool lost);
+// Ends a message, answered or lost, and returns its slot's index: the caller gives it back with inflight_give_back().
+uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool lost);
+
+// Gives retired slots back to app_tx, a burst at once.
+inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_t count) { t.free.put(slots, count); }
 
 // Looks at up to `look_at` slots, gives back those that were sent more than `timeout` ticks before `now`; returns how many.
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at);

@@ -90,6 +90,7 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
     r.timeout = static_cast<uint64_t>(static_cast<double>(w.timeout_ns) / f.clock.ns_per_tick);
     r.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
     r.packets.resize(a.batch_rx);
+    r.retired.resize(a.batch_rx);
     if (f.plan.raw_latency) {
         r.raw_limit = f.plan.raw_latency->limit;
         r.raw.reserve(r.raw_limit);
@@ -99,6 +100,7 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
 void open_server(application &a, const endpoint_plan &e, const workload_plan &w) {
     auto &s = *(a.answering = std::make_unique<server_answering>());
     s.in_request = e.answer_in_request;
+    s.alone = s.in_request && a.request.segments == 1 && a.answer.segments == 1;
     s.extra_ticks = w.extra_ticks;
     const uint32_t at_once = std::max(1u, a.batch_rx / a.answer.segments);
     a.out.packets.resize(size_t{at_once} * a.answer.segments);

@@ -69,27 +69,34 @@ static inline uint32_t body_write(const struct wt_message *m, uint32_t from, con
 
 typedef uint64_t body_words __attribute__((vector_size(16)));
 
+static inline uint64_t body_rotate(uint64_t word, uint32_t left) {
+    return left == 0 ? word : word << left | word >> (64 - left);
+}
+
 /* XOR of the 64-bit words of `length` bytes, the last one filled up with zeros. */
 static inline uint64_t body_xor(const uint8_t *at, uint32_t length) {
     body_words sums[4] = {{0}}, block[4];
+    uint64_t all = 0, word = 0;
+    if (length < sizeof word) {
+        memcpy(&word, at, length);
+        return word;
+    }
     for (; length >= sizeof block; at += sizeof block, length -= sizeof block) {
         memcpy(block, at, sizeof block);
         for (int i = 0; i < 4; ++i) /* four of them, so that no XOR waits for the one before it */
             sums[i] ^= block[i];
     }
     const body_words sum = (sums[0] ^ sums[1]) ^ (sums[2] ^ sums[3]);
-    uint64_t all = sum[0] ^ sum[1], word;
+    all = sum[0] ^ sum[1];
     for (; length >= sizeof word; at += sizeof word, length -= sizeof word) {
         memcpy(&word, at, sizeof word);
         all ^= word;
     }
-    word = 0;
-    memcpy(&word, at, length);
-    return all ^ word;
-}
-
-static inline uint64_t body_rotate(uint64_t word, uint32_t left) {
-    return left == 0 ? word : word << left | word >> (64 - left);
+    if (length == 0) return all;
+    /* the word that ends with the last byte, without the bytes that have been read: a copy of a length that the
+     * compiler does not know would go through a call and memory */
+    memcpy(&word, at + length - sizeof word, sizeof word);
+    return all ^ word >> (sizeof word - length) * 8;
 }
 
 /* Reads every byte: the XOR of the body's 64-bit words. To change one byte, any, changes it. XOR rather than
@@ -106,6 +113,18 @@ static inline uint64_t body_scan(const struct wt_message *m) {
     return all;
 }
 
+/* The bytes of the piece from `i`, a multiple of 8, on: with the first bytes of `word`. */
+static inline void body_fill_tail(struct wt_segment piece, uint32_t i, uint64_t word) {
+    const uint32_t left = piece.length - i;
+    if (left == 0) return;
+    if (i == 0) {
+        memcpy(piece.data, &word, left);
+        return;
+    }
+    word = body_rotate(word, 64 - left * 8);
+    memcpy(piece.data + piece.length - sizeof word, &word, sizeof word);
+}
+
 /* Writes every byte from `from` on with `word`, over and over. */
 static inline void body_fill(const struct wt_message *m, uint32_t from, uint64_t word) {
     uint32_t at = 0;
@@ -115,7 +134,7 @@ static inline void body_fill(const struct wt_message *m, uint32_t from, uint64_t
         const uint64_t here = body_rotate(word, (64 - at % 8 * 8) % 64);
         uint32_t i = 0;
         for (; i + sizeof here <= piece.length; i += sizeof here) memcpy(piece.data + i, &here, sizeof here);
-        memcpy(piece.data + i, &here, piece.length - i);
+        body_fill_tail(piece, i, here);
         at += piece.length;
     }
 }

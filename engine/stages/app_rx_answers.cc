@@ -10,26 +10,44 @@ uint64_t to_ns(uint64_t ticks, uint64_t mult) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> 32);
 }
 
-void record(client_receiving &r, const inflight_slot &slot, uint64_t now, const stage_call &call) {
+// Latencies on their way into the histograms. Messages that left in one burst come back in one: their times are alike,
+// and one entry with a count serves them all.
+struct alike {
+    uint64_t intended = 0, sent = 0;
+    uint32_t count = 0;
+};
+
+void record(client_receiving &r, const alike &times, uint64_t now, const stage_call &call) {
     // The stamp is the burst's: an answer can seem to come before a message that was stamped later on another worker.
-    const uint64_t since_intended = now > slot.intended ? now - slot.intended : 0;
-    const uint64_t since_sent = now > slot.sent ? now - slot.sent : 0;
+    const uint64_t since_intended = now > times.intended ? now - times.intended : 0;
+    const uint64_t since_sent = now > times.sent ? now - times.sent : 0;
     const uint64_t ns = to_ns(since_intended, r.tick_mult);
-    call.stats->latency->intended.add(ns);
-    call.stats->latency->sent.add(to_ns(since_sent, r.tick_mult));
-    if (unlikely(r.raw.size() < r.raw_limit)) r.raw.push_back(ns);
+    call.stats->latency->intended.add(ns, times.count);
+    call.stats->latency->sent.add(to_ns(since_sent, r.tick_mult), times.count);
+    for (uint32_t i = 0; i < times.count && unlikely(r.raw.size() < r.raw_limit); i++) r.raw.push_back(ns);
 }
 
-void take_answer(application &a, rte_mbuf *m, uint64_t now, const stage_call &call) {
+// The burst so far.
+struct tally {
+    alike times;
+    uint32_t answered = 0;
+};
+
+void complete(application &a, inflight_slot &slot, tally &t, uint64_t now, const stage_call &call) {
     client_receiving &r = *a.receiving;
+    if (slot.intended != t.times.intended || slot.sent != t.times.sent) {
+        if (t.times.count > 0) record(r, t.times, now, call);
+        t.times = {slot.intended, slot.sent, 0};
+    }
+    t.times.count++;
+    r.retired[t.answered++] = inflight_retire(*a.inflight, slot, false);
+}
+
+void take_answer(application &a, rte_mbuf *m, tally &t, uint64_t now, const stage_call &call) {
     const message_header h = message_header_read(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset));
     inflight_slot *slot;
     switch (inflight_answer(*a.inflight, h, a.answer.segments, &slot)) {
-        case answer_outcome::complete:
-            record(r, *slot, now, call);
-            inflight_release(*a.inflight, *slot, false);
-            call.stats->answered++;
-            break;
+        case answer_outcome::complete: complete(a, *slot, t, now, call); break;
         case answer_outcome::partial: break;
         case answer_outcome::late:
             call.stats->late += h.segment == 0;
@@ -68,13 +86,16 @@ call_result app_rx_answers(void *role, const stage_call &call) {
     if (count == 0) return {0, false};
 
     const uint64_t now = stage_now(call);
-    const uint64_t answered = call.stats->answered;
+    tally t;
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(r.packets[i + 4], void *));
-        take_answer(a, r.packets[i], now, call);
+        take_answer(a, r.packets[i], t, now, call);
     }
     rte_pktmbuf_free_bulk(r.packets.data(), count);
-    r.answered.store(r.answered.load(std::memory_order_relaxed) + call.stats->answered - answered, std::memory_order_relaxed);
+    if (t.times.count > 0) record(r, t.times, now, call);
+    if (t.answered > 0) inflight_give_back(*a.inflight, r.retired.data(), t.answered);
+    call.stats->answered += t.answered;
+    r.answered.store(r.answered.load(std::memory_order_relaxed) + t.answered, std::memory_order_relaxed);
     return {count, false};
 }
 

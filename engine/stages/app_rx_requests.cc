@@ -1,7 +1,8 @@
 // app_rx of a server: puts requests together, shows them to the message handler, sends the answers on their way.
 //
 // A request waits as "ready" until there are mbufs for its answer; nothing new is dequeued while one waits, so want of
-// mbufs or of room in the ring pushes back to the port instead of growing a queue here.
+// mbufs or of room in the ring pushes back to the port instead of growing a queue here. Where a request and its answer are
+// one segment in one mbuf, nothing can be wanting: the short way at the end of this file.
 #include <rte_pause.h>
 
 #include "stages/roles.h"
@@ -28,20 +29,26 @@ void free_superseded(const superseded &old, const stage_call &call) {
         if (old.packets[i] != nullptr) drop_packet(static_cast<rte_mbuf *>(old.packets[i]), drop::superseded, call);
 }
 
+// Whether a packet is the whole of a request of one segment; *why says what is wrong with it.
+bool is_alone(const application &a, const rte_mbuf *m, const message_header &h, drop *why) {
+    if (unlikely(h.segments != 1)) return *why = drop::bad_segment_count, false;
+    if (unlikely(h.segment != 0)) return *why = drop::bad_segment_index, false;
+    if (unlikely(body_bytes(m) != a.request.body_bytes)) return *why = drop::bad_segment_length, false;
+    return true;
+}
+
 // One segment of a request: alone it is the request, else it waits for the others.
 void take_segment(application &a, rte_mbuf *m, const stage_call &call) {
     server_answering &s = *a.answering;
     const message_header h = message_header_read(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset));
+    drop why;
     if (a.request.segments == 1) {
-        if (unlikely(h.segments != 1)) return drop_packet(m, drop::bad_segment_count, call);
-        if (unlikely(h.segment != 0)) return drop_packet(m, drop::bad_segment_index, call);
-        if (unlikely(body_bytes(m) != a.request.body_bytes)) return drop_packet(m, drop::bad_segment_length, call);
+        if (!is_alone(a, m, h, &why)) return drop_packet(m, why, call);
         void *packet = m;
         return make_ready(s, &packet, 1, h);
     }
     assembly *message;
     superseded old{};
-    drop why;
     const assembled result = assemble(*s.parts, m, h, body_bytes(m), &message, &old, &why);
     free_superseded(old, call);
     if (result == assembled::dropped) return drop_packet(m, why, call);
@@ -49,21 +56,37 @@ void take_segment(application &a, rte_mbuf *m, const stage_call &call) {
 }
 
 // Takes a burst from the rings, one link a call: the answers go back the same way.
-uint32_t take_requests(application &a, const stage_call &call) {
+uint32_t take_burst(application &a) {
     server_answering &s = *a.answering;
-    s.ready.clear();
-    s.ready_head = 0;
     uint32_t count = 0;
     for (size_t i = 0; i < a.links.size() && count == 0; i++) {
         a.out.towards = a.links[a.next_link];
         count = a.out.towards->to_application->take(s.packets.data(), a.batch_rx);
         if (++a.next_link == a.links.size()) a.next_link = 0;
     }
+    return count;
+}
+
+void prefetch_message(rte_mbuf *m) { rte_prefetch0(rte_pktmbuf_mtod_offset(m, void *, message_offset)); }
+
+uint32_t take_requests(application &a, const stage_call &call) {
+    server_answering &s = *a.answering;
+    s.ready.clear();
+    s.ready_head = 0;
+    const uint32_t count = take_burst(a);
     for (uint32_t i = 0; i < count; i++) {
-        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod_offset(s.packets[i + 4], void *, message_offset));
+        if (i + 4 < count) prefetch_message(s.packets[i + 4]);
         take_segment(a, s.packets[i], call);
     }
     return count;
+}
+
+// The handler's work, and the scenario's extra ticks on top.
+void run_handler(application &a, uint32_t count) {
+    a.handler->message(a.handler_state, a.answering->exchanges.data(), count);
+    if (likely(a.answering->extra_ticks == 0)) return;
+    const uint64_t until = rte_rdtsc() + a.answering->extra_ticks * count;
+    while (static_cast<int64_t>(until - rte_rdtsc()) > 0) rte_pause();
 }
 
 // Mbufs that one answer needs beside those of its request.
@@ -93,8 +116,8 @@ void lay_out_answer(const application &a, const ready_request &request, rte_mbuf
     }
 }
 
-// Shows `count` requests to the handler, with the room for their answers at out.packets.
-void run_handler(application &a, uint32_t count, const stage_call &) {
+// Makes the handler's views of `count` ready requests, with the room for their answers at out.packets.
+void show_ready(application &a, uint32_t count) {
     server_answering &s = *a.answering;
     wt_segment *request = s.request_views.data(), *answer = s.answer_views.data();
     rte_mbuf **fresh = s.fresh.data();
@@ -111,11 +134,6 @@ void run_handler(application &a, uint32_t count, const stage_call &) {
             *answer++ = {rte_pktmbuf_mtod_offset(to[j], uint8_t *, body_offset), segment_body_bytes(a.answer, j)};
         x.workload = a.workload;
         x.flags = s.in_request ? WT_ANSWER_IN_REQUEST : 0;
-    }
-    a.handler->message(a.handler_state, s.exchanges.data(), count);
-    if (s.extra_ticks > 0) {
-        const uint64_t until = rte_rdtsc() + s.extra_ticks * count;
-        while (static_cast<int64_t>(until - rte_rdtsc()) > 0) rte_pause();
     }
 }
 
@@ -155,7 +173,8 @@ bool answer(application &a, const stage_call &call) {
     server_answering &s = *a.answering;
     const uint32_t count = take_mbufs(a, fresh_per_answer(a));
     if (unlikely(count == 0)) return false;
-    run_handler(a, count, call);
+    show_ready(a, count);
+    run_handler(a, count);
     rte_mbuf **packets = a.out.packets.data();
     uint32_t used = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -164,6 +183,61 @@ bool answer(application &a, const stage_call &call) {
     a.out.head = 0;
     a.out.count = used;
     return true;
+}
+
+// The short way. Views of the requests of one burst; returns how many there are.
+uint32_t show_alone(application &a, uint32_t count, const stage_call &call) {
+    server_answering &s = *a.answering;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 4 < count) prefetch_message(s.packets[i + 4]);
+        rte_mbuf *m = s.packets[i];
+        uint8_t *message = rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset);
+        drop why;
+        if (unlikely(!is_alone(a, m, message_header_read(message), &why))) {
+            drop_packet(m, why, call);
+            continue;
+        }
+        s.request_views[shown] = {message + message_header_bytes, a.request.body_bytes};
+        s.answer_views[shown] = {message + message_header_bytes, a.answer.body_bytes};
+        s.exchanges[shown] = {{&s.request_views[shown], 1, a.request.body_bytes},
+                              {&s.answer_views[shown], 1, a.answer.body_bytes},
+                              a.workload,
+                              WT_ANSWER_IN_REQUEST};
+        a.out.packets[shown++] = m;
+    }
+    return shown;
+}
+
+// Turns requests into answers where they are: another kind, another length.
+uint32_t finish_alone(application &a, uint32_t count, const stage_call &call) {
+    server_answering &s = *a.answering;
+    rte_mbuf **packets = a.out.packets.data();
+    uint32_t answers = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        rte_mbuf *m = packets[i];
+        const wt_exchange &x = s.exchanges[i];
+        if (unlikely(x.flags & WT_NO_ANSWER)) {
+            drop_packet(m, drop::unanswered, call);
+            continue;
+        }
+        *rte_pktmbuf_mtod_offset(m, message_kind *, message_offset) = message_kind::answer;
+        m->data_len = static_cast<uint16_t>(body_offset + std::min(x.answer.length, a.answer.body_bytes));
+        m->pkt_len = m->data_len;
+        packets[answers++] = m;
+    }
+    return answers;
+}
+
+call_result answer_alone(application &a, const stage_call &call) {
+    const uint32_t count = take_burst(a);
+    if (count == 0) return {0, false};
+    const uint32_t shown = show_alone(a, count, call);
+    if (shown > 0) run_handler(a, shown);
+    a.out.head = 0;
+    a.out.count = finish_alone(a, shown, call);
+    if (a.out.count > 0) outbox_flush(a.out, UINT32_MAX);
+    return {count, false};
 }
 
 }  // namespace
@@ -176,6 +250,7 @@ call_result app_rx_requests(void *role, const stage_call &call) {
         moved = outbox_flush(a.out, UINT32_MAX);
         if (a.out.count > 0) return {std::min(moved, a.batch_rx), moved == 0};
     }
+    if (s.alone) return answer_alone(a, call);
     if (s.ready_head == s.ready.size()) taken = take_requests(a, call);
     while (s.ready_head < s.ready.size()) {
         if (!answer(a, call)) break;

@@ -39,20 +39,20 @@ void control(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call)
     if (reply == 0) return drop_packet(m, why, call);
     m->data_len = static_cast<uint16_t>(reply);
     m->pkt_len = reply;
+    pad_frame(m);
     back.to[back.count++] = m;
 }
 
-// Brings the payload to its fixed place behind a header without IP options, and cuts the padding off.
+// Brings the payload to its fixed place behind a header without IP options, and cuts the padding off. What stands too far back
+// (behind options, or moved by a packet handler) comes forward: an answer in this mbuf may need all of its room.
 void normalise(rte_mbuf *m, const parsed_frame &f) {
-    if (unlikely(f.payload_offset != frame_header_bytes)) {
-        uint8_t *old = frame_of(m);
-        uint8_t *now = old + (f.payload_offset - frame_header_bytes);
-        uint8_t header[frame_header_bytes];
-        std::memcpy(header, old, 34);
-        std::memcpy(header + 34, old + f.payload_offset - 8, 8);
-        header[14] = 0x45;
-        std::memcpy(now, header, sizeof header);
-        m->data_off = static_cast<uint16_t>(m->data_off + (now - old));
+    if (unlikely(f.payload_offset != frame_header_bytes || m->data_off > RTE_PKTMBUF_HEADROOM)) {
+        const uint8_t *old = frame_of(m);
+        m->data_off = std::min<uint16_t>(m->data_off, RTE_PKTMBUF_HEADROOM);
+        uint8_t *now = frame_of(m);
+        std::memmove(now, old, 34);
+        std::memmove(now + 34, old + f.payload_offset - 8, 8 + f.payload_bytes);
+        now[14] = 0x45;
     }
     m->data_len = static_cast<uint16_t>(frame_header_bytes + f.payload_bytes);
     m->pkt_len = m->data_len;
@@ -107,15 +107,18 @@ uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, way_b
             packets[i]->pkt_len = views[i].length;
         }
     }
+    // In locals: through `back` every packet would wait for the store of the one before.
+    rte_mbuf **out = back.to + back.count;
     uint32_t passed = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (likely(views[i].verdict == WT_FORWARD))
-            back.to[back.count++] = packets[i];
+            *out++ = packets[i];
         else if (views[i].verdict == WT_PASS)
             d.passed[passed++] = packets[i];
         else
             drop_packet(packets[i], drop::by_handler, call);
     }
+    back.count = static_cast<uint32_t>(out - back.to);
     return passed;
 }
 

@@ -5,14 +5,6 @@
 
 namespace wt {
 
-// 60 bytes is the least that Ethernet carries; a NIC pads by itself, the software ports do not.
-static void pad(rte_mbuf *m) {
-    const uint32_t missing = frame_min_bytes - m->pkt_len;
-    std::memset(rte_pktmbuf_mtod_offset(m, uint8_t *, m->pkt_len), 0, missing);
-    m->data_len = static_cast<uint16_t>(m->data_len + missing);
-    m->pkt_len += missing;
-}
-
 // Takes what the links offer, each in turn, until `room` is used.
 static uint32_t gather(dispatcher &d, rte_mbuf **to, uint32_t room) {
     uint32_t count = 0;
@@ -33,12 +25,12 @@ static call_result dispatch(dispatcher &d, uint32_t already, Write write_headers
             if (l->to_dispatcher->used() > 0) return {already, already == 0};
         return {already, false};
     }
-    const uint32_t count = gather(d, packets, std::min(room, d.batch_tx));
+    const uint32_t count = gather(d, packets, std::min(room, d.batch_tx - already));
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
         rte_mbuf *m = packets[i];
         write_headers(rte_pktmbuf_mtod(m, uint8_t *), m->pkt_len - frame_header_bytes);
-        if (unlikely(m->pkt_len < frame_min_bytes)) pad(m);
+        pad_frame(m);
     }
     if (count > 0) handover_put(*d.sending, count);
     return {count + already, false};

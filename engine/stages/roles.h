@@ -92,6 +92,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_receiving {
     uint32_t next_link = 0;
     std::atomic<uint64_t> answered{0};   // since the start, for `messages = N`
     std::vector<rte_mbuf *> packets;
+    std::vector<uint32_t> retired;       // slots of this burst
     std::vector<uint64_t> raw;           // test mode: latencies in ns
     uint64_t raw_limit = 0;
 };
@@ -106,6 +107,7 @@ struct ready_request {
 // app_rx's own state on a server.
 struct alignas(RTE_CACHE_LINE_SIZE) server_answering {
     bool in_request;                      // the answer goes into the request's mbufs
+    bool alone;                           // and both are one segment: the short way
     uint64_t extra_ticks;
     std::unique_ptr<assembler> parts;     // null where requests have one segment
     std::vector<rte_mbuf *> packets;      // as dequeued
@@ -169,6 +171,15 @@ call_result disp_rx_client(void *role, const stage_call &call);
 call_result disp_rx_server(void *role, const stage_call &call);
 call_result nic_tx(void *role, const stage_call &call);
 call_result nic_rx(void *role, const stage_call &call);
+
+// 60 bytes is the least that Ethernet carries; a NIC pads by itself, the software ports do not.
+inline void pad_frame(rte_mbuf *m) {
+    if (likely(m->pkt_len >= frame_min_bytes)) return;
+    const uint32_t missing = frame_min_bytes - m->pkt_len;
+    std::memset(rte_pktmbuf_mtod_offset(m, uint8_t *, m->pkt_len), 0, missing);
+    m->data_len = static_cast<uint16_t>(m->data_len + missing);
+    m->pkt_len += missing;
+}
 
 // Moves up to `most` packets of the outbox into its ring; returns how many.
 inline uint32_t outbox_flush(outbox &out, uint32_t most) {

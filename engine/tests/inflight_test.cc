@@ -25,7 +25,10 @@ bool send(inflight_table &t, uint64_t time, message_header *h) {
 answer_outcome answer(inflight_table &t, const message_header &h, uint32_t segments = 1) {
     inflight_slot *slot = nullptr;
     const answer_outcome o = inflight_answer(t, h, segments, &slot);
-    if (o == answer_outcome::complete) inflight_release(t, *slot, false);
+    if (o == answer_outcome::complete) {
+        const uint32_t index = inflight_retire(t, *slot, false);
+        inflight_give_back(t, &index, 1);
+    }
     return o;
 }
 
