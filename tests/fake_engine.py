@@ -231,7 +231,8 @@ def main() -> int:
         return 0
     if arguments.handlers:
         if arguments.plugin and not os.path.exists(arguments.plugin):
-            print(f"{arguments.plugin}: cannot open shared object file", file=sys.stderr)
+            print(f"windtunnel-engine: {arguments.plugin}: cannot open shared object file", file=sys.stderr)
+            print("remedy: build it first", file=sys.stderr)
             return 2
         print(json.dumps(HANDLERS))
         return 0

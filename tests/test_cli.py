@@ -236,7 +236,7 @@ def test_handlers(tmp_path):
 def test_handlers_of_a_plugin_that_is_not_there(tmp_path):
     done = windtunnel("handlers", "--plugin", "libmine.so", cwd=tmp_path)
     assert done.returncode == 2
-    assert f"{tmp_path}/libmine.so: cannot open shared object file" in done.stderr.replace("\n", "")
+    assert done.stderr == f"error: {tmp_path}/libmine.so: cannot open shared object file\nremedy: build it first\n"
 
 
 def test_version(tmp_path):

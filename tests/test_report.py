@@ -134,7 +134,7 @@ def test_numbers_of_the_page_are_those_of_the_metrics(tmp_path):
 
 def test_emulated_faults_are_marked_wherever_results_show(tmp_path):
     flown = fly(tmp_path / "run", *FLIGHTS["histograms"])
-    mark = "emulated on what the client sends: loss 1%"
+    mark = "emulated on what client and server send: loss 1%"
     assert mark in Page(report.write(flown.path).read_text()).text
     assert mark in printed(run_view(flown)) and mark in document(flown)["emulated"]
     assert "emulated" in printed(beside_view([flown, flown]))

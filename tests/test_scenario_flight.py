@@ -154,8 +154,10 @@ def test_the_kernel_wire_says_what_it_needs():
 
 
 def test_notes_say_what_a_reader_must_know(tmp_path):
-    notes = " ".join(flown(tmp_path, ECHO | {"wire": {"faults": {"loss": 0.5}}}, host=machine(1)).notes)
-    assert "emulated: loss 0.5" in notes
+    flight = flown(tmp_path, ECHO | {"wire": {"faults": {"loss": 0.5}}, "duration": "300ms"}, host=machine(1))
+    assert flight.emulated == ["emulated on what client and server send: loss 50%"]
+    notes = " ".join(flight.notes)
+    assert "the window of 500ms" in notes and flight.plans[0].phases.window_ns == flight.plans[0].phases.duration_ns
     assert "share CPU 0" in notes
     assert "without hugepages" in notes
 

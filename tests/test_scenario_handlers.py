@@ -31,7 +31,8 @@ def fake(tmp_path):
     script.write_text(
         "#!/bin/sh\n"
         f"case \"$3\" in '') echo '{json.dumps([KV, ECHO])}';; *good.so) echo '{json.dumps([KV])}';;"
-        " *) echo 'handler ABI 9, this engine has 1' >&2; exit 2;; esac\n"
+        " *) echo 'a library: noise' >&2; echo 'windtunnel-engine: handler ABI 9, this engine has 1' >&2;"
+        " echo 'remedy: build it again' >&2; exit 2;; esac\n"
     )
     script.chmod(0o755)
     with engine(str(script)):
@@ -90,7 +91,8 @@ def test_a_plugin_goes_by_its_path_and_its_own_options(tmp_path):
 @pytest.mark.usefixtures("fake")
 def test_a_plugin_that_the_engine_refuses(tmp_path):
     (tmp_path / "old.so").touch()
-    assert "handler ABI 9, this engine has 1" in refused(tmp_path, {"handler": "./old.so"})
+    said = refused(tmp_path, {"handler": "./old.so"})
+    assert said == f"{tmp_path / 'test.toml'}:1: handler ABI 9, this engine has 1; build it again"
 
 
 def test_without_an_engine_everything_passes_as_it_is(tmp_path):

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from windtunnel.engine.plan import Plan
     from windtunnel.errors import UserError
     from windtunnel.scenario import Flight, HostView
@@ -25,10 +23,10 @@ def check(
 ) -> None:
     """Check scenarios without flying them: keys, topology, cores, mbufs and memory on this machine.
 
-    Says which stage would run on which CPU. Exit codes: 0 all are right, 2 one is not.
+    Shows which stage would run on which CPU, and what it would need. Exit codes: 0 all are right, 2 one is not.
 
     windtunnel check scenarios/*.toml
-    windtunnel check scenarios/echo.toml --set server.mempool.size=2047
+    windtunnel check scenarios/echo.toml --set server.mempool.size=4095
     """
     from windtunnel.errors import UserError
     from windtunnel.scenario import here
@@ -76,6 +74,7 @@ def _document(file: Path, flight: "Flight | UserError") -> dict[str, Any]:
             side: {"size": demand.size, "wanted": demand.total, "by": demand.mbufs}
             for side, demand in flight.demands.items()
         },
+        "emulated": flight.emulated,
         "notes": flight.notes,
         "resolved": flight.resolved,
     }
@@ -84,40 +83,21 @@ def _document(file: Path, flight: "Flight | UserError") -> dict[str, Any]:
 def _print(files: list[Path], found: "list[Flight | UserError]") -> None:
     from rich.console import Console
 
+    from windtunnel.cli.errors import show_error, show_warning
+    from windtunnel.cli.flight_map import flight_map
+    from windtunnel.engine.find import find_engine
     from windtunnel.errors import UserError
 
-    out, err = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False, soft_wrap=True)
+    out = Console(highlight=False)
     for file, flight in zip(files, found, strict=True):
         if isinstance(flight, UserError):
-            err.print("error:", style="bold red", end=" ")
-            err.print(flight.message, markup=False)
-            if flight.remedy:
-                err.print(f"  {flight.remedy}", markup=False)
+            show_error(flight)
         else:
-            _print_flight(out, file, flight)
-
-
-def _print_flight(out: "Console", file: Path, flight: "Flight") -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from windtunnel.runs.tables import plain_table
-
-    out.print(Text.assemble(("OK ", "bold green"), f"{file}  ", (flight.question, "dim")))
-    table = plain_table()
-    for name in (*(["engine"] if len(flight.plans) > 1 else []), "CPU", "side", "stages, in the order of the loop"):
-        table.add_column(name)
-    for engine, plan in zip(flight.names, flight.plans, strict=True):
-        for worker in plan.workers:
-            for side, stages in _stages(plan, worker.cpu).items():
-                table.add_row(*([engine] if len(flight.plans) > 1 else []), str(worker.cpu), side, "  ".join(stages))
-    out.print(Padding(table, (0, 0, 0, 2)))
-    for side, demand in flight.demands.items():
-        parts = " + ".join(f"{count} {owner}" for owner, count in demand.mbufs.items())
-        out.print(f"  {side} mbufs: a pool of {demand.size} for {demand.total} ({parts})", markup=False)
-    out.print(f"  memory: {' + '.join(_memory(plan) for plan in flight.plans)}", markup=False)
-    for note in flight.notes:
-        out.print(f"  {note}", markup=False, style="yellow")
+            out.print(flight_map(file, flight))
+    try:
+        find_engine()
+    except UserError as error:
+        show_warning(f"names of handlers and their options were not checked: {error.message}")
 
 
 def _stages(plan: "Plan", cpu: int) -> dict[str, list[str]]:
@@ -127,8 +107,3 @@ def _stages(plan: "Plan", cpu: int) -> dict[str, list[str]]:
         for stage in worker.stages if worker.cpu == cpu else []:
             stages.setdefault(plan.endpoints[stage.endpoint].side, []).append(f"{stage.stage}:{stage.index}")
     return stages
-
-
-def _memory(plan: "Plan") -> str:
-    args = plan.eal.args
-    return f"{args[args.index('-m') + 1]} MiB without hugepages" if "-m" in args else "hugepages, as much as is needed"

@@ -1,4 +1,4 @@
-"""A UserError in words on stderr."""
+"""A UserError, or a warning, in words on stderr. Nothing in them is taken for markup."""
 
 from rich.console import Console
 from rich.text import Text
@@ -7,8 +7,15 @@ from windtunnel.errors import UserError
 
 
 def show_error(error: UserError) -> None:
-    """Prints what is wrong and, below it, what would be right. Nothing in it is taken for markup."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(Text.assemble(("error: ", "bold red"), error.message))
+    """Prints what is wrong and, below it, what would be right."""
+    _say("error: ", "bold red", error.message)
     if error.remedy:
-        console.print(Text.assemble(("remedy: ", "bold green"), error.remedy))
+        _say("remedy: ", "bold green", error.remedy)
+
+
+def show_warning(words: str) -> None:
+    _say("warning: ", "bold yellow", words)
+
+
+def _say(label: str, style: str, words: str) -> None:
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text.assemble((label, style), words))

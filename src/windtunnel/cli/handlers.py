@@ -41,7 +41,7 @@ def handlers(
 def _table(found: "list[Handler]") -> "Table":
     from rich.text import Text
 
-    from windtunnel.runs.tables import plain_table
+    from windtunnel.runs.columns import plain_table
 
     table = plain_table()
     for name in ("handler", "sees", "what it does and its options"):

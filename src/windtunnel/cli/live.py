@@ -47,7 +47,7 @@ class LiveDisplay:
         if workloads := seen.workloads():
             parts += [Text(), tables.latency_table(workloads)]
         if stages := seen.stages():
-            parts += [Text(), tables.stage_table(stages), tables.drops_line(stages)]
+            parts += [Text(), tables.stage_table(stages), *([Text(), tables.drops(stages)] if self._tall else [])]
         if not stages and (ports := seen.ports()):
             parts += [Text(), tables.port_table(ports)]
         return Group(*parts)
@@ -55,9 +55,13 @@ class LiveDisplay:
     def _header(self) -> list[RenderableType]:
         """On a low terminal the figures go first; that something is emulated is said there too."""
         record = self._progress.record
-        if self._console.height >= TALL_LINES:
+        if self._tall:
             return [tables.header(record)]
         return [Text(record.title, style="bold"), *(Text(mark, style="bold magenta") for mark in record.emulated)]
+
+    @property
+    def _tall(self) -> bool:
+        return self._console.height >= TALL_LINES
 
     def _progress_line(self) -> RenderableType:
         seen = self._progress

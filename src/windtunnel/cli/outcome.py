@@ -10,7 +10,7 @@ from windtunnel.cli.errors import show_error
 from windtunnel.errors import UserError
 from windtunnel.runs import Run, Verdict
 from windtunnel.runs.summary import document
-from windtunnel.runs.tables import run_view, verdict_panel
+from windtunnel.runs.tables import run_view, verdict_view
 
 
 def write_report(run: Run) -> Path | None:
@@ -46,7 +46,7 @@ def print_json(run: Run) -> None:
 def print_unkept(verdict: Verdict, error: UserError) -> None:
     """On stderr: why a run's directory could not be finished, after the reasons that it had against it before."""
     if not verdict.valid:
-        Console(stderr=True).print(verdict_panel(verdict))
+        Console(stderr=True).print(verdict_view(verdict))
     show_error(error)
 
 

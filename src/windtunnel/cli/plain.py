@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 
 class PlainDisplay:
-    """A listener of the supervisor that prints what it hears, at once."""
+    """A listener of the supervisor that prints what it hears, at once; the windows' figures stand below each other."""
 
     def __init__(self, flight: "Flight", console: "Console"):
         self._progress = Progress(flight)
         self._console = console
-        self._several = len(flight.names) > 1
+        self._engine_width = max(map(len, flight.names)) if len(flight.names) > 1 else 0
+        self._workload_width = max(len(workload.name) for plan in flight.plans for workload in plan.workloads)
+        self._said = ""
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
         self._progress.line(name, line, raw)
-        who = f"{name}: " if self._several else ""
+        who = f"{name:<{self._engine_width}}  " if self._engine_width else ""
         match line:
             case Phase():
                 self._say(f"{who}{line.name}")
@@ -36,12 +38,16 @@ class PlainDisplay:
         sides = {port.endpoint for port in window.ports}
         for row in self._progress.ports():
             if row.endpoint in sides:
-                seen.append(f"{row.endpoint} rx {fmt.number(row.rx_mpps, 3)} tx {fmt.number(row.tx_mpps, 3)} Mpps")
+                rx, tx = fmt.number(row.rx_mpps, 3), fmt.number(row.tx_mpps, 3)
+                seen.append(f"{row.endpoint} rx {rx:>6} tx {tx:>6} Mpps")
         for row in self._progress.workloads() if window.workloads else []:
             p50, p99 = fmt.duration(row.latency.p50), fmt.duration(row.latency.p99)
-            seen.append(f"{row.workload} {fmt.rate(row.answered_per_s)} p50 {p50} p99 {p99}")
+            answered = fmt.rate(row.answered_per_s)
+            seen.append(f"{row.workload:<{self._workload_width}} {answered:>8} p50 {p50:>7} p99 {p99:>7}")
         return "  ".join(seen)
 
     def _say(self, text: str) -> None:
-        self._console.out(text, highlight=False)
-        self._console.file.flush()
+        if text != self._said:  # a phase that several endpoints go through
+            self._console.out(text, highlight=False)
+            self._console.file.flush()
+        self._said = text

@@ -75,7 +75,9 @@ def run(
 
 
 def _directory_for(file: Path) -> Path:
-    return Path("runs") / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{file.stem}"
+    from windtunnel.runs.latest import RUNS
+
+    return RUNS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{file.stem}"
 
 
 def _display(

@@ -7,24 +7,32 @@ import typer
 
 
 def show(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories; several stand side by side.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN…]", help="Run directories; without one, the latest below runs/.", show_default=False
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a run.")] = False,
     html: Annotated[bool, typer.Option("--html", help="Write report.html of each run anew and say where.")] = False,
 ) -> None:
-    """Show what a run measured: stages, latency, ports, ledger and verdict.
+    """Show what a run measured: stages, workers, latency, ports, ledger and verdict.
 
     Several runs stand side by side; where their memory modes differ, a warning says that they cannot be compared.
 
-    windtunnel show runs/2026-11-21T10-00-00-echo
-    windtunnel show --json runs/a runs/b | jq '.[].metrics.workloads'
+    windtunnel show
+    windtunnel show runs/2026-11-21T10-00-00Z-echo
+    windtunnel show runs/before runs/after
+    windtunnel show --json runs/before runs/after | jq '.[].metrics.workloads'
     """
     from windtunnel.runs import load
+    from windtunnel.runs.latest import latest
 
     if json and html:
         from windtunnel.errors import UserError
 
         raise UserError("--json and --html exclude each other", remedy="give one of them")
-    loaded = [load(path) for path in runs]
+    loaded = [load(path) for path in runs or [latest()]]
     if json:
         from json import dumps
 
@@ -42,4 +50,7 @@ def show(
         from windtunnel.runs.beside import beside_view
         from windtunnel.runs.tables import run_view
 
-        Console().print(run_view(loaded[0]) if len(loaded) == 1 else beside_view(loaded))
+        console = Console()
+        console.print(run_view(loaded[0]) if len(loaded) == 1 else beside_view(loaded))
+        if not runs:
+            console.print(f"run {loaded[0].path}", style="dim", soft_wrap=True)

@@ -1,10 +1,10 @@
 """What one engine said and how it ended: the facts from which a verdict is made."""
 
-import signal
 from dataclasses import dataclass
 
 from windtunnel.engine.lines import AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.signals import signal_name
 
 
 @dataclass
@@ -62,9 +62,4 @@ class History:
     @property
     def signal_name(self) -> str | None:
         """Name of the signal that ended the process, or None."""
-        if self.exit_code is None or self.exit_code >= 0:
-            return None
-        try:
-            return signal.Signals(-self.exit_code).name
-        except ValueError:  # real-time signals have numbers only
-            return f"signal {-self.exit_code}"
+        return signal_name(self.exit_code)

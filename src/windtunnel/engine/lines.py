@@ -7,7 +7,7 @@ History of the lines' version:
 1  first flight
 """
 
-from typing import Annotated, Literal, Union
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -45,7 +45,9 @@ class Hello(Line):
     pid: int
     plan_hash: str
     tsc_hz: int
-    tsc_source: str = Field(description="how the frequency was found: measured against CLOCK_MONOTONIC_RAW, or DPDK's own")
+    tsc_source: str = Field(
+        description="how the frequency was found: measured against CLOCK_MONOTONIC_RAW, or DPDK's own"
+    )
     memory: Literal["hugepages", "no-huge"]
     numa_sockets: int
 
@@ -63,9 +65,13 @@ class Ready(Line):
 
     type: Literal["ready"]
     at_ns: int
-    level_cost_ticks: float = Field(description="what the accounting level adds to one stage call, measured on an empty stage")
+    level_cost_ticks: float = Field(
+        description="what the accounting level adds to one stage call, measured on an empty stage"
+    )
     drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
-    notes: list[str] = Field(description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ...")
+    notes: list[str] = Field(
+        description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ..."
+    )
 
 
 class StageWindow(Line):
@@ -96,7 +102,9 @@ class WorkerWindow(Line):
     loops: int
     cycles: int = Field(description="TSC ticks that the worker's window lasted")
     timed_cycles: int = Field(description="TSC ticks of the loops that were timed")
-    run_delay_ns: int | None = Field(description="time in which it was runnable and the kernel ran somebody else (schedstat)")
+    run_delay_ns: int | None = Field(
+        description="time in which it was runnable and the kernel ran somebody else (schedstat)"
+    )
     on_cpu_ns: int | None
 
 
@@ -198,7 +206,9 @@ class Result(Line):
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
-    worker_allocations: int | None = Field(description="heap allocations on worker threads after start; null: not watched")
+    worker_allocations: int | None = Field(
+        description="heap allocations on worker threads after start; null: not watched"
+    )
     recorded: int | None = Field(description="frames in the pcap; null where nothing is recorded")
     record_missed: int | None = Field(description="frames that the recorder could not take")
     peak_rss_bytes: int
@@ -213,5 +223,5 @@ class Error(Line):
     remedy: str | None
 
 
-AnyLine = Annotated[Union[Hello, Phase, Ready, Window, Result, Error], Field(discriminator="type")]
+AnyLine = Annotated[Hello | Phase | Ready | Window | Result | Error, Field(discriminator="type")]
 LINE = TypeAdapter(AnyLine)

@@ -40,14 +40,18 @@ class Eal(Part):
 class Accounting(Part):
     level: Literal["off", "counts", "sampled", "cycles", "histograms"]
     sample_every: Annotated[int, Field(ge=1, description="at `sampled`: cycles are taken on every Nth loop; a prime")]
-    interrupted_above_ns: Annotated[int, Field(ge=1, description="a timed call longer than this is booked as interrupted")]
+    interrupted_above_ns: Annotated[
+        int, Field(ge=1, description="a timed call longer than this is booked as interrupted")
+    ]
 
 
 class Phases(Part):
     warmup_ns: Count
     duration_ns: Annotated[int, Field(ge=1)]
     window_ns: Annotated[int, Field(ge=1)]
-    messages: Count | None = Field(description="end the measurement after so many answered messages; null: by time alone")
+    messages: Count | None = Field(
+        description="end the measurement after so many answered messages; null: by time alone"
+    )
     drain_ns: Count = Field(description="longest wait for answers in flight once the client has stopped sending")
 
 
@@ -121,7 +125,9 @@ class Endpoint(Part):
     pool: Pool
     port: Port
     batch: Batch
-    ring_size: Annotated[int, Field(ge=2, description="entries of each hand-over ring, a power of two; one stays empty")]
+    ring_size: Annotated[
+        int, Field(ge=2, description="entries of each hand-over ring, a power of two; one stays empty")
+    ]
     answer_in: Literal["request", "new"] = Field(description="server: the mbuf that carries the answer")
     applications: list[Application]
     dispatchers: list[Dispatcher]
@@ -142,7 +148,9 @@ class Load(Part):
 
 class Workload(Part):
     name: str
-    request_bytes: Annotated[int, Field(ge=16, le=MAX_MESSAGE_BYTES, description="UDP payload, message header included")]
+    request_bytes: Annotated[
+        int, Field(ge=16, le=MAX_MESSAGE_BYTES, description="UDP payload, message header included")
+    ]
     response_bytes: Annotated[int, Field(ge=16, le=MAX_MESSAGE_BYTES)]
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
@@ -150,8 +158,12 @@ class Workload(Part):
     extra_ticks: Count = Field(description="TSC ticks of additional work a message")
     timeout_ns: Annotated[int, Field(ge=1, description="an unanswered message is lost after this")]
     load: Load | None = Field(description="null where no client flies")
-    client_applications: Count = Field(description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: no client of ours")
-    client_slots: Count = Field(description="most messages that one application of this workload has in flight on the client")
+    client_applications: Count = Field(
+        description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: no client of ours"
+    )
+    client_slots: Count = Field(
+        description="most messages that one application of this workload has in flight on the client"
+    )
 
 
 class StageOf(Part):
@@ -186,5 +198,7 @@ class Plan(Part):
     endpoints: list[Endpoint] = Field(min_length=1, max_length=2)
     workloads: list[Workload] = Field(min_length=1)
     workers: list[Worker] = Field(min_length=1)
-    record: str | None = Field(description="absolute path of a pcap of every frame that the endpoints send or (server) receive")
+    record: str | None = Field(
+        description="absolute path of a pcap of every frame that the endpoints send or (server) receive"
+    )
     raw_latency: RawLatency | None

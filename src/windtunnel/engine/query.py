@@ -6,9 +6,12 @@ from typing import Literal
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from windtunnel.engine.find import NAME
+from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
 TIMEOUT_S = 20
+REBUILD = "build it anew: ./windtunnel quickstart"
 
 
 class HandlerOption(BaseModel):
@@ -38,7 +41,9 @@ def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
     try:
         return _HANDLERS.validate_json(text)
     except ValidationError as error:
-        raise UserError(f"{engine} --handlers: not a list of handlers: {error.errors()[0]['msg']}") from error
+        raise UserError(
+            f"{engine} --handlers: not a list of handlers: {error.errors()[0]['msg']}", remedy=REBUILD
+        ) from error
 
 
 def version(engine: Path) -> str:
@@ -53,12 +58,22 @@ def _ask(engine: Path, arguments: list[str]) -> str:
             command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
         )
     except OSError as error:
-        raise UserError(f"the engine {engine} cannot be started: {error.strerror}") from error
+        raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
     except subprocess.TimeoutExpired as error:
         raise UserError(f"{engine} {arguments[0]}: no answer within {TIMEOUT_S} s") from error
-    if answer.returncode < 0:
-        raise UserError(f"{engine} {' '.join(arguments)}: ended by signal {-answer.returncode}")
+    if killed_by := signal_name(answer.returncode):
+        raise UserError(f"the engine died at {' '.join(arguments)}: {killed_by}", remedy=_blame(arguments))
     if answer.returncode:
-        said = answer.stderr.strip() or answer.stdout.strip() or f"exit code {answer.returncode}"
-        raise UserError(said)
+        raise _refusal(answer.stderr) or UserError(f"{engine} {arguments[0]}: exit code {answer.returncode}", REBUILD)
     return answer.stdout
+
+
+def _refusal(said: str) -> UserError | None:
+    """The engine's own words, which come after whatever its libraries print: a message, and a remedy where it knows one."""
+    _, found, words = said.rpartition(f"{NAME}: ")
+    message, _, remedy = words.strip().partition("\nremedy: ")
+    return UserError(message, remedy=remedy or None) if found else None
+
+
+def _blame(arguments: list[str]) -> str | None:
+    return "the plug-in's own code ran when it was opened: look there" if "--plugin" in arguments else None

@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel.runs import format as fmt
+from windtunnel.runs.columns import plain_table
 from windtunnel.runs.reader import Run
 from windtunnel.runs.summary import Summary, summarise
-from windtunnel.runs.tables import plain_table
 
 _STAGE_FIGURES = (
     ("Mpps", lambda row: fmt.number(row.mpps, 3)),
@@ -44,7 +44,7 @@ def beside_view(runs: Sequence[Run]) -> RenderableType:
         ("memory", lambda r: r.memory),
         ("wire", lambda r: r.wire),
         ("accounting", lambda r: r.accounting),
-        ("emulated", lambda r: "\n".join(r.emulated) or fmt.DASH),
+        ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
     ):
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
     _add(table, summaries, _WORKLOAD_FIGURES, lambda summary: {(r.workload,): r for r in summary.workloads})

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from windtunnel.engine.lines import Error, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.planted import planted
 
 RUN_VERSION = 1
 
@@ -84,16 +85,9 @@ class Record(Part):
     @property
     def emulated(self) -> list[str]:
         """The misbehaviour that was planted on the wire, in words; empty where there was none."""
-        marks = []
-        for engine in self.engines:
-            for endpoint in engine.plan.endpoints:
-                if faults := endpoint.port.faults:
-                    shown = {"loss": faults.loss, "duplication": faults.duplicate, "reordering": faults.reorder}
-                    planted = ", ".join(f"{what} {p * 100:.4g}%" for what, p in shown.items() if p)
-                    marks += [f"emulated on what the {endpoint.side} sends: {planted}"] if planted else []
-        return marks
+        return planted(engine.plan for engine in self.engines)
 
     def all_notes(self) -> list[str]:
-        """Notes of the scenario and of the engines, each once, in order."""
+        """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""
         notes = [*self.notes, *(note for engine in self.engines if engine.ready for note in engine.ready.notes)]
-        return list(dict.fromkeys(notes))
+        return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]

@@ -1,5 +1,6 @@
 """All rows of a run, whatever the number of its engines, and the document that `--json` prints."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 
@@ -8,6 +9,9 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkerRow, WorkloadRow
 
 SUMMARY_VERSION = 1
+
+CROWDED_SHARE = 0.05
+"""Of a worker's time; a quiet machine stays below a hundredth."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,15 @@ def summarise(run: Run) -> Summary:
         workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
         levels=rows(lambda _, windows: metrics.level_rows(windows)),
     )
+
+
+def crowded(workers: Sequence[WorkerRow]) -> list[str]:
+    """A warning where the kernel took CPUs away from workers for so long that the figures tell of the machine."""
+    taken = [row for row in workers if (row.preempted_share or 0) > CROWDED_SHARE]
+    if not taken:
+        return []
+    where = " and ".join(f"CPU {row.cpu} for {row.preempted_share:.0%} of the time" for row in taken)
+    return [f"the kernel ran others on {where}: repeat this where it is quieter"]
 
 
 def document(run: Run) -> dict:

@@ -1,18 +1,19 @@
 """A run in the terminal: the tables that `run` ends with and `show` prints."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from windtunnel.runs import format as fmt
+from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Record, Verdict
-from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkloadRow
-from windtunnel.runs.summary import summarise
+from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.summary import crowded, summarise
 
 _BAR_CELLS = 8
 
@@ -22,10 +23,12 @@ def run_view(run: Run) -> RenderableType:
     parts: list[RenderableType] = [header(run.record)]
     if run.record.verdict.valid:
         summary = summarise(run)
-        parts += [stage_table(summary.stages), Text(), drops_line(summary.stages), Text()] if summary.stages else []
+        parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
+        parts += [worker_table(summary.workers), Text()] if summary.stages else []
         parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
         parts += [port_table(summary.ports), Text(), ledger_line(run.record.engines)]
-    parts.append(verdict_panel(run.record.verdict))
+        parts += [Text(f"warning: {words}", style="yellow") for words in crowded(summary.workers)]
+    parts.append(verdict_view(run.record.verdict))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
 
@@ -41,73 +44,93 @@ def header(record: Record) -> RenderableType:
     return Group(*lines, Text())
 
 
-def stage_table(rows: Sequence[StageRow], title: str | None = None) -> Table:
-    """Stages by endpoint; times are ns a packet, the share is of the time of the workers that run the stage."""
-    table = plain_table(title)
-    _columns(table, left=("", "stage"), right=("Mpps", "work ns", "stall ns", "burst"))
-    _columns(table, left=("share of time",), right=("idle", "drops"))
-    previous = None
-    for row in rows:
-        if previous not in (None, row.endpoint):
-            table.add_row()
-        table.add_row(
-            row.endpoint if row.endpoint != previous else "",
-            row.stage if row.instances == 1 else f"{row.stage} ×{row.instances}",
-            fmt.number(row.mpps, 3),
-            fmt.number(row.work_ns),
-            Text(fmt.number(row.stall_ns), style="yellow" if row.stall_ns else ""),
-            fmt.number(row.mean_burst),
-            _share(row),
-            fmt.percent(row.idle_share),
-            _loss(sum(row.drops.values())),
-        )
-        previous = row.endpoint
-    return table
+def stage_table(rows: Sequence[StageRow]) -> RenderableType:
+    """Stages by endpoint; times are ns a packet, busy and idle are shares of the time of the workers that run the stage."""
+    starts = [n for n, row in enumerate(rows) if n == 0 or row.endpoint != rows[n - 1].endpoint]
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            Column("", [row.endpoint if n in starts else "" for n, row in enumerate(rows)], words=True),
+            column("stage", lambda r: r.stage if r.instances == 1 else f"{r.stage} ×{r.instances}", words=True),
+            column("Mpps", lambda r: fmt.number(r.mpps, 3), width=6),
+            column("work ns", lambda r: fmt.number(r.work_ns)),
+            column("stall ns", lambda r: Text(fmt.number(r.stall_ns), style="yellow" if r.stall_ns else "")),
+            column("burst", lambda r: fmt.number(r.mean_burst), spare=1),
+            column("", _bar, spare=4),
+            column("busy", lambda r: fmt.percent(r.busy_share), spare=2, width=5),
+            column("idle", lambda r: fmt.percent(r.idle_share), spare=3, width=5),
+            column("interrupted", lambda r: fmt.percent(r.interrupted_share), spare=5),
+            column("empty calls", lambda r: fmt.percent(r.empty_calls_share), spare=6),
+            column("drops", lambda r: _loss(sum(r.drops.values()))),
+        ],
+        sections=starts[1:],
+    )
 
 
-def latency_table(rows: Sequence[WorkloadRow], title: str | None = None) -> Table:
+def worker_table(rows: Sequence[WorkerRow]) -> RenderableType:
+    """What each worker's time went into; the shares add up to all of it. Beside them, when the kernel ran somebody else."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("worker of", lambda r: r.sides, words=True),
+            column("CPU", lambda r: str(r.cpu)),
+            column("work", lambda r: fmt.percent(r.work_share)),
+            column("stall", lambda r: fmt.percent(r.stall_share)),
+            column("idle", lambda r: fmt.percent(r.idle_share)),
+            column("interrupted", lambda r: fmt.percent(r.interrupted_share)),
+            column("others ran", lambda r: fmt.percent(r.preempted_share), spare=1),
+            column("Mloops/s", lambda r: fmt.number(r.mloops, 3), spare=2),
+        ]
+    )
+
+
+def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
     """Workloads as the client saw them; latency from the intended send time."""
-    table = plain_table(title)
-    _columns(table, ("workload",), ("answered", "offered", "p50", "p90", "p99", "p99.9", "max", "lost", "late"))
-    for row in rows:
-        times = row.latency
-        table.add_row(
-            Text(row.workload),
-            fmt.rate(row.answered_per_s),
-            fmt.rate(row.offered_per_s),
-            *(fmt.duration(t).replace(" ", "") for t in (times.p50, times.p90, times.p99, times.p999, times.maximum)),
-            _loss(row.lost),
-            _loss(row.late),
-        )
-    return table
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("workload", lambda r: r.workload, words=True),
+            column("answered", lambda r: fmt.rate(r.answered_per_s), width=8),
+            column("offered", lambda r: fmt.rate(r.offered_per_s), spare=4, width=8),
+            column("p50", lambda r: _time(r.latency.p50), width=6),
+            column("p90", lambda r: _time(r.latency.p90), spare=5, width=6),
+            column("p99", lambda r: _time(r.latency.p99), width=6),
+            column("p99.9", lambda r: _time(r.latency.p999), spare=2, width=6),
+            column("max", lambda r: _time(r.latency.maximum), spare=1, width=6),
+            column("lost", lambda r: _loss(r.lost)),
+            column("late", lambda r: _loss(r.late), spare=3),
+            column("unsent", lambda r: fmt.count(r.unsent), spare=6),
+            column("duplicates", lambda r: fmt.count(r.duplicates), spare=7),
+        ]
+    )
 
 
-def port_table(rows: Sequence[PortRow], title: str | None = None) -> Table:
+def port_table(rows: Sequence[PortRow]) -> RenderableType:
     """Endpoints' totals, counted at their ports; bits are those of mbufs, without FCS and gaps."""
-    table = plain_table(title)
-    _columns(table, ("port of",), ("rx Mpps", "tx Mpps", "rx Gbit/s", "tx Gbit/s", "rx burst", "tx burst"))
-    for row in rows:
-        table.add_row(
-            row.endpoint,
-            *(fmt.number(v, 3) for v in (row.rx_mpps, row.tx_mpps, row.rx_gbps, row.tx_gbps)),
-            *(fmt.number(v) for v in (row.rx_burst, row.tx_burst)),
-        )
-    return table
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("port of", lambda r: r.endpoint, words=True),
+            column("rx Mpps", lambda r: fmt.number(r.rx_mpps, 3)),
+            column("tx Mpps", lambda r: fmt.number(r.tx_mpps, 3)),
+            column("rx Gbit/s", lambda r: fmt.number(r.rx_gbps, 3), spare=1),
+            column("tx Gbit/s", lambda r: fmt.number(r.tx_gbps, 3), spare=1),
+            column("rx burst", lambda r: fmt.number(r.rx_burst), spare=2),
+            column("tx burst", lambda r: fmt.number(r.tx_burst), spare=2),
+        ]
+    )
 
 
-def level_table(rows: Sequence[LevelRow], title: str | None = None) -> Table:
-    """How full rings and how empty pools got, as seen at the ends of windows."""
-    table = plain_table(title)
-    _columns(table, ("level",), ("lowest", "highest", "size"))
-    for row in rows:
-        table.add_row(Text(row.name), *(fmt.count(v) for v in (row.lowest, row.highest, row.size)))
-    return table
-
-
-def drops_line(rows: Sequence[StageRow]) -> Text:
-    """Every drop by its name."""
-    drops = [f"{r.endpoint} {r.stage} {name} {fmt.count(n)}" for r in rows for name, n in r.drops.items()]
-    return Text("drops: " + (", ".join(drops) or "none"), style="red" if drops else "dim")
+def drops(rows: Sequence[StageRow]) -> RenderableType:
+    """Every drop by its name, a line a stage."""
+    dropping = [row for row in rows if row.drops]
+    if not dropping:
+        return Text("drops: none", style="dim")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for position, row in enumerate(dropping):
+        names = ", ".join(f"{name} {fmt.count(n)}" for name, n in row.drops.items())
+        grid.add_row("" if position else "drops:", f"{row.endpoint} {row.stage}", Text(names, style="red"))
+    return grid
 
 
 def ledger_line(engines: Sequence[EngineRecord]) -> Text:
@@ -133,44 +156,35 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
     return missing
 
 
-def verdict_panel(verdict: Verdict) -> Panel:
+def verdict_view(verdict: Verdict) -> RenderableType:
     """Valid, or the reasons why the numbers are not shown."""
     if verdict.valid:
-        return Panel(Text("valid"), border_style="green", expand=False)
+        return Text("verdict: valid", style="bold green")
     reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
     return Panel(reasons, title="invalid: no numbers to show", title_align="left", border_style="red", expand=False)
 
 
-def plain_table(title: str | None = None) -> Table:
-    """A table of figures that fits 80 columns: one rule below the heads and no more."""
-    return Table(
-        title=title,
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="bold",
-        border_style="dim",
-    )
+def _columns_of(rows: Sequence[Any]) -> Callable[..., Column]:
+    """Makes a column by what it shows of each of these rows."""
+
+    def column(head: str, show: Callable[[Any], str | Text], **layout: Any) -> Column:
+        return Column(head, [show(row) for row in rows], **layout)
+
+    return column
 
 
-def _columns(table: Table, left: Sequence[str], right: Sequence[str]) -> None:
-    """Columns of words, then columns of figures; nothing is wrapped, so that a figure is never read in two halves."""
-    for name in left:
-        table.add_column(name, no_wrap=True)
-    for name in right:
-        table.add_column(name, justify="right", no_wrap=True)
-
-
-def _share(row: StageRow) -> Text:
-    """A bar of work and stall, and the share in figures."""
+def _bar(row: StageRow) -> Text:
+    """Work and stall as parts of the workers' time."""
     if row.busy_share is None:
-        return Text(fmt.DASH)
+        return Text()
     stall = round((row.stall_share or 0) * _BAR_CELLS)
     work = max(round(row.busy_share * _BAR_CELLS) - stall, 0)
     rest = max(_BAR_CELLS - work - stall, 0)
-    bar = Text.assemble(("━" * work, "cyan"), ("━" * stall, "yellow"), ("─" * rest, "bright_black"))
-    return bar.append(f" {fmt.percent(row.busy_share):>6}")
+    return Text.assemble(("━" * work, "cyan"), ("━" * stall, "yellow"), ("─" * rest, "bright_black"))
+
+
+def _time(ns: float | None) -> str:
+    return fmt.duration(ns).replace(" ", "")
 
 
 def _loss(count: int) -> Text:

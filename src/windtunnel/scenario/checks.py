@@ -25,8 +25,6 @@ def check(scenario: Scenario) -> None:
 
 
 def _phases(scenario: Scenario) -> None:
-    if scenario.window > scenario.duration:
-        raise Refusal(("window",), "window is longer than duration", "a window that is at most the duration")
     if scenario.duration // scenario.window > MAX_WINDOWS:
         raise Refusal(("window",), f"more than {MAX_WINDOWS} windows", "a longer window, or a shorter duration")
     every = scenario.accounting.sample_every

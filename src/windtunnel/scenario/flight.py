@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engine.plan import Plan, Side
+from windtunnel.engine.planted import planted
 from windtunnel.scenario.demand import Demand
 from windtunnel.scenario.keys import Scenario
 
@@ -27,6 +28,11 @@ class Flight:
     """Every key with the value that flies, as JSON has it; without its nulls a scenario again."""
     demands: dict[Side, Demand]
     """mbufs of each endpoint's pool."""
+
+    @property
+    def emulated(self) -> list[str]:
+        """The misbehaviour that is planted on the wire, in words."""
+        return planted(self.plans)
 
     def into(self, directory: Path) -> "Flight":
         """The same flight with its recordings in a run directory: the engine knows only absolute paths."""

@@ -207,7 +207,7 @@ class Scenario(Table):
     title: Text = Field("", max_length=200, description="name of the runs; without: the file's")
     duration: Duration("1ms", "24h") = Field("5s", description="what is measured")
     warmup: Duration("0s", "1h") = Field("1s", description="what flies before that")
-    window: Duration("1ms", "1h") = Field("500ms", description="one reporting interval")
+    window: Duration("1ms", "1h") = Field("500ms", description="one reporting interval, at most the duration")
     messages: Annotated[int, Field(ge=1, le=1 << 62)] | None = Field(
         None, description="end the measurement after so many answers, if the duration has not ended it"
     )

@@ -16,6 +16,7 @@ from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, memif_socket, replayed
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
+from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology, topologies
 
@@ -117,7 +118,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         phases=plans.Phases(
             warmup_ns=scenario.warmup,
             duration_ns=scenario.duration,
-            window_ns=scenario.window,
+            window_ns=_window_ns(scenario),
             messages=scenario.messages,
             drain_ns=scenario.drain,
         ),
@@ -127,6 +128,11 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         record=scenario.record,
         raw_latency=None,
     )
+
+
+def _window_ns(scenario: Scenario) -> int:
+    """A flight shorter than a window is one window: who shortens a flight from the command line wants nothing else."""
+    return min(scenario.window, scenario.duration)
 
 
 def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> plans.Worker:
@@ -140,20 +146,18 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
 
 def _notes(decided: _Decided) -> list[str]:
     notes = []
+    window, flown = decided.scenario.window, _window_ns(decided.scenario)
+    if flown < window:
+        notes.append(
+            f"the window of {write('duration', window)} is one of {write('duration', flown)}, as long as the flight"
+        )
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
     if server & client:
         notes.append(
             f"client and server share CPU {cpu_list(server & client)}: neither is as fast as on cores of its own"
         )
     if decided.mode == "no-huge":
-        notes.append("memory without hugepages: each packet costs more; not to be compared with a run on hugepages")
-    faults = decided.scenario.wire.faults
-    planted = {
-        name: getattr(faults, name) for name in ("loss", "duplicate", "reorder") if faults and getattr(faults, name)
-    }
-    if planted:
-        words = ", ".join(f"{name} {probability:.3g}" for name, probability in planted.items())
-        notes.append(f"emulated: {words}, for every packet that either side sends")
+        notes.append("without hugepages: packets cost more; not comparable with runs on them")
     return notes
 
 
@@ -163,7 +167,10 @@ def _dump(scenario: Scenario) -> dict[str, Any]:
 
 def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[int]]) -> dict[str, Any]:
     """Every key; what was "auto" is what it became on this host."""
-    resolved = _dump(decided.scenario) | {"memory": decided.mode}
+    resolved = _dump(decided.scenario) | {
+        "memory": decided.mode,
+        "window": write("duration", _window_ns(decided.scenario)),
+    }
     for topology in sides:
         keys = topology.keys.model_dump(mode="json", by_alias=True)
         keys["mempool"]["size"] = decided.demands[topology.side].size

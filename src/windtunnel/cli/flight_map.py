@@ -1,0 +1,92 @@
+"""A flight before it flies: who would run where, what lies between them, and what it needs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel.runs import format as fmt
+from windtunnel.scenario.quantities import write
+
+if TYPE_CHECKING:
+    from windtunnel.engine.plan import Endpoint, Plan, Workload
+    from windtunnel.scenario import Flight
+
+
+def flight_map(file: Path, flight: "Flight") -> RenderableType:
+    """The client above the wire, the server below it, a line for each worker; then traffic, mbufs, memory and notes."""
+    head = Text.assemble(("OK ", "bold green"), str(file), "  ", (flight.question, "italic"), overflow="fold")
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    label = None
+    for name, text in _facts(flight):
+        facts.add_row(name if name != label else "", text)
+        label = name
+    return Group(head, Text(), Padding(_workers(flight), (0, 0, 0, 2)), Text(), Padding(facts, (0, 0, 0, 2)), Text())
+
+
+def _facts(flight: "Flight") -> Iterator[tuple[str, Text]]:
+    asking = flight.plans[-1]
+    for index, workload in enumerate(asking.workloads):
+        applications = [app for endpoint in asking.endpoints for app in endpoint.applications if app.workload == index]
+        yield "traffic", Text(_traffic(workload, sum(app.inflight for app in applications)))
+    for side, demand in flight.demands.items():
+        parts = " + ".join(f"{count} {owner}" for owner, count in demand.mbufs.items())
+        yield "mbufs", Text(f"{side}: a pool of {demand.size}, at most {demand.total} in use ({parts})")
+    yield "memory", Text(" + ".join(_memory(plan) for plan in flight.plans))
+    for mark in flight.emulated:
+        yield "emulated", Text(mark.removeprefix("emulated "), style="magenta")
+    for note in flight.notes:
+        yield "note", Text(note, style="yellow")
+
+
+def _workers(flight: "Flight") -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    placed = [(endpoint, plan) for plan in flight.plans for endpoint in plan.endpoints]
+    for position, (endpoint, plan) in enumerate(sorted(placed, key=lambda pair: pair[0].side)):
+        if position:
+            grid.add_row("", "  ↕", Text(_wire(endpoint, processes=len(flight.plans)), style="cyan"))
+        name = endpoint.side
+        for cpu, stages in _by_cpu(plan, endpoint):
+            grid.add_row(Text(name, style="bold"), f"CPU {cpu}", "  ".join(stages))
+            name = ""
+    if len(placed) == 1:
+        grid.add_row("", "  ↕", Text(_wire(placed[0][0], processes=1), style="cyan"))
+    return grid
+
+
+def _by_cpu(plan: "Plan", endpoint: "Endpoint") -> list[tuple[int, list[str]]]:
+    """CPU and stages of the workers that run some of the endpoint's."""
+    mine = plan.endpoints.index(endpoint)
+    found = [(w.cpu, [f"{s.stage}:{s.index}" for s in w.stages if s.endpoint == mine]) for w in plan.workers]
+    return [(cpu, stages) for cpu, stages in found if stages]
+
+
+def _wire(endpoint: "Endpoint", processes: int) -> str:
+    port = endpoint.port
+    queues = f"{port.queues} queue{'s' if port.queues > 1 else ''}"
+    what = port.interface or port.replay or ("two processes" if processes > 1 else "")
+    if port.packet_bytes:
+        what = f"frames of {port.packet_bytes} bytes from nowhere"
+    return ", ".join(part for part in (f"wire {port.kind}", what, queues) if part)
+
+
+def _traffic(workload: "Workload", inflight: int) -> str:
+    """One line on a workload. Where no client of ours asks, how much is asked is somebody else's."""
+    handlers = [h.name for h in (workload.packet_handler, workload.handler) if h]
+    seen_by = f"{workload.name}: handled by {' and '.join(handlers)}"
+    if workload.load is None:
+        return seen_by
+    sizes = f"{write('size', workload.request_bytes)} asked, {write('size', workload.response_bytes)} answered"
+    pace = f"{inflight} in flight at most"
+    if workload.load.mode == "open":
+        pace = f"{fmt.rate(workload.load.rate_per_s)} {workload.load.arrivals}, {pace}"
+    return f"{seen_by}, {sizes}; {workload.load.mode} loop, {pace}"
+
+
+def _memory(plan: "Plan") -> str:
+    args = plan.eal.args
+    return f"{args[args.index('-m') + 1]} MiB without hugepages" if "-m" in args else "hugepages, as much as is needed"

@@ -1,0 +1,25 @@
+"""The misbehaviour that plans plant on the wire, in words: it is said wherever results show."""
+
+from collections.abc import Iterable
+
+from windtunnel.engine.plan import Faults, Plan
+
+
+def planted(plans: Iterable[Plan]) -> list[str]:
+    """One mark for each kind of misbehaviour, naming the endpoints whose packets meet it; empty where none is planted."""
+    sides: dict[str, list[str]] = {}
+    for plan in plans:
+        for endpoint in plan.endpoints:
+            if endpoint.port.faults and (words := _words(endpoint.port.faults)):
+                sides.setdefault(words, []).append(endpoint.side)
+    return [f"emulated on what {_senders(senders)}: {words}" for words, senders in sides.items()]
+
+
+def _words(faults: Faults) -> str:
+    parts = {"loss": faults.loss, "duplication": faults.duplicate, "reordering": faults.reorder}
+    depth = f" (by up to {faults.reorder_depth} packets)" if faults.reorder else ""
+    return ", ".join(f"{what} {p * 100:.4g}%" for what, p in parts.items() if p) + depth
+
+
+def _senders(sides: list[str]) -> str:
+    return f"the {sides[0]} sends" if len(sides) == 1 else f"{' and '.join(sorted(sides))} send"
