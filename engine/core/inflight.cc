@@ -20,7 +20,7 @@ static answer_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, u
     return (slot.lost_history >> retired_since) & 1 ? answer_outcome::late : answer_outcome::duplicate;
 }
 
-answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **out) {
+answer_outcome inflight_answer_rare(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **out) {
     if (h.slot >= t.slots.size() || (h.generation & 1) == 0) return answer_outcome::bad_slot;
     inflight_slot &slot = t.slots[h.slot];
     const uint32_t generation = slot.generation.load(std::memory_order_acquire);
@@ -29,8 +29,6 @@ answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint3
         return from_the_future ? answer_outcome::bad_slot : outcome_of_past(slot, generation, h.generation);
     }
     *out = &slot;
-    if (h.segments == 1 && h.segment == 0 && slot.arrived == 0) return answer_outcome::complete;
-
     if (h.segments > answer_segments || h.segment >= h.segments) return answer_outcome::bad_segment;
     if (slot.arrived == 0) slot.segments = h.segments;
     if (h.segments != slot.segments) return answer_outcome::bad_segment;
@@ -41,15 +39,9 @@ answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint3
     return ++slot.arrived == slot.segments ? answer_outcome::complete : answer_outcome::partial;
 }
 
-uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool lost) {
-    const uint32_t index = static_cast<uint32_t>(&slot - t.slots.data());
-    if (slot.arrived) {
-        slot.arrived = 0;
-        std::fill_n(t.seen.begin() + size_t{index} * t.seen_words, t.seen_words, 0);
-    }
-    slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
-    slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    return index;
+void inflight_forget_segments(inflight_table &t, uint32_t slot) {
+    t.slots[slot].arrived = 0;
+    std::fill_n(t.seen.begin() + size_t{slot} * t.seen_words, t.seen_words, 0);
 }
 
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at) {

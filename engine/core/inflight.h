@@ -4,6 +4,8 @@
 // again and gives the slot back. At any time one of the two owns a slot, so they may run on different workers.
 #pragma once
 
+#include <rte_branch_prediction.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -36,10 +38,26 @@ struct inflight_table {
 enum class answer_outcome : uint8_t { partial, complete, late, duplicate, duplicate_segment, bad_slot, bad_segment };
 
 // Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_retire().
-answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
+answer_outcome inflight_answer_rare(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
+inline answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot) {
+    // the common case here: the one segment of an answer that is waited for
+    if (likely(h.slot < t.slots.size() && (h.generation & 1) && h.segments == 1 && h.segment == 0)) {
+        inflight_slot &s = t.slots[h.slot];
+        if (likely(s.generation.load(std::memory_order_acquire) == h.generation && s.arrived == 0))
+            return *slot = &s, answer_outcome::complete;
+    }
+    return inflight_answer_rare(t, h, answer_segments, slot);
+}
 
 // Ends a message, answered or lost, and returns its slot's index: the caller gives it back with inflight_give_back().
-uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool lost);
+void inflight_forget_segments(inflight_table &t, uint32_t slot);
+inline uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool lost) {
+    const uint32_t index = static_cast<uint32_t>(&slot - t.slots.data());
+    if (unlikely(slot.arrived)) inflight_forget_segments(t, index);
+    slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
+    slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    return index;
+}
 
 // Gives retired slots back to app_tx, a burst at once.
 inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_t count) { t.free.put(slots, count); }

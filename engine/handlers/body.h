@@ -42,6 +42,10 @@ static inline bool body_next(struct body_walk *walk, struct wt_segment *piece) {
     return false;
 }
 
+static inline bool body_is_one_piece(const struct wt_message *m) {
+    return m->segment_count == 1 && m->length <= m->segments->length;
+}
+
 /* Copies up to `bytes` bytes out of the body; returns how many there were. */
 static inline uint32_t body_read(const struct wt_message *m, uint32_t from, void *to, uint32_t bytes) {
     struct body_walk walk = body_from(m, from, bytes);
@@ -106,6 +110,7 @@ static inline uint64_t body_scan(const struct wt_message *m) {
     uint32_t at = 0;
     struct body_walk walk = body_from(m, 0, m->length);
     struct wt_segment piece;
+    if (body_is_one_piece(m)) return body_xor(m->segments->data, m->length);
     while (body_next(&walk, &piece)) {
         all ^= body_rotate(body_xor(piece.data, piece.length), at % 8 * 8);
         at += piece.length;
@@ -113,16 +118,23 @@ static inline uint64_t body_scan(const struct wt_message *m) {
     return all;
 }
 
-/* The bytes of the piece from `i`, a multiple of 8, on: with the first bytes of `word`. */
-static inline void body_fill_tail(struct wt_segment piece, uint32_t i, uint64_t word) {
-    const uint32_t left = piece.length - i;
-    if (left == 0) return;
-    if (i == 0) {
-        memcpy(piece.data, &word, left);
+/* Writes `length` bytes with `word`, over and over, its first byte first. */
+static inline void body_fill_piece(uint8_t *at, uint32_t length, uint64_t word) {
+    const body_words two = {word, word};
+    uint32_t i = 0;
+    if (length < sizeof word) {
+        memcpy(at, &word, length);
         return;
     }
-    word = body_rotate(word, 64 - left * 8);
-    memcpy(piece.data + piece.length - sizeof word, &word, sizeof word);
+    for (; i + sizeof two <= length; i += sizeof two) memcpy(at + i, &two, sizeof two);
+    if (i + sizeof word <= length) {
+        memcpy(at + i, &word, sizeof word);
+        i += sizeof word;
+    }
+    if (i == length) return;
+    /* the 8 bytes that end with the last one: for the reason that body_xor gives */
+    word = body_rotate(word, 64 - (length - i) * 8);
+    memcpy(at + length - sizeof word, &word, sizeof word);
 }
 
 /* Writes every byte from `from` on with `word`, over and over. */
@@ -130,11 +142,12 @@ static inline void body_fill(const struct wt_message *m, uint32_t from, uint64_t
     uint32_t at = 0;
     struct body_walk walk = body_from(m, from, m->length);
     struct wt_segment piece;
+    if (from == 0 && body_is_one_piece(m)) {
+        body_fill_piece(m->segments->data, m->length, word);
+        return;
+    }
     while (body_next(&walk, &piece)) {
-        const uint64_t here = body_rotate(word, (64 - at % 8 * 8) % 64);
-        uint32_t i = 0;
-        for (; i + sizeof here <= piece.length; i += sizeof here) memcpy(piece.data + i, &here, sizeof here);
-        body_fill_tail(piece, i, here);
+        body_fill_piece(piece.data, piece.length, body_rotate(word, (64 - at % 8 * 8) % 64));
         at += piece.length;
     }
 }

@@ -29,13 +29,34 @@ void start_clock(client_sending &s, uint64_t now) {
     s.started = true;
 }
 
-// Writes one packet of a message: the header by which the answer finds its slot, and the body.
-void write_segment(rte_mbuf *m, message_header h, const client_sending &s, uint32_t body) {
-    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-    message_header_write(frame + message_offset, h);
-    rte_memcpy(frame + body_offset, s.pattern.data(), body);
-    m->data_len = static_cast<uint16_t>(body_offset + body);
-    m->pkt_len = m->data_len;
+// Writes the packets of `count` messages into the outbox: the header by which the answer finds its slot, and the body.
+// What does not change is kept in locals: a store through a byte pointer could change anything that is not.
+void write_messages(const application &a, rte_mbuf *const *packet, uint32_t count, uint64_t now) {
+    const client_sending &s = *a.sending;
+    inflight_slot *const slots = a.inflight->slots.data();
+    const uint32_t *const taken = s.slots.data();
+    const uint64_t *const intended = s.intended.data();
+    const uint8_t *const pattern = s.pattern.data();
+    const segmentation shape = a.request;
+    message_header h{message_kind::request, a.workload, a.index, 0, 0, 0, static_cast<uint16_t>(shape.segments)};
+    for (uint32_t i = 0; i < count; i++) {
+        inflight_slot &slot = slots[taken[i]];
+        h.slot = taken[i];
+        h.generation = slot.generation.load(std::memory_order_relaxed) + 1;
+        slot.intended = intended[i];
+        slot.sent = now;
+        slot.generation.store(h.generation, std::memory_order_release);
+        for (uint32_t j = 0; j < shape.segments; j++) {
+            rte_mbuf *m = *packet++;
+            uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+            const uint32_t body = segment_body_bytes(shape, j);
+            h.segment = static_cast<uint16_t>(j);
+            message_header_write(frame + message_offset, h);
+            rte_memcpy(frame + body_offset, pattern, body);
+            m->data_len = static_cast<uint16_t>(body_offset + body);
+            m->pkt_len = m->data_len;
+        }
+    }
 }
 
 // The handler's own words in the bodies, where it has some.
@@ -95,20 +116,7 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     if (count == 0) return !wanted;
     a.inflight->free.take(s.slots.data(), count);
 
-    rte_mbuf **packet = a.out.packets.data();
-    for (uint32_t i = 0; i < count; i++) {
-        inflight_slot &slot = a.inflight->slots[s.slots[i]];
-        const uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
-        slot.intended = s.intended[i];
-        slot.sent = now;
-        slot.generation.store(generation, std::memory_order_release);
-        message_header h{message_kind::request, a.workload, a.index, s.slots[i], generation, 0,
-                         static_cast<uint16_t>(a.request.segments)};
-        for (uint32_t j = 0; j < a.request.segments; j++) {
-            h.segment = static_cast<uint16_t>(j);
-            write_segment(*packet++, h, s, segment_body_bytes(a.request, j));
-        }
-    }
+    write_messages(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) show_to_handler(a, a.out.packets.data(), count);
     call.stats->sent += count;
     a.out.head = 0;
