@@ -189,3 +189,20 @@ def test_client_whose_peer_nobody_knows(tmp_path, veth):
     client = {"interface": veth.interface, "ip": ENGINE_IP, "peer_ip": "10.77.0.99"}
     run = fly(tmp_path, scenario(wire={"kind": "af_packet"}, client=client)).run
     assert run.record.verdict.reasons[0].startswith("engine refused: nobody answers ARP")
+
+
+def test_large_messages_of_a_stranger_are_dropped_by_name(tmp_path, veth):
+    """Their places are laid out for the applications and slots of our own client, and there is none."""
+    segments = [HEADER.pack(REQUEST, 0, 0, 0, 1, n, 3) + bytes(1456) for n in range(2)]
+
+    def talk():
+        with veth.udp() as client:
+            for segment in segments:
+                client.sendto(segment, (ENGINE_IP, PORT))
+            client.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                client.recv(65535)
+
+    run = fly(tmp_path, server(veth, {"handler": "t_app", "request": "4KiB"}), beside=talk).run
+    assert_sound(run)
+    assert drops(run, "server")["unknown_application"] == len(segments)

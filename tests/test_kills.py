@@ -23,7 +23,12 @@ from windtunnel.runs.record import DID_NOT_FINISH, Record
 
 WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
 PATIENCE_S = 5.0
-LONG = (f"warmup={int(WARMUP_S * 1000)}ms", f"duration={int(DURATION_S * 1000)}ms", f"window={int(WINDOW_S * 1000)}ms")
+LONG = (
+    f"warmup={int(WARMUP_S * 1000)}ms",
+    f"duration={int(DURATION_S * 1000)}ms",
+    f"window={int(WINDOW_S * 1000)}ms",
+    "drain=200ms",
+)
 REASONS = ("peer lost: ", "engine died: SIGSEGV after peer loss")
 
 
@@ -48,11 +53,11 @@ class Aloft:
 
 
 @contextmanager
-def aloft(out: Path, scenario: str, until, *sets: str) -> Iterator[Aloft]:
+def aloft(out: Path, scenario: str, until) -> Iterator[Aloft]:
     """Flies a shipped scenario; enters once `until` is true of its record, and leaves no process behind."""
     command = [sys.executable, "-c", "from windtunnel.cli import main; main()", "run", str(SHIPPED / scenario)]
     command += ["--quiet", "--no-report", "--out", str(out)]
-    for change in (*LONG, *sets):
+    for change in LONG:
         command += ["--set", change]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     flight = None

@@ -1,6 +1,5 @@
 """A handler from outside the tree: built against the installed header, flown, and broken in every way."""
 
-import os
 import shutil
 import subprocess
 
@@ -9,6 +8,7 @@ from real_flights import assert_sound, fly, fly_well, messages, recorded, scenar
 from scenario_tools import SHIPPED
 from test_flights import run_short
 
+from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
 from windtunnel.runs import load
 
@@ -109,4 +109,4 @@ def test_crash_at_open_has_a_name(tmp_path):
     library = built(tmp_path, "crashes_at_open")
     run = fly(tmp_path, scenario({"handler": f"./{library.name}"})).run
     assert run.record.verdict.reasons == [f"engine died: SIGSEGV while opening {library}"]
-    assert not os.path.exists(f"/var/run/dpdk/{run.record.engines[0].plan.eal.file_prefix}")
+    assert not (runtime_directory() / "dpdk" / run.record.engines[0].plan.eal.file_prefix).exists()
