@@ -10,6 +10,13 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # before or after the flight, which has its own way with it
+        raise SystemExit(130) from None
+
+
+def _run() -> None:
     from windtunnel.cli.app import app
     from windtunnel.errors import UserError
 

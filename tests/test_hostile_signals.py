@@ -1,0 +1,119 @@
+"""Ctrl-C in every phase, once and twice, SIGTERM, an engine that is stopped: the flight ends, its windows stay, nothing is left."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from flying import gone
+from hostile_run import arguments, ended, record, start
+
+MUTE = '[[workload]]\npacket_handler = "drop"\ntimeout = "1h"\n'
+LONG = ("warmup=30s", "duration=60s")
+
+PHASES = {
+    "set-up": ("starting EAL", (*LONG,), None),
+    "warm-up": ("warmup  window", (*LONG,), None),
+    "measurement": ("measure window", ("warmup=0s", "duration=60s"), None),
+    "drain": ("measure window   1", ("drain=1h",), MUTE),
+}
+"""What is said before it begins, the keys that make it last, the scenario."""
+
+
+def flight_in(phase: str, directory, **how):
+    """A flight that has just entered a phase."""
+    words, keys, content = PHASES[phase]
+    flight = start(arguments(directory, *keys, **({"content": content} if content else {})), **how)
+    for line in flight.stdout:
+        if words in line:
+            return flight
+    raise AssertionError(f"never said {words!r}: {flight.stderr.read()}")
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_lands_the_flight(tmp_path, phase, number):
+    flight = flight_in(phase, tmp_path)
+    flight.send_signal(number)
+    code, _ = ended(flight)
+    assert code == 130
+    found = record(tmp_path / "run")
+    assert found["verdict"]["reasons"][0] == "stopped before the end: interrupted by the user"
+    assert "engine killed" not in str(found["verdict"])
+    assert found["engines"][0]["result"] is not None
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_two_signals_end_it_at_once(tmp_path, phase):
+    flight = flight_in(phase, tmp_path)
+    windows = (tmp_path / "run" / "windows.jsonl").read_text()
+    flight.send_signal(signal.SIGINT)
+    time.sleep(0.05)  # two at once may be one
+    flight.send_signal(signal.SIGINT)
+    code, _ = ended(flight)
+    assert code == 130
+    assert record(tmp_path / "run")["verdict"]["valid"] is False
+    assert (tmp_path / "run" / "windows.jsonl").read_text().startswith(windows)
+
+
+def test_a_signal_while_one_side_waits_for_the_link(tmp_path):
+    """The client's engine is stopped before it has met the server's."""
+    flight = start(arguments(tmp_path, "wire.kind=memif", *LONG))
+    pids = {}
+    for line in flight.stdout:
+        if "starting EAL" in line and not pids:
+            pids = {name: pid for pid, name in children(flight.pid)}
+            os.kill(pids["client"], signal.SIGSTOP)
+        if "waiting for the link" in line:
+            break
+    flight.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    flight.send_signal(signal.SIGINT)
+    code, _ = ended(flight)
+    assert code == 130
+    assert record(tmp_path / "run")["verdict"]["reasons"][0] == "stopped before the end: interrupted by the user"
+    assert all(gone(pid) for pid in pids.values())
+
+
+def children(parent: int) -> list[tuple[int, str]]:
+    """Engines of a supervisor, the server's first: they are started in the order of the plans."""
+    with open(f"/proc/{parent}/task/{parent}/children") as file:
+        return list(zip(sorted(map(int, file.read().split())), ("server", "client"), strict=False))
+
+
+def test_signals_at_any_moment_leave_nothing_behind(tmp_path):
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # shown where the test fails
+    rng = random.Random(seed)
+    for attempt in range(6):
+        directory = f"run{attempt}"
+        flight = start(arguments(tmp_path, *LONG, out=directory))
+        time.sleep(rng.uniform(0.1, 2))
+        flight.send_signal(signal.SIGINT)
+        out, err = flight.communicate(timeout=60)
+        assert "windtunnel/" not in err, out + err  # a traceback of Python's own start is not ours
+        assert flight.returncode in (130, -signal.SIGINT)
+        if (tmp_path / directory / "run.json").exists():
+            assert record(tmp_path / directory)["verdict"]["valid"] is False
+
+
+def test_an_engine_that_is_stopped_is_killed(tmp_path):
+    flight = flight_in("measurement", tmp_path)
+    [(pid, _)] = children(flight.pid)
+    os.kill(pid, signal.SIGSTOP)
+    code, _ = ended(flight)
+    assert code == 1 and gone(pid)
+    [reason] = record(tmp_path / "run")["verdict"]["reasons"]
+    assert reason.startswith("engine killed: no line for") and " while flying" in reason
+
+
+def test_a_signal_that_the_caller_ignores_is_ignored(tmp_path):
+    """As nohup and a script's background jobs have it."""
+    flight = start(arguments(tmp_path), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    for line in flight.stdout:
+        if "measure" in line:
+            break
+    flight.send_signal(signal.SIGINT)
+    code, _ = ended(flight)
+    assert code == 0 and record(tmp_path / "run")["verdict"]["valid"]
