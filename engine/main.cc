@@ -101,6 +101,7 @@ static int run(const arguments &a) {
 
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write(), not the end of us
+    std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
     try {
         return wt::run(wt::read_arguments(argc, argv));
     } catch (const wt::refusal &r) {

@@ -57,6 +57,8 @@ void capture_file::flush() {
     // pcap_dump says nothing of a write that failed: the stream remembers
     if (std::ferror(pcap_dump_file(dumper_)) || pcap_dump_flush(dumper_) < 0) {
         error_ = errno ? errno : EIO;
+        // at once: who has no room for this file may have none for the others either, and kill us
+        if (ftruncate(file_descriptor_, static_cast<off_t>(flushed_bytes_)) < 0) error_ = errno;
         return;
     }
     flushed_frames_ = frames_;
