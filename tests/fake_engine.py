@@ -230,9 +230,9 @@ def main() -> int:
         print("windtunnel-engine 0.1.0 (DPDK 22.11.0)")
         return 0
     if arguments.handlers:
-        if arguments.plugin and not os.path.exists(arguments.plugin):
-            print(f"windtunnel-engine: {arguments.plugin}: cannot open shared object file", file=sys.stderr)
-            print("remedy: build it first", file=sys.stderr)
+        if arguments.plugin and os.path.getsize(arguments.plugin) == 0:
+            print(f"windtunnel-engine: handler {arguments.plugin} cannot be loaded: file too short", file=sys.stderr)
+            print("remedy: build it again", file=sys.stderr)
             return 2
         print(json.dumps(HANDLERS))
         return 0

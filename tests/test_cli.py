@@ -233,10 +233,15 @@ def test_handlers(tmp_path):
     assert [handler["name"] for handler in listed] == ["m_app", "l_app", "l2fwd"]
 
 
-def test_handlers_of_a_plugin_that_is_not_there(tmp_path):
+def test_handlers_of_a_plugin_that_is_none(tmp_path):
+    done = windtunnel("handlers", "--plugin", "libmine.so", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("error: libmine.so: no such file\nremedy: ")
+    (tmp_path / "libmine.so").touch()
     done = windtunnel("handlers", "--plugin", "libmine.so", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == f"error: {tmp_path}/libmine.so: cannot open shared object file\nremedy: build it first\n"
+    assert done.stderr == (
+        f"error: handler {tmp_path}/libmine.so cannot be loaded: file too short\nremedy: build it again\n"
+    )
 
 
 def test_version(tmp_path):

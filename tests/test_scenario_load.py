@@ -72,7 +72,10 @@ def test_a_title_is_taken_from_the_file(tmp_path):
         ("[server]", "[wire]\nfaults.loss = nan\n[server]", 5, "wire.faults.loss", "from 0 to 1"),
         ('title = "t"', 'title = "a\\u0000b"', 3, "holds a NUL character", "text"),
         ('title = "t"', "title = ", 3, "invalid value", "TOML"),
-        ('title = "t"', 'title = "t"\ntitle = "u"', 4, "cannot overwrite", "TOML"),
+        ('title = "t"', 'title = "t"\ntitle = "u"', 4, "stands twice", "one of them"),
+        ('title = "t"', "duration = 5s  # short", 3, "duration: 5s has no quotes", 'duration = "5s"'),
+        ("[server]", '[wire]\nkind = "rign"\n[server]', 5, 'wire.kind is "rign"', 'did you mean "ring"?'),
+        ("[server]", "wire = 1\n[server]", 4, "wire is 1", "write [wire]"),
     ],
 )
 def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):

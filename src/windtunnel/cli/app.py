@@ -32,9 +32,10 @@ INTRODUCTION = """Put a data plane in the wind tunnel before it flies.
 A scenario says what is emulated; a run leaves a directory with its numbers, its log and a report.
 
 windtunnel doctor                     is this machine fit to measure on?
-windtunnel check scenarios/echo.toml  is the scenario right, and what goes where?
+windtunnel check scenarios/echo.toml  is it right, and what goes where?
 windtunnel run scenarios/echo.toml    fly it
-windtunnel show runs/…                see it again
+windtunnel show                       see the latest run again
+windtunnel handlers                   what a scenario can emulate
 """
 
 app = typer.Typer(

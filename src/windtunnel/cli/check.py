@@ -14,7 +14,7 @@ REFUSED = 2
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Scenarios.", show_default=False)],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios.", show_default=False)],
     sets: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenarios; may be given often."),

@@ -20,6 +20,9 @@ def doctor(
 
     Nothing is changed. Every finding has a verdict (good, fair, bad, unknown), says what it means for
     a measurement, and names a remedy where there is one.
+
+    windtunnel doctor
+    windtunnel doctor --json | jq '.findings[] | select(.verdict == "bad")'
     """
     from windtunnel.host.facts import collect
     from windtunnel.host.judge_cpus import judge_cpus
@@ -62,7 +65,7 @@ def show(findings: list[Finding]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("finding", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("what was found, and what it means for a measurement", overflow="fold")
+    table.add_column("what was found, and what it means", overflow="fold")
     for finding in findings:
         verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
         table.add_row(finding.subject, verdict, Text.assemble(finding.value, "\n", (finding.meaning, "dim")))

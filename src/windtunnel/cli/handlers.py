@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from windtunnel.engine.query import Handler
+    from windtunnel.engine.query import Handler, HandlerOption
 
 
 def handlers(
@@ -26,7 +26,10 @@ def handlers(
     """
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import handlers as ask
+    from windtunnel.errors import UserError
 
+    if plugin and not plugin.is_file():
+        raise UserError(f"{plugin}: no such file", remedy="build it first; plugins/skeleton shows how")
     found = ask(find_engine(), plugin)
     if json:
         from json import dumps
@@ -35,7 +38,9 @@ def handlers(
         return
     from rich.console import Console
 
-    Console().print(_table(found))
+    console = Console()
+    console.print(_table(found))
+    console.print(f"\nin a scenario:  {_example(found)}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _table(found: "list[Handler]") -> "Table":
@@ -44,13 +49,34 @@ def _table(found: "list[Handler]") -> "Table":
     from windtunnel.runs.columns import plain_table
 
     table = plain_table()
-    for name in ("handler", "sees", "what it does and its options"):
+    for name in ("handler", "sees", "what it does, and its options"):
         table.add_column(name)
     for handler in found:
-        table.add_row(Text(handler.name, style="bold cyan"), handler.kind, Text(handler.help))
+        table.add_row(Text(handler.name, style="bold cyan"), f"{handler.kind}s", Text(handler.help))
         for option in handler.options:
-            kind = " | ".join(option.choices) if option.choices else option.type
-            default = "" if option.default in (None, "") else f", default {option.default}"
-            words = Text.assemble((option.name, "cyan"), (f" ({kind}{default})  ", "dim"), option.help)
+            words = Text.assemble((option.name, "cyan"), (f" ({_takes(option)})  ", "dim"), option.help)
             table.add_row("", "", words)
     return table
+
+
+def _takes(option: "HandlerOption") -> str:
+    kind = " | ".join(option.choices) if option.choices else option.type
+    return kind if option.default in (None, "") else f"{kind}, default {_default(option)}"
+
+
+def _default(option: "HandlerOption") -> str:
+    """As a scenario would write it: the engine gives plain bytes."""
+    from windtunnel.scenario.quantities import write
+
+    return write("size", int(option.default)) if option.type == "bytes" and option.default.isdigit() else option.default
+
+
+def _example(found: "list[Handler]") -> str:
+    """How a scenario names the first of them that has an option with a default, or else the first."""
+    named = [(h, o) for h in found for o in h.options if o.default]
+    handler, option = named[0] if named else (found[0], None)
+    key = "handler" if handler.kind == "message" else "packet_handler"
+    if option is None:
+        return f'{key} = "{handler.name}"'
+    value = _default(option) if option.type == "count" else f'"{_default(option)}"'
+    return f'{key} = "{handler.name}"  options = {{ {option.name} = {value} }}'

@@ -36,8 +36,9 @@ def run(
     Exit codes: 0 valid, 1 invalid, 2 bad input or refused by the engine, 130 interrupted.
 
     windtunnel run scenarios/echo.toml
-    windtunnel run scenarios/echo.toml --set server.batch.app_rx=64 --set duration=10s
-    windtunnel run scenarios/echo.toml --out runs/before --json | jq .metrics.workloads
+    windtunnel run scenarios/echo.toml --set server.batch.app_rx=64
+    windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
+    windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
     """
     from windtunnel.cli import outcome
     from windtunnel.engine.find import find_engine

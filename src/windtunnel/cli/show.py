@@ -9,9 +9,7 @@ import typer
 def show(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[RUN…]", help="Run directories; without one, the latest below runs/.", show_default=False
-        ),
+        typer.Argument(metavar="RUN", help="Run directories; without one, the latest below runs/.", show_default=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a run.")] = False,
     html: Annotated[bool, typer.Option("--html", help="Write report.html of each run anew and say where.")] = False,

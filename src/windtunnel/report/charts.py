@@ -7,9 +7,11 @@ users is escaped, because plotly reads a little HTML in labels.
 from html import escape
 
 from windtunnel.engine.lines import Histogram, Window
-from windtunnel.runs.format import duration
+from windtunnel.report.bursts import bursts
+from windtunnel.report.layout import layout_of
+from windtunnel.runs.format import duration, number
 from windtunnel.runs.histogram import highest_of_bucket, merge
-from windtunnel.runs.metrics import measured
+from windtunnel.runs.metrics import measured, ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import StageRow, WorkerRow
 from windtunnel.runs.summary import Summary
@@ -17,7 +19,6 @@ from windtunnel.runs.summary import Summary
 SERIES = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)")
 PERCENTILE_TICKS = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 _BAR_PX = 30
-_COLUMNS = 6
 
 
 def all_of(run: Run, summary: Summary) -> dict[str, dict]:
@@ -50,7 +51,7 @@ def cost(rows: list[StageRow]) -> dict | None:
             "hovertemplate": "%{y}<br>%{x:.1f} ns of " + name + " a packet<extra></extra>",
         }
 
-    layout = _layout(len(timed) * _BAR_PX + 90)
+    layout = layout_of(len(timed) * _BAR_PX + 90)
     layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
     layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
     layout |= {"barmode": "stack", "bargap": 0.35, "annotations": list(map(_total, labels, timed))}
@@ -82,7 +83,7 @@ def workers(rows: list[WorkerRow]) -> dict | None:
         }
         for name, colour, share in parts
     ]
-    layout = _layout(len(timed) * (_BAR_PX + 8) + 90)
+    layout = layout_of(len(timed) * (_BAR_PX + 8) + 90)
     layout["xaxis"] |= {"tickformat": ".0%", "range": [0, 1], "showgrid": False}
     layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
     return {"data": data, "layout": layout | {"barmode": "stack", "bargap": 0.4}}
@@ -91,18 +92,21 @@ def workers(rows: list[WorkerRow]) -> dict | None:
 def throughput(run: Run) -> dict | None:
     """Per window: answers of each workload, or packets of each port where there is no client. Shaded: the warm-up."""
     data, shades = [], []
+    asked = any(window.workloads for windows in run.windows.values() for window in windows)
     for engine in run.record.engines:
         windows = [window for window in run.windows[engine.name] if window.phase != "drain"]
         if not windows:
             continue
         begin = windows[0].start_ns
         middles = [(window.start_ns + window.end_ns - 2 * begin) / 2e9 for window in windows]
-        for name, values in _rates(windows, [workload.name for workload in engine.plan.workloads]).items():
-            data.append(_line(name, middles, values, len(data)))
+        rates = (
+            _answers(windows, [workload.name for workload in engine.plan.workloads]) if asked else _received(windows)
+        )
+        data += [_line(name, middles, values, len(data) + n) for n, (name, values) in enumerate(rates.items())]
         shades = shades or _shades(windows, begin)
     if not data:
         return None
-    layout = _layout(300)
+    layout = layout_of(300)
     layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
     layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "a second"}}
     return {"data": data, "layout": layout | {"shapes": shades, "showlegend": True, "hovermode": "x unified"}}
@@ -121,7 +125,7 @@ def latency(run: Run) -> dict | None:
         return None
     rarest = max(max(trace["x"]) for trace in data)
     ticks = [p for p in PERCENTILE_TICKS if 100 / (100 - p) <= rarest]
-    layout = _layout(360)
+    layout = layout_of(360)
     layout["xaxis"] |= {
         "type": "log",
         "title": {"text": "percentile"},
@@ -132,57 +136,21 @@ def latency(run: Run) -> dict | None:
     return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
 
 
-def bursts(rows: list[StageRow]) -> dict | None:
-    """Small multiples: share of a stage's calls by the objects they took; calls that took none are left out."""
-    counted = [row for row in rows if any(size for size in row.burst)]
-    if not counted:
-        return None
-    widest = max(max(row.burst) for row in counted)
-    by_line: list[list[StageRow]] = []
-    for endpoint in dict.fromkeys(row.endpoint for row in counted):
-        by_line.append([row for row in counted if row.endpoint == endpoint])
-    layout = _layout(175 * len(by_line))
-    del layout["xaxis"], layout["yaxis"]
-    layout |= {"annotations": [], "bargap": 0.1, "showlegend": False}
-    data = []
-    for line, stages in enumerate(by_line):
-        for column, row in enumerate(stages):
-            axis = str(len(data) + 1)
-            data.append(_burst_bars(row, axis))
-            left, top = column / _COLUMNS, 1 - line / len(by_line)
-            width, height = 0.86 / _COLUMNS, 0.62 / len(by_line)
-            crown = top - 0.13 / len(by_line)
-            layout[f"xaxis{axis}"] = _axis() | {
-                "anchor": f"y{axis}",
-                "domain": [left, left + width],
-                "range": [0, widest + 1],
-                "showgrid": False,
-                "nticks": 4,
-            }
-            layout[f"yaxis{axis}"] = _axis() | {
-                "anchor": f"x{axis}",
-                "domain": [crown - height, crown],
-                "range": [0, 1],
-                "tickvals": [0, 0.5, 1],
-                "tickformat": ".0%",
-                "showticklabels": column == 0,
-            }
-            layout["annotations"].append(_title(f"{row.endpoint} {row.stage}", left, crown))
-    return {"data": data, "layout": layout}
+def _answers(windows: list[Window], names: list[str]) -> dict[str, list[float | None]]:
+    return _rates(
+        [{f"answers of {escape(names[w.workload])}": w.answered for w in x.workloads} for x in windows], windows
+    )
 
 
-def _rates(windows: list[Window], names: list[str]) -> dict[str, list[float | None]]:
+def _received(windows: list[Window]) -> dict[str, list[float | None]]:
+    return _rates([{f"packets received by the {p.endpoint}": p.rx_packets for p in w.ports} for w in windows], windows)
+
+
+def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, list[float | None]]:
     """Name of a line -> its value a second in each window; None where a window has none."""
-    rates: dict[str, list[float | None]] = {}
-    workloads = any(window.workloads for window in windows)
-    for position, window in enumerate(windows):
-        span = (window.end_ns - window.start_ns) / 1e9
-        counts = [(f"answers of {escape(names[w.workload])}", w.answered) for w in window.workloads]
-        if not workloads:
-            counts = [(f"packets received by the {port.endpoint}", port.rx_packets) for port in window.ports]
-        for name, count in counts:
-            rates.setdefault(name, [None] * len(windows))[position] = count / span if span else None
-    return rates
+    spans = [(window.end_ns - window.start_ns) / 1e9 for window in windows]
+    names = dict.fromkeys(name for count in counts for name in count)
+    return {name: [ratio(c.get(name), span) for c, span in zip(counts, spans, strict=True)] for name in names}
 
 
 def _shades(windows: list[Window], begin: int) -> list[dict]:
@@ -205,7 +173,7 @@ def _shades(windows: list[Window], begin: int) -> list[dict]:
             "fillcolor": "var(--shade)",
             "line": {"width": 0},
             "layer": "below",
-            "label": {"text": phase, "textposition": "top center", "font": {"color": "var(--muted)", "size": 11}},
+            "label": {"text": phase, "textposition": "bottom center", "font": {"color": "var(--muted)", "size": 11}},
         }
         for phase, start, end in stretches
         if phase != "measure"
@@ -253,53 +221,8 @@ def _duration_ticks(values: list[int]) -> dict:
     return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
 
 
-def _burst_bars(row: StageRow, axis: str) -> dict:
-    taken = {size: calls for size, calls in row.burst.items() if size}
-    calls = sum(taken.values())
-    return {
-        "type": "bar",
-        "x": list(taken),
-        "y": [n / calls for n in taken.values()],
-        "xaxis": f"x{axis}",
-        "yaxis": f"y{axis}",
-        "marker": {"color": "var(--work)"},
-        "hovertemplate": "%{x} objects: %{y:.1%} of calls<extra></extra>",
-    }
-
-
 def _total(label: str, row: StageRow) -> dict:
     """The figure at the end of a bar."""
     total = row.work_ns + (row.stall_ns or 0)
     place = {"x": total, "y": label, "xanchor": "left", "xshift": 5, "showarrow": False}
-    return {"text": f"{total:.1f}", "font": {"color": "var(--muted)", "size": 11}} | place
-
-
-def _title(text: str, x: float, y: float) -> dict:
-    font = {"color": "var(--ink)", "size": 12}
-    place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}
-    return {"text": text, "showarrow": False, "font": font} | place
-
-
-def _axis() -> dict:
-    return {
-        "gridcolor": "var(--rule)",
-        "linecolor": "var(--rule)",
-        "zerolinecolor": "var(--rule)",
-        "tickfont": {"color": "var(--muted)", "size": 11},
-        "automargin": True,
-        "fixedrange": True,
-    }
-
-
-def _layout(height: int) -> dict:
-    return {
-        "height": height,
-        "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "var(--sans)", "color": "var(--ink)", "size": 12},
-        "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--rule)", "font": {"color": "var(--ink)"}},
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
-        "xaxis": _axis(),
-        "yaxis": _axis(),
-    }
+    return {"text": number(total), "font": {"color": "var(--muted)", "size": 11}} | place

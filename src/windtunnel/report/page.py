@@ -84,7 +84,7 @@ def headline(summary: Summary) -> list[Figure]:
     for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
         cost = path_ns([row for row in summary.stages if row.endpoint == endpoint])
         if cost is not None:
-            figures.append(Figure(f"{cost:.0f} ns", f"a packet, {endpoint}"))
+            figures.append(Figure(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
     return figures
 
 

@@ -10,6 +10,8 @@ from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
 from windtunnel.runs.record import RUN_VERSION, Record
 
+WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -38,7 +40,7 @@ def _record(path: Path) -> Record:
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UserError(f"{path.parent}: not a run directory, it has no {path.name}") from error
+        raise UserError(f"{path.parent}: not a run directory, it has no {path.name}", remedy=WHICH) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     try:

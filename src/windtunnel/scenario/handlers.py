@@ -65,7 +65,7 @@ def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known
     try:
         known = in_plugin(file)
     except UserError as error:
-        raise Refusal(path, error.message, error.remedy or "a shared object with the symbol wt_handler") from None
+        raise Refusal(path, error.message, error.remedy or "a plug-in built as in plugins/skeleton") from None
     return str(file), tuple(handler.model_copy(update={"name": str(file)}) for handler in known)
 
 
@@ -75,7 +75,7 @@ def _described(name: str, kind: Kind, known: tuple[Known, ...], path: Path) -> K
             return handler
     if any(handler.name == name for handler in known):
         other = "packet_handler" if kind == "message" else "handler"
-        raise Refusal(path, f"{name} is not a {kind} handler", f'{other} = "..."')
+        raise Refusal(path, f"{name} is not a {kind} handler", f'{other} = "{name}"')
     names = sorted(handler.name for handler in known if handler.kind == kind)
     raise Refusal(path, f'no {kind} handler "{name}"', _suggestion(name, names, f"one of {', '.join(names)}, or a .so"))
 

@@ -1,6 +1,7 @@
 """Reads a scenario file: TOML, the command line's changes, keys and values, and what they mean for each other."""
 
 import difflib
+import re
 import tomllib
 from pathlib import Path as File
 from typing import Any
@@ -11,12 +12,13 @@ from windtunnel.errors import UserError
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.overrides import apply, parse_overrides
-from windtunnel.scenario.reference import key_at, keys_of, table_at
+from windtunnel.scenario.reference import Key, key_at, keys_of, table_at
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted
 
 MAX_FILE_BYTES = 64 << 10
 MAX_POINTS = 200
 """In one line. tomllib needs seconds for a dotted key of thousands of parts."""
+UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
 LATER_WIRES = ("af_xdp", "tap", "pci", "fabric")
 
 
@@ -44,14 +46,17 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
 
 
 def _read(file: File) -> str:
+    remedy = "name a scenario file, as in scenarios/echo.toml"
+    if (file / "run.json").is_file():
+        raise UserError(f"{file}: a run directory, not a scenario", remedy=f"windtunnel show {file}")
     try:
         with file.open("rb") as stream:
             raw = stream.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
-        raise UserError(f"{file}: {reason}", remedy="name a scenario file, as in scenarios/echo.toml") from None
+        raise UserError(f"{file}: {reason}", remedy=remedy) from None
     if len(raw) > MAX_FILE_BYTES:
-        raise UserError(f"{file}: larger than 64 KiB", remedy="name a scenario file, as in scenarios/echo.toml")
+        raise UserError(f"{file}: larger than 64 KiB", remedy=remedy)
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -63,7 +68,8 @@ def _read(file: File) -> str:
 
 def _parse(file: File, text: str) -> dict[str, Any]:
     remedy = "write it as TOML 1.0 has it: https://toml.io"
-    for number, line in enumerate(text.split("\n"), start=1):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
         if line.count(".") > MAX_POINTS:
             raise UserError(
                 f"{file}:{number}: more than {MAX_POINTS} points in one line", remedy="shorter keys and texts"
@@ -72,12 +78,23 @@ def _parse(file: File, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         what, _, at = str(error).rpartition(" (at ")
-        line = at.removeprefix("line ").split(",")[0] if at.startswith("line ") else text.count("\n") + 1
-        raise UserError(f"{file}:{line}: {what[:1].lower()}{what[1:]}", remedy=remedy) from None
+        number = int(at.removeprefix("line ").split(",")[0]) if at.startswith("line ") else len(lines)
+        what, remedy = _toml_words(what, lines[number - 1]) or (what, remedy)
+        raise UserError(f"{file}:{number}: {what[:1].lower()}{what[1:]}", remedy=remedy) from None
     except ValueError as error:
         raise UserError(f"{file}: {error}", remedy=remedy) from None
     except RecursionError:
         raise UserError(f"{file}: tables or lists are nested too deeply", remedy=remedy) from None
+
+
+def _toml_words(what: str, line: str) -> tuple[str, str] | None:
+    """Of the two mistakes that everybody makes: a quantity without quotes, a key that stands twice. What, and the remedy."""
+    if bare := UNQUOTED.fullmatch(line):
+        key, value = bare.groups()
+        return f"{key}: {value} has no quotes", f'{key} = "{value}"'
+    if what == "Cannot overwrite a value":
+        return "the key or table stands twice", "keep one of them"
+    return None
 
 
 def _validate(data: dict[str, Any]) -> Scenario:
@@ -98,24 +115,37 @@ def _refusal(error: Any) -> Refusal:
     if kind == "extra_forbidden":
         return _unknown_key(path)
     key = key_at(path)
-    wanted = f"{key.wanted}{f'; default {key.default}' if key.default not in ('', 'required') else ''}" if key else ""
+    if key and key.table and kind in ("missing", "too_short", "list_type", "model_type"):
+        what = "is missing" if kind in ("missing", "too_short") else f"is {_shown(error['input'])}"
+        return Refusal(
+            path, f"{name} {what}", f"write {'at least one [[' if key.many else '['}{name}{']]' if key.many else ']'}"
+        )
+    wanted = f"it takes {key.wanted}{_unless_given(key)}" if key else ""
     if kind == "missing":
-        return Refusal(path, f"{name} is missing", f"{path[-1]} = {wanted}")
-    if key and key.table and key.many and kind == "too_short":
-        return Refusal(path, f"{name} has no entry", f"write at least one [[{name}]]")
+        return Refusal(path, f"{name} is missing", f"{path[-1]} = {key.wanted}" if key else "")
     if path == ("wire", "kind") and error["input"] in LATER_WIRES:
         return Refusal(path, f'the wire "{error["input"]}" is not in this version', wanted)
     if kind == "value_error":
         return Refusal(path, f"{name}: {error['ctx']['error']}", wanted)
+    if kind == "literal_error" and (close := _close(error["input"], re.findall(r'"([^"]+)"', key.wanted))):
+        wanted = f"{close} {wanted}"
     return Refusal(path, f"{name} is {_shown(error['input'])}", wanted)
+
+
+def _unless_given(key: Key) -> str:
+    return "" if key.default in ("", "required") else f"; default {key.default}"
+
+
+def _close(name: Any, known: list[str]) -> str | None:
+    close = difflib.get_close_matches(str(name), known, n=1)
+    return f'did you mean "{close[0]}"?' if close else None
 
 
 def _unknown_key(path: Path) -> Refusal:
     *table, name = path
     known = list(keys_of(table_at(tuple(table)) or Scenario))
     where = f"[{dotted(tuple(table))}]" if table else "the scenario"
-    close = difflib.get_close_matches(str(name), known, n=1)
-    remedy = f'did you mean "{close[0]}"?' if close else f"known keys: {', '.join(known)}"
+    remedy = _close(name, known) or f"known keys: {', '.join(known)}"
     return Refusal(path, f'unknown key "{name}" in {where}', remedy)
 
 

@@ -1,6 +1,7 @@
 """What a scenario needs from the host beside cores and memory: rights, interfaces, captures, a place for memif's socket."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -26,7 +27,9 @@ def check_host(scenario: Scenario, host: HostView) -> None:
 def _packet_sockets(scenario: Scenario, host: HostView) -> None:
     if not host.root:
         raise Refusal(
-            ("wire", "kind"), 'the wire "af_packet" opens packet sockets, which needs root', "sudo windtunnel run ..."
+            ("wire", "kind"),
+            'the wire "af_packet" opens packet sockets, which needs root',
+            f"sudo {sys.argv[0]} run {scenario.source.file}",
         )
     script = scenario.source.file.with_suffix(".sh")
     for side in ("server", "client"):

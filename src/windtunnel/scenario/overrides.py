@@ -34,7 +34,11 @@ def apply(override: Override, data: dict[str, Any]) -> None:
         path = override.path[:depth]
         if isinstance(level, list):
             if not isinstance(part, int) or part >= len(level):
-                raise Refusal(path, f"{dotted(path)}: the list has {len(level)} entries, counted from 0", EXAMPLE)
+                raise Refusal(
+                    path,
+                    f"{dotted(path)}: the list has {len(level)} {'entry' if len(level) == 1 else 'entries'}, counted from 0",
+                    EXAMPLE,
+                )
         elif not isinstance(level, dict):
             raise Refusal(path, f"{dotted(path[:-1])} is not a table", EXAMPLE)
         key = part if isinstance(level, list) else str(part)

@@ -31,16 +31,21 @@ def parse(kind: str, value: Any) -> int | float:
     if kind in BARE and type(value) is int:
         return value
     if not isinstance(value, str):
-        raise ValueError(f"{_shown(value)} is not a {kind} with its unit")  # noqa: TRY004 - what pydantic reports
+        raise ValueError(f"{_shown(value)} is not a {kind} in quotes{_with_unit(kind)}")  # noqa: TRY004 - what pydantic reports
     match = _NUMBER.fullmatch(value)
     if match is None or match[2] not in UNITS[kind]:
-        raise ValueError(f"{_shown(value)} is not a {kind}")
+        raise ValueError(f"{_shown(value)} is not a {kind}{_with_unit(kind)}")
     exact = Decimal(match[1]) * UNITS[kind][match[2]]
     if kind == "rate":
         return float(exact)
     if exact != int(exact):
         raise ValueError(f"{_shown(value)} is not a whole number of {next(iter(UNITS[kind])) or 'things'}")
     return int(exact)
+
+
+def _with_unit(kind: str) -> str:
+    units = ", ".join(filter(None, UNITS[kind]))
+    return f" with {'no unit or ' if kind in BARE else ''}one of {units}"
 
 
 def write(kind: str, value: float) -> str:

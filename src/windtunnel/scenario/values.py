@@ -17,7 +17,10 @@ def _text(text: str) -> str:
 
 
 def _ip(text: str) -> str:
-    address = IPv4Address(text)
+    try:
+        address = IPv4Address(text)
+    except ValueError:
+        raise ValueError(f'"{text}" is not an IPv4 address') from None
     if address.is_multicast or address.is_unspecified or address == IPv4Address("255.255.255.255"):
         raise ValueError(f'"{text}" is not the address of one host')
     return str(address)
