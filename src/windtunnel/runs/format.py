@@ -1,6 +1,12 @@
 """Numbers as people read them. What was not measured is a dash, never a zero."""
 
+from collections.abc import Sequence
+
 DASH = "–"
+
+_SECONDS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_RATES = ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"))
+_BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -19,32 +25,22 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 def duration(ns: float | None) -> str:
     """Three digits and the unit that suits: 845 ns, 12.3 µs, 1.24 ms, 2.10 s."""
-    if ns is None:
-        return DASH
-    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if ns >= scale * 0.9995:
-            return f"{_three(ns / scale)} {unit}"
-    return f"{ns:.0f} ns"
+    return DASH if ns is None else _scaled(ns, _SECONDS) or f"{ns:.0f} ns"
 
 
 def rate(per_second: float | None) -> str:
     """Three digits and a prefix: 1.23 M/s."""
-    if per_second is None:
-        return DASH
-    for scale, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if per_second >= scale * 0.9995:
-            return f"{_three(per_second / scale)} {prefix}/s"
-    return f"{_three(per_second)} /s"
+    return DASH if per_second is None else _scaled(per_second, _RATES) or f"{_three(per_second)} /s"
 
 
 def size(bytes_: int | None) -> str:
     """In powers of 1024: 212 MiB."""
-    if bytes_ is None:
-        return DASH
-    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if bytes_ >= scale:
-            return f"{_three(bytes_ / scale)} {unit}"
-    return f"{bytes_} B"
+    return DASH if bytes_ is None else _scaled(bytes_, _BYTES) or f"{bytes_} B"
+
+
+def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str | None:
+    """In the largest unit that the value, rounded, fills; None where it fills none."""
+    return next((f"{_three(value / scale)} {unit}" for scale, unit in units if value >= scale * 0.9995), None)
 
 
 def _three(value: float) -> str:
