@@ -1,0 +1,304 @@
+// The stages on real mbufs when something is short, full, cut or hostile. Starts EAL on ordinary memory: no
+// root, no hugepages.
+#include <rte_eal.h>
+
+#include "stages_rig.h"
+
+namespace wt::test {
+namespace {
+
+using nlohmann::json;
+using enum stage_kind;
+
+json with(const char *pointer, const json &value, json plan = rig_plan()) {
+    plan[json::json_pointer(pointer)] = value;
+    return plan;
+}
+
+uint64_t named(const std::map<std::string, uint64_t> &drops, const char *reason) {
+    const auto found = drops.find(reason);
+    return found == drops.end() ? 0 : found->second;
+}
+
+TEST(stages, a_flight_of_hand_driven_loops_answers_everything) {
+    rig r(rig_plan());
+    r.loops(100);
+    r.f.signals.sending = false;
+    r.loops(10);
+    EXPECT_GT(r.stats(client, app_tx).sent, 500u);
+    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
+}
+
+TEST(stages, app_tx_without_mbufs_is_held_up_and_sends_nothing) {
+    rig r(rig_plan());
+    r.hoard(client, 0);
+    const call_result held = r.run(client, app_tx);
+    EXPECT_TRUE(held.held_up);
+    EXPECT_EQ(r.stats(client, app_tx).sent + r.stats(client, app_tx).offered +
+                  inflight_count(*r.app(client).inflight),
+              0u);
+    r.give_back();
+    EXPECT_EQ(r.run(client, app_tx).objects, 32u);
+}
+
+TEST(stages, app_tx_makes_one_message_of_what_is_left) {
+    rig r(with("/workloads/0/request_bytes", 4000));  // 3 segments
+    r.hoard(client, 5);
+    EXPECT_EQ(r.run(client, app_tx).objects, 3u);
+    EXPECT_EQ(r.stats(client, app_tx).sent, 1u);
+    EXPECT_TRUE(r.run(client, app_tx).held_up);
+    EXPECT_EQ(rte_mempool_avail_count(r.f.pools[client]), 2u);
+}
+
+TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
+    rig r(with("/workloads/0/load", {{"mode", "open"}, {"rate_per_s", 1e9}, {"arrivals", "constant"}}));
+    r.hoard(client, 0);
+    r.run(client, app_tx);
+    while (r.stats(client, app_tx).offered < 40) EXPECT_TRUE(r.run(client, app_tx).objects == 0);
+    EXPECT_EQ(r.stats(client, app_tx).sent, 0u);
+    r.give_back();
+    r.run(client, app_tx);
+    EXPECT_EQ(r.stats(client, app_tx).sent, 32u);
+    // the first message's intended time is the first arrival's, not that of the mbufs
+    EXPECT_GT(r.app(client).inflight->slots[0].sent, r.app(client).inflight->slots[0].intended + 30);
+}
+
+TEST(stages, answers_in_new_mbufs_wait_for_them) {
+    rig r(with("/endpoints/1/answer_in", "new"));
+    std::vector<byte_vector> requests;
+    for (uint32_t slot = 0; slot < 8; slot++) requests.push_back(r.request(slot, 1));
+    r.deliver(server, requests);
+    r.run(server, nic_rx);
+    r.run(server, disp_rx);
+    r.hoard(server, 0);
+    EXPECT_EQ(r.run(server, app_rx).objects, 8u);
+    for (int i = 0; i < 3; i++) {
+        const call_result held = r.run(server, app_rx);
+        EXPECT_TRUE(held.held_up && held.objects == 0);
+    }
+    rte_pktmbuf_free(r.hoarded.back());
+    r.hoarded.pop_back();
+    EXPECT_EQ(r.run(server, app_rx).objects, 1u);
+    r.give_back();
+    EXPECT_EQ(r.run(server, app_rx).objects, 7u);
+    r.run(server, disp_tx);
+    r.run(server, nic_tx);
+    EXPECT_EQ(r.taken_off(client).size(), 8u);
+}
+
+TEST(stages, a_pool_that_is_empty_mid_burst_loses_nothing) {
+    rig r(with("/workloads/0/response_bytes", 4000,
+               with("/endpoints/1/answer_in", "new")));  // 3 mbufs an answer
+    r.hoard(server, 7);                                  // enough for 2
+    r.loops(60);
+    r.f.signals.sending = false;
+    r.loops(60);
+    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_GT(r.stats(client, app_tx).sent, 50u);
+}
+
+TEST(stages, full_rings_push_back_and_lose_nothing) {
+    rig r(with("/endpoints/1/ring_size", 2, with("/endpoints/0/ring_size", 2)));  // room for one
+    EXPECT_EQ(r.run(client, app_tx).objects, 1u);
+    const call_result held = r.run(client, app_tx);
+    EXPECT_TRUE(held.held_up && held.objects == 0);
+    r.loops(400);
+    r.f.signals.sending = false;
+    r.loops(100);
+    EXPECT_GT(r.stats(client, app_tx).sent, 100u);
+    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+}
+
+TEST(stages, a_dispatcher_waits_for_room_towards_its_application) {
+    rig r(with("/endpoints/1/ring_size", 4));
+    for (uint32_t slot = 0; slot < 5; slot++) r.deliver(server, {r.request(slot, 1)});
+    EXPECT_EQ(r.run(server, nic_rx).objects, 5u);
+    EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
+    const call_result held = r.run(server, disp_rx);
+    EXPECT_TRUE(held.held_up && held.objects == 0);
+    r.run(server, app_rx);
+    EXPECT_EQ(r.run(server, disp_rx).objects, 2u);
+}
+
+TEST(stages, a_port_that_takes_some_gets_the_rest_in_order) {
+    rig r(with("/endpoints/1/port/rx_descriptors", 2));
+    r.run(client, app_tx);
+    r.run(client, disp_tx);
+    std::vector<byte_vector> arrived;
+    for (int i = 0; i < 16; i++) {
+        EXPECT_EQ(r.run(client, nic_tx).objects, 2u);
+        const call_result held = r.run(client, nic_tx);
+        EXPECT_TRUE(i == 15 || held.held_up);
+        for (byte_vector &frame : r.taken_off(server)) arrived.push_back(std::move(frame));
+    }
+    ASSERT_EQ(arrived.size(), 32u);
+    EXPECT_EQ(r.stats(client, nic_tx).packets, 32u);
+    EXPECT_EQ(r.stats(client, nic_tx).bytes, 32u * 128);
+    for (uint32_t i = 0; i < 32; i++)
+        EXPECT_EQ(message_header_read(arrived[i].data() + message_offset).slot, i);
+}
+
+TEST(stages, faults_on_a_wire_of_two_close_the_packet_ledger) {
+    json plan = with("/endpoints/1/port/rx_descriptors", 2);
+    for (int e : {0, 1})
+        plan["endpoints"][e]["port"]["faults"] = {
+            {"loss", 0.2}, {"duplicate", 0.5}, {"reorder", 0.5}, {"reorder_depth", 5}};
+    plan["workloads"][0]["timeout_ns"] = 1000;
+    auto r = std::make_unique<rig>(plan);
+    r->loops(3000);
+    const int fd = dup(r->fd);
+    EXPECT_GT(named(r->drops(client), "emulated_loss"), 0u);
+    EXPECT_GT(r->stats(client, app_rx).lost, 0u);
+    EXPECT_GT(r->stats(client, app_rx).answered, 0u);
+    r.reset();
+    std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), 0);
+    ASSERT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    close(fd);
+    const json result = json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
+    for (const json &ledger : result["packets"]) EXPECT_EQ(ledger["missing"], 0) << ledger;
+}
+
+// A message handler of the tests' own, in place of the one that was opened.
+void answer_first_bytes(void *state, wt_exchange *burst, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) burst[i].answer.length = *static_cast<uint32_t *>(state);
+}
+void answer_nothing(void *, wt_exchange *burst, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) burst[i].flags |= WT_NO_ANSWER;
+}
+
+struct shorter : testing::TestWithParam<std::tuple<const char *, uint32_t, uint32_t>> {};
+
+TEST_P(shorter, answers_free_what_they_do_not_need) {
+    const auto [answer_in, request_bytes, length] = GetParam();
+    rig r(with("/workloads/0/request_bytes", request_bytes,
+               with("/workloads/0/response_bytes", 4000, with("/endpoints/1/answer_in", answer_in))));
+    wt_handler mine{};
+    mine.message = answer_first_bytes;
+    uint32_t said = length;
+    r.app(server).handler = &mine;
+    r.app(server).handler_state = &said;
+    r.run(client, app_tx);
+    r.f.signals.sending = false;
+    for (int i = 0; i < 20; i++) r.loop(server), r.run(client, disp_tx), r.run(client, nic_tx);
+    const std::vector<byte_vector> answers = r.taken_off(client);
+    const uint32_t full = 1472 - 16, segments = std::max(1u, (length + full - 1) / full);
+    ASSERT_EQ(answers.size(), segments * r.stats(client, app_tx).sent);
+    uint32_t body = 0;
+    for (uint32_t i = 0; i < segments; i++) {
+        EXPECT_EQ(slow_udp_sum(answers[i]), 0xffffu);
+        EXPECT_EQ(message_header_read(answers[i].data() + message_offset).segments, segments);
+        body += big16(answers[i], 38) - 8 - 16;
+    }
+    EXPECT_EQ(body, length);
+}
+
+INSTANTIATE_TEST_SUITE_P(stages, shorter,
+                         testing::Combine(testing::Values("request", "new"), testing::Values(86u, 4000u),
+                                          testing::Values(0u, 1u, 1456u, 1457u, 3952u)));
+
+TEST(stages, an_answer_that_nobody_wants_is_dropped_by_name) {
+    for (const char *answer_in : {"request", "new"}) {
+        rig r(with("/workloads/0/request_bytes", 4000, with("/endpoints/1/answer_in", answer_in)));
+        wt_handler mine{};
+        mine.message = answer_nothing;
+        r.app(server).handler = &mine;
+        r.run(client, app_tx);
+        const uint64_t packets = r.stats(client, app_tx).sent * 3;
+        r.f.signals.sending = false;
+        r.loops(5);
+        EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{{"unanswered", packets}}));
+    }
+}
+
+TEST(stages, answers_larger_than_their_requests_grow_in_place) {
+    rig r(with("/workloads/0/response_bytes", 4000));
+    wt_handler mine{};
+    mine.message = answer_first_bytes;
+    uint32_t whole = 4000 - message_header_bytes;
+    r.app(server).handler = &mine;
+    r.app(server).handler_state = &whole;
+    r.loops(20);
+    r.f.signals.sending = false;
+    r.loops(20);
+    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_EQ(r.stats(client, nic_rx).packets, 3 * r.stats(client, app_tx).sent);
+}
+
+TEST(stages, lost_segments_are_superseded_by_the_next_generation) {
+    rig r(with("/workloads/0/request_bytes", 4000));
+    const auto segment = [&](uint32_t slot, uint32_t generation, uint16_t which) {
+        return r.request(slot, generation, which, 3, which < 2 ? 1456 : 3984 - 2 * 1456);
+    };
+    r.deliver(server, {segment(0, 1, 0), segment(0, 1, 2), segment(1, 1, 1)});
+    r.loop(server);
+    EXPECT_TRUE(r.drops(server).empty());
+    r.deliver(server, {segment(0, 3, 1), segment(0, 1, 1), segment(0, 3, 1), segment(0, 3, 0),
+                       segment(0, 3, 2), segment(0, 3, 2)});
+    r.loop(server);
+    r.loop(server);
+    EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{
+                                   {"superseded", 2}, {"stale_segment", 1}, {"duplicate_segment", 2}}));
+    EXPECT_EQ(r.taken_off(client).size(), 1u);  // slot 1 stays incomplete: the ledger finds it at "requests"
+}
+
+TEST(stages, requests_that_lie_are_dropped_by_name) {
+    rig one(rig_plan());
+    one.deliver(server,
+                {one.request(0, 1, 0, 2), one.request(0, 1, 1, 1), one.request(0, 1, 0, 1, 71),
+                 one.request(0, 1, 0, 0), one.frame(server, {message_kind::answer, 0, 0, 0, 1, 0, 1}, 70),
+                 one.frame(server, {message_kind::request, 1, 0, 0, 1, 0, 1}, 70)});
+    one.loop(server);
+    EXPECT_EQ(one.drops(server), (std::map<std::string, uint64_t>{{"bad_segment_count", 2},
+                                                                  {"bad_segment_index", 1},
+                                                                  {"bad_segment_length", 1},
+                                                                  {"bad_message_header", 1},
+                                                                  {"wrong_workload", 1}}));
+}
+
+TEST(stages, answers_that_lie_are_dropped_by_name) {
+    rig r(rig_plan());
+    r.run(client, app_tx);  // slots 0 to 31 are in flight in generation 1
+    r.f.signals.sending = false;
+    const auto answer = [&](uint32_t slot, uint32_t generation, uint16_t segment, uint16_t segments,
+                            uint16_t application = 0) {
+        return r.frame(client, {message_kind::answer, 0, application, slot, generation, segment, segments},
+                       70);
+    };
+    r.deliver(client, {answer(0, 1, 0, 1), answer(0, 1, 0, 1), answer(1, 3, 0, 1), answer(1, 2, 0, 1),
+                       answer(99, 1, 0, 1), answer(1, 1, 0, 2), answer(1, 1, 0, 0), answer(1, 1, 5, 1),
+                       answer(1, 1, 0, 1, 7)});
+    r.run(client, nic_rx);
+    r.run(client, disp_rx);
+    r.run(client, app_rx);
+    EXPECT_EQ(r.stats(client, app_rx).answered, 1u);
+    EXPECT_EQ(
+        r.drops(client),
+        (std::map<std::string, uint64_t>{
+            {"duplicate_answer", 1}, {"bad_slot", 3}, {"bad_segment_count", 3}, {"unknown_application", 1}}));
+}
+
+TEST(stages, an_answer_after_its_timeout_is_late) {
+    rig r(with("/workloads/0/timeout_ns", 1));
+    r.run(client, app_tx);
+    r.f.signals.sending = false;
+    for (int i = 0; i < 600; i++) r.run(client, app_rx);
+    EXPECT_EQ(r.stats(client, app_rx).lost, 32u);
+    r.loops(5);
+    EXPECT_EQ(r.stats(client, app_rx).late, 32u);
+    EXPECT_EQ(r.drops(client), (std::map<std::string, uint64_t>{{"late_answer", 32}}));
+}
+
+}  // namespace
+}  // namespace wt::test
+
+int main(int argc, char **argv) {
+    testing::InitGoogleTest(&argc, argv);
+    const std::string prefix = "--file-prefix=wt-stages-test-" + std::to_string(getpid());
+    const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "64", "-l",
+                         "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
+    if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
+    const int failed = RUN_ALL_TESTS();
+    rte_eal_cleanup();
+    return failed;
+}
