@@ -64,7 +64,7 @@ def test_a_file_that_is_no_scenario(tmp_path, refused, name, content, words):
         ("", "not a key and its value"),
         ("server.batch.app_rx", "not a key and its value"),
         ("nonsense=1", 'unknown key "nonsense"'),
-        ("workload.9.request=1", "the list has 1 entries"),
+        ("workload.9.request=1", "the list has 1 entry"),
         ("duration=-1s", "not a duration"),
         ("client.inflight=8", "a full batch would never come together"),
         ("client.batch.app_tx=1025", "a whole number from 1 to 1024"),

@@ -11,7 +11,9 @@ from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
 TIMEOUT_S = 20
-REBUILD = "build it anew: ./windtunnel quickstart"
+REBUILD = "run ./windtunnel quickstart"
+REFUSED = 2
+"""The engine's exit code for what it refuses in words; any other is not its own."""
 
 
 class HandlerOption(BaseModel):
@@ -63,16 +65,18 @@ def _ask(engine: Path, arguments: list[str]) -> str:
         raise UserError(f"{engine} {arguments[0]}: no answer within {TIMEOUT_S} s") from error
     if killed_by := signal_name(answer.returncode):
         raise UserError(f"the engine died at {' '.join(arguments)}: {killed_by}", remedy=_blame(arguments))
+    if answer.returncode == REFUSED and f"{NAME}: " in answer.stderr:
+        raise _refusal(answer.stderr)
     if answer.returncode:
-        raise _refusal(answer.stderr) or UserError(f"{engine} {arguments[0]}: exit code {answer.returncode}", REBUILD)
+        said = answer.stderr.strip() or f"exit code {answer.returncode}"
+        raise UserError(f"the engine {engine} does not answer: {said}", remedy=REBUILD)
     return answer.stdout
 
 
-def _refusal(said: str) -> UserError | None:
+def _refusal(said: str) -> UserError:
     """The engine's own words, which come after whatever its libraries print: a message, and a remedy where it knows one."""
-    _, found, words = said.rpartition(f"{NAME}: ")
-    message, _, remedy = words.strip().partition("\nremedy: ")
-    return UserError(message, remedy=remedy or None) if found else None
+    message, _, remedy = said.rpartition(f"{NAME}: ")[2].strip().partition("\nremedy: ")
+    return UserError(message, remedy=remedy or None)
 
 
 def _blame(arguments: list[str]) -> str | None:
