@@ -96,7 +96,7 @@ def assert_sound(run: Run) -> None:
         assert [window.index for window in windows] == list(range(len(windows)))
         for before, after in itertools.pairwise(windows):
             assert before.end_ns == after.start_ns
-        assert result.worker_allocations == 0
+        assert result.worker_allocations in (0, None)  # None: a build with a sanitizer does not watch
         for mbufs in result.mbufs:
             assert mbufs.missing == 0 and mbufs.size == mbufs.free + sum(mbufs.held.values())
         for packets in result.packets:
