@@ -10,7 +10,7 @@ from scenario_tools import ECHO, SHIPPED, engine, flown, machine
 from windtunnel.errors import UserError
 from windtunnel.scenario import load, resolve
 from windtunnel.scenario.keys import Scenario
-from windtunnel.scenario.placement import cpu_list, divide, groups, place
+from windtunnel.scenario.placement import cpu_list, crossings, divide, groups, place
 from windtunnel.scenario.topology import topologies
 
 
@@ -133,8 +133,32 @@ def test_two_processes_share_the_machine_as_two_endpoints_do():
     assert [plan.endpoints[0].side for plan in plans] == ["server", "client"]
 
 
+def test_more_workers_than_dpdk_has_lcores_are_refused(tmp_path):
+    many = {"workload": [{"handler": "l_app", "name": name, "apps": 64, "inflight": 2048} for name in "ab"]}
+    assert "more than 127 workers" in refused(tmp_path, many, cpus=200)
+    assert len(placed(tmp_path, many, cpus=127)) == 127
+
+
+def test_a_split_divides_its_cpus_as_its_groups_are_many(tmp_path):
+    workload = {"handler": "l_app", "dispatchers": 4, "colocate": False}
+    found = placed(tmp_path, {"server": {"cores": [0, 1, 2]}, "client": {"cores": [3]}, "workload": [workload]}, cpus=4)
+    roles = {cpu: {stage[:3] for side, stage, _ in stages if side == "server"} for cpu, stages in found.items()}
+    assert roles == {0: {"nic", "dis"}, 1: {"nic", "dis"}, 2: {"app"}, 3: set()}
+
+
+@pytest.mark.parametrize(
+    ("apart", "count"), [("nic_rx:0", 1), ("disp_rx:0", 2), ("disp_tx:0", 1), ("nic_tx:0", 2), ("app_rx:0", 0)]
+)
+def test_crossings_are_hand_overs_between_workers(apart, count):
+    rest = [stage for stage in (f"{name}:0" for name in SERVER_LOOP) if stage != apart]
+    workers = [{"core": 0, "stages": [apart]}, {"core": 1, "stages": rest}]
+    sides = topologies(Scenario.model_validate(ECHO | {"server": {"worker": workers}}))
+    assert crossings(sides[0], place(sides, divide(sides, [0, 1]))) == count
+
+
 def test_cpu_list():
     assert cpu_list([3, 0, 1, 2, 8, 2]) == "0-3,8"
+    assert cpu_list([0, 2, 5, 6]) == "0,2,5-6"
     assert cpu_list([5]) == "5"
 
 
