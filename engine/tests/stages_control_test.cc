@@ -1,7 +1,5 @@
 // disp_rx and nic_tx on what goes back the way it came: ARP, ICMP, packet handlers, IP options. Starts EAL on
 // ordinary memory.
-#include <rte_eal.h>
-
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -236,12 +234,5 @@ TEST(control, an_arp_reply_tells_the_client_its_peer_and_nobody_else) {
 }  // namespace wt::test
 
 int main(int argc, char **argv) {
-    testing::InitGoogleTest(&argc, argv);
-    const std::string prefix = "--file-prefix=wt-control-test-" + std::to_string(getpid());
-    const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "64", "-l",
-                         "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
-    if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
-    const int failed = RUN_ALL_TESTS();
-    rte_eal_cleanup();
-    return failed;
+    return wt::test::run_all_on_eal(argc, argv);
 }

@@ -1,0 +1,252 @@
+// The stages at the edges of what a plan may say: several applications, answers longer than a burst, handlers
+// that overstep, faults and recordings on a port that takes little at a time. Starts EAL on ordinary memory.
+#include <filesystem>
+
+#include "ports/recorder.h"
+#include "stages_rig.h"
+
+namespace wt::test {
+namespace {
+
+using nlohmann::json;
+using enum stage_kind;
+using counts = std::map<std::string, uint64_t>;
+
+// Two applications a side share the dispatcher.
+json two_applications(json plan = rig_plan()) {
+    for (int e : {0, 1}) {
+        plan["endpoints"][e]["applications"].push_back(plan["endpoints"][e]["applications"][0]);
+        for (const char *stage : {"app_rx", "app_tx"})
+            if (e == 0 || std::string(stage) == "app_rx")
+                plan["workers"][0]["stages"].push_back({{"endpoint", e}, {"stage", stage}, {"index", 1}});
+    }
+    plan["workloads"][0]["client_applications"] = 2;
+    return plan;
+}
+
+void answer_of(void *state, wt_exchange *burst, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) burst[i].answer.length = *static_cast<uint32_t *>(state);
+}
+
+TEST(edges, applications_share_a_dispatcher_and_all_get_their_turn) {
+    rig r(two_applications());
+    r.loops(50);
+    r.f.signals.sending = false;
+    r.loops(10);
+    for (auto &a : r.f.endpoints[client].applications) EXPECT_GT(a->receiving->answered, 100u);
+    EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
+}
+
+TEST(edges, requests_spread_over_the_applications_by_their_slot) {
+    rig r(two_applications());
+    for (uint32_t slot = 0; slot < 16; slot++) r.deliver(server, {r.request(slot, 1)});
+    r.run(server, nic_rx);
+    r.run(server, disp_rx);
+    for (link *l : r.disp(server).links) EXPECT_EQ(l->to_application->used(), 8u);
+}
+
+TEST(edges, answers_of_more_segments_than_a_burst) {
+    for (const char *answer_in : {"request", "new"}) {
+        json plan = rig_plan();
+        plan["endpoints"][server]["answer_in"] = answer_in;
+        plan["workloads"][0]["response_bytes"] =
+            40 * 1456 + message_header_bytes;  // of 40 segments, at a burst of 32
+        rig r(plan);
+        uint32_t whole = 40 * 1456;
+        wt_handler mine{};
+        mine.message = answer_of;
+        r.app(server).handler = &mine;
+        r.app(server).handler_state = &whole;
+        r.loops(200);
+        r.f.signals.sending = false;
+        r.loops(400);
+        EXPECT_GT(r.stats(client, app_tx).sent, 4u);
+        EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    }
+}
+
+TEST(edges, a_handler_that_claims_more_than_its_room_gets_its_room) {
+    for (const uint32_t request : {86u, 4000u}) {
+        json plan = rig_plan();
+        plan["workloads"][0]["request_bytes"] = request;
+        rig r(plan);
+        uint32_t claimed = 1 << 20;
+        wt_handler mine{};
+        mine.message = answer_of;
+        r.app(server).handler = &mine;
+        r.app(server).handler_state = &claimed;
+        r.run(client, app_tx);
+        r.f.signals.sending = false;
+        for (int i = 0; i < 5; i++) r.loop(server), r.run(client, disp_tx), r.run(client, nic_tx);
+        const auto answers = r.taken_off(client);
+        EXPECT_EQ(answers.size(), r.stats(client, app_tx).sent);
+        for (const byte_vector &frame : answers) EXPECT_EQ(frame.size(), frame_header_bytes + 86u);
+    }
+}
+
+TEST(edges, a_frame_moved_by_its_handler_leaves_room_for_the_longest_answer) {
+    json plan = rig_plan();
+    for (auto &e : plan["endpoints"]) {
+        e["mtu"] = 9000;
+        e["pool"].update({{"data_room_bytes", 128 + 9024}, {"size", 127}});
+    }
+    plan["workloads"][0]["response_bytes"] = 9000 - 28;
+    plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
+    rig r(plan);
+    wt_handler strip{}, mine{};
+    strip.flags = WT_MOVES_DATA;
+    strip.packet = [](void *, wt_packet *burst, uint32_t count) {
+        for (uint32_t i = 0; i < count; i++) burst[i].data += 50, burst[i].length -= 50;
+    };
+    uint32_t whole = 9000 - 28 - message_header_bytes;
+    mine.message = answer_of;
+    r.disp(server).packet_handler = &strip;
+    r.app(server).handler = &mine;
+    r.app(server).handler_state = &whole;
+    byte_vector wrapped(50, 0xee);
+    const byte_vector inner = r.request(0, 1);
+    wrapped.insert(wrapped.end(), inner.begin(), inner.end());
+    r.deliver(server, {wrapped});
+    r.run(server, nic_rx);
+    r.run(server, disp_rx);
+    r.run(server, app_rx);
+    r.run(server, disp_tx);
+    const rte_mbuf *m = r.disp(server).sending->packets[r.disp(server).sending->head];
+    EXPECT_LE(uint32_t{m->data_off} + m->data_len, m->buf_len);
+    EXPECT_EQ(m->data_len, 9014u);
+}
+
+TEST(edges, a_chained_mbuf_is_dropped_by_name) {
+    rig r(rig_plan());
+    rte_mbuf *head = rte_pktmbuf_alloc(r.f.pools[client]), *tail = rte_pktmbuf_alloc(r.f.pools[client]);
+    rte_pktmbuf_append(head, 100);
+    rte_pktmbuf_append(tail, 100);
+    ASSERT_EQ(rte_pktmbuf_chain(head, tail), 0);
+    ASSERT_EQ(rte_eth_tx_burst(r.f.endpoints[client].port->id, 0, &head, 1), 1);
+    r.loop(server);
+    EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
+}
+
+TEST(edges, asking_for_the_peer_stays_within_the_burst) {
+    json plan = rig_plan();
+    plan["endpoints"][client]["batch"]["nic_tx"] = 64;  // room for more than disp_tx may take
+    rig r(plan);
+    r.run(client, app_tx);
+    r.f.endpoints[client].resolver.ask = true;
+    EXPECT_EQ(r.run(client, disp_tx).objects, 32u);
+    EXPECT_EQ(r.run(client, disp_tx).objects, 1u);
+}
+
+TEST(edges, want_of_room_is_held_up_in_every_stage) {
+    json plan = rig_plan();
+    plan["endpoints"][server]["ring_size"] = 2;
+    rig r(plan);
+    for (uint32_t slot = 0; slot < 64; slot++) r.deliver(server, {r.request(slot % 32, 1)});
+    r.run(server, nic_rx);
+    EXPECT_TRUE(r.run(server, nic_rx).held_up);  // its hand-over is full
+    for (int i = 0; i < 2; i++) r.run(server, disp_rx), r.run(server, app_rx);
+    EXPECT_TRUE(r.run(server, app_rx).held_up);  // the ring towards the dispatcher is
+    r.run(server, disp_rx);
+    EXPECT_TRUE(r.run(server, disp_rx).held_up);  // the ring towards the application is
+}
+
+TEST(edges, packets_held_back_by_an_idle_wire_are_let_go) {
+    json plan = rig_plan();
+    plan["endpoints"][client]["port"]["faults"] = {
+        {"loss", 0}, {"duplicate", 0}, {"reorder", 1}, {"reorder_depth", 64}};
+    plan["endpoints"][server]["port"]["rx_descriptors"] = 16;
+    rig r(plan);
+    r.run(client, app_tx);
+    r.f.signals.sending = false;
+    r.run(client, disp_tx);
+    EXPECT_EQ(r.run(client, nic_tx).objects, 32u);
+    EXPECT_EQ(r.disp(client).emulated->held_count, 32u);
+    EXPECT_EQ(r.run(client, nic_tx).objects, 16u);
+    const call_result held = r.run(client, nic_tx);
+    EXPECT_TRUE(held.held_up && held.objects == 0);
+    EXPECT_EQ(r.taken_off(server).size(), 16u);
+    r.run(client, nic_tx);
+    EXPECT_EQ(r.taken_off(server).size(), 16u);
+}
+
+TEST(edges, planted_duplicates_are_counted_as_they_were_made) {
+    json plan = rig_plan();
+    plan["endpoints"][client]["port"]["faults"] = {
+        {"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}};
+    rig r(plan);
+    r.run(client, app_tx);
+    r.f.signals.sending = false;
+    r.loops(5);
+    EXPECT_EQ(r.stats(client, nic_tx).wire_duplicated, 32u);
+    EXPECT_EQ(r.stats(client, nic_tx).packets, 64u);
+    EXPECT_EQ(r.stats(client, app_rx).duplicates, 32u);
+}
+
+TEST(edges, a_port_that_takes_little_has_each_frame_recorded_once) {
+    char name[] = "/tmp/wt-edges-XXXXXX";
+    const std::filesystem::path directory = mkdtemp(name);
+    json plan = rig_plan();
+    plan["endpoints"][server]["port"]["rx_descriptors"] = 2;
+    {
+        rig r(plan);
+        r.disp(client).record_tx = recorder_open(directory / "r.pcap", 1, SOCKET_ID_ANY);
+        r.run(client, app_tx);
+        r.run(client, disp_tx);
+        for (int i = 0; i < 16; i++) r.run(client, nic_tx), r.run(client, nic_tx), r.taken_off(server);
+        const recorded result = recorder_close(r.disp(client).record_tx);
+        EXPECT_EQ(result.frames, 32u);
+        EXPECT_EQ(result.missed, 0u);
+    }
+    std::filesystem::remove_all(directory);
+}
+
+TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
+    json plan = rig_plan();
+    plan["workloads"][0]["load"] = {{"mode", "open"}, {"rate_per_s", 1e6}, {"arrivals", "constant"}};
+    rig r(plan);
+    r.hoard(client, 1);
+    while (r.stats(client, app_tx).offered < 10) r.run(client, app_tx);
+    EXPECT_EQ(r.stats(client, app_tx).sent, 1u);
+    r.give_back();
+    r.run(client, app_tx);
+    const auto &slots = r.app(client).inflight->slots;
+    EXPECT_EQ(slots[1].intended - slots[0].intended, 1000u);  // ticks of the rig's clock
+}
+
+TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
+    json plan = rig_plan();
+    plan["workloads"][0]["response_bytes"] = 4000;
+    rig r(plan);
+    r.run(client, app_tx);
+    r.f.signals.sending = false;
+    const auto part = [&](uint32_t slot, uint32_t generation, uint16_t segment) {
+        return r.frame(client, {message_kind::answer, 0, 0, slot, generation, segment, 3}, 70);
+    };
+    const auto arrive = [&](uint32_t slot, uint32_t generation) {
+        for (uint16_t s = 0; s < 3; s++) r.deliver(client, {part(slot, generation, s)});
+        r.run(client, nic_rx);
+        r.run(client, disp_rx);
+        r.run(client, app_rx);
+    };
+    arrive(0, 1);
+    arrive(0, 1);
+    EXPECT_EQ(r.stats(client, app_rx).answered, 1u);
+    EXPECT_EQ(r.stats(client, app_rx).duplicates, 1u);
+    r.app(client).receiving->timeout = 1;
+    for (int i = 0; i < 600; i++) r.run(client, app_rx);
+    EXPECT_EQ(r.stats(client, app_rx).lost, 31u);
+    arrive(1, 1);
+    EXPECT_EQ(r.stats(client, app_rx).late, 1u);
+    EXPECT_EQ(r.drops(client), (counts{{"duplicate_answer", 3}, {"late_answer", 3}}));
+    r.app(client).inflight->slots[0].generation = 201;  // a hundred messages later: long out of the history
+    arrive(0, 1);
+    EXPECT_EQ(r.stats(client, app_rx).late, 2u);
+    r.app(client).inflight->slots[0].generation = 2;
+}
+
+}  // namespace
+}  // namespace wt::test
+
+int main(int argc, char **argv) {
+    return wt::test::run_all_on_eal(argc, argv);
+}
