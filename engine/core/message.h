@@ -39,6 +39,13 @@ inline void message_header_write(uint8_t *at, const message_header &h) {
     std::memcpy(at, &wire, sizeof wire);
 }
 
+// Writes a header of which all but slot and generation has been written once, in network byte order, to `wire`.
+inline void message_header_write_again(uint8_t *at, const uint8_t *wire, uint32_t slot, uint32_t generation) {
+    const uint64_t both = rte_cpu_to_be_64(uint64_t{slot} << 32 | generation);
+    std::memcpy(at, wire, message_header_bytes);
+    std::memcpy(at + 4, &both, sizeof both);
+}
+
 inline message_header message_header_read(const uint8_t *at) {
     message_header wire;
     std::memcpy(&wire, at, sizeof wire);

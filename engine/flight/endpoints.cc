@@ -208,6 +208,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
         d.post_rx = ep.batch[kind_index(stage_kind::nic_rx)];
         d.post_tx = ep.batch[kind_index(stage_kind::nic_tx)];
         d.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
+        d.plain = plain_match_of(d.us);
         d.pool = e.pool;
         d.workload_has_messages = ep.side == side::client || w.handler.has_value();
         d.passed.resize(d.batch_rx);

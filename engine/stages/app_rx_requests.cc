@@ -31,6 +31,7 @@ void free_superseded(const superseded &old, const stage_call &call) {
 
 // Whether a packet is the whole of a request of one segment; *why says what is wrong with it.
 bool is_alone(const application &a, const rte_mbuf *m, const message_header &h, drop *why) {
+    if (likely(h.segments == 1 && h.segment == 0 && body_bytes(m) == a.request.body_bytes)) return true;
     if (unlikely(h.segments != 1)) return *why = drop::bad_segment_count, false;
     if (unlikely(h.segment != 0)) return *why = drop::bad_segment_index, false;
     if (unlikely(body_bytes(m) != a.request.body_bytes)) return *why = drop::bad_segment_length, false;
@@ -204,8 +205,9 @@ uint32_t show_alone(application &a, uint32_t count, const stage_call &call) {
             drop_packet(m, why, call);
             continue;
         }
-        requests[shown] = {message + message_header_bytes, request_bytes};
-        answers[shown] = {message + message_header_bytes, answer_bytes};
+        uint8_t *body = message + message_header_bytes;
+        requests[shown] = {body, request_bytes};
+        answers[shown] = {body, answer_bytes};
         exchanges[shown] = {{&requests[shown], 1, request_bytes}, {&answers[shown], 1, answer_bytes}, workload, WT_ANSWER_IN_REQUEST};
         kept[shown++] = m;
     }

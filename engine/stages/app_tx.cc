@@ -29,6 +29,15 @@ void start_clock(client_sending &s, uint64_t now) {
     s.started = true;
 }
 
+// Puts a slot in flight; returns its generation.
+uint32_t take_off(inflight_slot &slot, uint64_t intended, uint64_t now) {
+    const uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
+    slot.intended = intended;
+    slot.sent = now;
+    slot.generation.store(generation, std::memory_order_release);
+    return generation;
+}
+
 // Writes the packets of `count` messages into the outbox: the header by which the answer finds its slot, and the body.
 // What does not change is kept in locals: a store through a byte pointer could change anything that is not.
 void write_messages(const application &a, rte_mbuf *const *packet, uint32_t count, uint64_t now) {
@@ -38,23 +47,22 @@ void write_messages(const application &a, rte_mbuf *const *packet, uint32_t coun
     const uint64_t *const intended = s.intended.data();
     const uint8_t *const pattern = s.pattern.data();
     const segmentation shape = a.request;
-    message_header h{message_kind::request, a.workload, a.index, 0, 0, 0, static_cast<uint16_t>(shape.segments)};
-    for (uint32_t i = 0; i < count; i++) {
-        inflight_slot &slot = slots[taken[i]];
-        h.slot = taken[i];
-        h.generation = slot.generation.load(std::memory_order_relaxed) + 1;
-        slot.intended = intended[i];
-        slot.sent = now;
-        slot.generation.store(h.generation, std::memory_order_release);
-        for (uint32_t j = 0; j < shape.segments; j++) {
-            rte_mbuf *m = *packet++;
+    for (uint32_t j = 0; j < shape.segments; j++) {
+        const uint32_t body = segment_body_bytes(shape, j);
+        const auto bytes = static_cast<uint16_t>(body_offset + body);
+        uint8_t header[message_header_bytes];
+        message_header_write(header, {message_kind::request, a.workload, a.index, 0, 0, static_cast<uint16_t>(j),
+                                      static_cast<uint16_t>(shape.segments)});
+        for (uint32_t i = 0; i < count; i++) {
+            inflight_slot &slot = slots[taken[i]];
+            const uint32_t generation =
+                j == 0 ? take_off(slot, intended[i], now) : slot.generation.load(std::memory_order_relaxed);
+            rte_mbuf *m = packet[i * shape.segments + j];
             uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-            const uint32_t body = segment_body_bytes(shape, j);
-            h.segment = static_cast<uint16_t>(j);
-            message_header_write(frame + message_offset, h);
+            message_header_write_again(frame + message_offset, header, taken[i], generation);
             rte_memcpy(frame + body_offset, pattern, body);
-            m->data_len = static_cast<uint16_t>(body_offset + body);
-            m->pkt_len = m->data_len;
+            m->data_len = bytes;
+            m->pkt_len = bytes;
         }
     }
 }

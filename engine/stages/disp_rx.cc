@@ -1,6 +1,7 @@
 // disp_rx: the packet handler, the parser, and the choice of the application.
 #include <rte_prefetch.h>
 
+#include "core/plain_frame.h"
 #include "stages/roles.h"
 
 namespace wt {
@@ -73,18 +74,32 @@ uint32_t client_link(const dispatcher &d, const message_header &h, drop *why) {
     return link;
 }
 
-template <bool is_client>
-void receive(dispatcher &d, rte_mbuf *m, uint32_t *sorted, way_back &back, const stage_call &call) {
-    if (unlikely(m->nb_segs != 1)) return drop_packet(m, drop::chained, call);
+// The rare rest: what is not plain may be right all the same, or is answered or dropped here by name. True: `m` is
+// normalised and a message's segment.
+bool receive_rare(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call) {
+    if (m->nb_segs != 1) return drop_packet(m, drop::chained, call), false;
     parsed_frame f;
     drop why;
     const parse_result result = frame_parse(frame_of(m), m->data_len, d.us, &f, &why);
-    if (unlikely(result == parse_result::control)) return control(d, m, back, call);
-    if (unlikely(result == parse_result::dropped)) return drop_packet(m, why, call);
-    if (unlikely(!d.workload_has_messages)) return drop_packet(m, drop::no_message_handler, call);
-    if (unlikely(f.payload_bytes < message_header_bytes)) return drop_packet(m, drop::bad_message_header, call);
-    normalise(m, f);
+    if (result == parse_result::control) return control(d, m, back, call), false;
+    if (result == parse_result::dropped) return drop_packet(m, why, call), false;
+    if (f.payload_bytes < message_header_bytes && d.workload_has_messages)
+        return drop_packet(m, drop::bad_message_header, call), false;
+    return normalise(m, f), true;
+}
 
+template <bool is_client>
+void receive(dispatcher &d, rte_mbuf *m, uint32_t *sorted, way_back &back, const stage_call &call) {
+    const uint32_t payload = likely(m->nb_segs == 1) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain) : 0;
+    if (likely(payload >= message_header_bytes)) {
+        m->data_len = static_cast<uint16_t>(frame_header_bytes + payload);  // without padding
+        m->pkt_len = frame_header_bytes + payload;
+    } else if (!receive_rare(d, m, back, call)) {
+        return;
+    }
+    if (unlikely(!d.workload_has_messages)) return drop_packet(m, drop::no_message_handler, call);
+
+    drop why;
     const message_header h = message_header_read(frame_of(m) + message_offset);
     const uint32_t link = is_client ? client_link(d, h, &why) : server_link(d, h, &why);
     if (unlikely(link == no_link)) return drop_packet(m, why, call);

@@ -17,6 +17,7 @@
 #include "core/frame.h"
 #include "core/handover.h"
 #include "core/inflight.h"
+#include "core/plain_frame.h"
 #include "core/ring.h"
 #include "core/stage.h"
 #include "core/worker.h"
@@ -132,6 +133,7 @@ struct dispatcher {
     uint8_t workload;
     uint32_t batch_rx, batch_tx, post_rx, post_tx;  // disp_rx, disp_tx, nic_rx, nic_tx
     local_address us;
+    plain_match plain;  // of `us`
     uint32_t peer_ip = 0;
     rte_mempool *pool;
     frame_template headers;               // client: of its one flow

@@ -6,6 +6,7 @@
 #include <random>
 #include <string_view>
 
+#include "core/plain_frame.h"
 #include "tests/frame_tools.h"
 
 namespace wt {
@@ -17,12 +18,24 @@ struct outcome {
     parsed_frame frame;
 };
 
+uint32_t plain_bytes(const byte_vector &frame, const local_address &us) {
+    const std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
+    std::copy(frame.begin(), frame.end(), exact.get());
+    return plain_payload_bytes(exact.get(), static_cast<uint32_t>(frame.size()), plain_match_of(us));
+}
+
 // Parses a copy that ends where the frame ends, so that AddressSanitizer sees a byte too many.
 outcome parse(const byte_vector &frame, const local_address &us = example_us) {
     const std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
     std::copy(frame.begin(), frame.end(), exact.get());
     outcome o{parse_result::udp, drop::count, {0, 0}};
     o.result = frame_parse(exact.get(), static_cast<uint32_t>(frame.size()), us, &o.frame, &o.why);
+    // what is plain is right, in every test of this file
+    if (const uint32_t plain = plain_bytes(frame, us); plain > 0) {
+        EXPECT_EQ(o.result, parse_result::udp);
+        EXPECT_EQ(o.frame.payload_offset, frame_header_bytes);
+        EXPECT_EQ(o.frame.payload_bytes, plain);
+    }
     return o;
 }
 
@@ -55,6 +68,7 @@ TEST(FrameWrite, EveryLengthHasRightChecksumsAndParses) {
         ASSERT_EQ(o.result, parse_result::udp) << bytes;
         ASSERT_EQ(o.frame.payload_offset, frame_header_bytes);
         ASSERT_EQ(o.frame.payload_bytes, bytes);
+        ASSERT_EQ(plain_bytes(frame, example_us), bytes) << "the common case must be plain";
     }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/plain_frame.h"
 #include "tests/frame_tools.h"
 
 namespace {
@@ -138,6 +139,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     verdict ours = {parse_result::dropped};
     ours.result = frame_parse(exact.get(), bytes, example_us, &ours.frame, &ours.why);
     const verdict slow = slow_parse(frame, example_us);
+    if (const uint32_t plain = plain_payload_bytes(exact.get(), bytes, plain_match_of(example_us)); plain > 0)
+        require(slow.result == parse_result::udp && slow.frame.payload_offset == frame_header_bytes &&
+                    slow.frame.payload_bytes == plain,
+                "what is plain is right");
     require(ours.result == slow.result, "both parsers agree on what the frame is");
     require(std::equal(frame.begin(), frame.end(), exact.get()), "parsing changes nothing");
     mac_address mac;
