@@ -46,7 +46,10 @@ void capture_file::append(uint64_t wall_ns, const void *frame, uint32_t bytes) {
     header.ts.tv_usec =
         static_cast<suseconds_t>(wall_ns % 1'000'000'000);  // nanoseconds: the file's format says so
     header.caplen = header.len = bytes;
+    errno = 0;
+    // it says nothing of a write that failed: the stream remembers, errno only until the next call
     pcap_dump(reinterpret_cast<u_char *>(dumper_), &header, static_cast<const u_char *>(frame));
+    if (std::ferror(pcap_dump_file(dumper_))) return fail();
     frames_++;
     bytes_ += frame_header_bytes + bytes;
 }
@@ -54,15 +57,15 @@ void capture_file::append(uint64_t wall_ns, const void *frame, uint32_t bytes) {
 void capture_file::flush() {
     if (error_) return;
     errno = 0;
-    // pcap_dump says nothing of a write that failed: the stream remembers
-    if (std::ferror(pcap_dump_file(dumper_)) || pcap_dump_flush(dumper_) < 0) {
-        error_ = errno ? errno : EIO;
-        // at once: who has no room for this file may have none for the others either, and kill us
-        if (ftruncate(file_descriptor_, static_cast<off_t>(flushed_bytes_)) < 0) error_ = errno;
-        return;
-    }
+    if (pcap_dump_flush(dumper_) < 0) return fail();
     flushed_frames_ = frames_;
     flushed_bytes_ = bytes_;
+}
+
+void capture_file::fail() {
+    error_ = errno ? errno : EIO;
+    // at once: who has no room for this file may have none for the others either, and kill us
+    if (ftruncate(file_descriptor_, static_cast<off_t>(flushed_bytes_)) < 0) error_ = errno;
 }
 
 void capture_file::cut() {

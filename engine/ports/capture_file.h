@@ -28,6 +28,7 @@ class capture_file {
     void close();
 
   private:
+    void fail();
     void cut();
 
     std::string path_;
