@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -197,7 +198,9 @@ inline int run_all_on_eal(int argc, char **argv) {
                          "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
     if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
     const int failed = RUN_ALL_TESTS();
+    const std::string left = rte_eal_get_runtime_dir();  // EAL empties it and lets it stand
     rte_eal_cleanup();
+    std::filesystem::remove_all(left);
     return failed;
 }
 
