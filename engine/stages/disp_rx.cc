@@ -44,16 +44,13 @@ void control(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call)
     back.to[back.count++] = m;
 }
 
-// Brings the payload to its fixed place behind a header without IP options, and cuts the padding off. What stands too far back
-// (behind options, or moved by a packet handler) comes forward: an answer in this mbuf may need all of its room.
+// Brings the payload to its fixed place behind a header without IP options, and cuts the padding off. The payload moves, not
+// the header: an answer in this mbuf may need all of its room.
 void normalise(rte_mbuf *m, const parsed_frame &f) {
-    if (unlikely(f.payload_offset != frame_header_bytes || m->data_off > RTE_PKTMBUF_HEADROOM)) {
-        const uint8_t *old = frame_of(m);
-        m->data_off = std::min<uint16_t>(m->data_off, RTE_PKTMBUF_HEADROOM);
-        uint8_t *now = frame_of(m);
-        std::memmove(now, old, 34);
-        std::memmove(now + 34, old + f.payload_offset - 8, 8 + f.payload_bytes);
-        now[14] = 0x45;
+    if (unlikely(f.payload_offset != frame_header_bytes)) {
+        uint8_t *frame = frame_of(m);
+        std::memmove(frame + 34, frame + f.payload_offset - 8, 8 + f.payload_bytes);
+        frame[14] = 0x45;
     }
     m->data_len = static_cast<uint16_t>(frame_header_bytes + f.payload_bytes);
     m->pkt_len = m->data_len;
@@ -117,7 +114,11 @@ uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, way_b
     d.packet_handler->packet(d.packet_state, views, count);
     if (unlikely(d.packet_handler->flags & WT_MOVES_DATA)) {
         for (uint32_t i = 0; i < count; i++) {
-            packets[i]->data_off = static_cast<uint16_t>(views[i].data - static_cast<uint8_t *>(packets[i]->buf_addr));
+            uint8_t *start = static_cast<uint8_t *>(packets[i]->buf_addr);
+            // What goes on to the parser stands no further back than a driver puts it, for the same reason as in normalise.
+            if (views[i].verdict == WT_PASS && views[i].data > start + RTE_PKTMBUF_HEADROOM)
+                views[i].data = static_cast<uint8_t *>(std::memmove(start + RTE_PKTMBUF_HEADROOM, views[i].data, views[i].length));
+            packets[i]->data_off = static_cast<uint16_t>(views[i].data - start);
             packets[i]->data_len = static_cast<uint16_t>(views[i].length);
             packets[i]->pkt_len = views[i].length;
         }
