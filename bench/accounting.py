@@ -17,7 +17,7 @@ GOAL = Goal(2.0, "at most")
 
 def measure(session: Session) -> list[Figure]:
     both = {f"{side}.cores": f"[{session.cpu}]" for side in ("server", "client")}
-    samples = session.in_turns(
+    rounds = session.in_turns(
         {
             level: lambda level=level: session.fly(SCENARIO, both | {"accounting.level": level}).ticks_per_packet()
             for level in LEVELS
@@ -29,7 +29,7 @@ def measure(session: Session) -> list[Figure]:
         compared(
             session,
             f"price of {level} against {reference}",
-            samples,
+            rounds,
             level,
             reference,
             "ticks/packet",

@@ -72,18 +72,22 @@ static inline uint32_t receive(struct side *s) {
 
 /* Reads every byte of the request and writes every byte of the answer with what it found. */
 static inline void answer(uint8_t *body) {
-    two_words sums[4] = {{0}}, block[4];
+    two_words sums[4] = {{0}}, two;
     uint32_t at = 0;
-    for (; at + sizeof block <= options.body; at += sizeof block) {
-        memcpy(block, body + at, sizeof block);
-        for (int i = 0; i < 4; i++) sums[i] ^= block[i];
+    while (at + sizeof sums <= options.body) {
+        for (int i = 0; i < 4; i++, at += sizeof two) {
+            memcpy(&two, body + at, sizeof two);
+            sums[i] ^= two;
+        }
     }
     const two_words sum = (sums[0] ^ sums[1]) ^ (sums[2] ^ sums[3]);
     uint64_t word = sum[0] ^ sum[1];
     for (; at + sizeof word <= options.body; at += sizeof word) word ^= load64(body + at);
     /* the tail with the bytes before it: a body has at least one word */
     word ^= load64(body + options.body - sizeof word);
-    for (at = 0; at + sizeof word <= options.body; at += sizeof word) memcpy(body + at, &word, sizeof word);
+    two = (two_words){word, word};
+    for (at = 0; at + sizeof two <= options.body; at += sizeof two) memcpy(body + at, &two, sizeof two);
+    if (at + sizeof word <= options.body) memcpy(body + at, &word, sizeof word);
     memcpy(body + options.body - sizeof word, &word, sizeof word);
 }
 

@@ -30,7 +30,7 @@ def _on_one_core(session: Session) -> dict[str, str]:
 def _one_core(session: Session) -> Figure:
     sets = _on_one_core(session)
     plan = session.plan(SCENARIO, sets)
-    samples = session.in_turns(
+    rounds = session.in_turns(
         {
             "six stages": lambda: session.fly(SCENARIO, sets).ticks_per_packet(),
             "bare_echo": lambda: bare_echo(plan, session.seconds)["both"],
@@ -38,7 +38,7 @@ def _one_core(session: Session) -> Figure:
         "ticks/packet",
     )
     goal = Goal(1.6, "at most", aim=1.3)
-    return compared(session, "six stages, one core", samples, "six stages", "bare_echo", "ticks/packet", goal=goal)
+    return compared(session, "six stages, one core", rounds, "six stages", "bare_echo", "ticks/packet", goal=goal)
 
 
 def _split(session: Session) -> list[Figure]:
@@ -50,16 +50,22 @@ def _split(session: Session) -> list[Figure]:
     sets = {"server.cores": f"[{session.cpu}]", "client.cores": f"[{others[-1]}]"}
     plan = session.plan(SCENARIO, sets)
     workers = {plan.endpoints[worker.stages[0].endpoint].side: number for number, worker in enumerate(plan.workers)}
-    samples: dict[str, dict[str, list[Sample]]] = {side: {"six stages": [], "bare_echo": []} for side in SIDES}
-    for _ in range(session.options.pairs):
+
+    def fly_round() -> dict[str, Sample]:
         flown = session.fly(SCENARIO, sets)
         bare = bare_echo(plan, session.seconds)
-        for side in SIDES:
-            samples[side]["six stages"].append(flown.ticks_per_round_trip(workers[side]))
-            samples[side]["bare_echo"].append(bare[side])
+        ours = {f"six stages, {side}": flown.ticks_per_round_trip(workers[side]) for side in SIDES}
+        return ours | {f"bare_echo, {side}": bare[side] for side in SIDES}
+
+    rounds = session.rounds(fly_round, "ticks/packet")
     return [
         compared(
-            session, f"six stages, {side} on its own core", samples[side], "six stages", "bare_echo", "ticks/packet"
+            session,
+            f"six stages, {side} on its own core",
+            rounds,
+            f"six stages, {side}",
+            f"bare_echo, {side}",
+            "ticks/packet",
         )
         for side in SIDES
     ]

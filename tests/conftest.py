@@ -1,11 +1,16 @@
 """Fixtures that several test files share."""
 
+import signal
+
 import pytest
 from flying import Flight
 
 from windtunnel.engine import supervisor
 
 pytest.register_assert_rewrite("real_flights")
+
+# A background job ignores Ctrl-C, and so would every flight that the tests start; `windtunnel run` respects that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -98,8 +98,8 @@ class Fake:
             return None
         return "stop" if os.read(self.control, 64) else "gone"
 
-    def fly(self, until_stopped: bool = False) -> None:
-        """An orderly flight: windows in their time, then the result."""
+    def fly(self, until_stopped: bool = False, hold_s: float = 0.0) -> None:
+        """An orderly flight: windows in their time, then the result; between them, where `hold_s`, a landing that holds its port."""
         phases = self.plan["phases"]
         total = (phases["warmup_ns"] + phases["duration_ns"]) // phases["window_ns"]
         index, reason = 0, "duration"
@@ -114,6 +114,9 @@ class Fake:
                 reason = "stopped"
                 break
         self.window(index, "drain")
+        if hold_s:
+            self.phase("landed")
+            time.sleep(hold_s)
         self.result(reason, index)
 
     def take_off(self) -> None:
@@ -185,6 +188,8 @@ def run(fake: Fake) -> int:
             while fake.told(60) != "stop":
                 pass
             crash()
+        case "hold_port":
+            fake.fly(hold_s=1.0)
         case "lose_peer":
             fake.window(0, "measure")
             fake.result("peer lost", 1)

@@ -18,6 +18,13 @@ def test_two_engines_fly_and_the_client_ends_the_server(flight, monkeypatch):
     assert {name for name, _ in flight.heard} == {"server", "client"}
 
 
+def test_server_is_told_as_soon_as_its_client_has_landed(flight, monkeypatch):
+    behave(monkeypatch, "client=hold_port server=cruise")
+    flown = flight.fly(make_plan(SERVER), make_plan(CLIENT))
+    assert judge(flown).reasons == []
+    assert flight.heard.index(("server", "result")) < flight.heard.index(("client", "result"))
+
+
 def test_server_that_ends_first_leaves_the_client_its_time(flight, monkeypatch):
     behave(monkeypatch, "client=fly server=fly")
     flown = flight.fly(make_plan(SERVER), make_plan(CLIENT, duration_ms=200))

@@ -66,7 +66,10 @@ def test_options_become_plain_numbers_and_words(tmp_path):
         ({"handler": "kv", "options": {"key": 1}}, 'kv has no option "key"; did you mean "keys"?'),
         ({"packet_handler": "echo", "options": {"x": 1}}, 'echo has no option "x"; it has none'),
         ({"handler": "kv", "packet_handler": "echo", "packet_options": {"x": 1}}, 'echo has no option "x"'),
-        ({"handler": "kv", "options": {"keys": "many"}}, 'keys: "many" is not a count with no unit or one of k, M, G; how many: as in keys = 1000'),
+        (
+            {"handler": "kv", "options": {"keys": "many"}},
+            'keys: "many" is not a count with no unit or one of k, M, G; how many: as in keys = 1000',
+        ),
         ({"handler": "kv", "options": {"value": 1.5}}, "value: 1.5 is not a size"),
         ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is no choice; one of up, down'),
     ],

@@ -5,6 +5,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.figures import Figure, console, words
@@ -16,6 +17,19 @@ from windtunnel.engine.plan import Plan
 from windtunnel.scenario import here, load, resolve
 
 WINDOW_MS = 500
+
+
+MOST_ROUNDS = 3
+"""Times `--pairs`: so many rounds at the most, those that are flown again included."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Samples of each contestant by its name, in the order of the rounds."""
+
+    kept: dict[str, list[Sample]]
+    set_aside: dict[str, list[Sample]]
+    """Of rounds in which the host took too much."""
 
 
 class Session(ExitStack):
@@ -54,16 +68,27 @@ class Session(ExitStack):
         (plan,) = resolve(load(SCENARIOS / scenario, overrides), here()).plans
         return plan
 
-    def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> dict[str, list[Sample]]:
+    def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> Rounds:
         """A B A B: `--pairs` rounds in which each contestant has one turn."""
-        samples: dict[str, list[Sample]] = {name: [] for name in contestants}
-        for number in range(1, self.options.pairs + 1):
-            for name, take in contestants.items():
-                samples[name].append(take())
-            values = ", ".join(f"{name} {taken[-1].value / scale:.4g}" for name, taken in samples.items())
-            lost = max(taken[-1].noise.lost for taken in samples.values())
-            self.say(f"round {number} of {self.options.pairs}: {values} {unit}; the host took {lost:.1%}")
-        return samples
+        return self.rounds(lambda: {name: take() for name, take in contestants.items()}, unit, scale)
+
+    def rounds(self, fly_round: Callable[[], dict[str, Sample]], unit: str, scale: float = 1.0) -> Rounds:
+        """`--pairs` rounds in which the host left us our core. A round in which it did not is flown again, up to
+        MOST_ROUNDS times `--pairs` in all; then the least disturbed are kept. The values have no say in it."""
+        pairs = self.options.pairs
+        flown: list[dict[str, Sample]] = []
+        while len(flown) < MOST_ROUNDS * pairs and sum(_lost(r) <= MOST_LOST for r in flown) < pairs:
+            flown.append(fly_round())
+            values = ", ".join(f"{name} {sample.value / scale:.4g}" for name, sample in flown[-1].items())
+            lost = _lost(flown[-1])
+            again = " (flown again)" if lost > MOST_LOST else ""
+            self.say(f"round {len(flown)}: {values} {unit}; the host took {lost:.1%}{again}")
+        kept = sorted(sorted(range(len(flown)), key=lambda i: _lost(flown[i]))[:pairs])
+        names = list(flown[0])
+        return Rounds(
+            {name: [flown[i][name] for i in kept] for name in names},
+            {name: [flown[i][name] for i in range(len(flown)) if i not in kept] for name in names},
+        )
 
     def _sets(self, sets: Mapping[str, str]) -> dict[str, str]:
         length = round(self.seconds * 1000)
@@ -73,7 +98,7 @@ class Session(ExitStack):
 def compared(
     session: Session,
     name: str,
-    samples: Mapping[str, Sequence[Sample]],
+    rounds: Rounds,
     ours: str,
     reference: str,
     unit: str,
@@ -83,7 +108,7 @@ def compared(
 ) -> Figure:
     """The figure of two contestants: the median of the paired ratios ours / reference. `as_result` names its unit and what
     is made of a ratio (a price in percent)."""
-    a, b = samples[ours], samples[reference]
+    a, b = rounds.kept[ours], rounds.kept[reference]
     result_unit, of_ratio = as_result
     spread = interval([of_ratio(x.value / y.value) for x, y in zip(a, b, strict=True)])
     return Figure(
@@ -95,8 +120,13 @@ def compared(
         reference=f"{reference}: {words(interval([y.value / scale for y in b]), unit)}",
         goal=goal,
         verdict=judge(spread, goal, disturbance([*a, *b])) if goal else None,
-        samples={ours: list(a), reference: list(b)},
+        samples={ours: a, reference: b},
+        details={"set_aside": {name: rounds.set_aside[name] for name in (ours, reference)}},
     )
+
+
+def _lost(flown: Mapping[str, Sample]) -> float:
+    return max(sample.noise.lost for sample in flown.values())
 
 
 def disturbance(samples: Sequence[Sample]) -> str | None:

@@ -31,23 +31,12 @@ struct flow {
     uint16_t source_port, destination_port;
 };
 
-// Headers of one flow, with the parts of both checksums that do not depend on the payload summed up.
-struct frame_template {
-    uint8_t header[frame_header_bytes];
-    uint32_t ip_sum;
-    uint32_t udp_sum;
-};
-
-frame_template frame_prepare(const flow &f);
-
-// Writes the headers for `payload_bytes` of UDP payload that already stands behind them, lengths and checksums
-// (RFC 791, RFC 768) included. `frame` holds frame_header_bytes + payload_bytes, at most 65535 - ip_udp_header_bytes of
-// them payload.
-void frame_write(uint8_t *frame, const frame_template &t, uint32_t payload_bytes);
-
-// Turns the headers of a frame that frame_parse called `udp` around (addresses and ports swapped, TTL renewed) for an answer
-// of `payload_bytes` that already stands at the request's payload_offset. IPv4 options are overwritten with "end of options".
-void frame_turn(uint8_t *frame, uint32_t payload_bytes);
+// From a frame's first byte; what stands behind the IPv4 header stands there in a header without options.
+namespace offset {
+constexpr uint32_t type = 12, ip = 14, ip_length = 16, identification = 18, fragment = 20, time_to_live = 22, protocol = 23,
+                   ip_checksum = 24, addresses = 26, destination_ip = 30, udp = 34, destination_port = 36, udp_length = 38,
+                   udp_checksum = 40;
+}
 
 struct parsed_frame {
     uint32_t payload_offset;  // from the frame's first byte
@@ -59,6 +48,10 @@ enum class parse_result : uint8_t { udp, control, dropped };
 // Parses one received frame of `bytes` contiguous bytes. `udp`: *out is filled, both checksums hold (a UDP checksum of 0
 // is "none", RFC 768), it is for this queue. `control`: ARP or ICMP, for respond(). `dropped`: *why says it.
 parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_address &us, parsed_frame *out, drop *why);
+
+// Brings the UDP header and payload of a frame that frame_parse called `udp` to their fixed place behind a header without IP
+// options. Lengths and checksums are left as they were, for frame_turn().
+void frame_cut_options(uint8_t *frame, const parsed_frame &parsed);
 
 // Answers ARP requests for our address and ICMP echo requests in place. The frame is one that frame_parse called `control`,
 // `bytes` as received. Returns the length of the reply (below frame_min_bytes the caller pads it), or 0 when the frame is

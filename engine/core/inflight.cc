@@ -20,7 +20,7 @@ static answer_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, u
     return (slot.lost_history >> retired_since) & 1 ? answer_outcome::late : answer_outcome::duplicate;
 }
 
-answer_outcome inflight_answer_rare(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **out) {
+answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **out) {
     if (h.slot >= t.slots.size() || (h.generation & 1) == 0) return answer_outcome::bad_slot;
     inflight_slot &slot = t.slots[h.slot];
     const uint32_t generation = slot.generation.load(std::memory_order_acquire);
@@ -30,6 +30,7 @@ answer_outcome inflight_answer_rare(inflight_table &t, const message_header &h, 
     }
     *out = &slot;
     if (h.segments > answer_segments || h.segment >= h.segments) return answer_outcome::bad_segment;
+    if (h.segments == 1 && slot.arrived == 0) return answer_outcome::complete;
     if (slot.arrived == 0) slot.segments = h.segments;
     if (h.segments != slot.segments) return answer_outcome::bad_segment;
     uint64_t &word = t.seen[size_t{h.slot} * t.seen_words + h.segment / 64];

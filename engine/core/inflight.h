@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/message.h"
@@ -37,17 +38,19 @@ struct inflight_table {
 
 enum class answer_outcome : uint8_t { partial, complete, late, duplicate, duplicate_segment, bad_slot, bad_segment };
 
-// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_retire().
-answer_outcome inflight_answer_rare(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
-inline answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot) {
-    // the common case here: the one segment of an answer that is waited for
-    if (likely(h.slot < t.slots.size() && (h.generation & 1) && h.segments == 1 && h.segment == 0)) {
-        inflight_slot &s = t.slots[h.slot];
-        if (likely(s.generation.load(std::memory_order_acquire) == h.generation && s.arrived == 0))
-            return *slot = &s, answer_outcome::complete;
-    }
-    return inflight_answer_rare(t, h, answer_segments, slot);
+// The slot that waits for an answer of one segment with this slot (high half) and generation in its header; null: none does,
+// or segments of this answer have come before.
+inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t slot_and_generation) {
+    const uint64_t index = slot_and_generation >> 32;
+    const auto generation = static_cast<uint32_t>(slot_and_generation);
+    if (unlikely(index >= slots.size() || (generation & 1) == 0)) return nullptr;
+    inflight_slot &slot = slots[index];
+    const bool waits = slot.generation.load(std::memory_order_acquire) == generation && slot.arrived == 0;
+    return likely(waits) ? &slot : nullptr;
 }
+
+// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_retire().
+answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
 
 // Ends a message, answered or lost, and returns its slot's index: the caller gives it back with inflight_give_back().
 void inflight_forget_segments(inflight_table &t, uint32_t slot);

@@ -6,8 +6,10 @@
 
 #include <rte_byteorder.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace wt {
 
@@ -44,6 +46,43 @@ inline void message_header_write_again(uint8_t *at, const uint8_t *wire, uint32_
     const uint64_t both = rte_cpu_to_be_64(uint64_t{slot} << 32 | generation);
     std::memcpy(at, wire, message_header_bytes);
     std::memcpy(at + 4, &both, sizeof both);
+}
+
+// Whether a header in a packet, in network byte order, is that of a message of one segment.
+inline bool message_is_one_segment(const uint8_t *at) {
+    constexpr uint32_t first_of_one = RTE_BE32(1);  // segment 0, segments 1
+    uint32_t both;
+    std::memcpy(&both, at + offsetof(message_header, segment), sizeof both);
+    return both == first_of_one;
+}
+
+// The slot (high half) and the generation of a header in a packet.
+inline uint64_t message_slot_and_generation(const uint8_t *at) {
+    uint64_t both;
+    std::memcpy(&both, at + offsetof(message_header, slot), sizeof both);
+    return rte_be_to_cpu_64(both);
+}
+
+// What the first word of a header must be, in network byte order, where the mask leaves it.
+struct message_match {
+    uint32_t expected, mask;
+};
+
+// Messages of one kind and workload, and of one application where one is given.
+inline message_match message_match_of(message_kind kind, uint8_t workload, std::optional<uint16_t> application) {
+    uint8_t header[message_header_bytes];
+    message_match m{};
+    message_header_write(header, {kind, workload, application.value_or(0), 0, 0, 0, 0});
+    std::memcpy(&m.expected, header, sizeof m.expected);
+    std::memset(&m.mask, 0xff, application ? sizeof m.mask : offsetof(message_header, application));
+    return m;
+}
+constexpr message_match no_message_matches = {1, 0};
+
+inline bool message_matches(const message_match &m, const uint8_t *at) {
+    uint32_t word;
+    std::memcpy(&word, at, sizeof word);
+    return (word & m.mask) == m.expected;
 }
 
 inline message_header message_header_read(const uint8_t *at) {

@@ -21,18 +21,32 @@ struct latencies {
     latency_histogram sent;      // ns from the real one
 };
 
+// What the stages themselves tally; each uses those that apply to it.
+struct stage_tally {
+    uint64_t offered, sent;                        // messages: app_tx
+    uint64_t answered, lost, late, duplicates;     // messages: app_rx of a client
+    uint64_t packets, bursts;                      // at the port: nic_rx, nic_tx
+    uint64_t rx_bytes, tx_bytes;                   // of the port's packets, tallied where their length is read anyway: disp_rx,
+                                                   // disp_tx; in nic_tx where emulated faults change what leaves
+    uint64_t wire_lost, wire_duplicated;           // emulated: nic_tx
+
+    stage_tally &operator+=(const stage_tally &o) {
+        offered += o.offered, sent += o.sent;
+        answered += o.answered, lost += o.lost, late += o.late, duplicates += o.duplicates;
+        packets += o.packets, bursts += o.bursts;
+        rx_bytes += o.rx_bytes, tx_bytes += o.tx_bytes;
+        wire_lost += o.wire_lost, wire_duplicated += o.wire_duplicated;
+        return *this;
+    }
+};
+
 // What one stage did in one window. Written by its worker alone.
-struct alignas(RTE_CACHE_LINE_SIZE) stage_stats {
+struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_tally {
     // cycles, of timed calls only
     uint64_t timed_calls, timed_objects;
     uint64_t busy_cycles, idle_cycles, stall_cycles;
     uint64_t interrupted_calls, interrupted_cycles;
     uint64_t stalled_calls;
-    // what the stages themselves tally; each uses those that apply to it
-    uint64_t offered, sent;                        // messages: app_tx
-    uint64_t answered, lost, late, duplicates;     // messages: app_rx of a client
-    uint64_t packets, bytes, bursts;               // at the port: nic_rx, nic_tx
-    uint64_t wire_lost, wire_duplicated;           // emulated: nic_tx
     uint64_t drops[drop_reasons];                  // packets
     std::unique_ptr<latencies> latency;            // app_rx of a client
     std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`

@@ -12,8 +12,7 @@ namespace wt {
 void stage_stats::clear() {
     timed_calls = timed_objects = busy_cycles = idle_cycles = stall_cycles = 0;
     interrupted_calls = interrupted_cycles = stalled_calls = 0;
-    offered = sent = answered = lost = late = duplicates = 0;
-    packets = bytes = bursts = wire_lost = wire_duplicated = 0;
+    static_cast<stage_tally &>(*this) = {};
     std::fill(std::begin(drops), std::end(drops), 0);
     std::fill(std::begin(burst), std::end(burst), 0);
     if (latency) latency->intended.clear(), latency->sent.clear();

@@ -111,6 +111,7 @@ void open_server(application &a, const endpoint_plan &e, const workload_plan &w)
     s.request_views.resize(size_t{at_once} * a.request.segments);
     s.answer_views.resize(a.out.packets.size());
     s.exchanges.resize(at_once);
+    if (s.alone) views_alone(a);
     if (a.request.segments > 1)
         s.parts = std::make_unique<assembler>(w.client_applications, w.client_slots, a.request);
 }
@@ -137,6 +138,13 @@ void open_applications(flight &f, endpoint &e, uint32_t endpoint_index) {
     }
 }
 
+// What the messages look like that a dispatcher brings to its only application: requests of any client, or answers to this one.
+message_match what_comes_to(const application &a, const dispatcher &d) {
+    if (d.side == side::client) return message_match_of(message_kind::answer, d.workload, a.index);
+    if (!d.workload_has_messages) return no_message_matches;
+    return message_match_of(message_kind::request, d.workload, {});
+}
+
 // Two rings for every pair of an application and a dispatcher that work together.
 void link_up(flight &f, endpoint &e) {
     const std::string name = side_names[static_cast<int>(e.plan->side)];
@@ -153,6 +161,7 @@ void link_up(flight &f, endpoint &e) {
             d.links.push_back(&l);
             d.applications.push_back(a.get());
             d.sorted.emplace_back(d.batch_rx);
+            d.only_link = d.links.size() == 1 ? what_comes_to(*a, d) : no_message_matches;
             if (d.links.size() > max_links)
                 throw refusal(name + " dispatcher " + std::to_string(index) + " serves more than " +
                                   std::to_string(max_links) + " applications", "use more dispatchers");

@@ -27,11 +27,6 @@ struct endpoint {
     peer_resolver resolver;
 };
 
-// What a stage has done since the start: the ledgers are closed on these.
-struct stage_totals {
-    uint64_t offered, sent, answered, lost, late, duplicates, packets, wire_lost, wire_duplicated;
-};
-
 struct flight {
     const struct plan &plan;
     line_writer &lines;
@@ -46,7 +41,7 @@ struct flight {
     std::deque<worker> workers;
     recorder *record = nullptr;
 
-    std::vector<std::vector<stage_totals>> totals;  // [worker][stage]
+    std::vector<std::vector<stage_tally>> totals;  // [worker][stage], since the start: the ledgers are closed on these
     std::vector<std::pair<uint64_t, uint64_t>> sched;  // [worker]: on_cpu_ns, run_delay_ns at the last window
     uint32_t windows = 0;
     uint64_t window_start = 0;  // TSC
@@ -84,6 +79,16 @@ template <typename Visit>
 void for_each_stage(flight &f, Visit visit) {
     for (size_t w = 0; w < f.workers.size(); w++)
         for (size_t s = 0; s < f.workers[w].stages.size(); s++) visit(f.workers[w].stages[s], w, s);
+}
+
+// Runs over the stages of a workload's client applications, likewise.
+template <typename Visit>
+void for_each_client_stage(flight &f, uint32_t workload, Visit visit) {
+    for_each_stage(f, [&](stage &s, size_t w, size_t i) {
+        const endpoint &e = f.endpoints[s.place.endpoint];
+        const bool application = s.place.stage == stage_kind::app_tx || s.place.stage == stage_kind::app_rx;
+        if (application && e.plan->side == side::client && e.applications[s.place.index]->workload == workload) visit(s, w, i);
+    });
 }
 
 }  // namespace wt

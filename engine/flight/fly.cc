@@ -3,7 +3,7 @@
 #include <rte_launch.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <string_view>
 
 #include "core/refusal.h"
 #include "flight/flight.h"
@@ -14,8 +14,11 @@ namespace {
 
 constexpr uint64_t ms = 1'000'000;
 constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
-// The two ends of a memif start within one poll of each other: the client stays a little, so that the server ends first.
-constexpr uint64_t linger_ns = 200 * ms;
+// The two ends of a memif start within one poll of each other: the client flies on a little, so that the server's measurement
+// is complete, and the server flies on until it is told that the client has landed.
+constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
+// How long a client that has landed keeps its port open for a server that still polls.
+constexpr uint64_t hold_ns = 3'000 * ms;
 // Who stops a flight early does not wait for every answer.
 constexpr uint64_t hurried_drain_ns = 500 * ms;
 
@@ -23,6 +26,7 @@ struct pilot {
     flight &f;
     int control;
     std::optional<end_reason> ordered;  // by the supervisor, or by the loss of somebody
+    uint32_t stops = 0;                 // times that the supervisor has said "stop"
     bool watch_link = false;
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
@@ -40,20 +44,24 @@ struct pilot {
     }
 
     void listen() {
-        char word[64];
-        const ssize_t n = read(control, word, sizeof word);
-        if (n == 0)
-            ordered = end_reason::parent_lost;
-        else if (n >= 4 && std::memcmp(word, "stop", 4) == 0 && !ordered)
-            ordered = end_reason::stopped;
+        char words[64];
+        const ssize_t n = read(control, words, sizeof words);
+        if (n == 0) ordered = end_reason::parent_lost;
+        if (n <= 0 || std::string_view(words, static_cast<size_t>(n)).find("stop") == std::string_view::npos) return;
+        stops++;
+        if (!ordered) ordered = end_reason::stopped;
+    }
+
+    bool all_links_up() const {
+        for (const port &p : f.ports) {
+            rte_eth_link link{};
+            if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN) return false;
+        }
+        return true;
     }
 
     void look_at_links() {
-        for (const port &p : f.ports) {
-            rte_eth_link link{};
-            if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN && !ordered)
-                ordered = end_reason::peer_lost;
-        }
+        if (!ordered && !all_links_up()) ordered = end_reason::peer_lost;
     }
 
     // Closes the window: every worker goes on to the next set of counters, then the last one is read.
@@ -98,21 +106,32 @@ struct pilot {
         return false;
     }
 
-    // No new messages; those in flight get their answers, if they come in time and nobody orders an end meanwhile. Whoever
-    // stays behind on a memif waits for the other end to leave.
+    // No new messages; those in flight get their answers, if they come in time and nobody orders an end meanwhile. A server
+    // alone on a memif answers until it is told that its client needs no more.
     void drain(bool alone_on_memif, bool is_client) {
         f.signals.sending.store(false, std::memory_order_release);
         const auto before = ordered;
         const uint64_t start = now_ns();
-        const uint64_t end = start + (ordered ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns);
-        while (now_ns() < end && ordered == before) {
+        const bool stay = alone_on_memif && !is_client;
+        const uint32_t stops_before = stops;
+        const uint64_t longest = ordered ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns;
+        const uint64_t end = start + longest + (stay ? stay_ns : 0);
+        while (now_ns() < end && ordered == before && stops == stops_before) {
             const bool linger = alone_on_memif && is_client && now_ns() < start + linger_ns;
-            const bool stay = alone_on_memif && !is_client;
             if (!in_flight() && !linger && !stay) break;
             wait(end);
         }
         // The measurement was complete: who calls or leaves during the drain changes nothing about it.
         if (ordered != end_reason::parent_lost) ordered = before;
+    }
+
+    // net_memif takes its shared memory away as soon as the other end leaves, even from under a worker that is just polling it.
+    // So a client that has landed says so and keeps its port open until the server has landed too.
+    void hold_the_port() {
+        watch_link = false;
+        f.lines.phase("landed");
+        const uint64_t give_up = now_ns() + hold_ns;
+        while (now_ns() < give_up && ordered != end_reason::parent_lost && all_links_up()) wait(give_up);
     }
 };
 
@@ -179,6 +198,7 @@ flight_end fly(flight &f, int control) {
     for (const port &port : f.ports)
         linked &= wait_for_link(port, [](void *a) { return static_cast<pilot *>(a)->wait(0), !static_cast<pilot *>(a)->ordered; }, &p);
     p.watch_link = memif;
+    const bool alone_on_memif = memif && f.endpoints.size() == 1;
 
     uint64_t start = p.now_ns(), end = start;
     bool whole = false;
@@ -191,8 +211,9 @@ flight_end fly(flight &f, int control) {
         start = p.now_ns();
         whole = !p.ordered && p.phase("measure", f.plan.phases.duration_ns, f.plan.phases.messages);
         end = p.now_ns();
-        p.drain(memif && f.endpoints.size() == 1, is_client);
+        p.drain(alone_on_memif, is_client);
     }
+    if (linked && alone_on_memif && is_client) p.hold_the_port();
     write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), rte_rdtsc());
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;
     return {p.ordered.value_or(natural), end - start};

@@ -122,20 +122,17 @@ class holders {
     std::vector<std::map<std::string, uint64_t>> held_;
 };
 
-stage_totals totals_of(flight &f, size_t endpoint, stage_kind kind) {
-    stage_totals sum{};
+stage_tally totals_of(flight &f, size_t endpoint, stage_kind kind) {
+    stage_tally sum{};
     for_each_stage(f, [&](stage &s, size_t w, size_t i) {
-        if (s.place.endpoint != endpoint || s.place.stage != kind) return;
-        sum.packets += f.totals[w][i].packets;
-        sum.wire_lost += f.totals[w][i].wire_lost;
-        sum.wire_duplicated += f.totals[w][i].wire_duplicated;
+        if (s.place.endpoint == endpoint && s.place.stage == kind) sum += f.totals[w][i];
     });
     return sum;
 }
 
 // One direction of a wire of which both ends are ours. `sent` is before the emulated faults.
 json packet_ledger(flight &f, size_t source, uint64_t held_by_faults, uint64_t in_wire) {
-    const stage_totals tx = totals_of(f, source, stage_kind::nic_tx);
+    const stage_tally tx = totals_of(f, source, stage_kind::nic_tx);
     const uint64_t received = totals_of(f, 1 - source, stage_kind::nic_rx).packets;
     rte_eth_stats port{};
     rte_eth_stats_get(f.endpoints[1 - source].port->id, &port);
@@ -154,25 +151,12 @@ json packet_ledger(flight &f, size_t source, uint64_t held_by_faults, uint64_t i
 }
 
 json message_ledger(flight &f, uint32_t workload) {
-    stage_totals t{};
+    stage_tally t{};
     uint64_t in_flight = 0;
-    for (size_t e = 0; e < f.endpoints.size(); e++) {
-        if (f.endpoints[e].plan->side != side::client) continue;
-        for_each_stage(f, [&](stage &s, size_t w, size_t i) {
-            const bool application = s.place.stage == stage_kind::app_tx || s.place.stage == stage_kind::app_rx;
-            if (s.place.endpoint != e || !application) return;
-            if (f.endpoints[e].applications[s.place.index]->workload != workload) return;
-            const stage_totals &of = f.totals[w][i];
-            t.offered += of.offered;
-            t.sent += of.sent;
-            t.answered += of.answered;
-            t.lost += of.lost;
-            t.late += of.late;
-            t.duplicates += of.duplicates;
-        });
-        for (const auto &a : f.endpoints[e].applications)
-            if (a->workload == workload) in_flight += inflight_count(*a->inflight);
-    }
+    for_each_client_stage(f, workload, [&](stage &, size_t w, size_t i) { t += f.totals[w][i]; });
+    for_each_application(f, [&](application &a) {
+        if (a.inflight && a.workload == workload) in_flight += inflight_count(*a.inflight);
+    });
     return {{"workload", workload},
             {"offered", t.offered},
             {"unsent", t.offered - t.sent},

@@ -54,82 +54,53 @@ json workers_json(flight &f, uint32_t epoch) {
 json ports_json(flight &f, uint32_t epoch) {
     json list = json::array();
     for (size_t e = 0; e < f.endpoints.size(); e++) {
-        uint64_t rx[3] = {}, tx[3] = {};
+        stage_tally rx{}, tx{}, all{};
         for_each_stage(f, [&](stage &s, size_t, size_t) {
             if (s.place.endpoint != e) return;
             const stage_stats &stats = stats_of(s, epoch);
-            uint64_t *to = s.place.stage == stage_kind::nic_rx ? rx : s.place.stage == stage_kind::nic_tx ? tx : nullptr;
-            if (to == nullptr) return;
-            to[0] += stats.packets;
-            to[1] += stats.bytes;
-            to[2] += stats.bursts;
+            all += stats;
+            if (s.place.stage == stage_kind::nic_rx) rx += stats;
+            if (s.place.stage == stage_kind::nic_tx) tx += stats;
         });
         list.push_back({{"endpoint", side_names[static_cast<int>(f.endpoints[e].plan->side)]},
-                        {"rx_packets", rx[0]},
-                        {"rx_bytes", rx[1]},
-                        {"rx_bursts", rx[2]},
-                        {"tx_packets", tx[0]},
-                        {"tx_bytes", tx[1]},
-                        {"tx_bursts", tx[2]},
-                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx[2]) : json()}});
+                        {"rx_packets", rx.packets},
+                        {"rx_bytes", all.rx_bytes},
+                        {"rx_bursts", rx.bursts},
+                        {"tx_packets", tx.packets},
+                        {"tx_bytes", all.tx_bytes},
+                        {"tx_bursts", tx.bursts},
+                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx.bursts) : json()}});
     }
     return list;
 }
 
 void add_totals(flight &f, uint32_t epoch) {
-    for_each_stage(f, [&](stage &s, size_t w, size_t i) {
-        const stage_stats &stats = stats_of(s, epoch);
-        stage_totals &t = f.totals[w][i];
-        t.offered += stats.offered;
-        t.sent += stats.sent;
-        t.answered += stats.answered;
-        t.lost += stats.lost;
-        t.late += stats.late;
-        t.duplicates += stats.duplicates;
-        t.packets += stats.packets;
-        t.wire_lost += stats.wire_lost;
-        t.wire_duplicated += stats.wire_duplicated;
-    });
-}
-
-// The stage's workload where it is a client's application, else none.
-std::optional<uint32_t> client_workload(flight &f, const stage &s) {
-    const bool application = s.place.stage == stage_kind::app_tx || s.place.stage == stage_kind::app_rx;
-    if (!application || side_of(f, s) != side::client) return {};
-    return f.endpoints[s.place.endpoint].applications[s.place.index]->workload;
+    for_each_stage(f, [&](stage &s, size_t w, size_t i) { f.totals[w][i] += stats_of(s, epoch); });
 }
 
 json workload_json(flight &f, uint32_t epoch, uint32_t workload) {
     auto merged = std::make_unique<latencies>();
     merged->intended.clear();
     merged->sent.clear();
-    uint64_t offered = 0, sent = 0, answered = 0, lost = 0, late = 0, duplicates = 0, in_flight = 0, unsent = 0;
-    for_each_stage(f, [&](stage &s, size_t w, size_t i) {
-        if (client_workload(f, s) != workload) return;
+    stage_tally window{}, so_far{};
+    for_each_client_stage(f, workload, [&](stage &s, size_t w, size_t i) {
         const stage_stats &stats = stats_of(s, epoch);
-        offered += stats.offered;
-        sent += stats.sent;
-        answered += stats.answered;
-        lost += stats.lost;
-        late += stats.late;
-        duplicates += stats.duplicates;
-        const stage_totals &t = f.totals[w][i];
-        in_flight += t.sent - t.answered - t.lost;
-        unsent += t.offered - t.sent;
+        window += stats;
+        so_far += f.totals[w][i];
         if (!stats.latency) return;
         histogram_merge(merged->intended, stats.latency->intended);
         histogram_merge(merged->sent, stats.latency->sent);
     });
     // in_flight and unsent are sums over a stage that counts up and one that counts down, modulo 2^64: exact together.
     return {{"workload", workload},
-            {"offered", offered},
-            {"unsent", unsent},
-            {"sent", sent},
-            {"answered", answered},
-            {"lost", lost},
-            {"late", late},
-            {"duplicates", duplicates},
-            {"in_flight", in_flight},
+            {"offered", window.offered},
+            {"unsent", so_far.offered - so_far.sent},
+            {"sent", window.sent},
+            {"answered", window.answered},
+            {"lost", window.lost},
+            {"late", window.late},
+            {"duplicates", window.duplicates},
+            {"in_flight", so_far.sent - so_far.answered - so_far.lost},
             {"latency", histogram_json(merged->intended)},
             {"latency_sent", histogram_json(merged->sent)}};
 }

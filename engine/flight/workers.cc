@@ -9,7 +9,7 @@ static stage_function function_of(stage_kind kind, side s) {
         case stage_kind::app_tx: return app_tx;
         case stage_kind::app_rx: return client ? app_rx_answers : app_rx_requests;
         case stage_kind::disp_tx: return client ? disp_tx_client : disp_tx_server;
-        case stage_kind::disp_rx: return client ? disp_rx_client : disp_rx_server;
+        case stage_kind::disp_rx: return disp_rx;
         case stage_kind::nic_tx: return nic_tx;
         case stage_kind::nic_rx: return nic_rx;
     }

@@ -79,16 +79,17 @@ static inline uint64_t body_rotate(uint64_t word, uint32_t left) {
 
 /* XOR of the 64-bit words of `length` bytes, the last one filled up with zeros. */
 static inline uint64_t body_xor(const uint8_t *at, uint32_t length) {
-    body_words sums[4] = {{0}}, block[4];
+    body_words sums[4] = {{0}}, two;
     uint64_t all = 0, word = 0;
     if (length < sizeof word) {
         memcpy(&word, at, length);
         return word;
     }
-    for (; length >= sizeof block; at += sizeof block, length -= sizeof block) {
-        memcpy(block, at, sizeof block);
-        for (int i = 0; i < 4; ++i) /* four of them, so that no XOR waits for the one before it */
-            sums[i] ^= block[i];
+    for (; length >= sizeof sums; length -= sizeof sums) {
+        for (int i = 0; i < 4; ++i, at += sizeof two) { /* four sums: no XOR waits for the one before it */
+            memcpy(&two, at, sizeof two);
+            sums[i] ^= two;
+        }
     }
     const body_words sum = (sums[0] ^ sums[1]) ^ (sums[2] ^ sums[3]);
     all = sum[0] ^ sum[1];
@@ -121,20 +122,20 @@ static inline uint64_t body_scan(const struct wt_message *m) {
 /* Writes `length` bytes with `word`, over and over, its first byte first. */
 static inline void body_fill_piece(uint8_t *at, uint32_t length, uint64_t word) {
     const body_words two = {word, word};
-    uint32_t i = 0;
+    uint8_t *const end = at + length;
     if (length < sizeof word) {
         memcpy(at, &word, length);
         return;
     }
-    for (; i + sizeof two <= length; i += sizeof two) memcpy(at + i, &two, sizeof two);
-    if (i + sizeof word <= length) {
-        memcpy(at + i, &word, sizeof word);
-        i += sizeof word;
+    for (; end - at >= (ptrdiff_t)sizeof two; at += sizeof two) memcpy(at, &two, sizeof two);
+    if (end - at >= (ptrdiff_t)sizeof word) {
+        memcpy(at, &word, sizeof word);
+        at += sizeof word;
     }
-    if (i == length) return;
+    if (at == end) return;
     /* the 8 bytes that end with the last one: for the reason that body_xor gives */
-    word = body_rotate(word, 64 - (length - i) * 8);
-    memcpy(at + length - sizeof word, &word, sizeof word);
+    word = body_rotate(word, 64 - (uint32_t)(end - at) * 8);
+    memcpy(end - sizeof word, &word, sizeof word);
 }
 
 /* Writes every byte from `from` on with `word`, over and over. */

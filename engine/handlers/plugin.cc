@@ -64,7 +64,9 @@ handler_table load_plugin(const std::string &path) {
     const std::shared_ptr<void> object(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
         if (handle) dlclose(handle);
     });
-    if (!object) throw refusal("handler " + path + " cannot be loaded: " + dlerror());
+    if (!object)
+        throw refusal("handler " + path + " cannot be loaded: " + dlerror(),
+                      "a shared object for this machine: plugins/skeleton shows how to build one");
     const auto *table = static_cast<const wt_handler *>(dlsym(object.get(), "wt_handler"));
     const std::string who = "handler " + path;
     require(table, who, "it has no symbol `wt_handler`");

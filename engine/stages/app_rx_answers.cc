@@ -1,4 +1,6 @@
 // app_rx of a client: matches answers with the messages in flight and records their latency.
+#include <span>
+
 #include "stages/roles.h"
 
 namespace wt {
@@ -17,7 +19,7 @@ struct alike {
     uint32_t count = 0;
 };
 
-void record(client_receiving &r, const alike &times, uint64_t now, const stage_call &call) {
+void record(client_receiving &r, alike times, uint64_t now, const stage_call &call) {
     // The stamp is the burst's: an answer can seem to come before a message that was stamped later on another worker.
     const uint64_t since_intended = now > times.intended ? now - times.intended : 0;
     const uint64_t since_sent = now > times.sent ? now - times.sent : 0;
@@ -43,11 +45,12 @@ void complete(application &a, inflight_slot &slot, tally &t, uint64_t now, const
     r.retired[t.answered++] = inflight_retire(*a.inflight, slot, false);
 }
 
-void take_answer(application &a, rte_mbuf *m, tally &t, uint64_t now, const stage_call &call) {
-    const message_header h = message_header_read(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset));
+// Takes what is not the whole of an answer that is waited for. Returns the slot of a message that it completes, else null.
+inflight_slot *take_rare(application &a, const uint8_t *message, const stage_call &call) {
+    const message_header h = message_header_read(message);
     inflight_slot *slot;
     switch (inflight_answer(*a.inflight, h, a.answer.segments, &slot)) {
-        case answer_outcome::complete: complete(a, *slot, t, now, call); break;
+        case answer_outcome::complete: return slot;
         case answer_outcome::partial: break;
         case answer_outcome::late:
             call.stats->late += h.segment == 0;
@@ -61,6 +64,7 @@ void take_answer(application &a, rte_mbuf *m, tally &t, uint64_t now, const stag
         case answer_outcome::bad_slot: count_drop(call, drop::bad_slot); break;
         case answer_outcome::bad_segment: count_drop(call, drop::bad_segment_count); break;
     }
+    return nullptr;
 }
 
 // Now and then, looks at some slots for messages whose answer will not come.
@@ -86,10 +90,15 @@ call_result app_rx_answers(void *role, const stage_call &call) {
     if (count == 0) return {0, false};
 
     const uint64_t now = stage_now(call);
+    rte_mbuf **const packets = r.packets.data();
+    const std::span slots = a.inflight->slots;
     tally t;
     for (uint32_t i = 0; i < count; i++) {
-        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(r.packets[i + 4], void *));
-        take_answer(a, r.packets[i], t, now, call);
+        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
+        const uint8_t *message = rte_pktmbuf_mtod_offset(packets[i], const uint8_t *, message_offset);
+        inflight_slot *slot = message_is_one_segment(message) ? inflight_expected(slots, message_slot_and_generation(message)) : nullptr;
+        if (unlikely(slot == nullptr)) slot = take_rare(a, message, call);
+        if (likely(slot != nullptr)) complete(a, *slot, t, now, call);
     }
     rte_pktmbuf_free_bulk(r.packets.data(), count);
     if (t.times.count > 0) record(r, t.times, now, call);

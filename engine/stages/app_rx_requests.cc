@@ -29,25 +29,29 @@ void free_superseded(const superseded &old, const stage_call &call) {
         if (old.packets[i] != nullptr) drop_packet(static_cast<rte_mbuf *>(old.packets[i]), drop::superseded, call);
 }
 
-// Whether a packet is the whole of a request of one segment; *why says what is wrong with it.
-bool is_alone(const application &a, const rte_mbuf *m, const message_header &h, drop *why) {
-    if (likely(h.segments == 1 && h.segment == 0 && body_bytes(m) == a.request.body_bytes)) return true;
-    if (unlikely(h.segments != 1)) return *why = drop::bad_segment_count, false;
-    if (unlikely(h.segment != 0)) return *why = drop::bad_segment_index, false;
-    if (unlikely(body_bytes(m) != a.request.body_bytes)) return *why = drop::bad_segment_length, false;
-    return true;
+// Whether a packet is the whole of a request of one segment.
+bool is_alone(const rte_mbuf *m, const uint8_t *message, uint32_t body) {
+    return likely(message_is_one_segment(message) && m->pkt_len == body_offset + body);
+}
+
+// What is wrong with a packet that is not.
+drop why_not_alone(const uint8_t *message) {
+    const message_header h = message_header_read(message);
+    if (h.segments != 1) return drop::bad_segment_count;
+    return h.segment != 0 ? drop::bad_segment_index : drop::bad_segment_length;
 }
 
 // One segment of a request: alone it is the request, else it waits for the others.
 void take_segment(application &a, rte_mbuf *m, const stage_call &call) {
     server_answering &s = *a.answering;
-    const message_header h = message_header_read(rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset));
-    drop why;
+    const uint8_t *header = rte_pktmbuf_mtod_offset(m, const uint8_t *, message_offset);
+    const message_header h = message_header_read(header);
     if (a.request.segments == 1) {
-        if (!is_alone(a, m, h, &why)) return drop_packet(m, why, call);
+        if (!is_alone(m, header, a.request.body_bytes)) return drop_packet(m, why_not_alone(header), call);
         void *packet = m;
         return make_ready(s, &packet, 1, h);
     }
+    drop why;
     assembly *message;
     superseded old{};
     const assembled result = assemble(*s.parts, m, h, body_bytes(m), &message, &old, &why);
@@ -186,29 +190,26 @@ bool answer(application &a, const stage_call &call) {
     return true;
 }
 
-// The short way. Views of the requests of one burst; returns how many there are. What does not change is kept in locals: the
-// compiler cannot know that a store to a view leaves it alone.
+// The short way. Views of the requests of one burst; returns how many there are. All that does not change stands in the views
+// already (views_alone); of an exchange, which is the handler's to write to, a fresh copy is made.
 uint32_t show_alone(application &a, uint32_t count, const stage_call &call) {
     server_answering &s = *a.answering;
     rte_mbuf **const packets = s.packets.data(), **const kept = a.out.packets.data();
     wt_segment *const requests = s.request_views.data(), *const answers = s.answer_views.data();
     wt_exchange *const exchanges = s.exchanges.data();
-    const uint32_t request_bytes = a.request.body_bytes, answer_bytes = a.answer.body_bytes;
-    const uint16_t workload = a.workload;
+    const wt_exchange *const fresh = s.exchanges_alone.data();
+    const uint32_t request_bytes = a.request.body_bytes;
     uint32_t shown = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) prefetch_message(packets[i + 4]);
         rte_mbuf *m = packets[i];
         uint8_t *message = rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset);
-        drop why;
-        if (unlikely(!is_alone(a, m, message_header_read(message), &why))) {
-            drop_packet(m, why, call);
+        if (unlikely(!is_alone(m, message, request_bytes))) {
+            drop_packet(m, why_not_alone(message), call);
             continue;
         }
-        uint8_t *body = message + message_header_bytes;
-        requests[shown] = {body, request_bytes};
-        answers[shown] = {body, answer_bytes};
-        exchanges[shown] = {{&requests[shown], 1, request_bytes}, {&answers[shown], 1, answer_bytes}, workload, WT_ANSWER_IN_REQUEST};
+        requests[shown].data = answers[shown].data = message + message_header_bytes;
+        exchanges[shown] = fresh[shown];
         kept[shown++] = m;
     }
     return shown;
@@ -248,6 +249,18 @@ call_result answer_alone(application &a, const stage_call &call) {
 }
 
 }  // namespace
+
+void views_alone(application &a) {
+    server_answering &s = *a.answering;
+    for (wt_segment &view : s.request_views) view.length = a.request.body_bytes;
+    for (wt_segment &view : s.answer_views) view.length = a.answer.body_bytes;
+    s.exchanges_alone.resize(s.exchanges.size());
+    for (size_t i = 0; i < s.exchanges.size(); i++)
+        s.exchanges_alone[i] = {{&s.request_views[i], 1, a.request.body_bytes},
+                                {&s.answer_views[i], 1, a.answer.body_bytes},
+                                a.workload,
+                                WT_ANSWER_IN_REQUEST};
+}
 
 call_result app_rx_requests(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);

@@ -17,7 +17,7 @@ static uint32_t gather(dispatcher &d, rte_mbuf **to, uint32_t room) {
 }
 
 template <typename Write>
-static call_result dispatch(dispatcher &d, uint32_t already, Write write_headers) {
+static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &call, Write write_headers) {
     uint32_t room;
     rte_mbuf **packets = handover_room(*d.sending, &room);
     if (unlikely(room == 0)) {
@@ -26,18 +26,21 @@ static call_result dispatch(dispatcher &d, uint32_t already, Write write_headers
         return {already, false};
     }
     const uint32_t count = gather(d, packets, std::min(room, d.batch_tx - already));
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
         rte_mbuf *m = packets[i];
         write_headers(rte_pktmbuf_mtod(m, uint8_t *), m->pkt_len - frame_header_bytes);
         pad_frame(m);
+        bytes += m->pkt_len;
     }
     if (count > 0) handover_put(*d.sending, count);
+    count_tx_bytes(d, bytes, call);
     return {count + already, false};
 }
 
 // Puts an ARP request for the peer on the way, when main has asked for one.
-static uint32_t ask_for_peer(dispatcher &d) {
+static uint32_t ask_for_peer(dispatcher &d, const stage_call &call) {
     if (likely(!d.resolver->ask.load(std::memory_order_relaxed))) return 0;
     uint32_t room;
     rte_mbuf **to = handover_room(*d.sending, &room);
@@ -46,19 +49,20 @@ static uint32_t ask_for_peer(dispatcher &d) {
     arp_request_write(reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, frame_min_bytes)), d.us.mac, d.us.ip, d.peer_ip);
     to[0] = m;
     handover_put(*d.sending, 1);
+    count_tx_bytes(d, frame_min_bytes, call);
     d.resolver->ask.store(false, std::memory_order_relaxed);
     return 1;
 }
 
-call_result disp_tx_client(void *role, const stage_call &) {
+call_result disp_tx_client(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
-    const uint32_t asked = ask_for_peer(d);
-    return dispatch(d, asked, [&d](uint8_t *frame, uint32_t payload) { frame_write(frame, d.headers, payload); });
+    const uint32_t asked = ask_for_peer(d, call);
+    return dispatch(d, asked, call, [&d](uint8_t *frame, uint32_t payload) { frame_write(frame, d.headers, payload); });
 }
 
 // A server's answer carries the headers of its request.
-call_result disp_tx_server(void *role, const stage_call &) {
-    return dispatch(*static_cast<dispatcher *>(role), 0, [](uint8_t *frame, uint32_t payload) { frame_turn(frame, payload); });
+call_result disp_tx_server(void *role, const stage_call &call) {
+    return dispatch(*static_cast<dispatcher *>(role), 0, call, [](uint8_t *frame, uint32_t payload) { frame_turn(frame, payload); });
 }
 
 }  // namespace wt

@@ -13,10 +13,7 @@ call_result nic_rx(void *role, const stage_call &call) {
     const uint16_t count = rte_eth_rx_burst(d.port, d.queue, packets, static_cast<uint16_t>(std::min(room, d.post_rx)));
     if (count == 0) return {0, false};
 
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++) bytes += packets[i]->pkt_len;
     call.stats->packets += count;
-    call.stats->bytes += bytes;
     call.stats->bursts++;
     if (unlikely(d.record_rx != nullptr)) recorder_take(d.record_rx, packets, count, stage_now(call));
     handover_put(*d.received, count);

@@ -6,7 +6,7 @@
 namespace wt {
 
 // Recording copies a packet before the port has it, one at a time; one that the port then refuses is not copied again.
-static uint32_t post_recorded(dispatcher &d, rte_mbuf **packets, uint32_t count) {
+__rte_noinline static uint32_t post_recorded(dispatcher &d, rte_mbuf **packets, uint32_t count) {
     uint32_t sent = 0;
     for (; sent < count; sent++) {
         if (packets[sent] != d.recorded_ahead) recorder_take(d.record_tx, packets + sent, 1, rte_rdtsc());
@@ -17,21 +17,17 @@ static uint32_t post_recorded(dispatcher &d, rte_mbuf **packets, uint32_t count)
     return sent;
 }
 
-// Posts what the port takes and counts it. Bytes are summed before: a posted packet is no longer ours.
-static uint32_t post(dispatcher &d, rte_mbuf **packets, uint32_t count, const stage_call &call) {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++) bytes += packets[i]->pkt_len;
+// Posts what the port takes and counts it.
+static inline uint32_t post(dispatcher &d, rte_mbuf **packets, uint32_t count, const stage_call &call) {
     const uint32_t sent = unlikely(d.record_tx != nullptr)
                               ? post_recorded(d, packets, count)
                               : rte_eth_tx_burst(d.port, d.queue, packets, static_cast<uint16_t>(count));
-    for (uint32_t i = sent; i < count; i++) bytes -= packets[i]->pkt_len;
     call.stats->packets += sent;
-    call.stats->bytes += bytes;
     call.stats->bursts += sent > 0;
     return sent;
 }
 
-static uint32_t post_from(dispatcher &d, handover &from, uint32_t most, const stage_call &call, bool *waiting) {
+static inline uint32_t post_from(dispatcher &d, handover &from, uint32_t most, const stage_call &call, bool *waiting) {
     uint32_t count;
     rte_mbuf **packets = handover_peek(from, most, &count);
     if (count == 0) return 0;
@@ -42,7 +38,7 @@ static uint32_t post_from(dispatcher &d, handover &from, uint32_t most, const st
 }
 
 // With faults, packets go through a burst of their own: what has been let through waits there for the port.
-static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiting) {
+__rte_noinline static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiting) {
     faults &f = *d.emulated;
     uint32_t taken = 0;
     if (d.wire_count == 0) {
@@ -59,6 +55,7 @@ static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiti
         }
         // An idle queue would keep the held packets for ever.
         if (taken == 0) d.wire_count = faults_release(f, d.wire_burst.data());
+        for (uint32_t i = 0; i < d.wire_count; i++) call.stats->tx_bytes += d.wire_burst[i]->pkt_len;
         call.stats->wire_lost += f.lost - lost;
         call.stats->wire_duplicated += f.duplicated - duplicated;
         count_drop(call, drop::emulated_loss, f.lost - lost);

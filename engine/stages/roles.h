@@ -14,7 +14,7 @@
 
 #include "core/arrivals.h"
 #include "core/assembler.h"
-#include "core/frame.h"
+#include "core/frame_write.h"
 #include "core/handover.h"
 #include "core/inflight.h"
 #include "core/plain_frame.h"
@@ -118,6 +118,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) server_answering {
     std::vector<rte_mbuf *> fresh;        // mbufs for answers
     std::vector<wt_segment> request_views, answer_views;
     std::vector<wt_exchange> exchanges;
+    std::vector<wt_exchange> exchanges_alone;  // the short way: as each is before a handler has had it
 };
 
 // What the client knows of its peer, and how it asks for it (ARP, in the path of dispatcher 0).
@@ -133,7 +134,8 @@ struct dispatcher {
     uint8_t workload;
     uint32_t batch_rx, batch_tx, post_rx, post_tx;  // disp_rx, disp_tx, nic_rx, nic_tx
     local_address us;
-    plain_match plain;  // of `us`
+    plain_match plain;                    // of `us`
+    message_match only_link = no_message_matches;  // where one link takes all messages: what they look like
     uint32_t peer_ip = 0;
     rte_mempool *pool;
     frame_template headers;               // client: of its one flow
@@ -167,12 +169,17 @@ constexpr uint32_t max_links = 64;  // applications of one dispatcher
 call_result app_tx(void *role, const stage_call &call);           // client
 call_result app_rx_answers(void *role, const stage_call &call);   // client
 call_result app_rx_requests(void *role, const stage_call &call);  // server
+void views_alone(application &a);                                 // before the first call, where answering->alone
 call_result disp_tx_client(void *role, const stage_call &call);
 call_result disp_tx_server(void *role, const stage_call &call);
-call_result disp_rx_client(void *role, const stage_call &call);
-call_result disp_rx_server(void *role, const stage_call &call);
+call_result disp_rx(void *role, const stage_call &call);
 call_result nic_tx(void *role, const stage_call &call);
 call_result nic_rx(void *role, const stage_call &call);
+
+// Counts bytes on their way to the port; where faults change what leaves, nic_tx does.
+inline void count_tx_bytes(const dispatcher &d, uint64_t bytes, const stage_call &call) {
+    if (likely(d.emulated == nullptr)) call.stats->tx_bytes += bytes;
+}
 
 // 60 bytes is the least that Ethernet carries; a NIC pads by itself, the software ports do not.
 inline void pad_frame(rte_mbuf *m) {

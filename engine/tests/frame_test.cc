@@ -21,7 +21,7 @@ struct outcome {
 uint32_t plain_bytes(const byte_vector &frame, const local_address &us) {
     const std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
     std::copy(frame.begin(), frame.end(), exact.get());
-    return plain_payload_bytes(exact.get(), static_cast<uint32_t>(frame.size()), plain_match_of(us));
+    return plain_payload_bytes(exact.get(), static_cast<uint32_t>(frame.size()), plain_match_of(us), 1);
 }
 
 // Parses a copy that ends where the frame ends, so that AddressSanitizer sees a byte too many.
@@ -108,7 +108,8 @@ TEST(FrameTurn, SwapsTheFlowAndKeepsThePayload) {
     byte_vector expected(frame_header_bytes);
     const byte_vector payload = counted(86);
     expected.insert(expected.end(), payload.begin(), payload.end());
-    frame_write(expected.data(), frame_prepare(back), 86);
+    frame_template there = frame_prepare(back);
+    frame_write(expected.data(), there, 86);
     EXPECT_EQ(frame, expected);
 }
 
@@ -133,15 +134,31 @@ TEST(FrameTurn, AChecksumOfZeroIsSentAsAllOnes) {
     EXPECT_EQ(big16(frame, 40), 0xffffu);
 }
 
-TEST(FrameTurn, OptionsBecomeEndOfOptions) {
-    for (uint32_t words = 1; words <= 10; words++) {
-        byte_vector frame = with_options(example_frame(counted(33)), words);
+TEST(FrameCutOptions, WhatIsLeftIsTheFrameWithoutThem) {
+    const byte_vector plain = example_frame(counted(33));
+    for (uint32_t words = 0; words <= 10; words++) {
+        byte_vector frame = words == 0 ? plain : with_options(plain, words);
+        const outcome o = parse(frame);
+        ASSERT_EQ(o.result, parse_result::udp) << words;
+        frame_cut_options(frame.data(), o.frame);
         frame_turn(frame.data(), 33);
-        EXPECT_EQ(frame[14], 0x45 + words);
-        EXPECT_EQ(byte_vector(frame.begin() + 34, frame.begin() + 34 + words * 4), byte_vector(words * 4, 0));
-        EXPECT_EQ(slow_ip_sum(frame), 0xffffu);
-        EXPECT_EQ(slow_udp_sum(frame), 0xffffu);
-        EXPECT_EQ(big16(frame, 16), frame.size() - 14);
+        frame.resize(plain.size());
+        byte_vector expected = plain;
+        frame_turn(expected.data(), 33);
+        EXPECT_EQ(frame, expected) << words;
+    }
+}
+
+TEST(FrameWrite, OneTemplateServesEveryLengthInAnyOrder) {
+    frame_template t = frame_prepare(example_flow);
+    for (const uint32_t bytes : {86u, 86u, 1472u, 0u, 22u, 86u}) {
+        byte_vector frame(frame_header_bytes);
+        const byte_vector payload = counted(bytes);
+        frame.insert(frame.end(), payload.begin(), payload.end());
+        frame_write(frame.data(), t, bytes);
+        EXPECT_EQ(frame, example_frame(payload)) << bytes;
+        EXPECT_EQ(slow_ip_sum(frame), 0xffffu) << bytes;
+        EXPECT_EQ(slow_udp_sum(frame), 0xffffu) << bytes;
     }
 }
 
@@ -288,7 +305,8 @@ TEST(FrameParse, Ports) {
         flow f = example_flow;
         f.destination_port = port;
         byte_vector frame(frame_header_bytes + 22);
-        frame_write(frame.data(), frame_prepare(f), 22);
+        frame_template t = frame_prepare(f);
+        frame_write(frame.data(), t, 22);
         return frame;
     };
     EXPECT_EQ(dropped_for(to_port(20021)), "udp");

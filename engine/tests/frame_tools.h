@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/frame.h"
+#include "core/frame_write.h"
 
 namespace wt {
 
@@ -89,7 +89,8 @@ constexpr local_address example_us = {
 inline byte_vector example_frame(std::span<const uint8_t> payload) {
     byte_vector frame(frame_header_bytes + payload.size());
     std::copy(payload.begin(), payload.end(), frame.begin() + frame_header_bytes);
-    frame_write(frame.data(), frame_prepare(example_flow), static_cast<uint32_t>(payload.size()));
+    frame_template t = frame_prepare(example_flow);
+    frame_write(frame.data(), t, static_cast<uint32_t>(payload.size()));
     return frame;
 }
 

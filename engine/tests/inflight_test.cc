@@ -24,7 +24,11 @@ bool send(inflight_table &t, uint64_t time, message_header *h) {
 
 answer_outcome answer(inflight_table &t, const message_header &h, uint32_t segments = 1) {
     inflight_slot *slot = nullptr;
+    inflight_slot *const expected = inflight_expected(t.slots, uint64_t{h.slot} << 32 | h.generation);
     const answer_outcome o = inflight_answer(t, h, segments, &slot);
+    if (h.segments == 1 && h.segment == 0) {
+        EXPECT_EQ(expected != nullptr, o == answer_outcome::complete) << "both ways agree";
+    }
     if (o == answer_outcome::complete) {
         const uint32_t index = inflight_retire(t, *slot, false);
         inflight_give_back(t, &index, 1);

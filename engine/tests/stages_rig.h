@@ -167,9 +167,8 @@ struct rig {
         const endpoint_plan &us = p.endpoints[to], &from = p.endpoints[1 - to];
         byte_vector bytes(frame_header_bytes + message_header_bytes + body, 0x5a);
         message_header_write(bytes.data() + frame_header_bytes, h);
-        frame_write(bytes.data(),
-                    frame_prepare({from.mac, us.mac, from.ip, us.ip, from.udp_port, us.udp_port}),
-                    message_header_bytes + body);
+        frame_template t = frame_prepare({from.mac, us.mac, from.ip, us.ip, from.udp_port, us.udp_port});
+        frame_write(bytes.data(), t, message_header_bytes + body);
         return bytes;
     }
     byte_vector request(uint32_t slot, uint32_t generation, uint16_t segment = 0, uint16_t segments = 1,

@@ -132,7 +132,7 @@ TEST(stages, a_port_that_takes_some_gets_the_rest_in_order) {
     }
     ASSERT_EQ(arrived.size(), 32u);
     EXPECT_EQ(r.stats(client, nic_tx).packets, 32u);
-    EXPECT_EQ(r.stats(client, nic_tx).bytes, 32u * 128);
+    EXPECT_EQ(r.stats(client, disp_tx).tx_bytes, 32u * 128);
     for (uint32_t i = 0; i < 32; i++)
         EXPECT_EQ(message_header_read(arrived[i].data() + message_offset).slot, i);
 }

@@ -93,17 +93,23 @@ local_address sender_of(std::span<const uint8_t> frame, uint16_t port) {
 void check_turn(byte_vector frame, const parsed_frame &parsed, uint8_t mode) {
     const local_address sender =
         sender_of(frame, static_cast<uint16_t>(big16(frame, parsed.payload_offset - 8)));
-    const uint32_t payload_bytes = std::min<uint32_t>(mode * 8u, 65535 - parsed.payload_offset);
-    frame.resize(parsed.payload_offset + payload_bytes, 0xee);
-    const byte_vector payload(frame.begin() + parsed.payload_offset, frame.end());
+    const byte_vector asked(frame.begin() + parsed.payload_offset,
+                            frame.begin() + parsed.payload_offset + parsed.payload_bytes);
+    frame_cut_options(frame.data(), parsed);
+    require(std::equal(asked.begin(), asked.end(), frame.begin() + frame_header_bytes),
+            "a payload is the same behind a header without options");
+
+    const uint32_t payload_bytes = std::min<uint32_t>(mode * 8u, 65535 - frame_header_bytes);
+    frame.resize(frame_header_bytes + payload_bytes, 0xee);
+    const byte_vector payload(frame.begin() + frame_header_bytes, frame.end());
     frame_turn(frame.data(), payload_bytes);
     const verdict v = slow_parse(frame, sender);
     require(v.result == parse_result::udp, "a turned frame reaches its sender");
-    require(v.frame.payload_offset == parsed.payload_offset, "its payload is where it was");
+    require(v.frame.payload_offset == frame_header_bytes, "its payload is where it was");
     require(v.frame.payload_bytes == payload_bytes, "its payload is as long as asked");
-    require(std::equal(payload.begin(), payload.end(), frame.begin() + parsed.payload_offset),
+    require(std::equal(payload.begin(), payload.end(), frame.begin() + frame_header_bytes),
             "its payload is intact");
-    require(big16(frame, parsed.payload_offset - 2) != 0, "it has a UDP checksum");
+    require(big16(frame, offset::udp_checksum) != 0, "it has a UDP checksum");
 }
 
 void check_answer(const byte_vector &asked) {
@@ -139,7 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     verdict ours = {parse_result::dropped};
     ours.result = frame_parse(exact.get(), bytes, example_us, &ours.frame, &ours.why);
     const verdict slow = slow_parse(frame, example_us);
-    if (const uint32_t plain = plain_payload_bytes(exact.get(), bytes, plain_match_of(example_us)); plain > 0)
+    if (const uint32_t plain = plain_payload_bytes(exact.get(), bytes, plain_match_of(example_us), 1); plain > 0)
         require(slow.result == parse_result::udp && slow.frame.payload_offset == frame_header_bytes &&
                     slow.frame.payload_bytes == plain,
                 "what is plain is right");

@@ -1,6 +1,6 @@
 """The JSON lines that the engine writes, one object a line, to a descriptor of their own.
 
-Order: phase* hello phase* (window)* result, or error at any point. Times are nanoseconds since the engine's start unless the
+Order: phase* hello phase* (window | phase)* result, or error at any point. Times are nanoseconds since the engine's start unless the
 name says otherwise; cycles are TSC ticks. A value that could not be had is null, never zero.
 
 History of the lines' version:
@@ -50,6 +50,10 @@ class Hello(Line):
     )
     memory: Literal["hugepages", "no-huge"]
     numa_sockets: int
+
+
+LANDED = "landed"
+"""Phase of the client of a memif wire: it has all its answers, and keeps its port open until its server has landed too."""
 
 
 class Phase(Line):
@@ -111,10 +115,12 @@ class WorkerWindow(Line):
 class PortWindow(Line):
     endpoint: Side
     rx_packets: int
-    rx_bytes: int = Field(description="mbuf bytes: no FCS")
+    rx_bytes: int = Field(description="mbuf bytes, no FCS; counted where disp_rx takes the packets")
     rx_bursts: int = Field(description="calls of rte_eth_rx_burst that gave something")
     tx_packets: int
-    tx_bytes: int
+    tx_bytes: int = Field(
+        description="likewise; counted where packets are handed to nic_tx, on an emulated wire by nic_tx"
+    )
     tx_bursts: int
     doorbells: int | None = Field(description="null where the driver has none")
 

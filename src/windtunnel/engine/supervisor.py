@@ -15,7 +15,7 @@ from pathlib import Path
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import AnyLine, Error, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import LANDED, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.errors import UserError
@@ -138,6 +138,8 @@ class Supervisor:
         with contextlib.suppress(BlockingIOError):
             for line, raw in engine.read():
                 watched.heard(line, time.monotonic())
+                if isinstance(line, Phase) and line.name == LANDED:
+                    self._tell_client_is_done(watched)
                 self._hand_on(engine.history.name, line, raw)
         if engine.history.protocol_error is not None:
             engine.kill("it broke the protocol")
@@ -165,22 +167,28 @@ class Supervisor:
             self._selector.unregister(engine.out_fd)
         self._selector.unregister(engine.pid_fd)
         engine.end()
-        for other in self._running():
-            self._tell(other, engine.history)
+        if not engine.history.ended_well:
+            self._tell_peer_is_gone()
+        elif engine.history.is_client:
+            self._tell_client_is_done(watched)
 
-    def _tell(self, watched: _Watched, peer: History) -> None:
-        """A server is stopped once its client has finished; an engine whose peer died may still write its result."""
-        history = watched.engine.history
-        if not peer.ended_well:
-            history.peer_gone = True
-            watched.must_end(time.monotonic() + PEER_GRACE_S, "its peer was lost")
-        elif not peer.is_client:
-            return
-        else:
+    def _tell_peer_is_gone(self) -> None:
+        """An engine whose peer died may still write its result."""
+        for other in self._running():
+            other.engine.history.peer_gone = True
+            other.must_end(time.monotonic() + PEER_GRACE_S, "its peer was lost")
+            other.engine.ask_to_stop()
+
+    def _tell_client_is_done(self, client: _Watched) -> None:
+        """A server is stopped once its client has landed or ended."""
+        for other in self._running():
+            history = other.engine.history
+            if other is client or history.peer_done:
+                continue
             history.peer_done = True
             by = time.monotonic() + history.plan.phases.drain_ns / 1e9 + OVERDUE_S
-            watched.must_end(by, "it did not stop after its client had finished")
-        watched.engine.ask_to_stop()
+            other.must_end(by, "it did not stop after its client had finished")
+            other.engine.ask_to_stop()
 
     def _obey_interrupts(self) -> None:
         """The first interrupt asks for an orderly end, the second kills."""

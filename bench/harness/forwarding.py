@@ -1,0 +1,34 @@
+"""Our forwarding of packets on one core and one port, beside testpmd's macswap on the same."""
+
+from collections.abc import Callable, Mapping
+
+from harness import testpmd
+from harness.figures import Figure
+from harness.session import Session, compared
+from harness.statistics import Goal
+from windtunnel.engine.plan import Port
+
+GOAL = Goal(0.97, "at least", aim=1.0)
+REFERENCE = "testpmd macswap"
+
+
+def beside_testpmd(
+    session: Session,
+    handler: str,
+    wire: str,
+    scenario: str,
+    device: Callable[[Port], str],
+    sets: Mapping[str, str] = {},
+) -> Figure:
+    """Packets per second of the time that the core was ours. `device`: the EAL's --vdev of the same port."""
+    sets = {"server.cores": f"[{session.cpu}]", **sets}
+    plan = session.plan(scenario, sets)
+    rounds = session.in_turns(
+        {
+            handler: lambda: session.fly(scenario, sets).forwarded(),
+            REFERENCE: lambda: testpmd.macswap(plan, device(plan.endpoints[0].port), session.seconds),
+        },
+        "Mpps",
+        1e6,
+    )
+    return compared(session, f"{handler} on {wire}", rounds, handler, REFERENCE, "Mpps", 1e6, GOAL)
