@@ -1,6 +1,7 @@
 """Every bench, one table. Run it as bench/all."""
 
 import accounting
+import instructions
 import l2fwd
 import pcap_echo
 import six_stages
@@ -15,4 +16,5 @@ main(
     pcap_echo.measure,
     six_stages.measure,
     accounting.measure,
+    instructions.measure,
 )

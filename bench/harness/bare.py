@@ -14,6 +14,12 @@ from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES
 WARMUP_MS = 300
 
 
+def bare_round_trips(plan: Plan, seconds: float, before: list[str]) -> int:
+    """Round trips of a run on one worker behind the command `before`, almost without a warm-up. Raises UserError."""
+    (worker,) = _run([*before, *_command(plan, seconds, warmup_ms=1)], plan)["workers"]
+    return worker["round_trips"]
+
+
 def bare_echo(plan: Plan, seconds: float) -> dict[str, Sample]:
     """By sides ("both", or "server" and "client"): ticks per packet on one worker, per round trip of each side on two.
 
@@ -21,11 +27,7 @@ def bare_echo(plan: Plan, seconds: float) -> dict[str, Sample]:
     """
     cpu = plan.workers[0].cpu
     with Steal(cpu) as steal:
-        done = subprocess.run(_command(plan, seconds), check=False, capture_output=True, text=True)
-    leftovers.remove(plan)
-    if done.returncode != 0:
-        raise UserError(f"bare_echo failed: {(done.stderr or done.stdout).strip()}")
-    said = json.loads(done.stdout)
+        said = _run(_command(plan, seconds, WARMUP_MS), plan)
     return {
         worker["sides"]: cost(
             worker["round_trips"] * (2 if worker["sides"] == "both" else 1),
@@ -38,7 +40,15 @@ def bare_echo(plan: Plan, seconds: float) -> dict[str, Sample]:
     }
 
 
-def _command(plan: Plan, seconds: float) -> list[str]:
+def _run(command: list[str], plan: Plan) -> dict:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    leftovers.remove(plan)
+    if done.returncode != 0:
+        raise UserError(f"bare_echo failed: {(done.stderr or done.stdout).strip()}")
+    return json.loads(done.stdout)
+
+
+def _command(plan: Plan, seconds: float, warmup_ms: int) -> list[str]:
     client = next(endpoint for endpoint in plan.endpoints if endpoint.side == "client")
     (workload,) = plan.workloads
     binary = find_engine().parents[1] / "bench" / "bare_echo"
@@ -55,7 +65,7 @@ def _command(plan: Plan, seconds: float) -> list[str]:
         "cache": client.pool.cache,
         "data-room": client.pool.data_room_bytes,
         "ops": client.pool.ops,
-        "warmup-ms": WARMUP_MS,
+        "warmup-ms": warmup_ms,
         "measure-ms": round(seconds * 1000),
     }
     options = [part for name, value in sizes.items() for part in (f"--{name}", str(value))]

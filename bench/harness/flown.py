@@ -1,5 +1,6 @@
 """Our own side of a bench: a scenario is flown with `windtunnel run`, and read back from its run directory."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from harness.noise import Steal
 from harness.sample import Sample, cost, rate
+from windtunnel.engine.find import VARIABLE
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
@@ -24,11 +26,16 @@ class Flown:
     engine: EngineRecord
     windows: list[Window]
     """Of the measurement."""
+    all_windows: list[Window]
     steal: float | None
 
     @property
     def plan(self) -> Plan:
         return self.engine.plan
+
+    def round_trips(self) -> int:
+        """From the workers' start to their end, warm-up and drain included."""
+        return sum(workload.answered for window in self.all_windows for workload in window.workloads)
 
     def forwarded(self) -> Sample:
         """Packets that left by all ports, per second."""
@@ -74,8 +81,9 @@ class Flown:
         return None if None in delays else sum(delays)
 
 
-def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int) -> Flown:
-    """Flies into the new `directory`. Raises UserError when the run is not valid: it has no number to give."""
+def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int, engine: Path | None = None) -> Flown:
+    """Flies into the new `directory`, with `engine` where one is given. Raises UserError when the run is not valid: it has no
+    number to give."""
     overrides = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
     with Steal(cpu) as steal:
         done = subprocess.run(
@@ -84,6 +92,7 @@ def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int) -> Flow
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            env=os.environ | ({VARIABLE: str(engine)} if engine else {}),
         )
     if done.returncode != 0:
         raise UserError(f"{scenario.name} did not fly: {done.stdout.strip()}")
@@ -92,4 +101,5 @@ def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int) -> Flow
 
 def flown(run: Run, steal: float | None) -> Flown:
     (engine,) = run.record.engines
-    return Flown(engine, measured(run.windows[engine.name]), steal)
+    windows = run.windows[engine.name]
+    return Flown(engine, measured(windows), windows, steal)

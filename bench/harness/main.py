@@ -1,5 +1,6 @@
 """From the command line to the table: every bench in every memory mode."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ Bench = Callable[[Session], list[Figure]]
 def main(description: str, *benches: Bench) -> None:
     """Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
     given = options(description)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hugepages are given back all the same
     try:
         with hugepages.reserved(given.hugepages):
             figures = _measure(benches, given)

@@ -57,10 +57,10 @@ class Session(ExitStack):
     def say(self, text: str) -> None:
         console().print(f"[dim]{self.memory}: {text}[/]")
 
-    def fly(self, scenario: str | Path, sets: Mapping[str, str] = {}) -> Flown:
+    def fly(self, scenario: str | Path, sets: Mapping[str, str] = {}, engine: Path | None = None) -> Flown:
         """Flies a scenario of bench/scenarios (or any, by its path) for the sample's length."""
         self._flown += 1
-        return fly(SCENARIOS / scenario, self._sets(sets), self.directory / f"run-{self._flown}", self.cpu)
+        return fly(SCENARIOS / scenario, self._sets(sets), self.directory / f"run-{self._flown}", self.cpu, engine)
 
     def plan(self, scenario: str, sets: Mapping[str, str] = {}) -> Plan:
         """The plan of such a flight: what a reference must be like."""

@@ -1,0 +1,71 @@
+"""How many instructions does a round trip through the six stages take, beside a bare C program that does the same work?
+
+The echo of six_stages.py on one worker, both programs under callgrind: a count, which a busy host does not change. No goal
+is set for it. The price of the accounting levels likewise, against `counts`; what a time stamp costs beyond its two
+instructions is not in it.
+"""
+
+from harness.bare import bare_round_trips
+from harness.callgrind import Callgrind
+from harness.figures import Figure, words
+from harness.main import main
+from harness.session import Session
+from harness.statistics import Spread, extent
+
+from windtunnel.engine.find import find_engine
+
+SCENARIO = "six-stages.toml"
+LEVELS = ("counts", "sampled", "cycles", "histograms")
+RUNS = 3
+SECONDS = 2.0
+UNIT = "instructions/round trip"
+
+
+def measure(session: Session) -> list[Figure]:
+    bare = extent([_bare(session) for _ in range(RUNS)])
+    ours = {level: extent([_ours(session, level) for _ in range(RUNS)]) for level in LEVELS}
+    return [
+        _ratio(session, "six stages, instructions", ours["sampled"], ("bare_echo", bare)),
+        *(_ratio(session, f"{level}, instructions", ours[level], ("counts", ours["counts"])) for level in LEVELS[1:]),
+    ]
+
+
+def _sets(session: Session) -> dict[str, str]:
+    window = f"{round(SECONDS * 500)}ms"
+    return {f"{side}.cores": f"[{session.cpu}]" for side in ("server", "client")} | {
+        "duration": f"{round(SECONDS * 1000)}ms",
+        "window": window,
+    }
+
+
+def _ours(session: Session, level: str) -> float:
+    counter = Callgrind(session.directory, "wt::worker_main*")
+    engine = counter.wrapped(find_engine())
+    trips = session.fly(SCENARIO, _sets(session) | {"accounting.level": level}, engine).round_trips()
+    return counter.instructions() / trips
+
+
+def _bare(session: Session) -> float:
+    counter = Callgrind(session.directory, "worker_main")
+    trips = bare_round_trips(session.plan(SCENARIO, _sets(session)), SECONDS, counter.command)
+    return counter.instructions() / trips
+
+
+def _ratio(session: Session, name: str, ours: Spread, reference: tuple[str, Spread]) -> Figure:
+    """Of the medians; its range is that of the extremes."""
+    of, other = reference
+    spread = Spread(
+        ours.median / other.median, ours.low / other.high, ours.high / other.low, ours.samples, kind="range"
+    )
+    return Figure(
+        name=name,
+        memory=session.memory,
+        spread=spread,
+        unit="x",
+        ours=words(ours, UNIT),
+        reference=f"{of}: {words(other, UNIT)}",
+    )
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
