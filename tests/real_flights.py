@@ -141,9 +141,12 @@ def drops(run: Run, side: str) -> dict[str, int]:
 
 
 def ports(run: Run, side: str) -> dict[str, int]:
-    """Packets that one side's port received and sent, over all windows."""
+    """Packets and bytes that one side's port received and sent, over all windows."""
     windows = [p for windows in run.windows.values() for w in windows for p in w.ports if p.endpoint == side]
-    return {what: sum(getattr(port, what) for port in windows) for what in ("rx_packets", "tx_packets")}
+    return {
+        what: sum(getattr(port, what) for port in windows)
+        for what in ("rx_packets", "tx_packets", "rx_bytes", "tx_bytes")
+    }
 
 
 def recorded(run: Run) -> list[bytes]:

@@ -44,6 +44,22 @@ def test_planted_loss_stands_in_ledger_and_drops(tmp_path, wire):
             assert packet_ledger(run, side).duplicated > 0
 
 
+def test_bytes_are_those_of_the_packets(tmp_path):
+    """Messages in two segments, of 1514 and 146 bytes; answers in one of 128."""
+    run = fly_well(tmp_path, scenario(L_APP | {"handler": "t_app", "request": 1560, "response": 86}))
+    client, server = ports(run, "client"), ports(run, "server")
+    assert client["tx_bytes"] == server["rx_bytes"] == client["tx_packets"] // 2 * (1514 + 146)
+    assert server["tx_bytes"] == client["rx_bytes"] == server["tx_packets"] * 128
+
+
+def test_bytes_on_a_lossy_wire_are_those_that_it_let_through(tmp_path):
+    run = fly_well(tmp_path, scenario(L_APP | {"timeout": "10ms"}, wire={"faults": LOSSY}))
+    for side in SIDES:
+        sent = ports(run, side)
+        waiting, rest = divmod(sent["tx_bytes"] - 128 * sent["tx_packets"], 128)
+        assert rest == 0 and 0 <= waiting <= 128, "let through, and not posted when the flight ended"
+
+
 def test_loss_without_the_other_faults_loses_its_share(tmp_path):
     run = fly_well(tmp_path, scenario(L_APP | {"timeout": "50ms"}, wire={"faults": {"loss": 0.05}}))
     for side in SIDES:

@@ -43,7 +43,7 @@ static inline bool body_next(struct body_walk *walk, struct wt_segment *piece) {
 }
 
 static inline bool body_is_one_piece(const struct wt_message *m) {
-    return m->segment_count == 1 && m->length <= m->segments->length;
+    return __builtin_expect(m->segment_count == 1 && m->length <= m->segments->length, 1);
 }
 
 /* Copies up to `bytes` bytes out of the body; returns how many there were. */
@@ -107,11 +107,11 @@ static inline uint64_t body_xor(const uint8_t *at, uint32_t length) {
 /* Reads every byte: the XOR of the body's 64-bit words. To change one byte, any, changes it. XOR rather than
  * a sum, because rotated it does not mind where the segments are cut. */
 static inline uint64_t body_scan(const struct wt_message *m) {
+    if (body_is_one_piece(m)) return body_xor(m->segments->data, m->length);
     uint64_t all = 0;
     uint32_t at = 0;
     struct body_walk walk = body_from(m, 0, m->length);
     struct wt_segment piece;
-    if (body_is_one_piece(m)) return body_xor(m->segments->data, m->length);
     while (body_next(&walk, &piece)) {
         all ^= body_rotate(body_xor(piece.data, piece.length), at % 8 * 8);
         at += piece.length;
@@ -140,13 +140,13 @@ static inline void body_fill_piece(uint8_t *at, uint32_t length, uint64_t word) 
 
 /* Writes every byte from `from` on with `word`, over and over. */
 static inline void body_fill(const struct wt_message *m, uint32_t from, uint64_t word) {
-    uint32_t at = 0;
-    struct body_walk walk = body_from(m, from, m->length);
-    struct wt_segment piece;
     if (from == 0 && body_is_one_piece(m)) {
         body_fill_piece(m->segments->data, m->length, word);
         return;
     }
+    uint32_t at = 0;
+    struct body_walk walk = body_from(m, from, m->length);
+    struct wt_segment piece;
     while (body_next(&walk, &piece)) {
         body_fill_piece(piece.data, piece.length, body_rotate(word, (64 - at % 8 * 8) % 64));
         at += piece.length;
