@@ -4,8 +4,8 @@
  * `l_app` on a ring wire, in the order of its loop, and nothing more: no parsing, no matching, no counting, no choice of
  * anything. With one worker lcore both sides share it; with two, the first is the server.
  *
- * Prints one JSON object: for each worker the round trips, the TSC ticks that they took, and the time in which the kernel
- * ran somebody else there.
+ * Prints one JSON object: for each worker the round trips, the TSC ticks that they took, the time in which the kernel ran
+ * somebody else there, and the round trips since its start, warm-up included.
  */
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -36,6 +36,7 @@ struct side {
 struct worker {
     struct side *server, *client; /* null: the other worker has it */
     uint64_t ticks, packets;      /* of the measurement; packets of the client where it is here */
+    uint64_t since_start;         /* packets, likewise */
     _Atomic pid_t tid;
 };
 
@@ -148,6 +149,7 @@ static int worker_main(void *argument) {
     turn_until_phase_ends(w, MEASURE);
     w->ticks = rte_rdtsc() - start;
     w->packets = counted->packets - before;
+    w->since_start = counted->packets;
     return 0;
 }
 
@@ -189,8 +191,9 @@ static void print(const struct worker *workers, const int64_t *delays, uint32_t 
     printf("{\"tsc_hz\": %lu, \"workers\": [", rte_get_tsc_hz());
     for (uint32_t i = 0; i < count; i++) {
         const struct worker *w = &workers[i];
-        printf("%s{\"sides\": \"%s\", \"round_trips\": %lu, \"ticks\": %lu, \"run_delay_ns\": ", i ? ", " : "",
-               w->server == NULL ? "client" : w->client == NULL ? "server" : "both", w->packets, w->ticks);
+        printf("%s{\"sides\": \"%s\", \"round_trips\": %lu, \"since_start\": %lu, \"ticks\": %lu, \"run_delay_ns\": ",
+               i ? ", " : "", w->server == NULL ? "client" : w->client == NULL ? "server" : "both", w->packets,
+               w->since_start, w->ticks);
         if (delays[i] < 0)
             printf("null}");
         else

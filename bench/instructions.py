@@ -5,8 +5,8 @@ is set for it. The price of the accounting levels likewise, against `counts`; wh
 instructions is not in it.
 """
 
+from harness import callgrind
 from harness.bare import bare_round_trips
-from harness.callgrind import Callgrind
 from harness.figures import Figure, words
 from harness.main import main
 from harness.session import Session
@@ -22,6 +22,9 @@ UNIT = "instructions/round trip"
 
 
 def measure(session: Session) -> list[Figure]:
+    if not callgrind.installed():
+        session.say(f"instructions: {callgrind.NAME} is not there, left out. {callgrind.REMEDY}")
+        return []
     bare = extent([_bare(session) for _ in range(RUNS)])
     ours = {level: extent([_ours(session, level) for _ in range(RUNS)]) for level in LEVELS}
     return [
@@ -39,14 +42,14 @@ def _sets(session: Session) -> dict[str, str]:
 
 
 def _ours(session: Session, level: str) -> float:
-    counter = Callgrind(session.directory, "wt::worker_main*")
+    counter = callgrind.Callgrind(session.directory, "wt::worker_main*")
     engine = counter.wrapped(find_engine())
     trips = session.fly(SCENARIO, _sets(session) | {"accounting.level": level}, engine).round_trips()
     return counter.instructions() / trips
 
 
 def _bare(session: Session) -> float:
-    counter = Callgrind(session.directory, "worker_main")
+    counter = callgrind.Callgrind(session.directory, "worker_main")
     trips = bare_round_trips(session.plan(SCENARIO, _sets(session)), SECONDS, counter.command)
     return counter.instructions() / trips
 

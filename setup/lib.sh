@@ -62,7 +62,7 @@ install_packages() {
         refuse "this system has no apt-get, and these are not there: ${packages[*]} (Debian's names)" \
             "needed: a C++20 compiler, meson >= 1.0, ninja, pkg-config, DPDK >= 22.11 with its headers, libpcap," \
             "nlohmann-json, GoogleTest, zlib, Python >= 3.11 with venv; for ./test also dpdk-testpmd, tshark, ethtool," \
-            "iproute2, ping, clang with its sanitizers. Install them with this system's package manager and call this again."
+            "iproute2, ping, make, clang with its sanitizers. Install them with this system's package manager and call this again."
     fi
     local as_root=() command="apt-get update && apt-get install --no-install-recommends ${packages[*]}"
     if ((EUID != 0)); then

@@ -185,17 +185,6 @@ def test_replayed_frames_are_looked_at(tmp_path):
     assert "server.mtu = 1500" in refused(tmp_path, data, "server.mtu=1400")
 
 
-def test_a_server_alone_takes_no_requests_of_several_segments(tmp_path):
-    target = tmp_path / "frames.pcap"
-    target.write_bytes(PCAPNG)
-    data = {"wire": {"kind": "pcap", "replay": str(target)}, "server": {}}
-    request = {"handler": "l_app", "request": "1472B", "response": 86}
-    assert flown(tmp_path, data | {"workload": [request]})
-    what = refused(tmp_path, data | {"workload": [request | {"request": "1473B"}]})
-    assert "request of workload 0 needs 2 segments" in what
-    assert "server.mtu" in what
-
-
 @given(st.integers(1, 4096), st.sampled_from(["22B", "86B", "4KiB", "100KB"]), st.sampled_from(["ring", "memif"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 def test_the_in_flight_that_is_named_fits_and_one_more_does_not(tmp_path, inflight, size, kind):

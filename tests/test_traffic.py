@@ -115,6 +115,12 @@ def test_a_number_of_messages_ends_the_flight(tmp_path):
     assert run.record.engines[0].result.measured_ns < 60e9
 
 
+def test_a_number_of_messages_between_processes_lands_both(tmp_path):
+    run = fly_well(tmp_path, scenario(wire={"kind": "memif"}, duration="60s", window="1s", messages=5000))
+    reasons = {engine.name: engine.result.reason for engine in run.record.engines}
+    assert reasons == {"client": "messages", "server": "stopped"}, "the server has no number of its own"
+
+
 @pytest.mark.parametrize("arrivals", ["poisson", "constant"])
 @pytest.mark.parametrize("apps", [1, 3])
 def test_open_loop_offers_its_rate(tmp_path, arrivals, apps):

@@ -15,9 +15,9 @@ WARMUP_MS = 300
 
 
 def bare_round_trips(plan: Plan, seconds: float, before: list[str]) -> int:
-    """Round trips of a run on one worker behind the command `before`, almost without a warm-up. Raises UserError."""
+    """Round trips of a run on one worker behind the command `before`, from its start on. Raises UserError."""
     (worker,) = _run([*before, *_command(plan, seconds, warmup_ms=1)], plan)["workers"]
-    return worker["round_trips"]
+    return worker["since_start"]
 
 
 def bare_echo(plan: Plan, seconds: float) -> dict[str, Sample]:

@@ -8,18 +8,19 @@ import re
 import shutil
 from pathlib import Path
 
-from windtunnel.errors import UserError
-
 NAME = "valgrind"
+REMEDY = "Debian, Ubuntu: apt-get install valgrind"
+
+
+def installed() -> bool:
+    return shutil.which(NAME) is not None
 
 
 class Callgrind:
     """`command` goes before the program's own; `instructions` reads what the program left."""
 
     def __init__(self, directory: Path, worker: str):
-        """`worker`: the function of the program in which instructions count, its callees included. Raises UserError."""
-        if shutil.which(NAME) is None:
-            raise UserError(f"no {NAME} on PATH", remedy="Debian, Ubuntu: apt-get install valgrind")
+        """`worker`: the function of the program in which instructions count, its callees included."""
         self._out = directory / "callgrind.out"
         # fair-sched: one thread runs at a time, and main must not wait for a worker that polls
         options = ("--tool=callgrind", "--fair-sched=yes", f"--toggle-collect={worker}")

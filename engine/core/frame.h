@@ -1,4 +1,4 @@
-// True Ethernet/IPv4/UDP frames: written, turned around and parsed, on bytes alone.
+// True Ethernet/IPv4/UDP frames, on bytes alone: parsed and answered here, written and turned around in frame_write.h.
 #pragma once
 
 #include <cstdint>

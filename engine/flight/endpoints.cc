@@ -194,6 +194,11 @@ flow flow_of(const endpoint_plan &e, uint16_t queue, const mac_address &peer) {
     return {e.mac, peer, e.ip, *e.peer_ip, static_cast<uint16_t>(e.udp_port + queue), static_cast<uint16_t>(*e.peer_udp_port + queue)};
 }
 
+void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &peer) {
+    d.headers.fill(frame_prepare(flow_of(e, d.queue, peer)));
+    frame_resize(d.headers[0], e.mtu - ip_udp_header_bytes);
+}
+
 void open_emulation(flight &f, const endpoint_plan &e, dispatcher &d) {
     if (!e.port.faults) return;
     d.emulated = std::make_unique<faults>();
@@ -225,7 +230,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
         if (ep.side == side::client) {
             d.resolver = &e.resolver;
             d.peer_ip = *ep.peer_ip;
-            if (ep.peer_mac) d.headers = frame_prepare(flow_of(ep, d.queue, *ep.peer_mac));
+            if (ep.peer_mac) prepare_headers(d, ep, *ep.peer_mac);
         } else if (w.packet_handler) {
             const stage_of handled_in = {endpoint_index, stage_kind::disp_rx, i};
             d.packet_handler = open_for(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload, &d.packet_state);
@@ -243,7 +248,7 @@ application::application() = default;
 application::~application() = default;
 
 void set_peer(endpoint &e, const mac_address &peer) {
-    for (auto &d : e.dispatchers) d->headers = frame_prepare(flow_of(*e.plan, d->queue, peer));
+    for (auto &d : e.dispatchers) prepare_headers(*d, *e.plan, peer);
 }
 
 void open_endpoints(flight &f) {

@@ -3,6 +3,7 @@
 #include <rte_launch.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string_view>
 
 #include "core/refusal.h"
@@ -15,9 +16,9 @@ namespace {
 constexpr uint64_t ms = 1'000'000;
 constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 // The two ends of a memif start within one poll of each other: the client flies on a little, so that the server's measurement
-// is complete, and the server flies on until it is told that the client has landed.
+// is complete. The server flies on until it is told that the client has landed, at most so much longer than its drain.
 constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
-// How long a client that has landed keeps its port open for a server that still polls.
+// How long, at most, a client that has landed keeps its port open for a server that still polls.
 constexpr uint64_t hold_ns = 3'000 * ms;
 // Who stops a flight early does not wait for every answer.
 constexpr uint64_t hurried_drain_ns = 500 * ms;
@@ -26,7 +27,7 @@ struct pilot {
     flight &f;
     int control;
     std::optional<end_reason> ordered;  // by the supervisor, or by the loss of somebody
-    uint32_t stops = 0;                 // times that the supervisor has said "stop"
+    bool client_landed = false;         // says the supervisor to a server
     bool watch_link = false;
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
@@ -44,12 +45,13 @@ struct pilot {
     }
 
     void listen() {
-        char words[64];
-        const ssize_t n = read(control, words, sizeof words);
+        char said[64];
+        const ssize_t n = read(control, said, sizeof said);
         if (n == 0) ordered = end_reason::parent_lost;
-        if (n <= 0 || std::string_view(words, static_cast<size_t>(n)).find("stop") == std::string_view::npos) return;
-        stops++;
-        if (!ordered) ordered = end_reason::stopped;
+        if (n <= 0) return;
+        const std::string_view words(said, static_cast<size_t>(n));
+        client_landed |= words.find("landed") != std::string_view::npos;
+        if (!ordered && (client_landed || words.find("stop") != std::string_view::npos)) ordered = end_reason::stopped;
     }
 
     bool all_links_up() const {
@@ -112,12 +114,12 @@ struct pilot {
         f.signals.sending.store(false, std::memory_order_release);
         const auto before = ordered;
         const uint64_t start = now_ns();
-        const bool stay = alone_on_memif && !is_client;
-        const uint32_t stops_before = stops;
+        const bool may_stay = alone_on_memif && !is_client && ordered != end_reason::parent_lost;
         const uint64_t longest = ordered ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns;
-        const uint64_t end = start + longest + (stay ? stay_ns : 0);
-        while (now_ns() < end && ordered == before && stops == stops_before) {
+        const uint64_t end = start + longest + (may_stay ? stay_ns : 0);
+        while (now_ns() < end && ordered == before) {
             const bool linger = alone_on_memif && is_client && now_ns() < start + linger_ns;
+            const bool stay = may_stay && !client_landed && all_links_up();
             if (!in_flight() && !linger && !stay) break;
             wait(end);
         }
@@ -130,8 +132,10 @@ struct pilot {
     void hold_the_port() {
         watch_link = false;
         f.lines.phase("landed");
+        const auto before = ordered;
         const uint64_t give_up = now_ns() + hold_ns;
         while (now_ns() < give_up && ordered != end_reason::parent_lost && all_links_up()) wait(give_up);
+        if (ordered != end_reason::parent_lost) ordered = before;
     }
 };
 
@@ -213,8 +217,8 @@ flight_end fly(flight &f, int control) {
         end = p.now_ns();
         p.drain(alone_on_memif, is_client);
     }
-    if (linked && alone_on_memif && is_client) p.hold_the_port();
     write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), rte_rdtsc());
+    if (linked && alone_on_memif && is_client) p.hold_the_port();
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;
     return {p.ordered.value_or(natural), end - start};
 }

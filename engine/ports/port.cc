@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint32_t drain_burst = 64;
 constexpr timespec poll_pause = {0, 10'000'000};
+constexpr uint32_t polls_to_restart = 200;  // 2 s: a handshake takes milliseconds
 
 void check(const port &made, int error, const std::string &what) {
     if (error < 0)
@@ -147,11 +148,14 @@ std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &po
 }
 
 bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument) {
+    uint32_t polls = 0;
     for (;;) {
         rte_eth_link link{};
         if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP) return true;
         if (!keep_waiting(argument)) return false;
-        // a start that fails is tried again: the socket may be one that a killed server has left
+        // A start that fails is tried again: the socket may be one that a killed server has left. So is one that has brought no
+        // link: the driver does not take up a handshake again that broke off.
+        if (!p.starts_after.empty() && ++polls % polls_to_restart == 0) rte_eth_dev_stop(p.id);
         if (!p.starts_after.empty() && access(p.starts_after.c_str(), F_OK) == 0) rte_eth_dev_start(p.id);
         nanosleep(&poll_pause, nullptr);
     }

@@ -56,7 +56,6 @@ void normalise(rte_mbuf *m, const parsed_frame &f) {
 
 // Which of the dispatcher's links a request goes to: all segments of a message must meet in one application.
 uint32_t server_link(const dispatcher &d, const message_header &h, drop *why) {
-    if (!d.workload_has_messages) return *why = drop::no_message_handler, no_link;
     if (h.kind != message_kind::request) return *why = drop::bad_message_header, no_link;
     return h.slot % static_cast<uint32_t>(d.links.size());
 }
@@ -72,6 +71,7 @@ uint32_t client_link(const dispatcher &d, const message_header &h, drop *why) {
 // The link for a message; no_link: there is none, *why says it.
 uint32_t link_of_message(const dispatcher &d, const uint8_t *message, drop *why) {
     if (likely(message_matches(d.only_link, message))) return 0;
+    if (!d.workload_has_messages) return *why = drop::no_message_handler, no_link;
     const message_header h = message_header_read(message);
     const uint32_t link = d.side == side::client ? client_link(d, h, why) : server_link(d, h, why);
     if (link != no_link && h.workload != d.workload) return *why = drop::wrong_workload, no_link;

@@ -57,7 +57,10 @@ static uint32_t ask_for_peer(dispatcher &d, const stage_call &call) {
 call_result disp_tx_client(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     const uint32_t asked = ask_for_peer(d, call);
-    return dispatch(d, asked, call, [&d](uint8_t *frame, uint32_t payload) { frame_write(frame, d.headers, payload); });
+    auto &[full, other] = d.headers;
+    return dispatch(d, asked, call, [&](uint8_t *frame, uint32_t payload) {
+        frame_write(frame, payload == full.payload_bytes ? full : other, payload);
+    });
 }
 
 // A server's answer carries the headers of its request.

@@ -6,6 +6,7 @@
 
 #include <rte_mempool.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -138,8 +139,9 @@ struct dispatcher {
     message_match only_link = no_message_matches;  // where one link takes all messages: what they look like
     uint32_t peer_ip = 0;
     rte_mempool *pool;
-    frame_template headers;               // client: of its one flow
-    peer_resolver *resolver = nullptr;    // client
+    // client: of its one flow, for full segments and for all else. On lines of their own: disp_tx writes to them.
+    alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;
+    alignas(RTE_CACHE_LINE_SIZE) peer_resolver *resolver = nullptr;  // client
     std::vector<application *> applications;
     std::vector<link *> links;            // parallel to applications
     std::vector<uint16_t> link_of;        // client: application index -> position in links, no_link where none

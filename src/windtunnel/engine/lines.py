@@ -53,7 +53,7 @@ class Hello(Line):
 
 
 LANDED = "landed"
-"""Phase of the client of a memif wire: it has all its answers, and keeps its port open until its server has landed too."""
+"""Phase of the client of a memif wire: its workers have ended, and it keeps its port open for a server that still polls."""
 
 
 class Phase(Line):

@@ -99,8 +99,15 @@ class EngineProcess:
 
     def ask_to_stop(self) -> None:
         """Asks for an orderly end: drain, then result."""
+        self._say("stop")
+
+    def tell_client_landed(self) -> None:
+        """Asks a server for an orderly end without a drain: nobody waits for answers any more."""
+        self._say("landed")
+
+    def _say(self, word: str) -> None:
         with contextlib.suppress(BrokenPipeError, BlockingIOError):
-            os.write(self._control_fd, b"stop\n")
+            os.write(self._control_fd, f"{word}\n".encode())
 
     def kill(self, why: str) -> None:
         """Ends the whole process group at once; the first reason stands."""

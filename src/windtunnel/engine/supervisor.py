@@ -24,6 +24,8 @@ SETUP_SILENCE_S = 60.0
 """Longest wait for a line before the flight: memory is zeroed and handlers fill their state without one."""
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
+LANDING_S = 5.0
+"""What two engines may take to land one after the other, beyond their drains."""
 PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
@@ -65,7 +67,7 @@ class _Watched:
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
             flight_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9
-            self.must_end(now + flight_s + OVERDUE_S, "it flew past its time")
+            self.must_end(now + flight_s + LANDING_S + OVERDUE_S, "it flew past its time")
         self.next_line_by = now + self.silence_s
 
     def must_end(self, by: float, words: str) -> None:
@@ -188,7 +190,7 @@ class Supervisor:
             history.peer_done = True
             by = time.monotonic() + history.plan.phases.drain_ns / 1e9 + OVERDUE_S
             other.must_end(by, "it did not stop after its client had finished")
-            other.engine.ask_to_stop()
+            other.engine.tell_client_landed()
 
     def _obey_interrupts(self) -> None:
         """The first interrupt asks for an orderly end, the second kills."""

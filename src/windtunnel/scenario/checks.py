@@ -3,7 +3,7 @@
 from windtunnel.scenario.client_checks import check_client
 from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.topology import Topology, both_sides, segments, topologies
+from windtunnel.scenario.topology import Topology, both_sides, topologies
 
 MAX_WINDOWS = 100_000
 QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64}
@@ -107,19 +107,6 @@ def _workloads(scenario: Scenario) -> None:
         if workload.packet_options and not (workload.handler and workload.packet_handler):
             raise Refusal(
                 (*here, "packet_options"), "packet_options stand beside a message handler's", "options = {...}"
-            )
-        server = scenario.server
-        if (
-            workload.handler
-            and server is not None
-            and not both_sides(scenario)
-            and segments(workload.request, server.mtu) > 1
-        ):
-            raise Refusal(
-                (*here, "request"),
-                f"request of workload {index} needs {segments(workload.request, server.mtu)} segments: a server puts together "
-                "those of the scenario's own client only, whose slots it knows",
-                "a [client] in the scenario, a smaller request, or a larger server.mtu",
             )
         if workload.handler is None and workload.response not in (None, workload.request):
             raise Refusal(
