@@ -15,6 +15,11 @@ def options(description: str) -> argparse.Namespace:
     parser.add_argument("--seconds", type=_positive(float), default=2.0, help="length of a sample")
     parser.add_argument("--cpu", type=int, choices=cpus, default=cpus[-1], help="the measured core")
     parser.add_argument(
+        "--together",
+        action="store_true",
+        help="contestants share the core at once, in turns of milliseconds: for a host whose speed changes every second",
+    )
+    parser.add_argument(
         "--memory", choices=("both", "hugepages", "no-huge"), default="both", help="both: hugepages where some are free"
     )
     parser.add_argument(

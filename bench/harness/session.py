@@ -1,9 +1,11 @@
 """One memory mode of one bench: what is measured, with which options, and the samples of its contestants in turns."""
 
+import itertools
 import os
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +42,7 @@ class Session(ExitStack):
         self.options = options
         self.memory = memory
         self.directory = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-bench-")))
-        self._flown = 0
+        self._flown = itertools.count(1)
 
     @property
     def seconds(self) -> float:
@@ -59,8 +61,8 @@ class Session(ExitStack):
 
     def fly(self, scenario: str | Path, sets: Mapping[str, str] = {}, engine: Path | None = None) -> Flown:
         """Flies a scenario of bench/scenarios (or any, by its path) for the sample's length."""
-        self._flown += 1
-        return fly(SCENARIOS / scenario, self._sets(sets), self.directory / f"run-{self._flown}", self.cpu, engine)
+        directory = self.directory / f"run-{next(self._flown)}"
+        return fly(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine)
 
     def plan(self, scenario: str, sets: Mapping[str, str] = {}) -> Plan:
         """The plan of such a flight: what a reference must be like."""
@@ -69,26 +71,40 @@ class Session(ExitStack):
         return plan
 
     def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> Rounds:
-        """A B A B: `--pairs` rounds in which each contestant has one turn."""
-        return self.rounds(lambda: {name: take() for name, take in contestants.items()}, unit, scale)
+        """A B A B: `--pairs` rounds in which each contestant has one turn; with `--together`, many turns of a few
+        milliseconds, as the kernel's scheduler gives them to two that want one core."""
+
+        def fly_round() -> dict[str, Sample]:
+            if not self.options.together:
+                return {name: take() for name, take in contestants.items()}
+            with ThreadPoolExecutor(len(contestants)) as pool:
+                samples = pool.map(lambda take: take(), contestants.values())
+                return dict(zip(contestants, samples, strict=True))
+
+        return self.rounds(fly_round, unit, scale)
 
     def rounds(self, fly_round: Callable[[], dict[str, Sample]], unit: str, scale: float = 1.0) -> Rounds:
         """`--pairs` rounds in which the host left us our core. A round in which it did not is flown again, up to
         MOST_ROUNDS times `--pairs` in all; then the least disturbed are kept. The values have no say in it."""
         pairs = self.options.pairs
         flown: list[dict[str, Sample]] = []
-        while len(flown) < MOST_ROUNDS * pairs and sum(_lost(r) <= MOST_LOST for r in flown) < pairs:
+        while len(flown) < MOST_ROUNDS * pairs and sum(self.lost(*r.values()) <= MOST_LOST for r in flown) < pairs:
             flown.append(fly_round())
             values = ", ".join(f"{name} {sample.value / scale:.4g}" for name, sample in flown[-1].items())
-            lost = _lost(flown[-1])
+            lost = self.lost(*flown[-1].values())
             again = " (flown again)" if lost > MOST_LOST else ""
             self.say(f"round {len(flown)}: {values} {unit}; the host took {lost:.1%}{again}")
-        kept = sorted(sorted(range(len(flown)), key=lambda i: _lost(flown[i]))[:pairs])
+        kept = sorted(sorted(range(len(flown)), key=lambda i: self.lost(*flown[i].values()))[:pairs])
         names = list(flown[0])
         return Rounds(
             {name: [flown[i][name] for i in kept] for name in names},
             {name: [flown[i][name] for i in range(len(flown)) if i not in kept] for name in names},
         )
+
+    def lost(self, *samples: Sample) -> float:
+        """The share of its core's time that the host took from the most disturbed of the samples. What two contestants that
+        share a core take from each other is no disturbance."""
+        return max((s.noise.steal or 0.0) if self.options.together else s.noise.lost for s in samples)
 
     def _sets(self, sets: Mapping[str, str]) -> dict[str, str]:
         length = round(self.seconds * 1000)
@@ -119,17 +135,13 @@ def compared(
         ours=f"{ours}: {words(interval([x.value / scale for x in a]), unit)}",
         reference=f"{reference}: {words(interval([y.value / scale for y in b]), unit)}",
         goal=goal,
-        verdict=judge(spread, goal, disturbance([*a, *b])) if goal else None,
+        verdict=judge(spread, goal, disturbance(session, [*a, *b])) if goal else None,
         samples={ours: a, reference: b},
         details={"set_aside": {name: rounds.set_aside[name] for name in (ours, reference)}},
     )
 
 
-def _lost(flown: Mapping[str, Sample]) -> float:
-    return max(sample.noise.lost for sample in flown.values())
-
-
-def disturbance(samples: Sequence[Sample]) -> str | None:
+def disturbance(session: Session, samples: Sequence[Sample]) -> str | None:
     """Words for a host that was too busy to decide anything; None for a quiet one."""
-    lost = sorted(sample.noise.lost for sample in samples)[len(samples) // 2]
+    lost = sorted(session.lost(sample) for sample in samples)[len(samples) // 2]
     return f"the host took {lost:.0%} of the core's time" if lost > MOST_LOST else None
