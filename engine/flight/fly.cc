@@ -19,7 +19,7 @@ constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 // is complete. The server flies on until it is told that the client has landed, at most so much longer than its drain.
 constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
 // How long, at most, a client that has landed keeps its port open for a server that still polls.
-constexpr uint64_t hold_ns = 3'000 * ms;
+constexpr uint64_t hold_ns = 3'000 * ms, orphan_hold_ns = 500 * ms;
 // Who stops a flight early does not wait for every answer.
 constexpr uint64_t hurried_drain_ns = 500 * ms;
 
@@ -47,7 +47,10 @@ struct pilot {
     void listen() {
         char said[64];
         const ssize_t n = read(control, said, sizeof said);
-        if (n == 0) ordered = end_reason::parent_lost;
+        if (n == 0) {
+            ordered = end_reason::parent_lost;
+            control = -1;  // poll passes over it from now on
+        }
         if (n <= 0) return;
         const std::string_view words(said, static_cast<size_t>(n));
         client_landed |= words.find("landed") != std::string_view::npos;
@@ -128,13 +131,15 @@ struct pilot {
     }
 
     // net_memif takes its shared memory away as soon as the other end leaves, even from under a worker that is just polling it.
-    // So a client that has landed says so and keeps its port open until the server has landed too.
+    // So a client that has landed says so and keeps its port open until the server has landed too. Two ends that have lost
+    // their parent land at the same time, each in its own, and nobody tells them about the other: both hold.
     void hold_the_port() {
         watch_link = false;
         f.lines.phase("landed");
         const auto before = ordered;
-        const uint64_t give_up = now_ns() + hold_ns;
-        while (now_ns() < give_up && ordered != end_reason::parent_lost && all_links_up()) wait(give_up);
+        const uint64_t start = now_ns();
+        const auto longest = [&] { return ordered == end_reason::parent_lost ? orphan_hold_ns : hold_ns; };
+        while (now_ns() < start + longest() && all_links_up()) wait(start + longest());
         if (ordered != end_reason::parent_lost) ordered = before;
     }
 };
@@ -218,7 +223,8 @@ flight_end fly(flight &f, int control) {
         p.drain(alone_on_memif, is_client);
     }
     write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), rte_rdtsc());
-    if (linked && alone_on_memif && is_client) p.hold_the_port();
+    if (linked && alone_on_memif && (is_client || p.ordered == end_reason::parent_lost)) p.hold_the_port();
+    p.wait(0);  // whoever is gone by now must not be relied upon to clear up behind us
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;
     return {p.ordered.value_or(natural), end - start};
 }
