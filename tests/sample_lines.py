@@ -46,7 +46,7 @@ def plan(
     stages = {side: [s for s in WORK_TICKS[side] if message or not s.startswith(("app", "disp_tx"))] for side in sides}
     return Plan.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "hash": "0" * 64,
             "title": title,
             "seed": 1,
@@ -107,7 +107,7 @@ def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -
         lines.Phase(type="phase", name="starting EAL", at_ns=0),
         lines.Hello(
             type="hello",
-            version=1,
+            version=2,
             engine="0.1.0",
             dpdk="DPDK 22.11.7",
             pid=4711,

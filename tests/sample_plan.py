@@ -31,7 +31,7 @@ def make_plan(
     }
     return Plan.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "hash": "ab" * 32,
             "title": "L-App echo",
             "seed": 1,

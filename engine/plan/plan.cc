@@ -12,7 +12,7 @@ namespace wt {
 
 namespace {
 
-constexpr uint64_t plan_version = 1;
+constexpr uint64_t plan_version = 2;
 constexpr uint64_t largest_data_room = UINT16_MAX;  // rte_mbuf's buf_len
 
 constexpr const char *accounting_words[] = {"off", "counts", "sampled", "cycles", "histograms"};

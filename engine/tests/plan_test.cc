@@ -227,7 +227,7 @@ TEST(Plan, EachKindOfPortNeedsItsKeys) {
 }
 
 TEST(Plan, RefusesAnotherVersionBeforeAnythingElse) {
-    EXPECT_TRUE(contains(refusal_of(R"({"version": 2})"), "this engine reads version 1"));
+    EXPECT_TRUE(contains(refusal_of(R"({"version": 1})"), "this engine reads version 2"));
 }
 
 TEST(Plan, RefusesWhatIsNoJson) {

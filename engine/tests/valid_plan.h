@@ -45,7 +45,7 @@ inline nlohmann::json valid_endpoint(const char *side) {
 inline nlohmann::json valid_plan() {
     const nlohmann::json handler = {{"name", "l_app"}, {"options", {{"state", "64"}}}};
     return {
-        {"version", 1},
+        {"version", 2},
         {"hash", "0f"},
         {"title", "a plan"},
         {"seed", 18446744073709551615u},

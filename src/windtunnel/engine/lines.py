@@ -5,6 +5,7 @@ name says otherwise; cycles are TSC ticks. A value that could not be had is null
 
 History of the lines' version:
 1  first flight
+2  second flight: every wire, loads in phases, links, two hosts, traces
 """
 
 from typing import Annotated, Literal
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from windtunnel.engine.plan import Side, Stage
 
-LINES_VERSION = 1
+LINES_VERSION = 2
 
 
 class Line(BaseModel):
@@ -39,7 +40,7 @@ class Hello(Line):
     """Says who speaks, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
-    version: Literal[1]
+    version: Literal[2]
     engine: str
     dpdk: str
     pid: int

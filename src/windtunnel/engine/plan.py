@@ -5,13 +5,14 @@ unit that its name ends in. The engine refuses unknown and missing keys, so that
 
 History of the plan's version:
 1  first flight
+2  second flight: every wire, loads in phases, links, two hosts, traces
 """
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 
@@ -188,7 +189,7 @@ class RawLatency(Part):
 
 
 class Plan(Part):
-    version: Literal[1]
+    version: Literal[2]
     hash: str = Field(description="sha256 of the resolved scenario: both sides of a run agree on it")
     title: str
     seed: Count

@@ -2,6 +2,7 @@
 
 History of the record's version:
 1  first flight
+2  second flight: as the plan and the lines that it holds
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from windtunnel.engine.lines import Error, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
 
-RUN_VERSION = 1
+RUN_VERSION = 2
 
 DID_NOT_FINISH = "did not finish"
 
@@ -54,7 +55,7 @@ class EngineRecord(Part):
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[1] = RUN_VERSION
+    version: Literal[2] = RUN_VERSION
     title: str
     question: str | None
     started: AwareDatetime
