@@ -6,9 +6,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/random.h"
 #include "handlers/body.h"
 #include "handlers/opening.h"
-#include "handlers/random.h"
 
 static int open_nameless(const struct wt_open *open, const char *directory, struct fs_file *file) {
     char name[4096];

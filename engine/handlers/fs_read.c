@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/random.h"
 #include "handlers/body.h"
 #include "handlers/fs_answer.h"
 #include "handlers/fs_file.h"
 #include "handlers/opening.h"
-#include "handlers/random.h"
 
 enum { HEAD = sizeof(struct fs_answer) };
 

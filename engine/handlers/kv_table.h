@@ -6,7 +6,7 @@
 #ifndef WT_HANDLERS_KV_TABLE_H
 #define WT_HANDLERS_KV_TABLE_H
 
-#include "handlers/random.h"
+#include "core/random.h"
 
 struct kv_slot {
     uint64_t key;

@@ -7,9 +7,9 @@
  */
 #include <stdlib.h>
 
+#include "core/random.h"
 #include "handlers/body.h"
 #include "handlers/opening.h"
-#include "handlers/random.h"
 
 struct cache_line {
     uint64_t mark;

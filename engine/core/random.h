@@ -1,7 +1,7 @@
 /* Numbers that look like chance and repeat with their seed (splitmix64: one addition and a mix, any seed will
  * do). */
-#ifndef WT_HANDLERS_RANDOM_H
-#define WT_HANDLERS_RANDOM_H
+#ifndef WT_CORE_RANDOM_H
+#define WT_CORE_RANDOM_H
 
 #include <stdint.h>
 
