@@ -67,12 +67,14 @@ def plan(
                     "client_slots": 1024 if message else 0,
                     "request_bytes": 86,
                     "response_bytes": 86,
+                    "request_sizes": None,
+                    "response_sizes": None,
                     "handler": handler,
                     "packet_handler": None if message else {"name": "l2fwd", "options": {}},
                     "scan": True,
                     "extra_ticks": 0,
                     "timeout_ns": 1_000_000_000,
-                    "load": {"mode": "closed", "rate_per_s": None, "arrivals": None} if message else None,
+                    "load": {"mode": "closed", "phases": [], "lead": 0} if message else None,
                 }
             ],
             "workers": [

@@ -108,8 +108,8 @@ def test_budget_and_rate_are_shared_out(tmp_path):
     plan = flown(tmp_path, data).plans[0]
     client = next(endpoint for endpoint in plan.endpoints if endpoint.side == "client")
     assert [application.inflight for application in client.applications] == [250, 750, 50]
-    assert [w.load.rate_per_s for w in plan.workloads] == [250_000, 750_000, 5]
-    assert {w.load.arrivals for w in plan.workloads} == {"poisson"}
+    assert [w.load.phases[0].rate_per_s for w in plan.workloads] == [250_000, 750_000, 5]
+    assert {w.load.phases[0].arrivals for w in plan.workloads} == {"poisson"}
 
 
 def test_workloads_have_names_of_their_own(tmp_path):

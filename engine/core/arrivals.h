@@ -2,19 +2,45 @@
 //
 // Two cursors from one seed walk the same times: one counts what has fallen due, the other gives each message its
 // intended time, however late it is really sent (no coordinated omission).
+//
+// The rate may change in phases and pause within them. The cursor walks the cumulated rate: the next message stands one
+// message further on (constant), or as many as an exponential draw says (Poisson), and that way may lead through several
+// phases. So a phase of 1000 messages has 1000, whatever stands before it (Cinlar 1975: time change of a Poisson process).
 #pragma once
+
+#include <rte_branch_prediction.h>
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 namespace wt {
 
+// One phase of the load, in TSC ticks. It sends for `on`, pauses for `off`, and so on; `off` is 0 where it never pauses.
+struct arrival_phase {
+    double length;    // infinity: for ever
+    double interval;  // mean ticks between messages while it sends; infinity: none
+    double on, off;
+    bool poisson;
+};
+
+// The phases of one application: the first `lead` of them fly once, then the others, again and again.
+struct arrival_phases {
+    std::vector<arrival_phase> list;
+    uint32_t lead = 0;
+};
+
 struct arrival_cursor {
     double next;      // TSC ticks since `start`
-    double interval;  // mean ticks between messages
     uint64_t start;
     uint64_t random;  // splitmix64 state
-    bool poisson;
+    const arrival_phases *phases;
+    uint32_t at;      // phase
+    arrival_phase phase;
+    double begun;     // when the phase began: ticks since `start`
+    double sent_for;  // how long the phase has sent by `next`: its ticks without its pauses
+    double sends_for; // and how long it sends in all
 };
 
 inline uint64_t splitmix64(uint64_t &state) {
@@ -24,14 +50,29 @@ inline uint64_t splitmix64(uint64_t &state) {
     return z ^ (z >> 31);
 }
 
-// Moves on to the next arrival. Poisson: exponential gaps by inversion, -ln(u) with u in (0, 1].
+// The cursor before its first message, which stands `first` of a message (constant) or a draw (Poisson) after the start.
+arrival_cursor arrival_cursor_at_start(const arrival_phases &phases, double first, uint64_t seed);
+
+// Goes on by so many messages, beyond the end of the phase.
+void arrival_cross(arrival_cursor &c, double messages);
+
+// The moment at which a phase has sent for so long: each full `on` is followed by a pause.
+inline double arrival_moment(const arrival_phase &p, double sent_for) {
+    return p.off > 0 ? sent_for + std::floor(sent_for / p.on) * p.off : sent_for;
+}
+
+// Messages from one to the next. Poisson: exponential by inversion, -ln(u) with u in (0, 1].
+inline double arrival_messages(arrival_cursor &c) {
+    if (!c.phase.poisson) return 1;
+    return -std::log(static_cast<double>((splitmix64(c.random) >> 11) + 1) * 0x1p-53);
+}
+
+// Moves on to the next arrival.
 inline void arrival_advance(arrival_cursor &c) {
-    if (!c.poisson) {
-        c.next += c.interval;
-        return;
-    }
-    const double u = static_cast<double>((splitmix64(c.random) >> 11) + 1) * 0x1p-53;
-    c.next += -std::log(u) * c.interval;
+    const double messages = arrival_messages(c), sent_for = c.sent_for + messages * c.phase.interval;
+    if (unlikely(!(sent_for < c.sends_for))) return arrival_cross(c, messages);
+    c.sent_for = sent_for;
+    c.next = c.begun + arrival_moment(c.phase, sent_for);
 }
 
 inline uint64_t arrival_time(const arrival_cursor &c) { return c.start + static_cast<uint64_t>(c.next); }

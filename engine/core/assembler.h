@@ -14,19 +14,23 @@ namespace wt {
 struct assembly {
     void **packets;
     uint32_t generation;
-    uint16_t arrived;
-    bool complete;  // all there and handed over: later copies are duplicates
-    bool used;      // false until the slot's first segment
+    uint16_t arrived;   // as many as `segments`: handed over, later copies are duplicates
+    uint16_t segments;  // of the message, as its first segment said; 0 until the slot has had one
 };
 static_assert(sizeof(assembly) == 16);
 
+// Segments have come, and others are missing.
+inline bool assembly_is_open(const assembly &m) { return m.arrived < m.segments; }
+
 class assembler {
   public:
-    // `applications` of the client x `slots` each; every message has the segments that `shape` says.
-    assembler(uint32_t applications, uint32_t slots, const segmentation &shape);
+    // `applications` of the client x `slots` each. Every message has the segments that `largest` says, or, where sizes vary, at
+    // most those.
+    assembler(uint32_t applications, uint32_t slots, const segmentation &largest, bool sizes_vary);
 
     uint32_t applications, slots;
-    segmentation shape;
+    segmentation largest;
+    bool sizes_vary;
     std::vector<assembly> assemblies;  // [application * slots + slot]
     std::vector<void *> places;        // of all assemblies, then of one message more
     void **spare;                      // changes places with the packets of a message that is superseded

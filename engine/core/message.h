@@ -106,11 +106,13 @@ struct segmentation {
     uint32_t last_body;      // body bytes of the last segment
 };
 
-constexpr segmentation segmentation_of(uint32_t bytes, uint32_t segment_room) {
-    const uint32_t body = bytes - message_header_bytes;
-    const uint32_t full = segment_room - message_header_bytes;
-    const uint32_t segments = body == 0 ? 1 : (body + full - 1) / full;
+constexpr segmentation segmentation_into(uint32_t body, uint32_t full) {
+    const uint32_t segments = body <= full ? 1 : (body + full - 1) / full;
     return {body, full, segments, body - (segments - 1) * full};
+}
+
+constexpr segmentation segmentation_of(uint32_t bytes, uint32_t segment_room) {
+    return segmentation_into(bytes - message_header_bytes, segment_room - message_header_bytes);
 }
 
 constexpr uint32_t segment_body_bytes(const segmentation &s, uint32_t segment) {

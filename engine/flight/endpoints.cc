@@ -2,6 +2,7 @@
 #include <rte_lcore.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/refusal.h"
 #include "flight/flight.h"
@@ -59,27 +60,62 @@ std::vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
     return pattern;
 }
 
-arrival_cursor arrivals_of(const flight &f, const workload_plan &w, const endpoint_plan &e, const application &a) {
-    const auto alike = std::count_if(e.applications.begin(), e.applications.end(),
-                                     [&](const application_plan &o) { return o.workload == a.workload; });
-    arrival_cursor c{};
-    c.interval = 1e9 / f.clock.ns_per_tick / *w.load->rate_per_s * static_cast<double>(alike);
-    c.poisson = *w.load->arrivals == arrivals::poisson;
-    c.random = f.plan.seed * 0x9e3779b97f4a7c15 + a.index;
+// The load of one of `alike` applications of a workload, in ticks. Throws refusal for a rate that the clock cannot pace.
+arrival_phases phases_of(const flight &f, const workload_plan &w, double alike) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const auto ticks = [&](std::optional<uint64_t> ns, double none) {
+        return ns ? static_cast<double>(*ns) / f.clock.ns_per_tick : none;
+    };
+    arrival_phases phases{{}, w.load->lead};
+    for (const load_phase_plan &p : w.load->phases) {
+        const double interval = p.rate_per_s > 0 ? alike * 1e9 / f.clock.ns_per_tick / p.rate_per_s : infinity;
+        if (interval < 1)
+            throw refusal("workload " + w.name + ": " + std::to_string(p.rate_per_s) +
+                              " messages a second cannot be paced by a clock of " + std::to_string(1e9 / f.clock.ns_per_tick) + " Hz",
+                          "a lower rate, or more applications");
+        phases.list.push_back({ticks(p.length_ns, infinity), interval, ticks(p.on_ns, infinity), ticks(p.off_ns, 0),
+                               p.arrivals == arrivals::poisson});
+    }
+    return phases;
+}
+
+// Which of the applications of its workload this one is, and of how many.
+std::pair<uint32_t, uint32_t> among_alike(const endpoint_plan &e, const application &a) {
+    const auto is_alike = [&](const application_plan &o) { return o.workload == a.workload; };
+    return {std::count_if(e.applications.begin(), e.applications.begin() + a.index, is_alike),
+            std::count_if(e.applications.begin(), e.applications.end(), is_alike)};
+}
+
+void open_load(const flight &f, const workload_plan &w, const endpoint_plan &e, const application &a, client_sending &s) {
+    const auto [which, alike] = among_alike(e, a);
+    s.phases = phases_of(f, w, alike);
     // Constant arrivals of several applications interleave instead of falling together.
-    c.next = c.interval * (a.index + 1) / static_cast<double>(alike);
-    return c;
+    s.due = s.next = arrival_cursor_at_start(s.phases, (which + 1.0) / alike, f.plan.seed * 0x9e3779b97f4a7c15 + a.index);
+}
+
+// Each application draws sizes of its own, the same on every repeat.
+std::optional<size_cursor> sizes_of(flight &f, const std::optional<sizes_plan> &plan, const application &a) {
+    if (!plan) return {};
+    uint64_t seed = f.plan.seed ^ uint64_t{a.index} << 32;
+    const size_table &table = f.size_tables.emplace_back(*plan);
+    return size_cursor{&table, random_next(&seed), 0};
 }
 
 void open_client(flight &f, application &a, const endpoint_plan &e, const application_plan &plan, const workload_plan &w) {
-    const uint32_t messages = std::max(1u, a.batch_tx / a.request.segments);
+    // Messages of many sizes are as many as a batch of packets holds, and at least one of the largest.
+    const uint32_t alike = std::max(1u, a.batch_tx / a.request.segments);
+    const uint32_t messages = w.request_sizes ? a.batch_tx : alike;
+    const uint32_t packets = w.request_sizes ? std::max(a.batch_tx, a.request.segments) : alike * a.request.segments;
     a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index), plan.inflight, a.answer.segments);
-    a.out.packets.resize(size_t{messages} * a.request.segments);
+    a.out.packets.resize(packets);
 
     auto &s = *(a.sending = std::make_unique<client_sending>());
     s.signals = &f.signals;
+    s.at_once = messages;
+    s.sizes = sizes_of(f, w.request_sizes, a);
+    s.shapes.resize(s.sizes ? messages : 0);
     s.open_loop = w.load->open;
-    if (s.open_loop) s.due = s.next = arrivals_of(f, w, e, a);
+    if (s.open_loop) open_load(f, w, e, a, s);
     s.pattern = pattern_of(std::min(a.request.segment_body, a.request.body_bytes), f.plan.seed + a.index);
     s.slots.resize(messages);
     s.intended.resize(messages);
@@ -97,10 +133,12 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
     }
 }
 
-void open_server(application &a, const endpoint_plan &e, const workload_plan &w) {
+void open_server(flight &f, application &a, const endpoint_plan &e, const workload_plan &w) {
     auto &s = *(a.answering = std::make_unique<server_answering>());
     s.in_request = e.answer_in_request;
     s.alone = s.in_request && a.request.segments == 1 && a.answer.segments == 1;
+    s.requests_vary = w.request_sizes.has_value();
+    s.sizes = sizes_of(f, w.response_sizes, a);
     s.extra_ticks = w.extra_ticks;
     const uint32_t at_once = std::max(1u, a.batch_rx / a.answer.segments);
     a.out.packets.resize(size_t{at_once} * a.answer.segments);
@@ -113,7 +151,7 @@ void open_server(application &a, const endpoint_plan &e, const workload_plan &w)
     s.exchanges.resize(at_once);
     if (s.alone) views_alone(a);
     if (a.request.segments > 1)
-        s.parts = std::make_unique<assembler>(w.client_applications, w.client_slots, a.request);
+        s.parts = std::make_unique<assembler>(w.client_applications, w.client_slots, a.request, s.requests_vary);
 }
 
 void open_applications(flight &f, endpoint &e, uint32_t endpoint_index) {
@@ -134,7 +172,7 @@ void open_applications(flight &f, endpoint &e, uint32_t endpoint_index) {
         if (ep.side == side::client)
             open_client(f, a, ep, plan, w);
         else
-            open_server(a, ep, w);
+            open_server(f, a, ep, w);
     }
 }
 

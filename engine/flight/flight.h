@@ -36,6 +36,7 @@ struct flight {
     std::vector<rte_mempool *> pools;
     std::vector<port> ports;
     std::deque<opened_handler> handlers;
+    std::deque<size_table> size_tables;
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;
     std::deque<worker> workers;

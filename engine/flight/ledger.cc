@@ -75,8 +75,8 @@ void free_requests(flight &f) {
             rte_pktmbuf_free_bulk(s.requests.data() + s.ready[s.ready_head].first, s.ready[s.ready_head].segments);
         if (!s.parts) return;
         for (assembly &m : s.parts->assemblies) {
-            if (!m.used || m.complete) continue;
-            for (uint32_t i = 0; i < s.parts->shape.segments; i++) rte_pktmbuf_free(static_cast<rte_mbuf *>(m.packets[i]));
+            if (!assembly_is_open(m)) continue;
+            for (uint32_t i = 0; i < m.segments; i++) rte_pktmbuf_free(static_cast<rte_mbuf *>(m.packets[i]));
         }
     });
 }

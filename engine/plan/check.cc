@@ -1,6 +1,9 @@
 #include "plan/check.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -104,10 +107,44 @@ void check_sides(const plan &p) {
             refuse(at("endpoints", i) + ".port.kind", "a ring wire needs both its ends in one plan");
 }
 
+// Messages that a phase offers; infinity where it lasts for ever.
+double messages_of(const load_phase_plan &p) {
+    if (!p.length_ns) return std::numeric_limits<double>::infinity();
+    const double share = p.off_ns ? static_cast<double>(*p.on_ns) / static_cast<double>(*p.on_ns + *p.off_ns) : 1;
+    return p.rate_per_s * static_cast<double>(*p.length_ns) * share * 1e-9;
+}
+
 void check_load(const std::string &path, const load_plan &load) {
     if (!load.open) return;
-    need(path + ".rate_per_s", load.rate_per_s, "an open loop");
-    need(path + ".arrivals", load.arrivals, "an open loop");
+    if (load.phases.empty()) refuse(path + ".phases", "empty, but an open loop needs one");
+    check_index(path + ".lead", load.lead, load.phases.size(), "phases, and one must be left to fly again");
+    double again = 0;
+    for (size_t i = 0; i < load.phases.size(); i++) {
+        const load_phase_plan &p = load.phases[i];
+        const std::string here = at(path + ".phases", i);
+        if (!p.length_ns && (i + 1 < load.phases.size() || p.rate_per_s == 0))
+            refuse(here + ".length_ns", "is null, but only the last phase may last for ever, and it needs a rate");
+        if (p.on_ns.has_value() != p.off_ns.has_value()) refuse(here + ".on_ns", "on_ns and off_ns belong together");
+        if (i >= load.lead) again += messages_of(p);
+    }
+    // Whoever looks for the next message goes round and round.
+    if (again < 1) refuse(path + ".phases", "those that fly again hold less than one message");
+}
+
+void check_sizes(const std::string &path, const std::optional<sizes_plan> &sizes, uint32_t largest) {
+    if (!sizes) return;
+    const auto &[kind, bytes, weights] = *sizes;
+    if (*std::max_element(bytes.begin(), bytes.end()) > largest) refuse(path + ".bytes", "one is above the largest, " + std::to_string(largest));
+    if (kind == size_kind::uniform && (bytes.size() != 2 || bytes[0] > bytes[1])) refuse(path + ".bytes", "not the least and the most");
+    if (kind != size_kind::weighted) return;
+    if (weights.size() != bytes.size()) refuse(path + ".weights", "there must be one for each size");
+    if (std::accumulate(weights.begin(), weights.end(), 0.0) <= 0) refuse(path + ".weights", "all are 0");
+}
+
+void check_workload(const std::string &path, const workload_plan &w) {
+    check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
+    check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
+    if (w.load) check_load(path + ".load", *w.load);
 }
 
 void check_workers(const plan &p) {
@@ -139,8 +176,7 @@ void check_workers(const plan &p) {
 void check_plan(const plan &p) {
     check_sides(p);
     for (size_t i = 0; i < p.endpoints.size(); i++) check_endpoint(at("endpoints", i), p.endpoints[i], p);
-    for (size_t i = 0; i < p.workloads.size(); i++)
-        if (p.workloads[i].load) check_load(at("workloads", i) + ".load", *p.workloads[i].load);
+    for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i]);
     check_workers(p);
 }
 

@@ -19,6 +19,7 @@ constexpr const char *accounting_words[] = {"off", "counts", "sampled", "cycles"
 constexpr const char *port_words[] = {"ring", "null", "pcap", "af_packet", "memif"};
 constexpr const char *memory_words[] = {"hugepages", "no-huge"};
 constexpr const char *arrival_words[] = {"constant", "poisson"};
+constexpr const char *size_words[] = {"sequence", "uniform", "weighted"};
 constexpr const char *load_words[] = {"closed", "open"};
 constexpr const char *answer_words[] = {"new", "request"};
 constexpr const char *pool_ops[] = {"ring_mp_mc", "ring_sp_sc", "ring_mt_rts", "ring_mt_hts",
@@ -179,14 +180,34 @@ handler_plan read_handler(const json_value &v) {
     });
 }
 
+constexpr double most_real = std::numeric_limits<double>::max();
+
+load_phase_plan read_load_phase(const json_value &v) {
+    return read_object(v, [](json_object &o) {
+        const auto length = [](const json_value &ns) { return ns.whole<uint64_t>(1); };
+        return load_phase_plan{.length_ns = o["length_ns"].optional(length),
+                               .rate_per_s = o["rate_per_s"].real(0, most_real),
+                               .arrivals = word<arrivals>(o["arrivals"], arrival_words),
+                               .on_ns = o["on_ns"].optional(length),
+                               .off_ns = o["off_ns"].optional(length)};
+    });
+}
+
 load_plan read_load(const json_value &v) {
     return read_object(v, [](json_object &o) {
         return load_plan{.open = o["mode"].word(load_words) == 1,
-                         .rate_per_s = o["rate_per_s"].optional([](const json_value &r) {
-                             return r.real(0, std::numeric_limits<double>::max(), false);
-                         }),
-                         .arrivals = o["arrivals"].optional(
-                             [](const json_value &a) { return word<arrivals>(a, arrival_words); })};
+                         .phases = o["phases"].list(read_load_phase),
+                         .lead = o["lead"].whole<uint32_t>()};
+    });
+}
+
+sizes_plan read_sizes(const json_value &v) {
+    return read_object(v, [](json_object &o) {
+        const auto size = [](const json_value &b) { return b.whole<uint32_t>(16, max_message_bytes); };
+        const auto weight = [](const json_value &w) { return w.real(0, most_real); };
+        return sizes_plan{.kind = word<size_kind>(o["kind"], size_words),
+                          .bytes = o["bytes"].list(size, 1),
+                          .weights = o["weights"].list(weight)};
     });
 }
 
@@ -195,6 +216,8 @@ workload_plan read_workload(const json_value &v) {
         return workload_plan{.name = o["name"].text(),
                              .request_bytes = o["request_bytes"].whole<uint32_t>(16, max_message_bytes),
                              .response_bytes = o["response_bytes"].whole<uint32_t>(16, max_message_bytes),
+                             .request_sizes = o["request_sizes"].optional(read_sizes),
+                             .response_sizes = o["response_sizes"].optional(read_sizes),
                              .handler = o["handler"].optional(read_handler),
                              .packet_handler = o["packet_handler"].optional(read_handler),
                              .scan = o["scan"].truth(),

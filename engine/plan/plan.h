@@ -24,6 +24,7 @@ enum class accounting : uint8_t { off, counts, sampled, cycles, histograms };
 enum class port_kind : uint8_t { ring, null, pcap, af_packet, memif };
 enum class memory_mode : uint8_t { hugepages, no_huge };
 enum class arrivals : uint8_t { constant, poisson };
+enum class size_kind : uint8_t { sequence, uniform, weighted };
 
 constexpr uint32_t max_batch = 1024;
 constexpr uint32_t max_message_bytes = 4u << 20;
@@ -104,15 +105,29 @@ struct handler_plan {
     std::map<std::string, std::string> options;
 };
 
+struct load_phase_plan {
+    std::optional<uint64_t> length_ns;
+    double rate_per_s;
+    enum arrivals arrivals;
+    std::optional<uint64_t> on_ns, off_ns;
+};
+
 struct load_plan {
     bool open;
-    std::optional<double> rate_per_s;
-    std::optional<enum arrivals> arrivals;
+    std::vector<load_phase_plan> phases;
+    uint32_t lead;
+};
+
+struct sizes_plan {
+    size_kind kind;
+    std::vector<uint32_t> bytes;
+    std::vector<double> weights;
 };
 
 struct workload_plan {
     std::string name;
-    uint32_t request_bytes, response_bytes;
+    uint32_t request_bytes, response_bytes;  // of the largest
+    std::optional<sizes_plan> request_sizes, response_sizes;
     std::optional<handler_plan> handler, packet_handler;
     bool scan;
     uint64_t extra_ticks;

@@ -11,10 +11,13 @@ namespace wt {
 
 namespace {
 
-void make_ready(server_answering &s, void *const *packets, uint32_t count, const message_header &h) {
+void make_ready(application &a, void *const *packets, uint32_t count, const message_header &h) {
+    server_answering &s = *a.answering;
     const uint32_t first = s.ready.empty() ? 0 : s.ready.back().first + s.ready.back().segments;
     for (uint32_t i = 0; i < count; i++) s.requests[first + i] = static_cast<rte_mbuf *>(packets[i]);
-    s.ready.push_back({first, count, h});
+    const segmentation answer =
+        unlikely(s.sizes.has_value()) ? segmentation_into(size_next(*s.sizes) - message_header_bytes, a.answer.segment_body) : a.answer;
+    s.ready.push_back({first, count, h, answer});
 }
 
 uint32_t body_bytes(const rte_mbuf *m) { return m->pkt_len - body_offset; }
@@ -29,9 +32,19 @@ void free_superseded(const superseded &old, const stage_call &call) {
         if (old.packets[i] != nullptr) drop_packet(static_cast<rte_mbuf *>(old.packets[i]), drop::superseded, call);
 }
 
+// Body bytes of a request of one segment: from `least` on, `more` at the most.
+struct body_range {
+    uint32_t least, more;
+};
+
+body_range requests_alone(const application &a) {
+    const uint32_t largest = a.request.body_bytes;
+    return a.answering->requests_vary ? body_range{0, largest} : body_range{largest, 0};
+}
+
 // Whether a packet is the whole of a request of one segment.
-bool is_alone(const rte_mbuf *m, const uint8_t *message, uint32_t body) {
-    return likely(message_is_one_segment(message) && m->pkt_len == body_offset + body);
+bool is_alone(const rte_mbuf *m, const uint8_t *message, const body_range &right) {
+    return likely(message_is_one_segment(message) && body_bytes(m) - right.least <= right.more);
 }
 
 // What is wrong with a packet that is not.
@@ -47,9 +60,9 @@ void take_segment(application &a, rte_mbuf *m, const stage_call &call) {
     const uint8_t *header = rte_pktmbuf_mtod_offset(m, const uint8_t *, message_offset);
     const message_header h = message_header_read(header);
     if (a.request.segments == 1) {
-        if (!is_alone(m, header, a.request.body_bytes)) return drop_packet(m, why_not_alone(header), call);
+        if (!is_alone(m, header, requests_alone(a))) return drop_packet(m, why_not_alone(header), call);
         void *packet = m;
-        return make_ready(s, &packet, 1, h);
+        return make_ready(a, &packet, 1, h);
     }
     drop why;
     assembly *message;
@@ -57,7 +70,7 @@ void take_segment(application &a, rte_mbuf *m, const stage_call &call) {
     const assembled result = assemble(*s.parts, m, h, body_bytes(m), &message, &old, &why);
     free_superseded(old, call);
     if (result == assembled::dropped) return drop_packet(m, why, call);
-    if (result == assembled::complete) make_ready(s, message->packets, a.request.segments, h);
+    if (result == assembled::complete) make_ready(a, message->packets, message->segments, h);
 }
 
 // Takes a burst from the rings, one link a call: the answers go back the same way.
@@ -94,26 +107,34 @@ void run_handler(application &a, uint32_t count) {
     while (static_cast<int64_t>(until - rte_rdtsc()) > 0) rte_pause();
 }
 
-// Mbufs that one answer needs beside those of its request.
-uint32_t fresh_per_answer(const application &a) {
-    if (!a.answering->in_request) return a.answer.segments;
-    return a.answer.segments > a.request.segments ? a.answer.segments - a.request.segments : 0;
+// Packets of the request that carry its answer.
+uint32_t reused_by(const application &a, const ready_request &r) {
+    return a.answering->in_request ? std::min(r.segments, r.answer.segments) : 0;
+}
+
+// Mbufs that the answers to `count` ready requests need beside those of the requests.
+uint32_t fresh_for(const application &a, uint32_t count) {
+    const ready_request *r = a.answering->ready.data() + a.answering->ready_head;
+    uint32_t fresh = 0;
+    for (uint32_t i = 0; i < count; i++) fresh += r[i].answer.segments - reused_by(a, r[i]);
+    return fresh;
 }
 
 // How many of the ready requests can be answered now, with their fresh mbufs taken; 0 where the pool is empty.
-uint32_t take_mbufs(application &a, uint32_t each) {
+uint32_t take_mbufs(application &a) {
     server_answering &s = *a.answering;
     const uint32_t waiting = static_cast<uint32_t>(s.ready.size()) - s.ready_head;
     const uint32_t most = std::min(waiting, std::max(1u, a.batch_rx / a.answer.segments));
-    if (each == 0 || rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), most * each) == 0) return most;
-    return most > 1 && rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), each) == 0 ? 1 : 0;
+    const uint32_t fresh = fresh_for(a, most);
+    if (fresh == 0 || rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), fresh) == 0) return most;
+    return most > 1 && rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), fresh_for(a, 1)) == 0 ? 1 : 0;
 }
 
 // Lays out one answer's packets at `to`: the request's own first (or none), then fresh ones with the request's frame header.
 void lay_out_answer(const application &a, const ready_request &request, rte_mbuf **own, rte_mbuf **&fresh, rte_mbuf **to) {
     const uint8_t *frame = rte_pktmbuf_mtod(own[0], const uint8_t *);
-    const uint32_t reused = a.answering->in_request ? std::min(request.segments, a.answer.segments) : 0;
-    for (uint32_t i = 0; i < a.answer.segments; i++) {
+    const uint32_t reused = reused_by(a, request);
+    for (uint32_t i = 0; i < request.answer.segments; i++) {
         const bool is_fresh = i >= reused;
         rte_mbuf *m = is_fresh ? *fresh++ : own[i];
         if (is_fresh) rte_memcpy(rte_pktmbuf_mtod(m, uint8_t *), frame, frame_header_bytes);
@@ -131,12 +152,14 @@ void show_ready(application &a, uint32_t count) {
         rte_mbuf **own = s.requests.data() + r.first, **to = a.out.packets.data() + size_t{i} * a.answer.segments;
         lay_out_answer(a, r, own, fresh, to);
         wt_exchange &x = s.exchanges[i];
-        x.request = {request, r.segments, a.request.body_bytes};
-        for (uint32_t j = 0; j < r.segments; j++)
-            *request++ = {rte_pktmbuf_mtod_offset(own[j], uint8_t *, body_offset), segment_body_bytes(a.request, j)};
-        x.answer = {answer, a.answer.segments, a.answer.body_bytes};
-        for (uint32_t j = 0; j < a.answer.segments; j++)
-            *answer++ = {rte_pktmbuf_mtod_offset(to[j], uint8_t *, body_offset), segment_body_bytes(a.answer, j)};
+        x.request = {request, r.segments, 0};
+        for (uint32_t j = 0; j < r.segments; j++) {
+            *request++ = {rte_pktmbuf_mtod_offset(own[j], uint8_t *, body_offset), body_bytes(own[j])};
+            x.request.length += body_bytes(own[j]);
+        }
+        x.answer = {answer, r.answer.segments, r.answer.body_bytes};
+        for (uint32_t j = 0; j < r.answer.segments; j++)
+            *answer++ = {rte_pktmbuf_mtod_offset(to[j], uint8_t *, body_offset), segment_body_bytes(r.answer, j)};
         x.workload = a.workload;
         x.flags = s.in_request ? WT_ANSWER_IN_REQUEST : 0;
     }
@@ -148,12 +171,12 @@ uint32_t finish_answer(application &a, uint32_t which, rte_mbuf **laid_out, rte_
     const ready_request &r = s.ready[s.ready_head + which];
     const wt_exchange &x = s.exchanges[which];
     const bool silent = x.flags & WT_NO_ANSWER;
-    const uint32_t length = std::min(x.answer.length, a.answer.body_bytes);
-    const uint32_t full = a.answer.segment_body;
+    const uint32_t length = std::min(x.answer.length, r.answer.body_bytes);
+    const uint32_t full = r.answer.segment_body;
     const uint32_t segments = silent ? 0 : std::max(1u, (length + full - 1) / full);
     if (silent) count_drop(call, drop::unanswered, r.segments);
 
-    for (uint32_t i = 0; i < a.answer.segments; i++) {
+    for (uint32_t i = 0; i < r.answer.segments; i++) {
         rte_mbuf *m = laid_out[i];
         if (i >= segments) {
             rte_pktmbuf_free(m);
@@ -168,15 +191,14 @@ uint32_t finish_answer(application &a, uint32_t which, rte_mbuf **laid_out, rte_
         m->pkt_len = m->data_len;
         to[i] = m;
     }
-    const uint32_t reused = s.in_request ? std::min(r.segments, a.answer.segments) : 0;
-    for (uint32_t i = reused; i < r.segments; i++) rte_pktmbuf_free(s.requests[r.first + i]);
+    for (uint32_t i = reused_by(a, r); i < r.segments; i++) rte_pktmbuf_free(s.requests[r.first + i]);
     return segments;
 }
 
 // Answers as many ready requests as there are mbufs for. False where there are none.
 bool answer(application &a, const stage_call &call) {
     server_answering &s = *a.answering;
-    const uint32_t count = take_mbufs(a, fresh_per_answer(a));
+    const uint32_t count = take_mbufs(a);
     if (unlikely(count == 0)) return false;
     show_ready(a, count);
     run_handler(a, count);
@@ -190,26 +212,35 @@ bool answer(application &a, const stage_call &call) {
     return true;
 }
 
+// The lengths of a request and of its answer, where they vary.
+void show_sizes(application &a, wt_exchange &x, wt_segment &request, wt_segment &answer, const rte_mbuf *m) {
+    server_answering &s = *a.answering;
+    if (s.requests_vary) x.request.length = request.length = body_bytes(m);
+    if (s.sizes) x.answer.length = answer.length = size_next(*s.sizes) - message_header_bytes;
+}
+
 // The short way. Views of the requests of one burst; returns how many there are. All that does not change stands in the views
 // already (views_alone); of an exchange, which is the handler's to write to, a fresh copy is made.
+template <bool sizes_vary>
 uint32_t show_alone(application &a, uint32_t count, const stage_call &call) {
     server_answering &s = *a.answering;
     rte_mbuf **const packets = s.packets.data(), **const kept = a.out.packets.data();
     wt_segment *const requests = s.request_views.data(), *const answers = s.answer_views.data();
     wt_exchange *const exchanges = s.exchanges.data();
     const wt_exchange *const fresh = s.exchanges_alone.data();
-    const uint32_t request_bytes = a.request.body_bytes;
+    const body_range right = requests_alone(a);
     uint32_t shown = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) prefetch_message(packets[i + 4]);
         rte_mbuf *m = packets[i];
         uint8_t *message = rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset);
-        if (unlikely(!is_alone(m, message, request_bytes))) {
+        if (unlikely(!is_alone(m, message, right))) {
             drop_packet(m, why_not_alone(message), call);
             continue;
         }
         requests[shown].data = answers[shown].data = message + message_header_bytes;
         exchanges[shown] = fresh[shown];
+        if constexpr (sizes_vary) show_sizes(a, exchanges[shown], requests[shown], answers[shown], m);
         kept[shown++] = m;
     }
     return shown;
@@ -240,7 +271,8 @@ uint32_t finish_alone(application &a, uint32_t count, const stage_call &call) {
 call_result answer_alone(application &a, const stage_call &call) {
     const uint32_t count = take_burst(a);
     if (count == 0) return {0, false};
-    const uint32_t shown = show_alone(a, count, call);
+    const bool sizes_vary = a.answering->requests_vary || a.answering->sizes;
+    const uint32_t shown = unlikely(sizes_vary) ? show_alone<true>(a, count, call) : show_alone<false>(a, count, call);
     if (shown > 0) run_handler(a, shown);
     a.out.head = 0;
     a.out.count = finish_alone(a, shown, call);

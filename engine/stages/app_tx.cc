@@ -67,20 +67,60 @@ void write_messages(const application &a, rte_mbuf *const *packet, uint32_t coun
     }
 }
 
+// The same for messages of many sizes, one after the other. Returns their packets.
+uint32_t write_varied(const application &a, rte_mbuf *const *packet, uint32_t count, uint64_t now) {
+    const client_sending &s = *a.sending;
+    rte_mbuf *const *const first = packet;
+    for (uint32_t i = 0; i < count; i++) {
+        const segmentation &shape = s.shapes[i];
+        const uint32_t generation = take_off(a.inflight->slots[s.slots[i]], s.intended[i], now);
+        for (uint32_t j = 0; j < shape.segments; j++, packet++) {
+            const uint32_t body = segment_body_bytes(shape, j);
+            uint8_t *frame = rte_pktmbuf_mtod(*packet, uint8_t *);
+            message_header_write(frame + message_offset, {message_kind::request, a.workload, a.index, s.slots[i], generation,
+                                                          static_cast<uint16_t>(j), static_cast<uint16_t>(shape.segments)});
+            rte_memcpy(frame + body_offset, s.pattern.data(), body);
+            (*packet)->data_len = static_cast<uint16_t>(body_offset + body);
+            (*packet)->pkt_len = body_offset + body;
+        }
+    }
+    return static_cast<uint32_t>(packet - first);
+}
+
 // The handler's own words in the bodies, where it has some.
 void show_to_handler(application &a, rte_mbuf **packets, uint32_t messages) {
     client_sending &s = *a.sending;
     wt_segment *segments = s.segments.data();
     for (uint32_t i = 0; i < messages; i++) {
-        s.views[i] = {segments, a.request.segments, a.request.body_bytes};
-        for (uint32_t j = 0; j < a.request.segments; j++, packets++)
-            *segments++ = {rte_pktmbuf_mtod_offset(*packets, uint8_t *, body_offset), segment_body_bytes(a.request, j)};
+        const segmentation &shape = s.sizes ? s.shapes[i] : a.request;
+        s.views[i] = {segments, shape.segments, shape.body_bytes};
+        for (uint32_t j = 0; j < shape.segments; j++, packets++)
+            *segments++ = {rte_pktmbuf_mtod_offset(*packets, uint8_t *, body_offset), segment_body_bytes(shape, j)};
     }
     a.handler->request(a.handler_state, s.views.data(), messages);
 }
 
+// Draws the sizes of up to `messages` messages, as many as the outbox has room for. The cursor moves only as far as there
+// are mbufs for them.
+uint32_t take_varied_mbufs(application &a, uint32_t messages) {
+    client_sending &s = *a.sending;
+    const auto room = static_cast<uint32_t>(a.out.packets.size());
+    size_cursor ahead = *s.sizes, fitting = ahead, after_first = ahead;
+    uint32_t packets = 0, count = 0;
+    for (; count < messages; count++, fitting = ahead) {
+        s.shapes[count] = segmentation_into(size_next(ahead) - message_header_bytes, a.request.segment_body);
+        if (count == 0) after_first = ahead;
+        if (packets + s.shapes[count].segments > room) break;
+        packets += s.shapes[count].segments;
+    }
+    if (likely(rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), packets) == 0)) return s.sizes = fitting, count;
+    if (count == 1 || rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), s.shapes[0].segments) != 0) return 0;
+    return s.sizes = after_first, 1;
+}
+
 // Takes mbufs for up to `messages` messages; fewer where the pool runs short. Returns how many it was enough for.
 uint32_t take_mbufs(application &a, uint32_t messages) {
+    if (unlikely(a.sending->sizes.has_value())) return take_varied_mbufs(a, messages);
     if (likely(rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), messages * a.request.segments) == 0)) return messages;
     return messages > 1 && rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), a.request.segments) == 0 ? 1 : 0;
 }
@@ -110,7 +150,7 @@ uint32_t take_open(application &a, uint64_t now, uint32_t most) {
 // Fills the empty outbox with new messages. False where some are to be made and the pool has no mbuf for them.
 bool make_messages(application &a, uint64_t now, const stage_call &call) {
     client_sending &s = *a.sending;
-    const uint32_t budget = std::min(std::max(1u, a.batch_tx / a.request.segments), a.inflight->free.used());
+    const uint32_t budget = std::min(s.at_once, a.inflight->free.used());
     uint32_t count = 0;
     bool wanted = budget > 0;
     if (s.open_loop) {
@@ -124,11 +164,14 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     if (count == 0) return !wanted;
     a.inflight->free.take(s.slots.data(), count);
 
-    write_messages(a, a.out.packets.data(), count, now);
+    a.out.count = count * a.request.segments;
+    if (likely(!s.sizes))
+        write_messages(a, a.out.packets.data(), count, now);
+    else
+        a.out.count = write_varied(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) show_to_handler(a, a.out.packets.data(), count);
     call.stats->sent += count;
     a.out.head = 0;
-    a.out.count = count * a.request.segments;
     a.out.towards = a.links[a.next_link];
     if (++a.next_link == a.links.size()) a.next_link = 0;
     return true;

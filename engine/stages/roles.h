@@ -20,6 +20,7 @@
 #include "core/inflight.h"
 #include "core/plain_frame.h"
 #include "core/ring.h"
+#include "core/sizes.h"
 #include "core/stage.h"
 #include "core/worker.h"
 #include "ports/faults.h"
@@ -55,7 +56,7 @@ struct application {
     uint8_t workload;
     rte_mempool *pool;
     uint32_t batch_tx, batch_rx;
-    segmentation request, answer;
+    segmentation request, answer;         // of the largest
     std::vector<link *> links;
     uint32_t next_link = 0;
     outbox out;  // of app_tx on a client, of app_rx on a server
@@ -76,9 +77,13 @@ struct application {
 // app_tx's own state.
 struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     const flight_signals *signals;
+    uint32_t at_once;                    // messages of a call, at most
     bool open_loop;
-    arrival_cursor due, next;            // open loop: what has fallen due; what is sent next
+    arrival_phases phases;               // open loop
+    arrival_cursor due, next;            // what has fallen due; what is sent next
     bool started = false;                // the cursors' start has been set
+    std::optional<size_cursor> sizes;    // where they vary
+    std::vector<segmentation> shapes;    // then, of the messages of this call
     std::vector<uint8_t> pattern;        // body of a full segment
     std::vector<uint32_t> slots;         // taken for this call
     std::vector<uint64_t> intended;
@@ -104,13 +109,16 @@ struct ready_request {
     uint32_t first;     // in server_answering::requests
     uint32_t segments;
     message_header header;
+    segmentation answer;
 };
 
 // app_rx's own state on a server.
 struct alignas(RTE_CACHE_LINE_SIZE) server_answering {
     bool in_request;                      // the answer goes into the request's mbufs
     bool alone;                           // and both are one segment: the short way
+    bool requests_vary;                   // in size
     uint64_t extra_ticks;
+    std::optional<size_cursor> sizes;     // of answers, where they vary
     std::unique_ptr<assembler> parts;     // null where requests have one segment
     std::vector<rte_mbuf *> packets;      // as dequeued
     std::vector<rte_mbuf *> requests;     // packets of ready requests

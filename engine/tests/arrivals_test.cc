@@ -1,17 +1,35 @@
-// Intended send times: even or Poisson, the same from the same seed.
+// Intended send times: even or Poisson, in phases and with pauses, the same from the same seed.
 #include "core/arrivals.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace wt {
 namespace {
 
-arrival_cursor cursor(double interval, bool poisson, uint64_t seed) { return {interval, interval, 1000, seed, poisson}; }
+constexpr double forever = std::numeric_limits<double>::infinity();
+
+arrival_phase even(double length, double interval) { return {length, interval, forever, 0, false}; }
+arrival_phase poisson(double length, double interval) { return {length, interval, forever, 0, true}; }
+
+// The first `count` arrivals, in ticks since the start.
+std::vector<double> times(const arrival_phases &phases, size_t count, double first = 1, uint64_t seed = 1) {
+    arrival_cursor c = arrival_cursor_at_start(phases, first, seed);
+    std::vector<double> list;
+    for (; list.size() < count; arrival_advance(c)) list.push_back(c.next);
+    return list;
+}
+
+size_t between(const std::vector<double> &list, double from, double to) {
+    return static_cast<size_t>(std::count_if(list.begin(), list.end(), [&](double t) { return t >= from && t < to; }));
+}
 
 TEST(arrivals, constant_rate_is_exact) {
-    arrival_cursor c = cursor(230.5, false, 0);
+    const arrival_phases phases{{even(forever, 230.5)}, 0};
+    arrival_cursor c = arrival_cursor_at_start(phases, 1, 0);
+    c.start = 1000;
     for (int i = 1; i <= 1'000'000; i++) {
         if (i % 1000 == 0) {
             ASSERT_EQ(arrival_time(c), 1000 + static_cast<uint64_t>(i * 230.5)) << i;
@@ -21,7 +39,9 @@ TEST(arrivals, constant_rate_is_exact) {
 }
 
 TEST(arrivals, due_at_their_time_and_not_before) {
-    arrival_cursor c = cursor(100, false, 0);
+    const arrival_phases phases{{even(forever, 100)}, 0};
+    arrival_cursor c = arrival_cursor_at_start(phases, 1, 0);
+    c.start = 1000;
     EXPECT_FALSE(arrival_is_due(c, 999));  // a clock that stands before the start
     EXPECT_FALSE(arrival_is_due(c, 1099));
     EXPECT_TRUE(arrival_is_due(c, 1100));
@@ -30,13 +50,11 @@ TEST(arrivals, due_at_their_time_and_not_before) {
 // Gaps of a Poisson process: mean = standard deviation = interval; shares below the mean and the double mean by 1 - e^-x.
 TEST(arrivals, poisson_gaps_are_exponential) {
     constexpr int n = 200'000;
-    arrival_cursor c = cursor(1000, true, 42);
-    double before = c.next, sum = 0, squares = 0;
+    const std::vector<double> list = times({{poisson(forever, 1000)}, 0}, n + 1, 1, 42);
+    double sum = 0, squares = 0;
     int below_mean = 0, below_two = 0;
     for (int i = 0; i < n; i++) {
-        arrival_advance(c);
-        const double gap = c.next - before;
-        before = c.next;
+        const double gap = list[i + 1] - list[i];
         sum += gap;
         squares += gap * gap;
         below_mean += gap < 1000;
@@ -50,14 +68,79 @@ TEST(arrivals, poisson_gaps_are_exponential) {
 }
 
 TEST(arrivals, same_seed_same_times_other_seed_other_times) {
-    arrival_cursor a = cursor(1000, true, 1), b = a, other = cursor(1000, true, 2);
-    bool differs = false;
-    for (int i = 0; i < 1000; i++) {
-        arrival_advance(a), arrival_advance(b), arrival_advance(other);
-        ASSERT_EQ(a.next, b.next);
-        differs |= a.next != other.next;
+    const arrival_phases phases{{poisson(5000, 100), poisson(forever, 1000)}, 0};
+    EXPECT_EQ(times(phases, 1000, 1, 7), times(phases, 1000, 1, 7));
+    EXPECT_NE(times(phases, 1000, 1, 7), times(phases, 1000, 1, 8));
+}
+
+TEST(arrivals, each_phase_has_its_own_messages) {
+    const std::vector<double> list = times({{even(10'000, 100), even(10'000, 7), even(forever, 50)}, 0}, 4000, 0.5);
+    EXPECT_EQ(between(list, 0, 10'000), 100u);
+    EXPECT_NEAR(static_cast<double>(between(list, 10'000, 20'000)), 10'000 / 7.0, 1);
+    EXPECT_EQ(between(list, 20'000, 70'000), 1000u);
+}
+
+// A gap that leads over a boundary is part of a message at the one rate and the rest of it at the other.
+TEST(arrivals, a_gap_over_a_boundary_is_walked_at_both_rates) {
+    const std::vector<double> list = times({{even(150, 100), even(forever, 10)}, 0}, 3);
+    EXPECT_DOUBLE_EQ(list[0], 100);
+    EXPECT_DOUBLE_EQ(list[1], 155);  // half a message in 50 ticks, the other half in 5
+    EXPECT_DOUBLE_EQ(list[2], 165);
+}
+
+TEST(arrivals, a_silent_phase_has_none_and_the_lead_flies_once) {
+    const arrival_phases phases{{even(1000, 10), even(500, forever), even(500, 5)}, 1};
+    const std::vector<double> list = times(phases, 1000, 0.5);
+    EXPECT_EQ(between(list, 0, 1000), 100u);
+    for (double cycle = 1000; cycle < 5000; cycle += 1000) {
+        EXPECT_EQ(between(list, cycle, cycle + 500), 0u) << cycle;
+        EXPECT_EQ(between(list, cycle + 500, cycle + 1000), 100u) << cycle;
     }
-    EXPECT_TRUE(differs);
+}
+
+TEST(arrivals, a_first_phase_without_messages_is_passed_over) {
+    for (bool random : {false, true}) {
+        const arrival_phases phases{{{1000, forever, forever, 0, random}, {forever, 10, forever, 0, random}}, 0};
+        EXPECT_GE(times(phases, 1)[0], 1000) << random;
+    }
+}
+
+TEST(arrivals, bursts_send_while_on_and_pause_while_off) {
+    const arrival_phase bursts{10'250, 10, 100, 900, false};
+    const std::vector<double> list = times({{bursts, even(forever, 1000)}, 0}, 200, 0.5);
+    for (double period = 0; period < 10'000; period += 1000) {
+        EXPECT_EQ(between(list, period, period + 100), 10u) << period;
+        EXPECT_EQ(between(list, period + 100, period + 1000), 0u) << period;
+    }
+    EXPECT_EQ(between(list, 10'000, 10'250), 10u) << "the last period is cut in its pause";
+}
+
+// In phases and bursts alike, the counts of a Poisson load in equal times have a mean and a variance of what was asked.
+TEST(arrivals, poisson_counts_follow_the_rate_of_each_phase) {
+    const arrival_phases phases{{poisson(1000, 10), {1000, 2, 250, 250, true}}, 0};
+    const std::vector<double> list = times(phases, 700'000);
+    constexpr int cycles = 1500;
+    double quiet = 0, quiet_squares = 0, bursts = 0;
+    for (int i = 0; i < cycles; i++) {
+        const double begin = i * 2000.0;
+        const auto n = static_cast<double>(std::lower_bound(list.begin(), list.end(), begin + 1000) -
+                                           std::lower_bound(list.begin(), list.end(), begin));
+        quiet += n, quiet_squares += n * n;
+        bursts += static_cast<double>(std::lower_bound(list.begin(), list.end(), begin + 2000) -
+                                      std::lower_bound(list.begin(), list.end(), begin + 1000));
+    }
+    quiet /= cycles;
+    EXPECT_NEAR(quiet, 100, 4 * 10 / std::sqrt(cycles));
+    EXPECT_NEAR(quiet_squares / cycles - quiet * quiet, 100, 100 * 4 * std::sqrt(2.0 / cycles));
+    EXPECT_NEAR(bursts / cycles, 250, 4 * std::sqrt(250.0 / cycles));
+}
+
+TEST(arrivals, two_cursors_from_one_seed_walk_the_same_times) {
+    const arrival_phases phases{{poisson(1000, 10), {1000, 2, 30, 70, true}}, 1};
+    arrival_cursor a = arrival_cursor_at_start(phases, 1, 3), b = a;
+    for (int i = 0; i < 10'000; i++) arrival_advance(a);
+    for (int i = 0; i < 10'000; i++) arrival_advance(b);
+    EXPECT_EQ(a.next, b.next);
 }
 
 }  // namespace

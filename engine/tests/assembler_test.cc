@@ -138,6 +138,30 @@ TEST(AssemblerOfOneSegment, EveryMessageIsCompleteAtOnceAndOnce) {
     EXPECT_FALSE(check.finish());
 }
 
+TEST(AssemblerOfManySizes, TakesWhatIsAtMostTheLargest) {
+    assembler_check check(applications, slots, five, true);
+    const auto outcome = [&](uint32_t generation, uint16_t segments, uint16_t segment, uint32_t body) -> std::string_view {
+        message_header h = header(generation, segment);
+        h.segments = segments;
+        EXPECT_FALSE(check.take(h, body));
+        if (check.result == assembled::dropped) return drop_names[static_cast<uint32_t>(check.reason)];
+        return check.result == assembled::complete ? "complete" : "incomplete";
+    };
+    EXPECT_EQ(outcome(1, 1, 0, 0), "complete") << "an empty one";
+    EXPECT_EQ(outcome(2, 1, 0, 100), "complete");
+    EXPECT_EQ(outcome(3, 2, 1, 1), "incomplete");
+    EXPECT_EQ(outcome(3, 3, 0, 100), "bad_segment_count") << "it said 2 before";
+    EXPECT_EQ(outcome(3, 2, 0, 99), "bad_segment_length") << "only the last may be short";
+    EXPECT_EQ(outcome(3, 2, 0, 100), "complete");
+    EXPECT_EQ(outcome(4, 2, 1, 0), "bad_segment_length") << "an empty last one need not be sent";
+    EXPECT_EQ(outcome(4, 5, 4, 8), "bad_segment_length") << "longer than the largest";
+    EXPECT_EQ(outcome(4, 5, 4, 7), "incomplete");
+    EXPECT_EQ(outcome(4, 6, 0, 100), "bad_segment_count");
+    EXPECT_EQ(outcome(4, 0, 0, 100), "bad_segment_count");
+    EXPECT_EQ(outcome(5, 1, 0, 5), "complete") << "supersedes one of five";
+    EXPECT_FALSE(check.finish());
+}
+
 // Several messages a slot, their segments shuffled within a reach, some lost, some twice: thousands of
 // flights.
 TEST(AssemblerProperty, AgreesWithTheModelWhateverTheWireDoes) {
@@ -149,24 +173,27 @@ TEST(AssemblerProperty, AgreesWithTheModelWhateverTheWireDoes) {
     for (uint32_t flight = 0; flight < 3000; flight++) {
         const segmentation shape = segmentation_of(16 + below(600), 16 + 1 + below(100));
         const uint32_t loss = below(20), duplicate = below(20), reach = 1 + below(64);
+        const bool sizes_vary = flight % 2;
         uint32_t generation = random();
-        std::vector<message_header> wire;
+        std::vector<std::pair<message_header, uint32_t>> wire;  // with the bytes of its body
         for (uint32_t message = 0; message < 12; message++, generation += 1 + below(3)) {
-            message_header h = header(generation, 0, shape);
+            const uint32_t body = sizes_vary ? below(shape.body_bytes + 1) : shape.body_bytes;
+            const segmentation own = segmentation_of(16 + body, 16 + shape.segment_body);
+            message_header h = header(generation, 0, own);
             h.application = static_cast<uint16_t>(below(applications));
             h.slot = below(slots);
-            for (uint32_t i = 0; i < shape.segments; i++) {
+            for (uint32_t i = 0; i < own.segments; i++) {
                 h.segment = static_cast<uint16_t>(i);
-                if (below(100) >= loss) wire.push_back(h);
-                if (below(100) < duplicate) wire.push_back(h);
+                if (below(100) >= loss) wire.emplace_back(h, segment_body_bytes(own, i));
+                if (below(100) < duplicate) wire.emplace_back(h, segment_body_bytes(own, i));
             }
         }
         for (size_t i = 0; i < wire.size(); i++)
             std::swap(wire[i], wire[std::min(wire.size() - 1, i + below(reach))]);
 
-        assembler_check check(applications, slots, shape);
-        for (const message_header &h : wire) {
-            const auto wrong = check.take(h, segment_body_bytes(shape, h.segment));
+        assembler_check check(applications, slots, shape, sizes_vary);
+        for (const auto &[h, body_bytes] : wire) {
+            const auto wrong = check.take(h, body_bytes);
             ASSERT_FALSE(wrong) << *wrong << " in flight " << flight;
             completed += check.result == assembled::complete;
             dropped += check.result == assembled::dropped;

@@ -92,8 +92,10 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(p.workloads[0].client_applications, 1u);
     EXPECT_EQ(p.workloads[0].client_slots, 32u);
     EXPECT_TRUE(p.workloads[0].load->open);
-    EXPECT_EQ(p.workloads[0].load->rate_per_s, 1e6);
-    EXPECT_EQ(p.workloads[0].load->arrivals, wt::arrivals::poisson);
+    EXPECT_EQ(p.workloads[0].load->phases[0].rate_per_s, 1e6);
+    EXPECT_EQ(p.workloads[0].load->phases[0].arrivals, wt::arrivals::poisson);
+    EXPECT_FALSE(p.workloads[0].request_sizes);
+    EXPECT_EQ(p.workloads[0].response_sizes->weights, (std::vector{1.5, 0.0}));
     EXPECT_EQ(p.workers[0].stages[1].stage, wt::stage_kind::disp_tx);
     EXPECT_EQ(p.workers[1].cpu, 1);
     EXPECT_EQ(p.record, "/tmp/record.pcap");
@@ -164,7 +166,9 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/reorder_depth", 65), "above 64"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/request_bytes", 15), "below 16"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 4194305), "above 4194304"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/rate_per_s", 0), "not above 0"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/rate_per_s", -1), "below 0"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/length_ns", 0), "below 1"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/bytes", json::array()), "response_sizes.bytes"));
     EXPECT_TRUE(contains(refusal_with("/workers/0/lcore", 0), "below 1"));
 }
 
@@ -201,7 +205,14 @@ TEST(Plan, RefusesWhatCannotFly) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/1/queue", 0), "another dispatcher's"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/1/port/kind", "null"), "both its ends"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load", nullptr), "its client needs it"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/rate_per_s", nullptr), "an open loop needs it"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases", json::array()), "an open loop needs one"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/rate_per_s", 0), "it needs a rate"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/length_ns", 100), "less than one message"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/on_ns", 100), "belong together"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/lead", 1), "left to fly again"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 16), "above the largest, 16"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {1.0}), "one for each size"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {0, 0}), "all are 0"));
     EXPECT_TRUE(contains(refusal_with("/workers/1/lcore", 1), "another worker's"));
     EXPECT_TRUE(
         contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),

@@ -202,7 +202,7 @@ TEST(edges, a_port_that_takes_little_has_each_frame_recorded_once) {
 
 TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
     json plan = rig_plan();
-    plan["workloads"][0]["load"] = {{"mode", "open"}, {"rate_per_s", 1e6}, {"arrivals", "constant"}};
+    plan["workloads"][0]["load"] = open_load(1e6, "constant");
     rig r(plan);
     r.hoard(client, 1);
     while (r.stats(client, app_tx).offered < 10) r.run(client, app_tx);

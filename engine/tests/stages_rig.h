@@ -52,7 +52,8 @@ inline nlohmann::json rig_plan() {
          {"handler", {{"name", "l_app"}, {"options", json::object()}}},
          {"packet_handler", nullptr},
          {"timeout_ns", 1'000'000'000},
-         {"load", {{"mode", "closed"}, {"rate_per_s", nullptr}, {"arrivals", nullptr}}}});
+         {"response_sizes", nullptr},
+         {"load", {{"mode", "closed"}, {"phases", json::array()}, {"lead", 0}}}});
     p["accounting"]["level"] = "counts";
     p["record"] = nullptr;
     p["raw_latency"] = nullptr;

@@ -50,7 +50,7 @@ TEST(stages, app_tx_makes_one_message_of_what_is_left) {
 }
 
 TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
-    rig r(with("/workloads/0/load", {{"mode", "open"}, {"rate_per_s", 1e9}, {"arrivals", "constant"}}));
+    rig r(with("/workloads/0/load", open_load(1e9, "constant")));
     r.hoard(client, 0);
     r.run(client, app_tx);
     while (r.stats(client, app_tx).offered < 40) EXPECT_TRUE(r.run(client, app_tx).objects == 0);

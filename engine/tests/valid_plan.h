@@ -5,6 +5,12 @@
 
 namespace wt::test {
 
+// The load of a workload: one rate for ever.
+inline nlohmann::json open_load(double rate_per_s, const char *arrivals) {
+    const nlohmann::json phase = {{"length_ns", nullptr}, {"rate_per_s", rate_per_s}, {"arrivals", arrivals}, {"on_ns", nullptr}, {"off_ns", nullptr}};
+    return {{"mode", "open"}, {"phases", nlohmann::json::array({phase})}, {"lead", 0}};
+}
+
 inline nlohmann::json valid_endpoint(const char *side) {
     const bool client = std::string(side) == "client";
     return {
@@ -58,6 +64,8 @@ inline nlohmann::json valid_plan() {
          {{{"name", "rpc"},
            {"request_bytes", 16},
            {"response_bytes", 4194304},
+           {"request_sizes", nullptr},
+           {"response_sizes", {{"kind", "weighted"}, {"bytes", {16, 4194304}}, {"weights", {1.5, 0}}}},
            {"handler", handler},
            {"packet_handler", handler},
            {"scan", false},
@@ -65,7 +73,7 @@ inline nlohmann::json valid_plan() {
            {"timeout_ns", 1000000},
            {"client_applications", 1},
            {"client_slots", 32},
-           {"load", {{"mode", "open"}, {"rate_per_s", 1e6}, {"arrivals", "poisson"}}}}}},
+           {"load", open_load(1e6, "poisson")}}}},
         {"workers",
          {{{"lcore", 1},
            {"cpu", 0},

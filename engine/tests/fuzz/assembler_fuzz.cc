@@ -33,10 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint32_t full = input.ConsumeIntegralInRange<uint32_t>(1, 100);
     const segmentation shape = segmentation_of(message_header_bytes + body, message_header_bytes + full);
     const uint32_t first = input.ConsumeIntegral<uint32_t>();
-    assembler_check check(applications, slots, shape);
+    const bool sizes_vary = input.ConsumeBool();
+    assembler_check check(applications, slots, shape, sizes_vary);
     while (input.remaining_bytes() > 0) {
-        const auto segment =
-            static_cast<uint16_t>(input.ConsumeIntegralInRange<uint32_t>(0, shape.segments - 1));
+        const auto segments = static_cast<uint16_t>(sizes_vary ? input.ConsumeIntegralInRange<uint32_t>(1, shape.segments) : shape.segments);
+        const auto segment = static_cast<uint16_t>(input.ConsumeIntegralInRange<uint32_t>(0, segments - 1));
         const message_header h = {
             .kind = message_kind::request,
             .workload = 0,
@@ -44,9 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             .slot = input.ConsumeIntegralInRange<uint32_t>(0, slots),
             .generation = mostly(input, first + input.ConsumeIntegralInRange<uint32_t>(0, 3)),
             .segment = mostly(input, segment),
-            .segments = mostly(input, static_cast<uint16_t>(shape.segments)),
+            .segments = mostly(input, segments),
         };
-        const uint32_t right_bytes = h.segment < shape.segments ? segment_body_bytes(shape, h.segment) : full;
+        const bool last = h.segment + 1 == segments;
+        const uint32_t any = input.ConsumeIntegralInRange<uint32_t>(0, full);
+        const uint32_t right_bytes = sizes_vary ? (last ? any : full) : h.segment < shape.segments ? segment_body_bytes(shape, h.segment) : full;
         require_nothing(check.take(h, mostly(input, right_bytes)));
     }
     require_nothing(check.finish());

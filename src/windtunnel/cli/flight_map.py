@@ -13,7 +13,7 @@ from windtunnel.runs import format as fmt
 from windtunnel.scenario.quantities import write
 
 if TYPE_CHECKING:
-    from windtunnel.engine.plan import Endpoint, Plan, Workload
+    from windtunnel.engine.plan import Endpoint, Load, Plan, Sizes, Workload
     from windtunnel.scenario import Flight
 
 
@@ -80,11 +80,30 @@ def _traffic(workload: "Workload", inflight: int) -> str:
     seen_by = f"{workload.name}: handled by {' and '.join(handlers)}"
     if workload.load is None:
         return seen_by
-    sizes = f"{write('size', workload.request_bytes)} asked, {write('size', workload.response_bytes)} answered"
-    pace = f"{inflight} in flight at most"
-    if workload.load.mode == "open":
-        pace = f"{fmt.rate(workload.load.rate_per_s)} {workload.load.arrivals}, {pace}"
-    return f"{seen_by}, {sizes}; {workload.load.mode} loop, {pace}"
+    asked = _sizes(workload.request_bytes, workload.request_sizes)
+    answered = _sizes(workload.response_bytes, workload.response_sizes)
+    pace = ", ".join([*_rates(workload.load), f"{inflight} in flight at most"])
+    return f"{seen_by}, {asked} asked, {answered} answered; {workload.load.mode} loop, {pace}"
+
+
+def _sizes(largest: int, sizes: "Sizes | None") -> str:
+    """ "86B", or "16B to 1472B by weight"."""
+    if sizes is None:
+        return write("size", largest)
+    how = {"sequence": f"in turns of {len(sizes.bytes)}", "uniform": "each alike", "weighted": "by weight"}[sizes.kind]
+    return f"{write('size', min(sizes.bytes))} to {write('size', max(sizes.bytes))} {how}"
+
+
+def _rates(load: "Load") -> list[str]:
+    """The rate, or the phases with the least and the greatest of theirs."""
+    phases = load.phases[load.lead :]
+    if not phases:
+        return []
+    rates, arrivals = [phase.rate_per_s for phase in phases], " and ".join(sorted({p.arrivals for p in phases}))
+    bursts = ["in bursts"] if any(phase.on_ns for phase in phases) else []
+    if len(phases) == 1:
+        return [f"{fmt.rate(rates[0])} {arrivals}", *bursts]
+    return [f"{len(phases)} phases of {fmt.rate(min(rates))} to {fmt.rate(max(rates))} {arrivals}", *bursts]
 
 
 def _memory(plan: "Plan") -> str:

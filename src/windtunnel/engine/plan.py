@@ -139,20 +139,42 @@ class Handler(Part):
     options: dict[str, str] = Field(description="plain numbers and words; the handler knows their meaning")
 
 
+class LoadPhase(Part):
+    """A time in which the offered rate is the same."""
+
+    length_ns: Annotated[int, Field(ge=1)] | None = Field(description="null: for ever; only the last one")
+    rate_per_s: Annotated[float, Field(ge=0)] = Field(description="messages a second while it sends")
+    arrivals: Literal["constant", "poisson"]
+    on_ns: Annotated[int, Field(ge=1)] | None = Field(description="sends for so long, then pauses; null: never pauses")
+    off_ns: Annotated[int, Field(ge=1)] | None
+
+
 class Load(Part):
     """What the client offers for one workload, all applications together."""
 
     mode: Literal["closed", "open"]
-    rate_per_s: Annotated[float, Field(gt=0)] | None = Field(description="open: messages a second")
-    arrivals: Literal["constant", "poisson"] | None
+    phases: list[LoadPhase] = Field(description="open: at least one; closed: none")
+    lead: Count = Field(description="so many of them fly once; after the last one, those behind them fly again")
+
+
+class Sizes(Part):
+    """Sizes that differ from message to message. Each application draws its own from the run's seed."""
+
+    kind: Literal["sequence", "uniform", "weighted"]
+    bytes: list[Annotated[int, Field(ge=16, le=MAX_MESSAGE_BYTES)]] = Field(
+        min_length=1, description="sequence: taken in turn; uniform: the least and the most; weighted: drawn"
+    )
+    weights: list[Annotated[float, Field(ge=0)]] = Field(description="weighted: one for each size")
 
 
 class Workload(Part):
     name: str
     request_bytes: Annotated[
-        int, Field(ge=16, le=MAX_MESSAGE_BYTES, description="UDP payload, message header included")
+        int, Field(ge=16, le=MAX_MESSAGE_BYTES, description="UDP payload, message header included; of the largest")
     ]
     response_bytes: Annotated[int, Field(ge=16, le=MAX_MESSAGE_BYTES)]
+    request_sizes: Sizes | None = Field(description="null: all have request_bytes")
+    response_sizes: Sizes | None
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
     scan: bool = Field(description="whether the message handler reads every byte of the request")

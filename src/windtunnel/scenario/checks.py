@@ -108,9 +108,13 @@ def _workloads(scenario: Scenario) -> None:
             raise Refusal(
                 (*here, "packet_options"), "packet_options stand beside a message handler's", "options = {...}"
             )
-        if workload.handler is None and workload.response not in (None, workload.request):
+        for key in ("request", "response"):
+            if f"{key}_sizes" in workload.model_fields_set and key in workload.model_fields_set:
+                raise Refusal((*here, key), f"{key} stands beside {key}_sizes", "one of them")
+        answers = "response_sizes" if workload.response_sizes else "response"
+        if workload.handler is None and getattr(workload, answers) not in (None, workload.request):
             raise Refusal(
-                (*here, "response"),
+                (*here, answers),
                 "a packet handler alone answers with the request's own bytes",
                 "the request's size, or no response",
             )

@@ -1,8 +1,17 @@
 """Checks of what the client offers: budgets and batches, a peer that fits, rates, messages that can be cut."""
 
 from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Client, Scenario, Server
+from windtunnel.scenario.loads import check_load
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.topology import IP_UDP_HEADER_BYTES, Topology, endpoint, rates, response_bytes, segments
+from windtunnel.scenario.topology import (
+    IP_UDP_HEADER_BYTES,
+    Topology,
+    endpoint,
+    rates,
+    request_bytes,
+    response_bytes,
+    segments,
+)
 
 MAX_SEGMENTS = 65535
 """The message header counts them in 16 bits."""
@@ -17,6 +26,8 @@ def check_client(scenario: Scenario, topology: Topology, client: Client) -> None
     if scenario.wire.kind == "null":
         _unanswered(scenario, topology, client)
     _messages(scenario, client)
+    for index in range(len(scenario.workload)):
+        check_load(scenario, client, index)
 
 
 def _batches(scenario: Scenario, topology: Topology, client: Client) -> None:
@@ -68,7 +79,8 @@ def _unanswered(scenario: Scenario, topology: Topology, client: Client) -> None:
 
 def _messages(scenario: Scenario, client: Client) -> None:
     for index, workload in enumerate(scenario.workload):
-        for key, size in (("request", workload.request), ("response", response_bytes(workload))):
+        for key, size in (("request", request_bytes(scenario, index)), ("response", response_bytes(scenario, index))):
+            key = f"{key}_sizes" if getattr(workload, f"{key}_sizes") else key
             count = segments(size, client.mtu)
             if count > MAX_SEGMENTS:
                 body = -(-(size - MESSAGE_HEADER_BYTES) // MAX_SEGMENTS)

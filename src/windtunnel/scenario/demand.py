@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Refusal
-from windtunnel.scenario.topology import Topology, budgets, endpoint, response_bytes, segments
+from windtunnel.scenario.topology import Topology, budgets, endpoint, request_bytes, response_bytes, segments
 
 MAX_POOL = 1 << 22
 CACHE_FLUSH = 1.5
@@ -62,13 +62,15 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
     """mbufs of this endpoint that one message in flight can hold."""
     copied, mtu = scenario.wire.kind != "ring", topology.keys.mtu
     costs = []
-    for workload in scenario.workload:
-        request, response = segments(workload.request, mtu), segments(response_bytes(workload), mtu)
+    for index, workload in enumerate(scenario.workload):
+        request = segments(request_bytes(scenario, index), mtu)
+        response = segments(response_bytes(scenario, index), mtu)
         if topology.side == "client":
             costs.append(request + (response if copied else 0))
         else:
             own_answer = topology.keys.answer == "new" if isinstance(topology.keys, Server) else False
-            answer = response if own_answer else max(0, response - request)
+            reused = 0 if own_answer else 1 if workload.request_sizes else request
+            answer = max(0, response - reused)
             costs.append((request if copied else 0) + (answer if workload.handler else 0))
     return costs
 

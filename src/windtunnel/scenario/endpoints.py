@@ -3,8 +3,17 @@
 from windtunnel.engine import plan as plans
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
+from windtunnel.scenario.loads import plan_load
 from windtunnel.scenario.memory import HEADROOM_BYTES, data_room_bytes
-from windtunnel.scenario.topology import Topology, endpoint, rates, response_bytes, topologies, workload_names
+from windtunnel.scenario.sizes import plan_sizes
+from windtunnel.scenario.topology import (
+    Topology,
+    endpoint,
+    request_bytes,
+    response_bytes,
+    topologies,
+    workload_names,
+)
 
 DEFAULT_PACKET_BYTES = 64
 
@@ -81,24 +90,18 @@ def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload
     workload = scenario.workload[index]
     asking = [app for side in topologies(scenario) if side.side == "client" for app in side.applications]
     client = endpoint(scenario, "client")
-    rate = rates(scenario, client)[index] if isinstance(client, Client) else None
-    load = None
-    if asked and isinstance(client, Client):
-        load = plans.Load(
-            mode="closed" if rate is None else "open",
-            rate_per_s=rate,
-            arrivals=None if rate is None else client.arrivals,
-        )
     return plans.Workload(
         name=workload_names(scenario)[index],
-        request_bytes=workload.request,
-        response_bytes=response_bytes(workload),
+        request_bytes=request_bytes(scenario, index),
+        response_bytes=response_bytes(scenario, index),
+        request_sizes=plan_sizes(scenario, index, "request"),
+        response_sizes=plan_sizes(scenario, index, "response"),
         handler=plan_handler(scenario, index, "message"),
         packet_handler=plan_handler(scenario, index, "packet"),
         scan=workload.scan,
         extra_ticks=workload.extra_ticks,
         timeout_ns=workload.timeout,
-        load=load,
+        load=plan_load(scenario, client, index) if asked and isinstance(client, Client) else None,
         client_applications=len(asking),
         client_slots=max((app.inflight for app in asking if app.workload == index), default=0),
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from windtunnel.engine.plan import MAX_BATCH
-from windtunnel.scenario.quantities import Duration, Rate, Size
+from windtunnel.scenario.quantities import AnyRate, Duration, Rate, Size
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.values import Cores, Ip, Mac, Options, PeerMac, PoolSize, StageName, Text
 
@@ -160,6 +160,39 @@ class Server(Endpoint):
     )
 
 
+class Sizes(Table):
+    """Sizes that differ from message to message, drawn from the seed: the same on every repeat."""
+
+    distribution: Literal["imix", "uniform", "zipf", "file"] = Field(
+        description="a genome's frames in turn; a range, each size alike; a range by rank; a list with weights"
+    )
+    genome: Text | None = Field(
+        None, description="imix: frame sizes with FCS after RFC 6985, a letter each, as in aaaaaaaeeeeg"
+    )
+    custom: dict[str, Size("64B", "9018B")] = Field(
+        default_factory=dict, description="imix: sizes of capital letters, as in { A = 90 }"
+    )
+    least: Message | None = Field(None, description="uniform, zipf: the smallest")
+    most: Message | None = Field(None, description="uniform, zipf: the largest")
+    step: Annotated[int, Field(ge=1, le=1 << 22)] = Field(1, description="zipf: bytes from one size to the next")
+    exponent: Annotated[float, Field(gt=0, le=64)] | None = Field(
+        None, description="zipf: the smallest size has rank 1, rank k a weight of 1 / k^exponent"
+    )
+    file: Text | None = Field(
+        None, description="file: lines of a size in bytes and a weight (1), relative to this file"
+    )
+
+
+class LoadPhase(Table):
+    """A time in which the load is the same. After the last phase the first one comes again."""
+
+    duration: Duration("1us", "24h") = Field(description="how long it lasts")
+    rate: AnyRate = Field(description="messages a second, 0pps for none")
+    arrivals: Literal["constant", "poisson"] | None = Field(None, description="spacing of the messages; the client's")
+    on: Duration("1us", "1h") | None = Field(None, description="bursts: sends at the rate for so long")
+    off: Duration("1us", "1h") | None = Field(None, description="bursts: then pauses for so long")
+
+
 class ClientPart(Table):
     """What the client does otherwise than the server in a workload."""
 
@@ -187,6 +220,8 @@ class Workload(Table):
     response: Message | None = Field(
         None, description="likewise of the answer; without: 86, or the request's behind a packet handler"
     )
+    request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
+    response_sizes: Sizes | None = Field(None, description="sizes of the answers, instead of `response`")
     apps: Annotated[int, Field(ge=1, le=64)] = Field(1, description="applications")
     dispatchers: Annotated[int, Field(ge=1, le=64)] = Field(1, description="dispatchers on each side; one is one queue")
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")
@@ -196,6 +231,11 @@ class Workload(Table):
     )
     inflight: Annotated[int, Field(ge=1, le=1 << 20)] | None = Field(None, description="in-flight budget of its own")
     rate: Rate | None = Field(None, description="rate of its own: open loop")
+    on: Duration("1us", "1h") | None = Field(None, description="open loop in bursts: sends at the rate for so long")
+    off: Duration("1us", "1h") | None = Field(None, description="open loop in bursts: then pauses for so long")
+    phase: list[LoadPhase] = Field(
+        default_factory=list, max_length=1000, description="a load that changes while it is measured, instead of `rate`"
+    )
     scan: bool = Field(True, description="the message handler reads every byte of the request")
     extra_ticks: Annotated[int, Field(ge=0, le=10**9)] = Field(0, description="TSC ticks of further work a message")
     timeout: Duration("1us", "1h") = Field("1s", description="an unanswered message is lost after this")

@@ -36,12 +36,12 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
         for override in overrides:
             apply(override, data)
         scenario = _validate(data)
+        scenario._source, scenario._question = source, _question(text)
         check(scenario)
     except Refusal as refusal:
         raise source.error(refusal) from None
     if not scenario.title:
         scenario = scenario.model_copy(update={"title": file.stem[:200]})
-    scenario._source, scenario._question = source, _question(text)
     return scenario
 
 

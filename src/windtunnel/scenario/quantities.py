@@ -116,3 +116,5 @@ def Size(low: str, high: str) -> Any:
 
 Rate = Annotated[float, Quantity("rate", "0.001pps", "1000Mpps")]
 """Messages a second."""
+AnyRate = Annotated[float, Quantity("rate", "0pps", "1000Mpps")]
+"""Likewise, or none."""

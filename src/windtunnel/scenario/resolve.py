@@ -13,6 +13,7 @@ from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.flight import Flight
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.loads import unseen_phases
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, memif_socket, replayed
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
@@ -158,7 +159,7 @@ def _notes(decided: _Decided) -> list[str]:
         )
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on them")
-    return notes
+    return [*notes, *unseen_phases(decided.scenario)]
 
 
 def _dump(scenario: Scenario) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from windtunnel.engine.plan import Application, Dispatcher, Side, Stage
 from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Client, Scenario, Server, Workload
+from windtunnel.scenario.sizes import plan_sizes
 
 DEFAULT_RESPONSE_BYTES = 86
 IP_UDP_HEADER_BYTES = 28
@@ -79,11 +80,20 @@ def workload_names(scenario: Scenario) -> list[str]:
     return names
 
 
-def response_bytes(workload: Workload) -> int:
-    """UDP payload of an answer; a packet handler alone turns the request around."""
+def request_bytes(scenario: Scenario, index: int) -> int:
+    """UDP payload of a workload's largest request."""
+    sizes = plan_sizes(scenario, index, "request")
+    return max(sizes.bytes) if sizes else scenario.workload[index].request
+
+
+def response_bytes(scenario: Scenario, index: int) -> int:
+    """UDP payload of the largest answer; a packet handler alone turns the request around."""
+    workload = scenario.workload[index]
+    if sizes := plan_sizes(scenario, index, "response"):
+        return max(sizes.bytes)
     if workload.response is not None:
         return workload.response
-    return DEFAULT_RESPONSE_BYTES if workload.handler else workload.request
+    return DEFAULT_RESPONSE_BYTES if workload.handler else request_bytes(scenario, index)
 
 
 def segments(message_bytes: int, mtu: int) -> int:
@@ -106,8 +116,8 @@ def budgets(scenario: Scenario, client: Client) -> list[int]:
 
 
 def rates(scenario: Scenario, client: Client) -> list[float | None]:
-    """Messages a second that each workload offers; None: closed loop."""
-    own = [workload.rate for workload in scenario.workload]
+    """Messages a second that each workload offers, one with phases at its peak; None: closed loop."""
+    own = [max((p.rate for p in workload.phase), default=workload.rate) for workload in scenario.workload]
     return own if client.rate is None else list(shared_out(scenario, client.rate, own))
 
 

@@ -1,0 +1,150 @@
+"""Sizes that differ from message to message: from a genome, a range or a file to the plan's list.
+
+Sizes are UDP payload, as everywhere; a genome's are those of whole Ethernet frames, FCS included (RFC 6985).
+"""
+
+from functools import lru_cache
+from pathlib import Path as File
+
+from windtunnel.engine import plan as plans
+from windtunnel.engine.plan import MAX_MESSAGE_BYTES
+from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Scenario, Sizes
+from windtunnel.scenario.refusal import Path, Refusal
+
+GENOME = dict(zip("abcdefghij", (64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000, 16000), strict=True))
+"""RFC 6985's table. Its z is the MTU; its capital letters are the user's own."""
+FRAME_OVERHEAD_BYTES = 14 + 20 + 8 + 4
+"""Ethernet, IPv4 and UDP headers, FCS."""
+IP_FRAME_BYTES = 14 + 4
+MAX_SIZES = 65536
+
+KEYS = {
+    "imix": {"genome"},
+    "uniform": {"least", "most"},
+    "zipf": {"least", "most", "exponent"},
+    "file": {"file"},
+}
+"""What each distribution cannot do without."""
+OPTIONAL = {"imix": {"custom"}, "zipf": {"step"}}
+
+
+def plan_sizes(scenario: Scenario, index: int, key: str) -> plans.Sizes | None:
+    """The sizes of a workload's "request" or "response" in the plan's words; None where all are alike. Raises Refusal."""
+    sizes: Sizes | None = getattr(scenario.workload[index], f"{key}_sizes")
+    if sizes is None:
+        return None
+    here: Path = ("workload", index, f"{key}_sizes")
+    _check_keys(sizes, here)
+    if sizes.distribution == "imix":
+        return _sequence(_genome(sizes, _mtu(scenario), here))
+    if sizes.distribution == "file":
+        return _weighted(*_file(scenario.source.file.parent / str(sizes.file), here))
+    assert sizes.least is not None and sizes.most is not None
+    if sizes.least > sizes.most:
+        raise Refusal((*here, "least"), f"least is {sizes.least}, most {sizes.most}", "the other way round")
+    if sizes.distribution == "uniform":
+        return plans.Sizes(kind="uniform", bytes=[sizes.least, sizes.most], weights=[])
+    return _weighted(*_zipf(sizes, here))
+
+
+def _check_keys(sizes: Sizes, here: Path) -> None:
+    kind = sizes.distribution
+    if missing := [key for key in sorted(KEYS[kind]) if getattr(sizes, key) is None]:
+        raise Refusal(here, f"{here[-1]}.{missing[0]} is missing", f'what distribution = "{kind}" is made of')
+    allowed = {"distribution"} | KEYS[kind] | OPTIONAL.get(kind, set())
+    if extra := sorted(sizes.model_fields_set - allowed):
+        raise Refusal(
+            (*here, extra[0]),
+            f'{extra[0]} has no meaning where distribution = "{kind}"',
+            f"one that has, or no {extra[0]}",
+        )
+
+
+def _mtu(scenario: Scenario) -> int:
+    keys = scenario.client or scenario.server
+    return keys.mtu if keys else 1500
+
+
+def _genome(sizes: Sizes, mtu: int, here: Path) -> list[int]:
+    known = GENOME | {"z": mtu + IP_FRAME_BYTES} | sizes.custom
+    for letter in sizes.custom:
+        if len(letter) != 1 or not "A" <= letter <= "Z":
+            raise Refusal((*here, "custom"), f'custom: "{letter}" is not one capital letter', "as in { A = 90 }")
+    genome = str(sizes.genome)
+    if not 1 <= len(genome) <= MAX_SIZES:
+        raise Refusal((*here, "genome"), f"a genome of {len(genome)} letters", f"1 to {MAX_SIZES} letters")
+    for place, letter in enumerate(genome, start=1):
+        if letter not in known:
+            raise Refusal(
+                (*here, "genome"),
+                f'genome: letter {place} is "{letter}", which stands for no size',
+                f"one of {''.join(known)}; capital letters are given their sizes in `custom`",
+            )
+        if known[letter] > mtu + IP_FRAME_BYTES:
+            raise Refusal(
+                (*here, "genome"),
+                f'genome: letter {place}, "{letter}", is a frame of {known[letter]} bytes, and an MTU of {mtu} allows '
+                f"{mtu + IP_FRAME_BYTES}",
+                f"an mtu of {known[letter] - IP_FRAME_BYTES}"
+                if known[letter] - IP_FRAME_BYTES <= 9000
+                else "a smaller one",
+            )
+    return [known[letter] - FRAME_OVERHEAD_BYTES for letter in genome]
+
+
+def _zipf(sizes: Sizes, here: Path) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    assert sizes.least is not None and sizes.most is not None and sizes.exponent is not None
+    values = range(sizes.least, sizes.most + 1, sizes.step)
+    if len(values) > MAX_SIZES:
+        step = -(-(sizes.most - sizes.least) // (MAX_SIZES - 1))
+        raise Refusal((*here, "step"), f"{len(values)} sizes, {MAX_SIZES} are the most", f"step = {step}")
+    return tuple(values), tuple(rank**-sizes.exponent for rank in range(1, len(values) + 1))
+
+
+def _file(file: File, here: Path) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    try:
+        state = file.stat()
+        return _read(file, state.st_mtime_ns, state.st_size)
+    except (OSError, UnicodeDecodeError, _Wrong) as error:
+        what = (
+            str(error) if isinstance(error, _Wrong) else f"{file}: {getattr(error, 'strerror', None) or 'not a text'}"
+        )
+        remedy = "lines of a size in bytes and, if it is not 1, its weight: 86 0.7"
+        raise Refusal((*here, "file"), what[:1].lower() + what[1:], remedy) from None
+
+
+class _Wrong(Exception):
+    """A line that is not what it should be."""
+
+
+@lru_cache
+def _read(file: File, _changed: int, _size: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    sizes: list[int] = []
+    weights: list[float] = []
+    if not file.is_file():
+        raise _Wrong(f"{file}: not a file")
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            size, weight = int(words[0]), float(words[1]) if len(words) > 1 else 1.0
+        except ValueError:
+            raise _Wrong(f"{file}:{number}: not a size and a weight: {line.strip()[:40]!r}") from None
+        if len(words) > 2 or not MESSAGE_HEADER_BYTES <= size <= MAX_MESSAGE_BYTES or not 0 <= weight < 1e300:
+            raise _Wrong(
+                f"{file}:{number}: a size is from 16 to {MAX_MESSAGE_BYTES}, a weight not below 0: {line.strip()[:40]!r}"
+            )
+        sizes.append(size)
+        weights.append(weight)
+    if not 0 < len(sizes) <= MAX_SIZES or sum(weights) == 0:
+        raise _Wrong(f"{file}: {len(sizes)} sizes with a weight of {sum(weights):g} in all; 1 to {MAX_SIZES} are taken")
+    return tuple(sizes), tuple(weights)
+
+
+def _sequence(sizes: list[int]) -> plans.Sizes:
+    return plans.Sizes(kind="sequence", bytes=sizes, weights=[])
+
+
+def _weighted(sizes: tuple[int, ...], weights: tuple[float, ...]) -> plans.Sizes:
+    return plans.Sizes(kind="weighted", bytes=list(sizes), weights=list(weights))
