@@ -155,6 +155,7 @@ def _endpoint(side: str, wire: str, message: bool, faults: dict | None) -> dict:
             "memif_role": side if wire == "memif" else None,
             "memif_buffer_bytes": 2048 if wire == "memif" else None,
             "faults": faults,
+            "link": None,
         },
         "batch": dict.fromkeys(("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"), 32),
         "ring_size": 1024,

@@ -52,7 +52,15 @@ def make_plan(
 def _endpoint(side: str, kind: str, socket: str | None) -> dict:
     client = side == "client"
     port = dict.fromkeys(("rx_free_thresh", "tx_free_thresh", "tx_rs_thresh", "packet_bytes", "copy_bytes", "replay"))
-    port |= {"kind": kind, "queues": 1, "rx_descriptors": 256, "tx_descriptors": 256, "interface": None, "faults": None}
+    port |= {
+        "kind": kind,
+        "queues": 1,
+        "rx_descriptors": 256,
+        "tx_descriptors": 256,
+        "interface": None,
+        "faults": None,
+        "link": None,
+    }
     port |= {"socket": socket, "memif_role": side if kind == "memif" else None, "memif_buffer_bytes": None}
     return {
         "side": side,

@@ -39,7 +39,8 @@ namespace wt {
     X(by_handler)           /* a packet handler's verdict */                                      \
     X(no_message_handler)   /* passed by the packet handler of a workload that has no other */    \
     X(reply_no_room)        /* an ARP or ICMP reply that found no room towards the port */        \
-    X(emulated_loss)        /* planted by the wire */
+    X(emulated_loss)        /* planted by the wire */                                             \
+    X(emulated_queue_full)  /* tail drop of the emulated link */
 
 enum class drop : uint8_t {
 #define WT_X(name) name,

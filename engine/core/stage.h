@@ -28,14 +28,14 @@ struct stage_tally {
     uint64_t packets, bursts;                      // at the port: nic_rx, nic_tx
     uint64_t rx_bytes, tx_bytes;                   // of the port's packets, tallied where their length is read anyway: disp_rx,
                                                    // disp_tx; in nic_tx where emulated faults change what leaves
-    uint64_t wire_lost, wire_duplicated;           // emulated: nic_tx
+    uint64_t wire_lost, wire_duplicated, wire_full;  // emulated: nic_tx
 
     stage_tally &operator+=(const stage_tally &o) {
         offered += o.offered, sent += o.sent;
         answered += o.answered, lost += o.lost, late += o.late, duplicates += o.duplicates;
         packets += o.packets, bursts += o.bursts;
         rx_bytes += o.rx_bytes, tx_bytes += o.tx_bytes;
-        wire_lost += o.wire_lost, wire_duplicated += o.wire_duplicated;
+        wire_lost += o.wire_lost, wire_duplicated += o.wire_duplicated, wire_full += o.wire_full;
         return *this;
     }
 };

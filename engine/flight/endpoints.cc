@@ -237,15 +237,26 @@ void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &p
     frame_resize(d.headers[0], e.mtu - ip_udp_header_bytes);
 }
 
-void open_emulation(flight &f, const endpoint_plan &e, dispatcher &d) {
-    if (!e.port.faults) return;
-    d.emulated = std::make_unique<faults>();
-    faults_init(*d.emulated, *e.port.faults, f.plan.seed * 64 + d.queue * 2 + (e.side == side::client), d.pool);
+// `line`: of the emulated link that all dispatchers of the endpoint share; null where there is none.
+void open_emulation(const flight &f, const endpoint_plan &e, dispatcher &d, emulated_line *line) {
+    d.is_emulated = e.port.faults || line != nullptr;
+    if (!d.is_emulated) return;
     d.wire_burst.resize(size_t{2} * d.post_tx + 64 * 2);
+    if (e.port.faults) {
+        d.emulated = std::make_unique<faults>();
+        faults_init(*d.emulated, *e.port.faults, f.plan.seed * 64 + d.queue * 2 + (e.side == side::client), d.pool);
+    }
+    if (line != nullptr) {
+        uint32_t mbufs = 0;
+        for (const endpoint_plan &any : f.plan.endpoints) mbufs += any.pool.size;
+        d.let_through.resize(d.wire_burst.size());
+        d.link_ahead = std::make_unique<emulated_link>(*e.port.link, line, f.clock.ns_per_tick, mbufs);
+    }
 }
 
 void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
+    emulated_line *const line = ep.port.link ? &f.lines_ahead.emplace_back(rte_rdtsc()) : nullptr;
     for (uint32_t i = 0; i < ep.dispatchers.size(); i++) {
         const dispatcher_plan &plan = ep.dispatchers[i];
         const workload_plan &w = f.plan.workloads[plan.workload];
@@ -274,7 +285,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
             d.packet_handler = open_for(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload, &d.packet_state);
         }
         open_handovers(f, endpoint_index, d);
-        open_emulation(f, ep, d);
+        open_emulation(f, ep, d, line);
         d.record_tx = f.record;
         d.record_rx = f.plan.endpoints.size() == 1 ? f.record : nullptr;
     }

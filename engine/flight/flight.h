@@ -37,6 +37,7 @@ struct flight {
     std::vector<port> ports;
     std::deque<opened_handler> handlers;
     std::deque<size_table> size_tables;
+    std::deque<emulated_line> lines_ahead;
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;
     std::deque<worker> workers;

@@ -54,9 +54,9 @@ void free_emulated(flight &f) {
     for_each_dispatcher(f, [](dispatcher &d) {
         rte_pktmbuf_free_bulk(d.wire_burst.data() + d.wire_head, d.wire_count);
         d.wire_count = 0;
-        if (!d.emulated) return;
         rte_mbuf *held[64];
-        rte_pktmbuf_free_bulk(held, faults_release(*d.emulated, held));
+        if (d.emulated) rte_pktmbuf_free_bulk(held, faults_release(*d.emulated, held));
+        if (d.link_ahead) link_free(*d.link_ahead);
     });
 }
 
@@ -130,8 +130,16 @@ stage_tally totals_of(flight &f, size_t endpoint, stage_kind kind) {
     return sum;
 }
 
-// One direction of a wire of which both ends are ours. `sent` is before the emulated faults.
-json packet_ledger(flight &f, size_t source, uint64_t held_by_faults, uint64_t in_wire) {
+// Packets that one direction's emulation still has.
+uint64_t held_by_emulation(const endpoint &e) {
+    uint64_t held = 0;
+    for (const auto &d : e.dispatchers)
+        held += d->wire_count + (d->emulated ? d->emulated->held_count : 0) + (d->link_ahead ? link_holds(*d->link_ahead) : 0);
+    return held;
+}
+
+// One direction of a wire of which both ends are ours. `sent` is before its emulation, which still has `held`.
+json packet_ledger(flight &f, size_t source, uint64_t held, uint64_t in_wire) {
     const stage_tally tx = totals_of(f, source, stage_kind::nic_tx);
     const uint64_t received = totals_of(f, 1 - source, stage_kind::nic_rx).packets;
     rte_eth_stats port{};
@@ -139,14 +147,15 @@ json packet_ledger(flight &f, size_t source, uint64_t held_by_faults, uint64_t i
     json dropped = json::object();
     if (tx.wire_lost) dropped["emulated_loss"] = tx.wire_lost;
     if (port.imissed) dropped["port_missed"] = port.imissed;
-    const uint64_t sent = tx.packets + tx.wire_lost - tx.wire_duplicated + held_by_faults;
-    const uint64_t gone = received + tx.wire_lost + port.imissed + in_wire + held_by_faults;
+    if (tx.wire_full) dropped["emulated_queue_full"] = tx.wire_full;
+    const uint64_t sent = tx.packets + tx.wire_lost + tx.wire_full - tx.wire_duplicated + held;
+    const uint64_t gone = received + tx.wire_lost + tx.wire_full + port.imissed + in_wire + held;
     return {{"source", side_names[static_cast<int>(f.endpoints[source].plan->side)]},
             {"sent", sent},
             {"duplicated", tx.wire_duplicated},
             {"received", received},
             {"dropped", dropped},
-            {"in_wire", in_wire + held_by_faults},
+            {"in_wire", in_wire + held},
             {"missing", static_cast<int64_t>(sent + tx.wire_duplicated) - static_cast<int64_t>(gone)}};
 }
 
@@ -206,17 +215,15 @@ void write_result(flight &f, const flight_end &end) {
 
     const std::vector<uint64_t> free_at_stop = free_counts(f);
     holders owners(f);
-    std::vector<uint64_t> held_by_faults(f.endpoints.size());
-    for (size_t e = 0; e < f.endpoints.size(); e++)
-        for (const auto &d : f.endpoints[e].dispatchers)
-            held_by_faults[e] += d->wire_count + (d->emulated ? d->emulated->held_count : 0);
+    std::vector<uint64_t> held;
+    for (const endpoint &e : f.endpoints) held.push_back(held_by_emulation(e));
     owners.empty("rings", [&] { free_links(f); });
     owners.empty("hand-overs", [&] { free_handovers(f); });
     owners.empty("emulated wire", [&] { free_emulated(f); });
     owners.empty("finished messages", [&] { free_outboxes(f); });
     owners.empty("requests", [&] { free_requests(f); });
     owners.empty("wire", [&] {
-        for (size_t e = 0; pair && e < 2; e++) packets.push_back(packet_ledger(f, e, held_by_faults[e], drain_wire(f.ports, e)));
+        for (size_t e = 0; pair && e < 2; e++) packets.push_back(packet_ledger(f, e, held[e], drain_wire(f.ports, e)));
     });
     owners.empty("driver", [&] { close_ports(f.ports); });
 

@@ -111,6 +111,15 @@ fault_plan read_faults(const json_value &v) {
     });
 }
 
+link_plan read_link(const json_value &v) {
+    return read_object(v, [](json_object &o) {
+        // Between these bounds the time of a byte fits the link's fixed point.
+        return link_plan{.bits_per_s = o["bits_per_s"].optional([](const json_value &r) { return r.real(1e6, 1e12); }),
+                         .delay_ns = o["delay_ns"].whole<uint64_t>(0, 10'000'000'000),
+                         .queue = o["queue"].whole<uint32_t>(1, 1u << 20)};
+    });
+}
+
 port_plan read_port(const json_value &v) {
     return read_object(v, [](json_object &o) {
         return port_plan{
@@ -128,7 +137,8 @@ port_plan read_port(const json_value &v) {
             .socket = o["socket"].optional(text),
             .memif_role = o["memif_role"].optional(read_side),
             .memif_buffer_bytes = o["memif_buffer_bytes"].optional(whole<uint32_t>),
-            .faults = o["faults"].optional(read_faults)};
+            .faults = o["faults"].optional(read_faults),
+            .link = o["link"].optional(read_link)};
     });
 }
 

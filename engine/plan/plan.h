@@ -58,6 +58,12 @@ struct fault_plan {
     uint32_t reorder_depth;
 };
 
+struct link_plan {
+    std::optional<double> bits_per_s;
+    uint64_t delay_ns;
+    uint32_t queue;
+};
+
 struct port_plan {
     port_kind kind;
     uint16_t queues;
@@ -69,6 +75,7 @@ struct port_plan {
     std::optional<side> memif_role;
     std::optional<uint32_t> memif_buffer_bytes;
     std::optional<fault_plan> faults;
+    std::optional<link_plan> link;
 };
 
 struct application_plan {

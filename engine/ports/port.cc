@@ -86,15 +86,22 @@ void set_mac(const port &made, const mac_address &mac) {
         check(made, all, "taking every frame");
 }
 
-void note_faults(port &made, const endpoint_plan &e) {
-    if (!e.port.faults) return;
-    const fault_plan &f = *e.port.faults;
+void note_emulation(port &made, const endpoint_plan &e) {
+    const char *side = side_names[static_cast<int>(e.side)];
     char words[160];
-    std::snprintf(
-        words, sizeof words,
-        "emulated on what the %s sends: loss %g, duplication %g, reordering %g (by up to %u packets)",
-        side_names[static_cast<int>(e.side)], f.loss, f.duplicate, f.reorder, f.reorder_depth);
-    made.notes.push_back(words);
+    if (e.port.faults) {
+        const fault_plan &f = *e.port.faults;
+        std::snprintf(words, sizeof words,
+                      "emulated on what the %s sends: loss %g, duplication %g, reordering %g (by up to %u packets)", side,
+                      f.loss, f.duplicate, f.reorder, f.reorder_depth);
+        made.notes.push_back(words);
+    }
+    if (e.port.link) {
+        const link_plan &l = *e.port.link;
+        std::snprintf(words, sizeof words, "emulated on what the %s sends: a link of %g bit/s, %llu ns, a queue of %u packets",
+                      side, l.bits_per_s.value_or(0), static_cast<unsigned long long>(l.delay_ns), l.queue);
+        made.notes.push_back(words);
+    }
 }
 
 void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
@@ -110,7 +117,7 @@ void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
           "configuring " + std::to_string(made.queues) + " queues");
     set_up_queues(made, e.port, pool, info);
     set_mac(made, e.mac);
-    note_faults(made, e);
+    note_emulation(made, e);
 }
 
 port make(const endpoint_plan &e, size_t index, rte_mempool *pool) {

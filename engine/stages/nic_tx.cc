@@ -1,4 +1,4 @@
-// nic_tx: posts a burst to the port's queue; the wire's emulated faults happen here.
+// nic_tx: posts a burst to the port's queue; the faults and the link of an emulated wire lie here.
 #include <rte_ethdev.h>
 
 #include "stages/roles.h"
@@ -37,30 +37,54 @@ static inline uint32_t post_from(dispatcher &d, handover &from, uint32_t most, c
     return sent;
 }
 
-// With faults, packets go through a burst of their own: what has been let through waits there for the port.
-__rte_noinline static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiting) {
-    faults &f = *d.emulated;
-    uint32_t taken = 0;
-    if (d.wire_count == 0) {
-        const uint64_t lost = f.lost, duplicated = f.duplicated;
-        uint32_t count;
-        d.wire_head = 0;
-        for (handover *from : {d.replies.get(), d.sending.get()}) {
-            if (from == nullptr) continue;
-            rte_mbuf **packets = handover_peek(*from, d.post_tx - taken, &count);
-            if (count == 0) continue;
-            d.wire_count += faults_apply(f, packets, count, d.wire_burst.data() + d.wire_count);
-            handover_consume(*from, count);
-            taken += count;
-        }
-        // An idle queue would keep the held packets for ever.
-        if (taken == 0) d.wire_count = faults_release(f, d.wire_burst.data());
-        for (uint32_t i = 0; i < d.wire_count; i++) call.stats->tx_bytes += d.wire_burst[i]->pkt_len;
-        call.stats->wire_lost += f.lost - lost;
-        call.stats->wire_duplicated += f.duplicated - duplicated;
-        count_drop(call, drop::emulated_loss, f.lost - lost);
+// What waits to be sent, a burst at the most, through the faults if there are any. Returns how many were taken.
+static uint32_t through_faults(dispatcher &d, rte_mbuf **out, uint32_t *let_through, const stage_call &call) {
+    faults *const f = d.emulated.get();
+    const uint64_t lost = f ? f->lost : 0, duplicated = f ? f->duplicated : 0;
+    uint32_t taken = 0, passed = 0, count;
+    for (handover *from : {d.replies.get(), d.sending.get()}) {
+        if (from == nullptr) continue;
+        rte_mbuf **packets = handover_peek(*from, d.post_tx - taken, &count);
+        if (f == nullptr)
+            std::copy_n(packets, count, out + passed), passed += count;
+        else if (count > 0)
+            passed += faults_apply(*f, packets, count, out + passed);
+        handover_consume(*from, count);
+        taken += count;
     }
+    *let_through = passed;
+    if (f == nullptr) return taken;
+    // An idle queue would keep the held packets for ever.
+    if (taken == 0) *let_through = faults_release(*f, out);
+    call.stats->wire_lost += f->lost - lost;
+    call.stats->wire_duplicated += f->duplicated - duplicated;
+    count_drop(call, drop::emulated_loss, f->lost - lost);
+    return taken;
+}
+
+// The link takes, or drops, whatever comes, and gives what has arrived once the port has had what came before.
+static uint32_t over_link(dispatcher &d, const stage_call &call) {
+    const uint64_t now = stage_now(call);
+    uint32_t count;
+    const uint32_t taken = through_faults(d, d.let_through.data(), &count, call);
+    const uint32_t full = link_enter(*d.link_ahead, d.let_through.data(), count, now);
+    call.stats->wire_full += full;
+    count_drop(call, drop::emulated_queue_full, full);
+    if (d.wire_count == 0) d.wire_count = link_leave(*d.link_ahead, d.wire_burst.data(), d.post_tx, now);
+    return taken;
+}
+
+// On an emulated wire packets go through a burst of their own: what has been let through waits there for the port.
+__rte_noinline static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiting) {
+    const bool was_empty = d.wire_count == 0;
+    uint32_t taken = 0;
+    if (was_empty) d.wire_head = 0;
+    if (d.link_ahead != nullptr)
+        taken = over_link(d, call);
+    else if (was_empty)
+        taken = through_faults(d, d.wire_burst.data(), &d.wire_count, call);
     if (d.wire_count == 0) return taken;
+    for (uint32_t i = 0; was_empty && i < d.wire_count; i++) call.stats->tx_bytes += d.wire_burst[i]->pkt_len;
     const uint32_t sent = post(d, d.wire_burst.data() + d.wire_head, d.wire_count, call);
     d.wire_head += sent;
     d.wire_count -= sent;
@@ -72,7 +96,7 @@ call_result nic_tx(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     bool waiting = false;
     uint32_t sent = 0;
-    if (unlikely(d.emulated != nullptr)) {
+    if (unlikely(d.is_emulated)) {
         sent = post_emulated(d, call, &waiting);
     } else {
         if (d.replies) sent = post_from(d, *d.replies, d.post_tx, call, &waiting);

@@ -23,6 +23,7 @@
 #include "core/sizes.h"
 #include "core/stage.h"
 #include "core/worker.h"
+#include "ports/emulated_link.h"
 #include "ports/faults.h"
 #include "ports/recorder.h"
 #include "windtunnel/handler.h"
@@ -167,8 +168,11 @@ struct dispatcher {
     std::unique_ptr<handover> sending;            // disp_tx -> nic_tx
     handover *forwards;                           // where disp_rx puts what goes out again
 
-    std::unique_ptr<faults> emulated;             // nic_tx; null: a true wire
-    std::vector<rte_mbuf *> wire_burst;           // what the faults let through
+    bool is_emulated = false;                     // nic_tx: there are faults, or a link
+    std::unique_ptr<faults> emulated;             // null: none
+    std::unique_ptr<emulated_link> link_ahead;    // null: none
+    std::vector<rte_mbuf *> let_through;          // by the faults, on the way to the link
+    std::vector<rte_mbuf *> wire_burst;           // what the wire lets through to the port
     uint32_t wire_head = 0, wire_count = 0;
     recorder *record_tx = nullptr, *record_rx = nullptr;
     rte_mbuf *recorded_ahead = nullptr;           // copied for the record, but the port had no room for it yet
@@ -188,7 +192,7 @@ call_result nic_rx(void *role, const stage_call &call);
 
 // Counts bytes on their way to the port; where faults change what leaves, nic_tx does.
 inline void count_tx_bytes(const dispatcher &d, uint64_t bytes, const stage_call &call) {
-    if (likely(d.emulated == nullptr)) call.stats->tx_bytes += bytes;
+    if (likely(!d.is_emulated)) call.stats->tx_bytes += bytes;
 }
 
 // 60 bytes is the least that Ethernet carries; a NIC pads by itself, the software ports do not.

@@ -164,6 +164,8 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/loss", 1.01), "above 1"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/loss", -0.01), "below 0"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/reorder_depth", 65), "above 64"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/link/bits_per_s", 1e5), "below 1"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/link/queue", 0), "below 1"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/request_bytes", 15), "below 16"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 4194305), "above 4194304"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/rate_per_s", -1), "below 0"));

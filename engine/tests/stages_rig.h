@@ -39,7 +39,8 @@ inline nlohmann::json rig_plan() {
                           {"rx_free_thresh", nullptr},
                           {"tx_free_thresh", nullptr},
                           {"tx_rs_thresh", nullptr},
-                          {"faults", nullptr}});
+                          {"faults", nullptr},
+                          {"link", nullptr}});
         for (auto &batch : e["batch"]) batch = 32;
         for (const char *stage : {"nic_rx", "disp_rx", "app_rx", "app_tx", "disp_tx", "nic_tx"})
             if (endpoint == 0 || std::string(stage) != "app_tx")

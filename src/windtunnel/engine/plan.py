@@ -74,6 +74,16 @@ class Faults(Part):
     reorder_depth: Annotated[int, Field(ge=1, le=64, description="packets that overtake a held one")]
 
 
+class Link(Part):
+    """Emulated link, applied in nic_tx to what this endpoint sends: a queue, a line, a delay."""
+
+    bits_per_s: Annotated[float, Field(ge=1e6, le=1e12)] | None = Field(
+        description="of the line; a frame takes its bytes and 24 more; null: no rate"
+    )
+    delay_ns: Annotated[int, Field(ge=0, le=10_000_000_000, description="from the end of the line to the other side")]
+    queue: Annotated[int, Field(ge=1, le=1 << 20, description="packets that wait for the line; another is dropped")]
+
+
 class Port(Part):
     kind: Literal["ring", "null", "pcap", "af_packet", "memif"]
     queues: Annotated[int, Field(ge=1, le=64)]
@@ -90,6 +100,7 @@ class Port(Part):
     memif_role: Literal["server", "client"] | None
     memif_buffer_bytes: Count | None
     faults: Faults | None
+    link: Link | None
 
 
 class Batch(Part):

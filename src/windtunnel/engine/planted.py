@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from windtunnel.engine.plan import Faults, Plan
+from windtunnel.engine.plan import Faults, Link, Plan
 
 
 def planted(plans: Iterable[Plan]) -> list[str]:
@@ -10,8 +10,10 @@ def planted(plans: Iterable[Plan]) -> list[str]:
     sides: dict[str, list[str]] = {}
     for plan in plans:
         for endpoint in plan.endpoints:
-            if endpoint.port.faults and (words := _words(endpoint.port.faults)):
-                sides.setdefault(words, []).append(endpoint.side)
+            faults, link = endpoint.port.faults, endpoint.port.link
+            for words in (_words(faults) if faults else "", _link_words(link) if link else ""):
+                if words:
+                    sides.setdefault(words, []).append(endpoint.side)
     return [f"emulated on what {_senders(senders)}: {words}" for words, senders in sides.items()]
 
 
@@ -19,6 +21,11 @@ def _words(faults: Faults) -> str:
     parts = {"loss": faults.loss, "duplication": faults.duplicate, "reordering": faults.reorder}
     depth = f" (by up to {faults.reorder_depth} packets)" if faults.reorder else ""
     return ", ".join(f"{what} {p * 100:.4g}%" for what, p in parts.items() if p) + depth
+
+
+def _link_words(link: Link) -> str:
+    rate = f"{link.bits_per_s / 1e9:g} Gbit/s" if link.bits_per_s else "no limit of rate"
+    return f"a link of {rate}, {link.delay_ns / 1000:g} us, a queue of {link.queue} packets"
 
 
 def _senders(sides: list[str]) -> str:

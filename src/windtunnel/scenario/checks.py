@@ -57,12 +57,13 @@ def _wire(scenario: Scenario) -> None:
             )
     if wire.kind == "pcap" and wire.replay is None:
         raise Refusal(("wire",), "wire.replay is missing", 'the capture to play in, as in replay = "frames.pcap"')
-    if wire.faults is not None and not both_sides(scenario):
-        raise Refusal(
-            ("wire", "faults"),
-            f'faults cannot be planted on the wire "{wire.kind}"',
-            'wire.kind = "ring" or "memif", where both ends are ours',
-        )
+    for key, what in (("faults", "faults cannot be planted"), ("link", "a link cannot be emulated")):
+        if getattr(wire, key) is not None and not both_sides(scenario):
+            raise Refusal(
+                ("wire", key),
+                f'{what} on the wire "{wire.kind}"',
+                'wire.kind = "ring" or "memif", where both ends are ours',
+            )
 
 
 def _sides(scenario: Scenario) -> None:

@@ -13,6 +13,7 @@ from windtunnel.scenario.topology import Topology, budgets, endpoint, request_by
 MAX_POOL = 1 << 22
 CACHE_FLUSH = 1.5
 """A worker's cache is flushed at one and a half times its size (rte_mempool's CACHE_FLUSHTHRESH_MULTIPLIER)."""
+SMALLEST_FRAME_BYTES, LINK_FRAMING_BYTES = 60, 24
 HELD_BACK = 64
 """Packets that the wire's faults hold back at once, a queue."""
 
@@ -43,6 +44,7 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int,
         "bursts": _bursts(topology),
         "faults": _held_by_faults(scenario, topology),
     }
+    mbufs["link"] = min(_held_by_link(scenario), mbufs["in flight"])
     need = sum(mbufs.values())
     size = keys.mempool.size
     if size == "auto":
@@ -93,6 +95,16 @@ def _held_by_faults(scenario: Scenario, topology: Topology) -> int:
     held = HELD_BACK if faults.reorder else 0
     copies = topology.keys.batch.nic_tx if faults.duplicate else 0
     return len(topology.dispatchers) * (held + copies)
+
+
+def _held_by_link(scenario: Scenario) -> int:
+    """Packets of messages that were given up while they were on the link; never more than may be in flight at once."""
+    link = scenario.wire.link
+    if link is None:
+        return 0
+    smallest_bits = 8 * (SMALLEST_FRAME_BYTES + LINK_FRAMING_BYTES)
+    under_way = link.delay * link.rate / 1e9 / smallest_bits if link.rate else MAX_POOL
+    return link.queue + int(under_way) if link.delay or link.rate else 0
 
 
 def _refusal(scenario: Scenario, topology: Topology, need: int, size: int, in_flight: int) -> Refusal:

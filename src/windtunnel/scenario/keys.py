@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from windtunnel.engine.plan import MAX_BATCH
-from windtunnel.scenario.quantities import AnyRate, Duration, Rate, Size
+from windtunnel.scenario.quantities import AnyRate, BitRate, Duration, Rate, Size
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.values import Cores, Ip, Mac, Options, PeerMac, PoolSize, StageName, Text
 
@@ -52,6 +52,18 @@ class Faults(Table):
     reorder_depth: Annotated[int, Field(ge=1, le=64)] = Field(4, description="packets that overtake a held one")
 
 
+class Link(Table):
+    """An emulated link in each direction (wires ring and memif): a queue with tail drop, a line, a delay."""
+
+    rate: BitRate | None = Field(
+        None, description="of the line, a frame's preamble, FCS and gap included (24 bytes); without: no limit"
+    )
+    delay: Duration("0s", "10s") = Field("0s", description="from the end of the line to the other side")
+    queue: Annotated[int, Field(ge=1, le=1 << 20)] = Field(
+        1024, description="packets that wait for the line; one more is dropped"
+    )
+
+
 class Wire(Table):
     """What connects the endpoints, or stands where the peer would be."""
 
@@ -68,6 +80,7 @@ class Wire(Table):
     )
     socket: Text | None = Field(None, description="memif: control socket, relative to this file (one of its own a run)")
     faults: Faults | None = Field(None, description="emulated misbehaviour")
+    link: Link | None = Field(None, description="emulated link")
 
 
 class Batch(Table):

@@ -16,6 +16,7 @@ UNITS: dict[str, dict[str, int]] = {
     "duration": {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9},
     "size": {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
     "rate": {"pps": 1, "kpps": 10**3, "Mpps": 10**6, "/s": 1, "k/s": 10**3, "M/s": 10**6},
+    "bit rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9},
     "count": {"": 1, "k": 10**3, "M": 10**6, "G": 10**9},
 }
 """Kind -> unit -> factor; of units with the same factor the first one is written."""
@@ -27,7 +28,7 @@ _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,30})?) ?([A-Za-z/]*)", re.ASCII)
 
 
 def parse(kind: str, value: Any) -> int | float:
-    """The value in the kind's base unit; a rate is a float, everything else a whole number. Raises ValueError."""
+    """The value in the kind's base unit; rates are floats, everything else a whole number. Raises ValueError."""
     if kind in BARE and type(value) is int:
         return value
     if not isinstance(value, str):
@@ -36,7 +37,7 @@ def parse(kind: str, value: Any) -> int | float:
     if match is None or match[2] not in UNITS[kind]:
         raise ValueError(f"{_shown(value)} is not a {kind}{_with_unit(kind)}")
     exact = Decimal(match[1]) * UNITS[kind][match[2]]
-    if kind == "rate":
+    if kind.endswith("rate"):
         return float(exact)
     if exact != int(exact):
         raise ValueError(f"{_shown(value)} is not a whole number of {next(iter(UNITS[kind])) or 'things'}")
@@ -114,6 +115,8 @@ def Size(low: str, high: str) -> Any:
     return Annotated[int, Quantity("size", low, high)]
 
 
+BitRate = Annotated[float, Quantity("bit rate", "1Mbps", "1000Gbps")]
+"""Bits a second."""
 Rate = Annotated[float, Quantity("rate", "0.001pps", "1000Mpps")]
 """Messages a second."""
 AnyRate = Annotated[float, Quantity("rate", "0pps", "1000Mpps")]
