@@ -63,7 +63,7 @@ class AxioConfig:
             self._check_type(name, given)
 
     def _check_type(self, name: str, given: Given) -> None:
-        what, remedy = f"{given.key}: {_shown(given.value)}", None
+        what, remedy = f"{given.key}: {shown(given.value)}", None
         if name in NUMBERS:
             remedy = None if type(given.value) is int and given.value >= 0 else "a whole number that is not negative"
         elif name in SWITCHES:
@@ -170,7 +170,7 @@ def _from_toml(text: str) -> AxioConfig:
             config.faults.append(Fault(line, f'unknown key "{dotted(path)}"', f"one of {known}"))
     version = config.values.get("schema_version")
     if version is None or version.value != 1:
-        what = f"schema_version is {_shown(version.value)}" if version else "schema_version is missing"
+        what = f"schema_version is {shown(version.value)}" if version else "schema_version is missing"
         config.faults.append(
             Fault(version.line if version else 1, what, "schema_version = 1, the only one that is known")
         )
@@ -224,24 +224,24 @@ def _toml_workload(config: AxioConfig, entry: dict[str, Any], line: int) -> None
 
 def _only(table: Any, keys: set[str]) -> None:
     if not isinstance(table, dict):
-        raise ValueError(f"{_shown(table)} is no table")  # noqa: TRY004 - a fault of the file
+        raise ValueError(f"{shown(table)} is no table")  # noqa: TRY004 - a fault of the file
     if unknown := set(table) - keys:
         raise ValueError(f"unknown key {', '.join(sorted(unknown))}")
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{_shown(value)} is no list")  # noqa: TRY004
+        raise ValueError(f"{shown(value)} is no list")  # noqa: TRY004
     return value
 
 
 def _whole(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 16:
-        raise ValueError(f"{_shown(value)} is no number of a workspace")
+        raise ValueError(f"{shown(value)} is no number of a workspace")
     return value
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "a list"
     text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from windtunnel.imports.axio_config import AxioConfig, AxioWorkload, Given
+from windtunnel.imports.axio_config import AxioConfig, AxioWorkload, Given, shown
 from windtunnel.imports.axio_keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
 from windtunnel.imports.source import Fault, Foreign
 from windtunnel.imports.toml_text import text_of
@@ -50,8 +50,7 @@ class Conversion:
         self.origin[path] = given
 
     def fault(self, given: Given, remedy: str) -> None:
-        shown = f'"{given.value}"' if isinstance(given.value, str) else str(given.value).lower()
-        self.faults.append(Fault(given.line, f"{given.key}: {shown} cannot be carried over", remedy))
+        self.faults.append(Fault(given.line, f"{given.key}: {shown(given.value)} cannot be carried over", remedy))
 
     def value(self, name: str) -> Any:
         """The key's value, or what is compiled into Axio; None where neither is known."""
@@ -69,8 +68,7 @@ def scenario_text(foreign: Foreign, config: AxioConfig, side: str | None) -> tup
     _run_keys(conversion)
     _endpoints(conversion)
     _workloads(conversion)
-    if not conversion.faults:
-        _check(conversion)
+    _check(conversion)
     if conversion.faults:
         raise foreign.error(conversion.faults)
     notes = [*_left(config), *conversion.notes]
@@ -252,7 +250,7 @@ def _left(config: AxioConfig) -> list[str]:
     """What was not carried over, by reason."""
     reasons: dict[str, list[str]] = {}
     for given, reason in config.left:
-        reasons.setdefault(reason, []).append(f"{given.key} = {given.value}")
+        reasons.setdefault(reason, []).append(f"{given.key} = {shown(given.value)}")
     notes = [f"not carried over: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
     cores = config.workspaces or {
         workspace: workspace for workload in config.workloads for apps, d in workload.groups for workspace in [*apps, d]
@@ -264,11 +262,16 @@ def _left(config: AxioConfig) -> list[str]:
 
 
 def _check(conversion: Conversion) -> None:
-    """As the scenario's own loader would, with every fault put back to the line of Axio's file."""
+    """As the scenario's own loader would, with every fault put back to the line of Axio's file. Where something is wrong
+    already, only with what a key of the file says: the rest may be missing for that reason."""
+    wrong = bool(conversion.faults)
     try:
-        check(Scenario.model_validate(conversion.data))
+        scenario = Scenario.model_validate(conversion.data)
+        if not wrong:
+            check(scenario)
     except ValidationError as error:
-        conversion.faults += [_put_back(conversion, refusal_of(fault)) for fault in error.errors(include_url=False)]
+        found = [_put_back(conversion, refusal_of(fault)) for fault in error.errors(include_url=False)]
+        conversion.faults += [fault for fault in found if fault.line or not wrong]
     except Refusal as refusal:
         conversion.faults.append(_put_back(conversion, refusal))
 

@@ -131,7 +131,7 @@ def _row(name: str, cells: list[str], line: int) -> tuple[tuple[Value, ...], Val
                     line, f'{name}, {column}: "{cell[:40]}" is no figure', "a number that is not negative, as in 0.021"
                 )
             )
-    return ((), None, faults) if faults else (tuple(map(_value, cells)), in_use or None, [])
+    return ((), None, faults) if faults else (tuple(map(_value, cells)), in_use, [])
 
 
 def _value(cell: str) -> Value:
