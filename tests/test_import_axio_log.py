@@ -118,7 +118,8 @@ def tables(draw) -> Table:
     return Table(draw(st.sampled_from(("client", "server"))), rows, draw(figure(10**6, 6)))
 
 
-@given(st.lists(tables(), min_size=1, max_size=3))
+@settings(max_examples=25, deadline=None)
+@given(st.lists(tables(), min_size=1, max_size=2))
 def test_a_table_that_is_printed_and_read_is_the_same_table(written):
     read, faults = tables_of(text_of(written))
     assert not faults
@@ -135,7 +136,7 @@ def _at_three_digits(name, row):
     return tuple(None if v is None else v.quantize(Decimal(digits(column))) for column, v in enumerate(row))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(tables())
 def test_rows_that_are_printed_and_read_are_the_same_rows(tmp_path_factory, table):
     directory = tmp_path_factory.mktemp("axio")
@@ -155,7 +156,9 @@ def log(*windows: tuple[str, str, str]) -> str:
 
 
 def test_windows_are_joined_by_packets_and_not_by_windows(tmp_path):
-    row = stages(run_of(tmp_path, "axio", log(("10.000", "0.030", "3.000"), ("30.000", "0.010", "1.000"))))["server", "app_rx"]
+    row = stages(run_of(tmp_path, "axio", log(("10.000", "0.030", "3.000"), ("30.000", "0.010", "1.000"))))[
+        "server", "app_rx"
+    ]
     assert row.mpps == pytest.approx(20.0)
     assert row.work_ns == pytest.approx((10 * 30 + 30 * 10) / 40)
     batches = (10 * 30 / 3000, 30 * 10 / 1000)

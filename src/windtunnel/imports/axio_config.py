@@ -8,11 +8,11 @@ from typing import Any
 
 from windtunnel.imports.axio_keys import CARRIED, COLON, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.imports.source import Fault, Foreign
-from windtunnel.scenario.positions import line_of
+from windtunnel.scenario.positions import lines_of, nearest_line
 from windtunnel.scenario.refusal import Path, dotted
 
 _COLON_LINE = re.compile(r"\s*([A-Za-z]\w*)\s*:(.*)")
-_TOML_LINE = re.compile(r"^\s*(\[[^\n]*\]|schema_version\s*=.*|[\w.-]+\s*=\s*\S.*)\s*(#.*)?$", re.MULTILINE)
+_TOML_LINE = re.compile(r"^\s*(\[\[?[\w.]+\]|schema_version\s*=)", re.MULTILINE)
 _WORKLOAD = "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0 : 0,1|2 : 0|2"
 MAX_GROUP = 256
 """Axio has at most 16 workspaces; a range of more is a slip of the pen."""
@@ -158,11 +158,12 @@ def _from_toml(text: str) -> AxioConfig:
         line = int(at[1]) if at else len(text.splitlines())
         config.faults.append(Fault(line, str(error).partition(" (at ")[0], "TOML 1.0: https://toml.io"))
         return config
+    lines = lines_of(text)
     for path, value in _leaves(data):
         table, name = dotted(path[:-1]), str(path[-1])
-        line = line_of(text, path)[0]
+        line = nearest_line(lines, path)[0]
         if table in TOPOLOGIES and name in ("workspaces", "workloads"):
-            _toml_topology(config, text, path, value)
+            _toml_topology(config, lines, path, value)
         elif name in TABLES.get(table, "").split():
             config.take(name, Given(dotted(path), value, line))
         else:
@@ -186,16 +187,16 @@ def _leaves(data: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]
             yield here, value
 
 
-def _toml_topology(config: AxioConfig, text: str, path: Path, entries: Any) -> None:
+def _toml_topology(config: AxioConfig, lines: dict[Path, int], path: Path, entries: Any) -> None:
     kind = path[-1]
     read = _toml_workload if kind == "workloads" else _toml_workspace
     if not isinstance(entries, list):
         config.faults.append(
-            Fault(line_of(text, path)[0], f"{dotted(path)} is no list of tables", f"[[{dotted(path)}]]")
+            Fault(nearest_line(lines, path)[0], f"{dotted(path)} is no list of tables", f"[[{dotted(path)}]]")
         )
         return
     for index, entry in enumerate(entries):
-        line = line_of(text, (*path, index))[0]
+        line = nearest_line(lines, (*path, index))[0]
         try:
             read(config, entry, line)
         except (KeyError, TypeError, ValueError) as error:
