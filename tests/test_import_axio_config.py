@@ -176,6 +176,7 @@ REFUSED = [
     ("dispatcher = 2", "dispatcher = 0", "a dispatcher has two groups"),
     ("dispatcher = 2", "dispatcher = 1", "some dispatchers sit with an application of theirs"),
     ("applications = [ 2, 3 ]", "applications = [ ]", "groups of 2, 0 applications"),
+    ("applications = [ 2, 3 ]", "applications = [ 2, 3, 4, 5 ]", "groups of 2, 4 applications"),
     ("applications = [ 2, 3 ]", "applications = 2", "workloads.0: 2 is no list"),
     ("dispatcher = 2", "", "dispatcher is missing"),
     ("request_payload_bytes = 86", "request_payload_bytes = 5", "request_payload_bytes: in the scenario, "),
@@ -237,6 +238,11 @@ def test_what_is_neither_is_refused(tmp_path, text):
 
 def test_broken_toml_is_refused_with_its_line(tmp_path):
     assert "text:8: " in refusal(tmp_path, "axio", TOML.replace("ssh_port = 22", "ssh_port = = 22"))
+
+
+def test_what_a_file_says_cannot_become_a_key_of_the_scenario(tmp_path):
+    data, _, _ = scenario(tmp_path, TOML.replace("'axio-server.example.net'", '"a\\nseed = 7\\u001b[31m"'))
+    assert "seed" not in data and "\x1b" not in (tmp_path / "scenario.toml").read_text()
 
 
 def test_a_file_that_is_there_stays(tmp_path):

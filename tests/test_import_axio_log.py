@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from decimal import Decimal
 
 import pytest
@@ -13,7 +14,7 @@ from test_report import FLIGHTS, fly, shown_by
 
 from windtunnel.errors import UserError
 from windtunnel.imports import axio_log
-from windtunnel.imports.axio_table import FILLED, Table, tables_of, text_of
+from windtunnel.imports.axio_table import COLUMNS, FILLED, Table, tables_of, text_of
 from windtunnel.report import write as write_report
 from windtunnel.runs import Verdict
 from windtunnel.runs.rows import Spread
@@ -93,6 +94,35 @@ def test_a_run_that_is_printed_and_read_back_has_the_same_numbers(tmp_path, flig
         if row.stage.startswith("app_") and row.completion:
             assert read.completion.maximum == pytest.approx(row.completion.maximum, abs=0.6)
             assert read.completion.mean == pytest.approx(row.completion.mean, abs=0.6)
+
+
+def test_the_table_is_laid_out_as_axio_prints_it(tmp_path):
+    """Columns of 20, the last one of a port's stage of 15; rules of 207."""
+    lines = shown_by("--as", "axio", run_of(tmp_path, "axio", CLIENT).path).splitlines()
+    assert lines[0] == "Node type: client" and lines[1] == lines[3] == lines[11] == "-" * 207
+    assert [lines[2][n : n + 20].strip() for n in range(0, 200, 20)] == ["Perf Statistics", *COLUMNS]
+    assert [line.split()[0] for line in lines[4:11]] == list(FILLED)
+    assert [len(line) for line in lines[4:11]] == [60, 200, 200, 80, 80, 55, 55]
+
+
+def test_the_row_of_both_ends_and_the_share_of_the_pool_are_those_of_a_side(tmp_path):
+    own = fly(tmp_path / "own", *FLIGHTS["both sides"])
+    back = run_of(tmp_path, "axio", shown_by("--as", "axio", own.path))
+    figures = {(figure.of, figure.name): figure.value for figure in back.record.imported.figures}
+    rows = stages(own)
+    for side, last in (("client", "disp_rx"), ("server", "disp_tx")):
+        assert figures[side, "End-to-end"] == pytest.approx(rows[side, last].mpps, abs=0.0006)
+        pools = [p for w in own.windows["windtunnel"] if w.phase == "measure" for p in w.pools if p.endpoint == side]
+        used = 1 - sum(p.free for p in pools) / sum(p.size for p in pools)
+        assert figures[side, "mbufs in use, share of the pool"] == pytest.approx(used, abs=1e-6)
+
+
+@pytest.mark.parametrize(("text", "last"), [(CLIENT, "disp_rx 19.464"), (SERVER, "disp_tx 20.046")])
+def test_a_side_ends_where_its_answers_do(tmp_path, text, last):
+    """The client's at disp_rx, the server's at disp_tx."""
+    unknown = re.sub("End-to-end .*", "End-to-end nan nan", text).replace(last, last[:8] + "4.000")
+    lines = shown_by("--as", "axio", run_of(tmp_path, "axio", unknown).path).splitlines()
+    assert next(line.split() for line in lines if line.startswith("End-to-end")) == ["End-to-end", "4.000", "0.250"]
 
 
 def test_what_was_not_measured_is_printed_as_no_number(tmp_path):
