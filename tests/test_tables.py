@@ -33,6 +33,11 @@ def test_the_least_important_columns_leave_first_and_no_figure_is_cut():
     assert [printed(table, width)[-1].split() for width in (40, 14, 8)] == [["a", "12345", "678"], ["a", "678"], ["a"]]
 
 
+def test_a_column_of_dashes_leaves_before_one_with_figures():
+    table = Fitting([Column("name", ["a"], words=True), Column("b", ["–"]), Column("c", ["678"], spare=9)])
+    assert [printed(table, width)[-1].split() for width in (40, 12)] == [["a", "–", "678"], ["a", "678"]]
+
+
 def test_sections_are_apart():
     table = Fitting([Column("x", ["1", "2"])], sections=[1])
     assert [line.strip() for line in printed(table, 40)[2:]] == ["1", "", "2"]

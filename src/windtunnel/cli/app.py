@@ -8,6 +8,7 @@ import typer
 from windtunnel.cli.check import check
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.handlers import handlers
+from windtunnel.cli.imports import axio, testpmd
 from windtunnel.cli.run import run
 from windtunnel.cli.show import show
 
@@ -36,6 +37,7 @@ windtunnel check scenarios/echo.toml  is it right, and what goes where?
 windtunnel run scenarios/echo.toml    fly it
 windtunnel show                       see the latest run again
 windtunnel handlers                   what a scenario can emulate
+windtunnel import axio FILE           a configuration or a log of Axio
 """
 
 app = typer.Typer(
@@ -48,6 +50,11 @@ app = typer.Typer(
 )
 for command in (run, check, show, handlers, doctor):
     app.command(help=_help(command.__doc__))(command)
+
+imports = typer.Typer(help="Turn what other tools wrote into scenarios and runs.", no_args_is_help=True)
+for command in (axio, testpmd):
+    imports.command(help=_help(command.__doc__))(command)
+app.add_typer(imports, name="import")
 
 
 @app.callback()

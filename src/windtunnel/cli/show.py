@@ -1,7 +1,7 @@
 """windtunnel show: the tables of runs that have flown."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,9 @@ def show(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a run.")] = False,
     html: Annotated[bool, typer.Option("--html", help="Write report.html of each run anew and say where.")] = False,
+    as_: Annotated[
+        Literal["axio"] | None, typer.Option("--as", help="Print the stages in another tool's table, for its scripts.")
+    ] = None,
 ) -> None:
     """Show what a run measured: stages, workers, latency, ports, ledger and verdict.
 
@@ -21,15 +24,16 @@ def show(
     windtunnel show
     windtunnel show runs/2026-11-21T10-00-00Z-echo
     windtunnel show runs/before runs/after
+    windtunnel show --as axio runs/before
     windtunnel show --json runs/before runs/after | jq '.[].metrics.workloads'
     """
     from windtunnel.runs import load
     from windtunnel.runs.latest import latest
 
-    if json and html:
+    if bool(json) + bool(html) + bool(as_) > 1:
         from windtunnel.errors import UserError
 
-        raise UserError("--json and --html exclude each other", remedy="give one of them")
+        raise UserError("--json, --html and --as exclude each other", remedy="give one of them")
     loaded = [load(path) for path in runs or [latest()]]
     if json:
         from json import dumps
@@ -42,6 +46,12 @@ def show(
 
         for run in loaded:
             print(report.write(run.path))
+    elif as_:
+        from windtunnel.imports.axio_log import tables_of_run
+        from windtunnel.imports.axio_table import text_of
+
+        for run in loaded:
+            print(text_of(tables_of_run(run)))
     else:
         from rich.console import Console
 

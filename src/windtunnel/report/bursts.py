@@ -9,7 +9,7 @@ _LINE_PX = 180
 
 def bursts(rows: list[StageRow]) -> dict | None:
     """Small multiples: share of a stage's calls by the objects they took; calls that took none are left out."""
-    counted = [row for row in rows if any(size for size in row.burst)]
+    counted = [row for row in rows if any(size for size in row.burst or ())]
     if not counted:
         return None
     widest = max(max(row.burst) for row in counted)

@@ -53,8 +53,10 @@ def render(run: Run) -> str:
         record=run.record,
         summary=summary,
         warnings=crowded(summary.workers) if summary else [],
-        headline=headline(summary) if summary else [],
-        drops=[(row, reason, n) for row in summary.stages for reason, n in row.drops.items()] if summary else [],
+        headline=headline(summary) if summary and not run.record.imported else [],
+        drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
+        if summary
+        else [],
         batches=[row for row in summary.stages if row.completion] if summary else [],
         charts=charts.all_of(run, summary) if summary else {},
         host=host_lines(run.record.host),

@@ -17,7 +17,7 @@ _STAGE_FIGURES = (
     ("stall ns", lambda row: fmt.number(row.stall_ns)),
     ("burst", lambda row: fmt.number(row.mean_burst)),
     ("share of time", lambda row: fmt.percent(row.busy_share)),
-    ("drops", lambda row: fmt.count(sum(row.drops.values()))),
+    ("drops", lambda row: fmt.count(row.dropped)),
 )
 _WORKLOAD_FIGURES = (
     ("answered", lambda row: fmt.rate(row.answered_per_s)),
@@ -40,10 +40,10 @@ def beside_view(runs: Sequence[Run]) -> RenderableType:
         table.add_column(Text(run.path.name), justify="right", overflow="fold")
     for name, of_record in (
         ("title", lambda r: r.title),
-        ("verdict", lambda r: "valid" if r.verdict.valid else "invalid"),
-        ("memory", lambda r: r.memory),
-        ("wire", lambda r: r.wire),
-        ("accounting", lambda r: r.accounting),
+        ("verdict", lambda r: "imported" if r.imported else "valid" if r.verdict.valid else "invalid"),
+        ("memory", lambda r: fmt.words(r.memory)),
+        ("wire", lambda r: fmt.words(r.wire)),
+        ("accounting", lambda r: fmt.words(r.accounting)),
         ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
     ):
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
@@ -65,7 +65,7 @@ def _add(table: Table, summaries: Sequence[Summary | None], figures, rows_by_key
 def _warnings(runs: Sequence[Run]) -> list[Text]:
     warnings = []
     if len({run.record.memory for run in runs}) > 1:
-        modes = ", ".join(f"{run.path.name} {run.record.memory}" for run in runs)
+        modes = ", ".join(f"{run.path.name} {run.record.memory or 'not known'}" for run in runs)
         warnings.append(f"memory modes differ ({modes}): these numbers cannot be held against each other")
     for run in runs:
         warnings += [f"{run.path.name}: invalid, no numbers shown: {r}" for r in run.record.verdict.reasons]

@@ -8,6 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from windtunnel.runs.format import DASH
+
 _UNLIMITED = 10_000
 
 
@@ -23,6 +25,11 @@ class Column:
     words: bool = False
     """Words stand on the left and may be broken over lines, figures on the right and may not."""
 
+    def spared(self) -> int:
+        """As `spare`; a column of nothing but dashes leaves before all others."""
+        empty = bool(self.cells) and not self.words and all(str(cell) == DASH for cell in self.cells)
+        return _UNLIMITED if empty else self.spare
+
 
 class Fitting:
     """A table of columns that have as many cells each. A new section begins at each row named in `sections`."""
@@ -35,10 +42,10 @@ class Fitting:
         shown = list(self.columns)
         unlimited = options.update(max_width=_UNLIMITED)
         while console.measure(self._table(shown), options=unlimited).maximum > options.max_width:
-            least = max(column.spare for column in shown)
+            least = max(column.spared() for column in shown)
             if least == 0:
                 break
-            shown = [column for column in shown if column.spare < least]
+            shown = [column for column in shown if column.spared() < least]
         yield self._table(shown)
 
     def _table(self, columns: Sequence[Column]) -> Table:

@@ -9,6 +9,10 @@ _RATES = ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"))
 _BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
+def words(text: str | None) -> str:
+    return DASH if text is None else text
+
+
 def number(value: float | None, digits: int = 1) -> str:
     """With thousands set apart: 12,345.6"""
     return DASH if value is None else f"{value:,.{digits}f}"

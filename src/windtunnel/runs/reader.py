@@ -32,7 +32,7 @@ def load(path: Path) -> Run:
     path = Path(path)
     record = _record(path / "run.json")
     windows: dict[str, list[Window]] = {engine.name: [] for engine in record.engines}
-    problems = _windows(path / "windows.jsonl", windows)
+    problems = [] if record.imported else _windows(path / "windows.jsonl", windows)
     return Run(path, record, windows, problems)
 
 

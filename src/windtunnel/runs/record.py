@@ -2,17 +2,18 @@
 
 History of the record's version:
 1  first flight
-2  second flight: as the plan and the lines that it holds
+2  second flight: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
 """
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from windtunnel.engine.lines import Error, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
+from windtunnel.runs.rows import PortRow, StageRow
 
 RUN_VERSION = 2
 
@@ -52,34 +53,64 @@ class EngineRecord(Part):
         return self.hello.memory if self.hello else self.plan.eal.memory
 
 
+class Figure(Part):
+    """A number that another tool printed and that no row has a place for."""
+
+    of: str = Field(description="what it belongs to: an endpoint, a port, or the tool itself")
+    name: str
+    value: float
+    unit: str
+
+
+class Imported(Part):
+    """What another tool measured, read from its text: numbers that are not in the text are null."""
+
+    tool: str
+    file: str = Field(description="name of the text; a copy of it is in the run directory")
+    sha256: str
+    at: AwareDatetime = Field(description="when it was imported")
+    stages: list[StageRow]
+    ports: list[PortRow]
+    figures: list[Figure]
+
+
 class Record(Part):
     """What run.json holds."""
 
     version: Literal[2] = RUN_VERSION
     title: str
     question: str | None
-    started: AwareDatetime
+    started: AwareDatetime | None = Field(description="null: another tool did not say")
     finished: AwareDatetime | None = None
     verdict: Verdict
     scenario: dict[str, Any] = Field(description="every key as resolved")
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]
     versions: dict[str, str]
-    engines: list[EngineRecord] = Field(min_length=1)
+    engines: list[EngineRecord]
+    imported: Imported | None = Field(None, description="in the place of engines: what another tool measured")
+
+    @model_validator(mode="after")
+    def _measured_by_somebody(self) -> "Record":
+        if bool(self.engines) == bool(self.imported):
+            raise ValueError("a run has engines, or was imported")
+        return self
 
     @property
-    def memory(self) -> str:
-        """Memory mode of the run; part of its identity, so that engines that differ are both named."""
-        return " + ".join(sorted({engine.memory for engine in self.engines}))
+    def memory(self) -> str | None:
+        """Memory mode of the run; part of its identity, so that engines that differ are both named. Null: not known."""
+        return " + ".join(sorted({engine.memory for engine in self.engines})) or None
 
     @property
-    def wire(self) -> str:
-        """Kinds of port that flew: "ring", "memif", ..."""
-        return " + ".join(sorted({e.port.kind for engine in self.engines for e in engine.plan.endpoints}))
+    def wire(self) -> str | None:
+        """Kinds of port that flew: "ring", "memif", ...; null: not known."""
+        return " + ".join(sorted({e.port.kind for engine in self.engines for e in engine.plan.endpoints})) or None
 
     @property
-    def accounting(self) -> str:
+    def accounting(self) -> str | None:
         """Accounting level, as in "sampled, every 13th loop"."""
+        if not self.engines:
+            return None  # another tool has its own
         level = self.engines[0].plan.accounting
         return f"{level.level}, 1 loop in {level.sample_every}" if level.level == "sampled" else level.level
 

@@ -1,9 +1,10 @@
 """The rows of a run's tables: plain data, made by `windtunnel.runs.metrics`, shown by tables and report.
 
-None is "not measured" or "nothing to measure", and never zero.
+None is "not measured" or "nothing to measure", and never zero. What another tool measured is shown by the same rows: what it
+did not say is None.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class StageRow:
 
     endpoint: str
     stage: str
-    instances: int
-    objects: int
+    instances: int | None
+    objects: int | None
     mpps: float | None
     work_ns: float | None
     stall_ns: float | None
@@ -34,13 +35,17 @@ class StageRow:
     stall_share: float | None
     idle_share: float | None
     empty_calls_share: float | None
-    stalled_calls: int
-    interrupted_calls: int
+    stalled_calls: int | None
+    interrupted_calls: int | None
     interrupted_share: float | None
-    drops: dict[str, int]
-    burst: dict[int, int]
+    drops: dict[str, int] | None
+    burst: dict[int, int] | None
     completion: Spread | None
     stall: Spread | None
+
+    @property
+    def dropped(self) -> int | None:
+        return None if self.drops is None else sum(self.drops.values())
 
 
 @dataclass(frozen=True)
@@ -114,3 +119,8 @@ class LevelRow:
     size: int
     lowest: int
     highest: int
+
+
+def only(kind: type, **known):
+    """A row of which no more is known than this."""
+    return kind(**(dict.fromkeys(field.name for field in fields(kind)) | known))

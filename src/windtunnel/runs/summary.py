@@ -18,7 +18,7 @@ CROWDED_SHARE = 0.05
 class Summary:
     """What a run measured, over its measured windows."""
 
-    measured_s: float
+    measured_s: float | None
     stages: list[StageRow]
     workers: list[WorkerRow]
     ports: list[PortRow]
@@ -28,6 +28,8 @@ class Summary:
 
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine that never spoke adds none."""
+    if imported := run.record.imported:
+        return Summary(None, imported.stages, [], imported.ports, [], [])
     engines = [(e, run.windows[e.name]) for e in run.record.engines if e.hello]
 
     def rows(of_engine):
@@ -61,7 +63,7 @@ def document(run: Run) -> dict:
         "path": str(run.path),
         "title": record.title,
         "question": record.question,
-        "started": record.started.isoformat(),
+        "started": record.started.isoformat() if record.started else None,
         "verdict": asdict(record.verdict),
         "memory": record.memory,
         "wire": record.wire,
@@ -69,5 +71,6 @@ def document(run: Run) -> dict:
         "emulated": record.emulated,
         "notes": record.all_notes(),
         "problems": run.problems,
+        "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
         "metrics": asdict(summarise(run)) if record.verdict.valid else None,
     }

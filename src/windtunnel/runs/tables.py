@@ -11,7 +11,7 @@ from rich.text import Text
 from windtunnel.runs import format as fmt
 from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.reader import Run
-from windtunnel.runs.record import EngineRecord, Record, Verdict
+from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import crowded, summarise
 
@@ -24,11 +24,13 @@ def run_view(run: Run) -> RenderableType:
     if run.record.verdict.valid:
         summary = summarise(run)
         parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
-        parts += [worker_table(summary.workers), Text()] if summary.stages else []
+        parts += [worker_table(summary.workers), Text()] if summary.workers else []
         parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
-        parts += [port_table(summary.ports), Text(), ledger_line(run.record.engines)]
+        parts += [port_table(summary.ports), Text()] if summary.ports else []
+        parts += [ledger_line(run.record.engines)] if run.record.engines else []
+        parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
         parts += [Text(f"warning: {words}", style="yellow") for words in crowded(summary.workers)]
-    parts.append(verdict_view(run.record.verdict))
+    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
 
@@ -38,6 +40,8 @@ def header(record: Record) -> RenderableType:
     lines = [Text(record.title, style="bold")]
     lines += [Text(record.question, style="italic")] if record.question else []
     how = f"wire {record.wire} · memory {record.memory} · accounting {record.accounting}"
+    if record.imported:
+        how = f"imported from {record.imported.tool}: {record.imported.file}"
     lines.append(Text(how, style="dim"))
     lines += [Text(mark, style="bold magenta") for mark in record.emulated]
     lines += [Text(f"note: {note}", style="dim") for note in record.all_notes()]
@@ -51,7 +55,7 @@ def stage_table(rows: Sequence[StageRow]) -> RenderableType:
     return Fitting(
         [
             Column("", [row.endpoint if n in starts else "" for n, row in enumerate(rows)], words=True),
-            column("stage", lambda r: r.stage if r.instances == 1 else f"{r.stage} ×{r.instances}", words=True),
+            column("stage", lambda r: r.stage if r.instances in (None, 1) else f"{r.stage} ×{r.instances}", words=True),
             column("Mpps", lambda r: fmt.number(r.mpps, 3), width=6),
             column("work ns", lambda r: fmt.number(r.work_ns)),
             column("stall ns", lambda r: Text(fmt.number(r.stall_ns), style="yellow" if r.stall_ns else "")),
@@ -61,7 +65,7 @@ def stage_table(rows: Sequence[StageRow]) -> RenderableType:
             column("idle", lambda r: fmt.percent(r.idle_share), spare=3, width=5),
             column("interrupted", lambda r: fmt.percent(r.interrupted_share), spare=5),
             column("empty calls", lambda r: fmt.percent(r.empty_calls_share), spare=6),
-            column("drops", lambda r: _loss(sum(r.drops.values()))),
+            column("drops", lambda r: _loss(r.dropped)),
         ],
         sections=starts[1:],
     )
@@ -115,6 +119,8 @@ def port_table(rows: Sequence[PortRow]) -> RenderableType:
             column("tx Mpps", lambda r: fmt.number(r.tx_mpps, 3)),
             column("rx Gbit/s", lambda r: fmt.number(r.rx_gbps, 3), spare=1),
             column("tx Gbit/s", lambda r: fmt.number(r.tx_gbps, 3), spare=1),
+            column("rx packets", lambda r: fmt.count(r.rx_packets), spare=3),
+            column("tx packets", lambda r: fmt.count(r.tx_packets), spare=3),
             column("rx burst", lambda r: fmt.number(r.rx_burst), spare=2),
             column("tx burst", lambda r: fmt.number(r.tx_burst), spare=2),
         ]
@@ -125,12 +131,25 @@ def drops(rows: Sequence[StageRow]) -> RenderableType:
     """Every drop by its name, a line a stage."""
     dropping = [row for row in rows if row.drops]
     if not dropping:
-        return Text("drops: none", style="dim")
+        return Text("drops: none" if any(row.drops is not None for row in rows) else "drops: not told", style="dim")
     grid = Table.grid(padding=(0, 2, 0, 0))
     for position, row in enumerate(dropping):
         names = ", ".join(f"{name} {fmt.count(n)}" for name, n in row.drops.items())
         grid.add_row("" if position else "drops:", f"{row.endpoint} {row.stage}", Text(names, style="red"))
     return grid
+
+
+def figure_table(figures: Sequence[Figure]) -> RenderableType:
+    """What another tool printed beside stages and ports."""
+    column = _columns_of(figures)
+    return Fitting(
+        [
+            column("of", lambda f: f.of, words=True),
+            column("figure", lambda f: f.name, words=True),
+            column("value", lambda f: f"{f.value:,.10g}"),
+            column("unit", lambda f: f.unit, words=True),
+        ]
+    )
 
 
 def ledger_line(engines: Sequence[EngineRecord]) -> Text:
@@ -164,6 +183,11 @@ def verdict_view(verdict: Verdict) -> RenderableType:
     return Panel(reasons, title="invalid: no numbers to show", title_align="left", border_style="red", expand=False)
 
 
+def _not_judged(imported: Imported) -> Text:
+    words = f"imported: the figures are {imported.tool}'s own; Windtunnel measured and judged nothing here"
+    return Text(words, style="bold magenta")
+
+
 def _columns_of(rows: Sequence[Any]) -> Callable[..., Column]:
     """Makes a column by what it shows of each of these rows."""
 
@@ -187,5 +211,5 @@ def _time(ns: float | None) -> str:
     return fmt.duration(ns).replace(" ", "")
 
 
-def _loss(count: int) -> Text:
+def _loss(count: int | None) -> Text:
     return Text(fmt.count(count), style="red" if count else "")

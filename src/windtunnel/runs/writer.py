@@ -26,7 +26,7 @@ class RunWriter:
 
     def __init__(self, directory: Path, flight: Any, host: Any):
         self.directory = Path(directory)
-        _make(self.directory)
+        make_directory(self.directory)
         self._record = Record(
             title=flight.title,
             question=flight.question,
@@ -83,7 +83,8 @@ class RunWriter:
         replace(self.directory / "run.json", self._record.model_dump_json(indent=1) + "\n")
 
 
-def _make(directory: Path) -> None:
+def make_directory(directory: Path) -> None:
+    """Raises UserError for a directory that exists or cannot be made."""
     try:
         directory.mkdir(parents=True)
     except FileExistsError as error:

@@ -102,13 +102,13 @@ def _validate(data: dict[str, Any]) -> Scenario:
         return Scenario.model_validate(data)
     except ValidationError as error:
         first, *more = error.errors(include_url=False)
-        refusal = _refusal(first)
+        refusal = refusal_of(first)
         if more:
             refusal.what += f" (the first of {len(more) + 1} faults)"
         raise refusal from None
 
 
-def _refusal(error: Any) -> Refusal:
+def refusal_of(error: Any) -> Refusal:
     """pydantic's error in our words."""
     path: Path = error["loc"]
     name, kind = dotted(path), error["type"]

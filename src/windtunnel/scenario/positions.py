@@ -18,7 +18,16 @@ DEEPEST = 8
 def line_of(text: str, path: Path) -> tuple[int, bool]:
     """Line, from 1, of the value at `path`, or of the nearest table around it that the text has; and whether it is the
     value itself."""
-    lines = dict(_places(text))
+    return nearest_line(lines_of(text), path)
+
+
+def lines_of(text: str) -> dict[Path, int]:
+    """The line, from 1, of everything that the text has: for who asks for many."""
+    return dict(_places(text))
+
+
+def nearest_line(lines: dict[Path, int], path: Path) -> tuple[int, bool]:
+    """As `line_of`, of a text whose lines are known."""
     nearest = path
     while nearest and nearest not in lines:
         nearest = nearest[:-1]

@@ -1,0 +1,230 @@
+"""testpmd's forward statistics, as `show fwd stats all`, `stop` and `--stats-period` print them (DPDK 22.11).
+
+Counters add up from `start` on, so of several reports in one text the last one counts. Bursts come as rounded percentages:
+they stay percentages, because no count could be made of them. testpmd prints no rates with these: throughput is not known.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from windtunnel.imports.source import Fault
+from windtunnel.runs.record import Figure
+from windtunnel.runs.rows import PortRow, StageRow, only
+
+_PORT = re.compile(r"\s*-{5,} Forward statistics for port ([0-9]+)\s+-{5,}\s*")
+_STREAM = re.compile(
+    r"\s*-{5,} Forward Stats for RX Port=\s*([0-9]+)/Queue=\s*([0-9]+) -> TX Port=\s*([0-9]+)/Queue=\s*([0-9]+) -{5,}\s*"
+)
+_ALL = re.compile(r"\s*\+{5,} Accumulated forward statistics for all ports\s*\+{5,}\s*")
+_END = re.compile(r"\s*(-{20,}|\+{20,})\s*")
+_COUNTER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9 -]*?): +(?P<value>[0-9]+)\s*")
+_BURSTS = re.compile(r"\s*(RX|TX)-bursts : ([0-9]+) \[(.*)\]\s*")
+_SHARE = re.compile(r"([0-9]{1,3})% of (?:([0-9]+) pkts|others?)")
+_CYCLES = re.compile(
+    r"\s*CPU cycles/packet=([0-9.]+) \(total cycles=([0-9]+) / total (.*) packets=([0-9]+)\) at ([0-9]+) MHz Clock\s*"
+)
+_PROMPT = "testpmd> "
+_NEEDED = ("RX-packets", "RX-dropped", "RX-total", "TX-packets", "TX-dropped", "TX-total")
+
+
+@dataclass
+class _Block:
+    """What stands below one heading: counters by name, bursts as (of, name, value, unit)."""
+
+    of: str
+    line: int
+    counters: dict[str, int] = field(default_factory=dict)
+    bursts: list[Figure] = field(default_factory=list)
+
+
+@dataclass
+class _Report:
+    ports: dict[int, _Block] = field(default_factory=dict)
+    streams: list[_Block] = field(default_factory=list)
+    total: _Block | None = None
+    cycles: list[Figure] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a text holds."""
+
+    mode: str | None
+    stages: list[StageRow]
+    ports: list[PortRow]
+    figures: list[Figure]
+    reports: int
+
+
+def parse(text: str) -> tuple[Parsed | None, list[Fault]]:
+    """The last report of a text, and what is wrong with the text."""
+    reports, faults = _reports(text)
+    if faults:
+        return None, faults
+    if not reports:
+        heading = "---------------------- Forward statistics for port 0  ----------------------"
+        return None, [
+            Fault(0, "no forward statistics of testpmd", f"what `show fwd stats all` prints, as in {heading}")
+        ]
+    faults = [fault for report in reports for fault in _check(report)]
+    if faults:
+        return None, faults
+    last = reports[-1]
+    modes = re.findall(r"^(\w+) packet forwarding - ports=", text, re.MULTILINE)
+    stages = [row for number, block in last.ports.items() for row in _stage_rows(number, block)]
+    ports = [
+        only(
+            PortRow,
+            endpoint=f"port {number}",
+            rx_packets=block.counters["RX-packets"],
+            tx_packets=block.counters["TX-packets"],
+        )
+        for number, block in last.ports.items()
+    ]
+    return Parsed(modes[-1] if modes else None, stages, ports, _figures(last), len(reports)), []
+
+
+def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
+    """A report begins with its first heading after the cycles or the sum of the one before it."""
+    reports: list[_Report] = []
+    faults: list[Fault] = []
+    block: _Block | None = None
+    for number, line in _untorn(text):
+        if heading := _heading(line, number):
+            fresh = not reports or reports[-1].total is not None
+            if fresh:
+                reports.append(_Report())
+            if block is not None and not block.of.startswith("stream"):
+                faults.append(_cut_off(block, number))
+            block = heading
+            faults += _put(reports[-1], block)
+        elif cycles := _CYCLES.fullmatch(line):
+            if reports:
+                reports[-1].cycles = _cycles(cycles)
+        elif block is None:
+            continue
+        elif _END.fullmatch(line) or (block.of.startswith("stream") and not line.strip()):
+            block = None
+        else:
+            faults += _read(block, line, number)
+    if block is not None and not block.of.startswith("stream"):
+        faults.append(_cut_off(block, number))
+    return reports, faults
+
+
+def _cut_off(block: _Block, line: int) -> Fault:
+    return Fault(line, f"the statistics of {block.of} that begin in line {block.line} are cut off", "the whole text")
+
+
+def _untorn(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers. testpmd's prompt and what was typed behind it may stand in the middle of a line of another
+    thread: they are taken out, and the halves put together."""
+    held = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        before, prompt, behind = line.partition(_PROMPT)
+        if prompt and before.strip():
+            held += before
+            continue
+        yield number, held + (behind if prompt else line)
+        held = ""
+    if held:
+        yield number, held
+
+
+def _heading(line: str, number: int) -> _Block | None:
+    if port := _PORT.fullmatch(line):
+        return _Block(f"port {port[1]}", number)
+    if stream := _STREAM.fullmatch(line):
+        rx, rxq, tx, txq = stream.groups()
+        return _Block(f"stream {rx}:{rxq} -> {tx}:{txq}", number)
+    return _Block("all ports", number) if _ALL.fullmatch(line) else None
+
+
+def _put(report: _Report, block: _Block) -> list[Fault]:
+    kind, _, number = block.of.partition(" ")
+    if kind == "stream":
+        report.streams.append(block)
+    elif kind == "all":
+        report.total = block
+    elif int(number) in report.ports:
+        return [Fault(block.line, f"{block.of} stands twice in one report", "one block for each port")]
+    else:
+        report.ports[int(number)] = block
+    return []
+
+
+def _read(block: _Block, line: str, number: int) -> list[Fault]:
+    """Counters or bursts of one line into the block."""
+    if bursts := _BURSTS.fullmatch(line):
+        direction, calls, shares = bursts.groups()
+        found = [_SHARE.fullmatch(share) for share in shares.split(" + ")] if shares else []
+        if None in found:
+            return [Fault(number, f"{direction}-bursts: [{shares}]", "shares, as in [0% of 0 pkts + 100% of 32 pkts]")]
+        block.bursts.append(Figure(of=block.of, name=f"{direction}-bursts", value=int(calls), unit="calls"))
+        for share in found:
+            name = f"{direction}-bursts of {f'{share[2]} packets' if share[2] else 'other sizes'}"
+            block.bursts.append(Figure(of=block.of, name=name, value=int(share[1]), unit="%"))
+        return []
+    counters = list(_COUNTER.finditer(line))
+    if not counters or "".join(match[0] for match in counters) != line.lstrip():
+        return [
+            Fault(number, f'"{line.strip()[:60]}" is no line of the statistics of {block.of}', "as testpmd printed it")
+        ]
+    block.counters |= {match["name"]: int(match["value"]) for match in counters}
+    return []
+
+
+def _check(report: _Report) -> list[Fault]:
+    """Nothing is missing, and the sums are sums: a torn number would show here."""
+    blocks = [*report.ports.values(), *([report.total] if report.total else [])]
+    faults = []
+    for block in blocks:
+        missing = [name for name in _NEEDED if name not in block.counters]
+        if missing:
+            faults.append(Fault(block.line, f"{block.of} lacks {', '.join(missing)}", "the whole block"))
+        for way in ("RX", "TX") if not missing else ():
+            packets, dropped, total = (block.counters[f"{way}-{name}"] for name in ("packets", "dropped", "total"))
+            if packets + dropped != total:
+                what = f"{block.of}: {way}-total is {total}, but {packets} packets and {dropped} dropped are {packets + dropped}"
+                faults.append(Fault(block.line, what, "the text as testpmd printed it"))
+    if not report.ports:
+        line = min(block.line for block in [*report.streams, *blocks])
+        faults.append(Fault(line, "a report without the statistics of a port", "the whole report"))
+    return faults
+
+
+def _stage_rows(number: int, block: _Block) -> list[StageRow]:
+    """Of a port: what nic_rx and nic_tx moved, and what they dropped."""
+    return [
+        only(
+            StageRow,
+            endpoint=f"port {number}",
+            stage=f"nic_{way.lower()}",
+            objects=block.counters[f"{way}-packets"],
+            drops={f"{way}-dropped": n} if (n := block.counters[f"{way}-dropped"]) else {},
+        )
+        for way in ("RX", "TX")
+    ]
+
+
+def _figures(report: _Report) -> list[Figure]:
+    found = list(report.cycles)
+    for block in report.ports.values():
+        more = {name: n for name, n in block.counters.items() if name not in _NEEDED}
+        found += [Figure(of=block.of, name=name, value=n, unit="packets") for name, n in more.items()]
+        found += block.bursts
+    for block in report.streams:
+        found += [Figure(of=block.of, name=name, value=n, unit="packets") for name, n in block.counters.items()]
+        found += block.bursts
+    return found
+
+
+def _cycles(match: re.Match[str]) -> list[Figure]:
+    rate, total, what, packets, mhz = match.groups()
+    return [
+        Figure(of="testpmd", name="CPU cycles/packet", value=float(rate), unit="cycles"),
+        Figure(of="testpmd", name="total cycles", value=int(total), unit="cycles"),
+        Figure(of="testpmd", name=f"total {what} packets", value=int(packets), unit="packets"),
+        Figure(of="testpmd", name="clock", value=int(mhz), unit="MHz"),
+    ]

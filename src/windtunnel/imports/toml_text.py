@@ -1,0 +1,38 @@
+"""A scenario's data as commented TOML."""
+
+import json
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+_WIDTH = 120
+
+
+def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
+    """The question, the notes as comments, then plain keys, tables, and lists of tables."""
+    lines = [f"# {_one_line(question)}", "#"]
+    for note in notes:
+        lines += wrap(_one_line(note), _WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False)
+    lines += ["", *_pairs({name: value for name, value in data.items() if not isinstance(value, dict | list)})]
+    for name, value in data.items():
+        if isinstance(value, dict) and value:
+            lines += ["", f"[{name}]", *_pairs(value)]
+        for table in value if isinstance(value, list) else ():
+            lines += ["", f"[[{name}]]", *_pairs(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(table: dict[str, Any]) -> list[str]:
+    width = max(map(len, table), default=0)
+    return [f"{name:<{width}} = {_value(value)}" for name, value in table.items()]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_value(inner)}" for name, inner in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(text: str) -> str:
+    """A comment holds no control character: what came from a file could otherwise begin a line of its own."""
+    return "".join(character if character.isprintable() else "?" for character in text)
