@@ -99,9 +99,11 @@ def _stage_row(side: str, name: str, table: Table) -> StageRow:
 
 def _spread(values: Sequence[Value]) -> Spread | None:
     """Of maximum, minimum and mean, as the columns stand; None where no batch was seen."""
-    if not values or set(values) == {None}:
+    if not values:
         return None
     maximum, minimum, mean = values
+    if maximum is None and minimum is None and not mean:
+        return None  # a mean of 0 alone is that of no batches
     if minimum == NEVER_SEEN and (maximum is None or minimum > maximum):
         return None
     ns = [None if value is None else _ns(value) for value in (minimum, mean, maximum)]
