@@ -99,11 +99,9 @@ def _stage_row(side: str, name: str, table: Table) -> StageRow:
 
 def _spread(values: Sequence[Value]) -> Spread | None:
     """Of maximum, minimum and mean, as the columns stand; None where no batch was seen."""
-    if not values:
+    if not values or set(values) == {None}:
         return None
     maximum, minimum, mean = values
-    if maximum is None and minimum is None and not mean:
-        return None  # a mean of 0 alone is that of no batches
     if minimum == NEVER_SEEN and (maximum is None or minimum > maximum):
         return None
     ns = [None if value is None else _ns(value) for value in (minimum, mean, maximum)]
@@ -179,7 +177,7 @@ def _table(run: "Run", side: str, rows: dict[str, StageRow]) -> Table:
 
 
 def _cells(row: StageRow | None, filled: int) -> tuple[Value, ...]:
-    if row is None or (row.mpps == 0 and row.work_ns is None):
+    if row is None or (row.mpps == 0 and row.work_ns is row.stall is row.completion is None):
         return _NOTHING_MOVED[:filled]
     whole = None if row.work_ns is None else row.work_ns + (row.stall_ns or 0.0)
     times = [whole, row.stall_ns]
