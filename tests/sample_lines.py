@@ -296,6 +296,7 @@ def _workload(packets: int, lost: int, rng) -> lines.WorkloadWindow:
         in_flight=0,
         latency=latency,
         latency_sent=latency,
+        pacing=None,
     )
 
 

@@ -142,8 +142,20 @@ def test_open_loop_offers_its_rate(tmp_path, arrivals, apps):
 
 
 def test_what_can_be_sent_is_sent(tmp_path):
-    ledger = messages(fly_well(tmp_path, scenario(client={"rate": "1kpps"})))
+    run = fly_well(tmp_path, scenario(client={"rate": "1kpps"}))
+    ledger = messages(run)
     assert ledger.unsent == 0 and ledger.sent == ledger.answered
+    [windows] = run.windows.values()
+    assert sum(window.workloads[0].pacing.total for window in windows) == ledger.sent
+
+
+def test_a_generator_that_nobody_answers_gets_its_places_back(tmp_path):
+    """64 places and a timeout of 100 us: far more messages than places, each lost once."""
+    workload = L_APP | {"timeout": "100us", "inflight": 64, "rate": "500kpps"}
+    data = scenario(workload, wire={"kind": "null"}, client={"batch": {"app_tx": 32}})
+    ledger = messages(fly_well(tmp_path, data))
+    assert ledger.sent > 64 * 50
+    assert ledger.lost + ledger.in_flight == ledger.sent and ledger.answered == 0
 
 
 def test_impossible_rate_shows_what_was_not_sent(tmp_path):
@@ -155,3 +167,4 @@ def test_impossible_rate_shows_what_was_not_sent(tmp_path):
     assert ledger.offered == ledger.sent + ledger.unsent
     last = of_measure(run)[-1].workloads[0]
     assert last.unsent > 0 and last.latency.max > last.latency_sent.max, "latency counts from the intended time"
+    assert last.pacing.min > 0 and last.pacing.max <= last.latency.max

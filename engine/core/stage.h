@@ -49,6 +49,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_tally {
     uint64_t stalled_calls;
     uint64_t drops[drop_reasons];                  // packets
     std::unique_ptr<latencies> latency;            // app_rx of a client
+    std::unique_ptr<latency_histogram> pacing;     // app_tx in open loop: ns from the intended to the real send time
     std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`
     uint64_t burst[max_batch + 1];                 // calls by their objects: calls, empty calls and objects follow from it
 

@@ -16,6 +16,7 @@ void stage_stats::clear() {
     std::fill(std::begin(drops), std::end(drops), 0);
     std::fill(std::begin(burst), std::end(burst), 0);
     if (latency) latency->intended.clear(), latency->sent.clear();
+    if (pacing) pacing->clear();
     if (completion) completion->clear(), stall->clear();
 }
 

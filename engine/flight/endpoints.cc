@@ -111,6 +111,7 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
 
     auto &s = *(a.sending = std::make_unique<client_sending>());
     s.signals = &f.signals;
+    s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
     s.at_once = messages;
     s.sizes = sizes_of(f, w.request_sizes, a);
     s.shapes.resize(s.sizes ? messages : 0);
@@ -124,7 +125,7 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
 
     auto &r = *(a.receiving = std::make_unique<client_receiving>());
     r.timeout = static_cast<uint64_t>(static_cast<double>(w.timeout_ns) / f.clock.ns_per_tick);
-    r.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
+    r.tick_mult = s.tick_mult;
     r.packets.resize(a.batch_rx);
     r.retired.resize(a.batch_rx);
     if (f.plan.raw_latency) {

@@ -82,11 +82,16 @@ json workload_json(flight &f, uint32_t epoch, uint32_t workload) {
     auto merged = std::make_unique<latencies>();
     merged->intended.clear();
     merged->sent.clear();
+    std::unique_ptr<latency_histogram> pacing;
     stage_tally window{}, so_far{};
     for_each_client_stage(f, workload, [&](stage &s, size_t w, size_t i) {
         const stage_stats &stats = stats_of(s, epoch);
         window += stats;
         so_far += f.totals[w][i];
+        if (stats.pacing) {
+            if (!pacing) (pacing = std::make_unique<latency_histogram>())->clear();
+            histogram_merge(*pacing, *stats.pacing);
+        }
         if (!stats.latency) return;
         histogram_merge(merged->intended, stats.latency->intended);
         histogram_merge(merged->sent, stats.latency->sent);
@@ -102,7 +107,8 @@ json workload_json(flight &f, uint32_t epoch, uint32_t workload) {
             {"duplicates", window.duplicates},
             {"in_flight", so_far.sent - so_far.answered - so_far.lost},
             {"latency", histogram_json(merged->intended)},
-            {"latency_sent", histogram_json(merged->sent)}};
+            {"latency_sent", histogram_json(merged->sent)},
+            {"pacing", pacing ? histogram_json(*pacing) : json()}};
 }
 
 json workloads_json(flight &f, uint32_t epoch) {

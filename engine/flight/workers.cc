@@ -16,10 +16,11 @@ static stage_function function_of(stage_kind kind, side s) {
     __builtin_unreachable();
 }
 
-static void open_stats(stage &s, bool records_latency, bool histograms) {
+static void open_stats(stage &s, bool is_paced, bool histograms) {
     s.stats = std::make_unique<stage_stats[]>(2);
     for (stage_stats *stats : {&s.stats[0], &s.stats[1]}) {
-        if (records_latency) stats->latency = std::make_unique<latencies>();
+        if (s.run == app_rx_answers) stats->latency = std::make_unique<latencies>();
+        if (is_paced) stats->pacing = std::make_unique<latency_histogram>();
         if (histograms) {
             stats->completion = std::make_unique<batch_histogram>();
             stats->stall = std::make_unique<batch_histogram>();
@@ -38,7 +39,8 @@ static stage open_stage(flight &f, const stage_of &place, uint32_t worker) {
                             : static_cast<void *>(e.dispatchers[place.index].get());
     s.place = place;
     s.worker = worker;
-    open_stats(s, s.run == app_rx_answers, f.plan.accounting.level == accounting::histograms);
+    const bool is_paced = place.stage == stage_kind::app_tx && e.applications[place.index]->sending->open_loop;
+    open_stats(s, is_paced, f.plan.accounting.level == accounting::histograms);
     return s;
 }
 

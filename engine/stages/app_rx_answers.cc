@@ -7,11 +7,6 @@ namespace wt {
 
 namespace {
 
-// Ticks to ns in fixed point: latencies stay below 2^36 ns, so the product fits.
-uint64_t to_ns(uint64_t ticks, uint64_t mult) {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> 32);
-}
-
 // Latencies on their way into the histograms. Messages that left in one burst come back in one: their times are alike,
 // and one entry with a count serves them all.
 struct alike {
@@ -23,9 +18,9 @@ void record(client_receiving &r, alike times, uint64_t now, const stage_call &ca
     // The stamp is the burst's: an answer can seem to come before a message that was stamped later on another worker.
     const uint64_t since_intended = now > times.intended ? now - times.intended : 0;
     const uint64_t since_sent = now > times.sent ? now - times.sent : 0;
-    const uint64_t ns = to_ns(since_intended, r.tick_mult);
+    const uint64_t ns = ticks_to_ns(since_intended, r.tick_mult);
     call.stats->latency->intended.add(ns, times.count);
-    call.stats->latency->sent.add(to_ns(since_sent, r.tick_mult), times.count);
+    call.stats->latency->sent.add(ticks_to_ns(since_sent, r.tick_mult), times.count);
     for (uint32_t i = 0; i < times.count && unlikely(r.raw.size() < r.raw_limit); i++) r.raw.push_back(ns);
 }
 
@@ -67,12 +62,13 @@ inflight_slot *take_rare(application &a, const uint8_t *message, const stage_cal
     return nullptr;
 }
 
-// Now and then, looks at some slots for messages whose answer will not come.
+// Now and then, looks at some slots for messages whose answer will not come; at every call where none has come for long.
 void expire(application &a, const stage_call &call) {
     constexpr uint32_t calls_between = 256, slots_at_once = 64;
     client_receiving &r = *a.receiving;
     if (likely(r.calls_to_expiry-- != 0)) return;
-    r.calls_to_expiry = calls_between;
+    r.calls_to_expiry = r.heard ? calls_between : 0;
+    r.heard = false;
     call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, slots_at_once);
 }
 
@@ -88,6 +84,7 @@ call_result app_rx_answers(void *role, const stage_call &call) {
         if (++r.next_link == a.links.size()) r.next_link = 0;
     }
     if (count == 0) return {0, false};
+    r.heard = true;
 
     const uint64_t now = stage_now(call);
     rte_mbuf **const packets = r.packets.data();

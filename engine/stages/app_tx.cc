@@ -147,6 +147,11 @@ uint32_t take_open(application &a, uint64_t now, uint32_t most) {
     return count;
 }
 
+// How late the messages leave, each against its own intended time.
+void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const stage_call &call) {
+    for (uint32_t i = 0; i < count; i++) call.stats->pacing->add(ticks_to_ns(now - s.intended[i], s.tick_mult));
+}
+
 // Fills the empty outbox with new messages. False where some are to be made and the pool has no mbuf for them.
 bool make_messages(application &a, uint64_t now, const stage_call &call) {
     client_sending &s = *a.sending;
@@ -170,6 +175,7 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     else
         a.out.count = write_varied(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) show_to_handler(a, a.out.packets.data(), count);
+    if (s.open_loop) record_pacing(s, count, now, call);
     call.stats->sent += count;
     a.out.head = 0;
     a.out.towards = a.links[a.next_link];

@@ -75,11 +75,17 @@ struct application {
     ~application();
 };
 
+// Ticks to ns in fixed point: latencies stay below 2^36 ns, so the product fits.
+inline uint64_t ticks_to_ns(uint64_t ticks, uint64_t mult) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> 32);
+}
+
 // app_tx's own state.
 struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     const flight_signals *signals;
     uint32_t at_once;                    // messages of a call, at most
     bool open_loop;
+    uint64_t tick_mult;                  // ns = ticks * tick_mult >> 32
     arrival_phases phases;               // open loop
     arrival_cursor due, next;            // what has fallen due; what is sent next
     bool started = false;                // the cursors' start has been set
@@ -97,6 +103,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_receiving {
     uint64_t timeout;                    // ticks
     uint64_t tick_mult;                  // ns = ticks * tick_mult >> 32
     uint32_t calls_to_expiry = 0;
+    bool heard = true;                   // answers have come since slots were looked at
     uint32_t next_link = 0;
     std::atomic<uint64_t> answered{0};   // since the start, for `messages = N`
     std::vector<rte_mbuf *> packets;

@@ -140,6 +140,9 @@ class WorkloadWindow(Line):
     in_flight: int = Field(description="at the end of the window")
     latency: Histogram = Field(description="ns from the intended send time")
     latency_sent: Histogram = Field(description="ns from the real send time")
+    pacing: Histogram | None = Field(
+        description="ns by which the messages sent in the window left app_tx after their intended time; null: closed loop"
+    )
 
 
 class RingLevel(Line):

@@ -228,4 +228,5 @@ def _workload_row(name: str, members: list[WorkloadWindow], duration_s: float) -
         offered_per_s=ratio(counts["offered"], duration_s),
         latency=latency(merge(member.latency for member in members)),
         latency_sent=latency(merge(member.latency_sent for member in members)),
+        pacing=latency(merge(paced)) if (paced := [m.pacing for m in members if m.pacing]) else None,
     )

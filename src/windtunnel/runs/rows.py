@@ -109,6 +109,8 @@ class WorkloadRow:
     offered_per_s: float | None
     latency: Latency
     latency_sent: Latency
+    pacing: Latency | None
+    """How late messages left, each against its intended time; None in a closed loop."""
 
 
 @dataclass(frozen=True)

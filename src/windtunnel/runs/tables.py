@@ -101,6 +101,7 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
             column("p99", lambda r: _time(r.latency.p99), width=6),
             column("p99.9", lambda r: _time(r.latency.p999), spare=2, width=6),
             column("max", lambda r: _time(r.latency.maximum), spare=1, width=6),
+            column("pacing p99", lambda r: _time(r.pacing and r.pacing.p99), spare=4),
             column("lost", lambda r: _loss(r.lost)),
             column("late", lambda r: _loss(r.late), spare=3),
             column("unsent", lambda r: fmt.count(r.unsent), spare=6),
