@@ -26,7 +26,7 @@ def beside_testpmd(
     rounds = session.in_turns(
         {
             handler: lambda: session.fly(scenario, sets).forwarded(),
-            REFERENCE: lambda: testpmd.macswap(plan, device(plan.endpoints[0].port), session.seconds),
+            REFERENCE: lambda: testpmd.forward(plan, device(plan.endpoints[0].port), "macswap", session.seconds),
         },
         "Mpps",
         1e6,

@@ -22,14 +22,15 @@ WARMUP_S = 0.3
 DEVICE = "net_{}0,{}"
 
 
-def macswap(plan: Plan, device: str, seconds: float) -> Sample:
-    """Packets a second that one core sends back with their MACs swapped, on one port of `device` (driver and arguments).
+def forward(plan: Plan, device: str, mode: str, seconds: float) -> Sample:
+    """Packets a second that one core sends in a forward mode ("macswap": back with their MACs swapped; "flowgen", "txonly":
+    of its own) on one port of `device` (driver and arguments).
 
     Raises UserError when it does not start, or drops a packet.
     """
     cpu = plan.workers[0].cpu
     process = subprocess.Popen(
-        _command(plan, device), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        _command(plan, device, mode), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     try:
         said = _until_prompt(process)
@@ -50,13 +51,13 @@ def macswap(plan: Plan, device: str, seconds: float) -> Sample:
     return _sample((said + rest).decode(errors="replace"), before, after, steal.share)
 
 
-def _command(plan: Plan, device: str) -> list[str]:
+def _command(plan: Plan, device: str, mode: str) -> list[str]:
     (endpoint,) = plan.endpoints
     pool, port = endpoint.pool, endpoint.port
     if shutil.which(NAME) is None:
         raise UserError(f"no {NAME} on PATH", remedy="Debian, Ubuntu: apt-get install dpdk-dev")
     forwarding = {
-        "forward-mode": "macswap",
+        "forward-mode": mode,
         "port-topology": "loop",  # out again by the port that it came from
         "nb-cores": 1,
         "burst": endpoint.batch.nic_rx,

@@ -44,4 +44,25 @@ void arrival_cross(arrival_cursor &c, double messages) {
     c.next = c.begun + arrival_moment(c.phase, c.sent_for);
 }
 
+// Of even arrivals within one phase, those up to `now` but for the last.
+static uint64_t leap(arrival_cursor &c, double now) {
+    if (c.phase.poisson || c.phase.off > 0 || c.next + c.phase.interval > now) return 0;
+    const double due = std::floor((now - c.next) / c.phase.interval), in_phase = std::ceil((c.sends_for - c.sent_for) / c.phase.interval) - 1;
+    const double count = std::min(due, in_phase);
+    if (!(count >= 1)) return 0;
+    c.sent_for += count * c.phase.interval;
+    c.next = c.begun + c.sent_for;
+    return static_cast<uint64_t>(count);
+}
+
+uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now) {
+    constexpr uint64_t most = 65536;
+    uint64_t count = 0;
+    for (uint64_t steps = 0; steps < most && arrival_is_due(c, now); steps++, count++) {
+        count += leap(c, static_cast<double>(now - c.start));
+        arrival_advance(c);
+    }
+    return count;
+}
+
 }  // namespace wt

@@ -53,6 +53,10 @@ inline uint64_t splitmix64(uint64_t &state) {
 // The cursor before its first message, which stands `first` of a message (constant) or a draw (Poisson) after the start.
 arrival_cursor arrival_cursor_at_start(const arrival_phases &phases, double first, uint64_t seed);
 
+// Passes over what is due at `now`; returns how many that were. Even arrivals are not walked one by one: after a long pause
+// there may be millions. Of Poisson's at most some tens of thousands are passed by one call.
+uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now);
+
 // Goes on by so many messages, beyond the end of the phase.
 void arrival_cross(arrival_cursor &c, double messages);
 

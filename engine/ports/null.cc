@@ -1,4 +1,5 @@
-// net_null: frames of zeros as fast as they are asked for; what is sent is dropped.
+// net_null: frames of zeros as fast as they are asked for; what is sent is dropped. A client gets none, as they would answer
+// nothing; the driver does not copy then.
 #include "core/refusal.h"
 #include "ports/kinds.h"
 
@@ -11,11 +12,11 @@ port make_null(const endpoint_plan &e, size_t index, rte_mempool *pool) {
         throw refusal("null wire: frames of " + std::to_string(bytes) +
                       " bytes do not fit the pool's mbufs, which hold 1 to " +
                       std::to_string(frame_room(pool)));
+    const bool gives = e.side == side::server, copies = gives && *e.port.copy_bytes;
     port made{.kind = port_kind::null};
-    make_vdev(made, "net_null", index,
-              "size=" + std::to_string(bytes) + ",copy=" + (*e.port.copy_bytes ? "1" : "0"));
-    made.notes.push_back("net_null gives frames of zeros at any rate and drops what is sent" +
-                         std::string(*e.port.copy_bytes ? "" : "; no byte is copied"));
+    make_vdev(made, "net_null", index, gives ? "size=" + std::to_string(bytes) + ",copy=" + (copies ? "1" : "0") : "no-rx=1");
+    made.notes.push_back(std::string("net_null ") + (gives ? "gives frames of zeros at any rate and " : "") + "drops what is sent" +
+                         (copies ? "" : "; no byte is copied"));
     return made;
 }
 

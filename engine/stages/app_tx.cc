@@ -17,13 +17,6 @@ uint32_t walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *inte
     return count;
 }
 
-// Counts what has fallen due, sent or not. Bounded: after a long pause the rest is counted by later calls.
-uint64_t fallen_due(client_sending &s, uint64_t now) {
-    uint64_t count = 0;
-    for (; count < 65536 && arrival_is_due(s.due, now); count++) arrival_advance(s.due);
-    return count;
-}
-
 void start_clock(client_sending &s, uint64_t now) {
     s.due.start = s.next.start = now;
     s.started = true;
@@ -160,7 +153,7 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     bool wanted = budget > 0;
     if (s.open_loop) {
         if (unlikely(!s.started)) start_clock(s, now);
-        call.stats->offered += fallen_due(s, now);
+        call.stats->offered += arrival_pass_due(s.due, now);
         wanted = wanted && arrival_is_due(s.next, now);
         if (wanted) count = take_open(a, now, budget);
     } else if (wanted) {

@@ -135,6 +135,26 @@ TEST(arrivals, poisson_counts_follow_the_rate_of_each_phase) {
     EXPECT_NEAR(bursts / cycles, 250, 4 * std::sqrt(250.0 / cycles));
 }
 
+// Whatever steps the clock makes, what is passed over is what one by one would have been.
+TEST(arrivals, passing_over_what_is_due_counts_what_walking_counts) {
+    const std::vector<arrival_phases> loads = {
+        {{even(forever, 7.25)}, 0},
+        {{even(1000, 7.25), even(500, forever), even(333, 1.5)}, 1},
+        {{{1000, 2, 30, 70, false}, even(100, 3)}, 0},
+        {{poisson(1000, 5), even(1000, 11)}, 0},
+    };
+    for (const arrival_phases &phases : loads) {
+        arrival_cursor leaping = arrival_cursor_at_start(phases, 0.5, 9), walking = leaping;
+        uint64_t leapt = 0, walked = 0, random = 3;
+        for (uint64_t now = 0; now < 200'000; now += splitmix64(random) % 4000) {
+            leapt += arrival_pass_due(leaping, now);
+            for (; arrival_is_due(walking, now); walked++) arrival_advance(walking);
+            ASSERT_EQ(leapt, walked) << now;
+            ASSERT_NEAR(leaping.next, walking.next, 1e-6) << now;
+        }
+    }
+}
+
 TEST(arrivals, two_cursors_from_one_seed_walk_the_same_times) {
     const arrival_phases phases{{poisson(1000, 10), {1000, 2, 30, 70, true}}, 1};
     arrival_cursor a = arrival_cursor_at_start(phases, 1, 3), b = a;

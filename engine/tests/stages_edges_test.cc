@@ -238,7 +238,7 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
     arrive(1, 1);
     EXPECT_EQ(r.stats(client, app_rx).late, 1u);
     EXPECT_EQ(r.drops(client), (counts{{"duplicate_answer", 3}, {"late_answer", 3}}));
-    r.app(client).inflight->slots[0].generation = 201;  // a hundred messages later: long out of the history
+    r.app(client).inflight->slots[0].generation = 202;  // a hundred messages later: long out of the history
     arrive(0, 1);
     EXPECT_EQ(r.stats(client, app_rx).late, 2u);
     r.app(client).inflight->slots[0].generation = 2;

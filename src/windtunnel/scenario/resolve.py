@@ -163,7 +163,10 @@ def _notes(decided: _Decided) -> list[str]:
 
 
 def _dump(scenario: Scenario) -> dict[str, Any]:
-    return scenario.model_dump(mode="json", by_alias=True)
+    dump = scenario.model_dump(mode="json", by_alias=True)
+    for workload in dump["workload"]:  # the one size has no part where there are many
+        workload |= {key: None for key in ("request", "response") if workload[f"{key}_sizes"]}
+    return dump
 
 
 def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[int]]) -> dict[str, Any]:

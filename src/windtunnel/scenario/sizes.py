@@ -52,7 +52,12 @@ def _check_keys(sizes: Sizes, here: Path) -> None:
     if missing := [key for key in sorted(KEYS[kind]) if getattr(sizes, key) is None]:
         raise Refusal(here, f"{here[-1]}.{missing[0]} is missing", f'what distribution = "{kind}" is made of')
     allowed = {"distribution"} | KEYS[kind] | OPTIONAL.get(kind, set())
-    if extra := sorted(sizes.model_fields_set - allowed):
+    given = {
+        name
+        for name, field in Sizes.model_fields.items()
+        if getattr(sizes, name) != field.get_default(call_default_factory=True)
+    }
+    if extra := sorted(given - allowed):
         raise Refusal(
             (*here, extra[0]),
             f'{extra[0]} has no meaning where distribution = "{kind}"',

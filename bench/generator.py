@@ -1,0 +1,75 @@
+"""How many packets a second does the open-loop generator send beside testpmd's flowgen, and how late are they?
+
+One core, 64 bytes, the same net_null port that receives nothing and copies nothing, the same pool, descriptors and burst; accounting `counts`.
+flowgen writes headers and the IP checksum; ours writes a message, its slot in flight, both checksums, and takes the slot back
+after a timeout. txonly, which writes no more than a copy of a packet, is shown beside. Then, at half of the rate that was
+reached: the time from a message's intended moment to the real one, of the windows in which the kernel ran nobody else on the
+core, in times of a burst.
+"""
+
+from harness import testpmd
+from harness.figures import Figure
+from harness.main import main
+from harness.session import Session, compared
+from harness.statistics import Goal, extent, interval, judge
+
+from windtunnel.runs.histogram import merge, percentile
+
+SCENARIO = "generator.toml"
+QUIET = 0.001
+"""Of a window's time: below this the kernel left the core to us."""
+
+
+def measure(session: Session) -> list[Figure]:
+    sets = {"client.cores": f"[{session.cpu}]"}
+    plan = session.plan(SCENARIO, sets)
+    device = "net_null0,no-rx=1"
+    rounds = session.in_turns(
+        {
+            "generator": lambda: session.fly(SCENARIO, sets).forwarded(),
+            "flowgen": lambda: testpmd.forward(plan, device, "flowgen", session.seconds),
+            "txonly": lambda: testpmd.forward(plan, device, "txonly", session.seconds),
+        },
+        "Mpps",
+        1e6,
+    )
+    reached = interval([sample.value for sample in rounds.kept["generator"]]).median
+    goal = Goal(0.9, "at least", aim=1.0)
+    return [
+        compared(session, "open-loop generator", rounds, "generator", "flowgen", "Mpps", 1e6, goal),
+        compared(session, "the same beside txonly", rounds, "generator", "txonly", "Mpps", 1e6),
+        *_pacing(session, sets, reached / 2),
+    ]
+
+
+def _pacing(session: Session, sets: dict[str, str], rate: float) -> list[Figure]:
+    """p50 and p99 of how late messages leave, in times of a burst, a run a pair."""
+    sets = sets | {"client.rate": f"{rate / 1e6:.3f}Mpps", "window": "50ms"}
+    p50, p99, shares = [], [], []
+    for _ in range(session.options.pairs):
+        flown = session.fly(SCENARIO, sets)
+        burst_ns = flown.plan.endpoints[0].batch.app_tx / rate * 1e9
+        quiet = [w for w in flown.windows if (w.workers[0].run_delay_ns or 0) < QUIET * (w.end_ns - w.start_ns)]
+        shares.append(len(quiet) / len(flown.windows))
+        late = merge(window.workloads[0].pacing for window in quiet)
+        if late and late.total:
+            p50.append(percentile(late, 50) / burst_ns)
+            p99.append(percentile(late, 99) / burst_ns)
+    session.say(f"pacing at {rate / 1e6:.1f} Mpps: {len(p50)} runs with quiet windows, a burst is {burst_ns:.0f} ns")
+    figures = [_shown(session, "windows in which the kernel left us the core", shares, "of all")]
+    if p50:
+        spread, goal = interval(p50), Goal(1.0, "at most")
+        verdict = judge(spread, goal)
+        figures += [
+            Figure("pacing error at half the rate, p50", session.memory, spread, "bursts", goal=goal, verdict=verdict),
+            _shown(session, "pacing error at half the rate, p99", p99, "bursts"),
+        ]
+    return figures
+
+
+def _shown(session: Session, name: str, values: list[float], unit: str) -> Figure:
+    return Figure(name, session.memory, extent(values), unit)
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
