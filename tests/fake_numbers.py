@@ -78,6 +78,7 @@ def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) 
         "mbufs": [{"endpoint": side} | mbufs for side in sides],
         "packets": [packets | {"missing": 0}] if len(sides) == 2 else [],
         "messages": [messages] if "client" in sides else [],
+        "xstats": None,
         "worker_allocations": 0,
         "recorded": None,
         "record_missed": None,

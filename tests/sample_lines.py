@@ -154,6 +154,7 @@ def _endpoint(side: str, wire: str, message: bool, faults: dict | None) -> dict:
             "socket": "/tmp/memif.sock" if wire == "memif" else None,
             "memif_role": side if wire == "memif" else None,
             "memif_buffer_bytes": 2048 if wire == "memif" else None,
+            "nic": None,
             "faults": faults,
             "link": None,
         },
@@ -338,6 +339,7 @@ def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
         ]
         if flown
         else [],
+        xstats=None,
         worker_allocations=0,
         recorded=None,
         record_missed=None,

@@ -60,6 +60,7 @@ def _endpoint(side: str, kind: str, socket: str | None) -> dict:
         "interface": None,
         "faults": None,
         "link": None,
+        "nic": None,
     }
     port |= {"socket": socket, "memif_role": side if kind == "memif" else None, "memif_buffer_bytes": None}
     return {

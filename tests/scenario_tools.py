@@ -43,7 +43,11 @@ def flown(directory: Path, data: dict[str, Any] | str, *sets: str, host: HostVie
 
 
 def machine(
-    cpus: int = 2, hugepages_mib: int = 0, root: bool = True, interfaces: tuple[str, ...] = ("lo", "wt0")
+    cpus: int = 2,
+    hugepages_mib: int = 0,
+    root: bool = True,
+    interfaces: tuple[str, ...] = ("lo", "wt0"),
+    **more: Any,
 ) -> HostView:
     return HostView(
         cpus=list(range(cpus)),
@@ -51,7 +55,13 @@ def machine(
         hugepages_usable=hugepages_mib > 0,
         root=root,
         interfaces=list(interfaces),
+        **more,
     )
+
+
+def machine_for(name: str, cpus: int = 2) -> HostView:
+    """One that a shipped scenario can fly on: a NIC cannot do without hugepages."""
+    return machine(cpus, hugepages_mib=512 if name == "nic.toml" else 0)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scenario_tools import ECHO, SHIPPED, engine, flown, loaded, machine, text, written
+from scenario_tools import ECHO, SHIPPED, engine, flown, loaded, machine, machine_for, text, written
 
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
@@ -41,7 +41,7 @@ def refused(directory, data, *sets, host=None):
 @pytest.mark.parametrize("name", SELF_CONTAINED)
 @pytest.mark.parametrize("cpus", [1, 2, 12])
 def test_every_shipped_scenario_resolves(name, cpus):
-    flight = resolve(load(SHIPPED / name), machine(cpus))
+    flight = resolve(load(SHIPPED / name), machine_for(name, cpus))
     assert len(flight.plans) == len(flight.names)
     for plan in flight.plans:
         assert Plan.model_validate_json(plan.model_dump_json()) == plan
@@ -213,7 +213,7 @@ def test_what_cannot_fit_names_file_line_and_remedy(tmp_path):
 
 def test_the_resolved_scenario_is_a_scenario_again(tmp_path):
     for name in SELF_CONTAINED:
-        flight = resolve(load(SHIPPED / name), machine())
+        flight = resolve(load(SHIPPED / name), machine_for(name))
         resolved = json.loads(json.dumps(flight.resolved))
         (tmp_path / "frames.pcap").write_bytes((SHIPPED / "frames.pcap").read_bytes())
         again = flown(tmp_path, text(_without_nulls(resolved)))

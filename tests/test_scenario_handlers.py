@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from scenario_tools import SHIPPED, engine, flown, machine
+from scenario_tools import SHIPPED, engine, flown, machine_for
 
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
@@ -110,4 +110,4 @@ def test_shipped_scenarios_name_what_the_engine_has(name):
         find_engine()
     except UserError as error:
         pytest.skip(error.message)
-    assert resolve(load(SHIPPED / name), machine()).plans
+    assert resolve(load(SHIPPED / name), machine_for(name)).plans

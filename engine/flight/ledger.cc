@@ -184,6 +184,17 @@ uint64_t peak_rss_bytes() {
     return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+// What each NIC itself has counted; null where there is none.
+json xstats_json(const flight &f) {
+    json sides = json();
+    for (size_t i = 0; i < f.ports.size(); i++) {
+        if (f.ports[i].kind != port_kind::pci) continue;
+        json &counters = sides[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = json::object();
+        for (const auto &[name, value] : extended_statistics(f.ports[i])) counters[name] = value;
+    }
+    return sides;
+}
+
 json allocations_json(const flight &f) {
     if (!allocations_watched()) return json();
     uint64_t sum = 0;
@@ -214,6 +225,7 @@ void write_result(flight &f, const flight_end &end) {
         if (f.plan.workloads[i].load) messages.push_back(message_ledger(f, i));
 
     const std::vector<uint64_t> free_at_stop = free_counts(f);
+    const json xstats = xstats_json(f);
     holders owners(f);
     std::vector<uint64_t> held;
     for (const endpoint &e : f.endpoints) held.push_back(held_by_emulation(e));
@@ -242,6 +254,7 @@ void write_result(flight &f, const flight_end &end) {
                    {"mbufs", owners.ledger(free_at_stop)},
                    {"packets", packets},
                    {"messages", messages},
+                   {"xstats", xstats},
                    {"worker_allocations", allocations_json(f)},
                    {"recorded", recorded_frames},
                    {"record_missed", missed_frames},

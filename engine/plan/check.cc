@@ -50,6 +50,9 @@ void check_port(const std::string &path, const port_plan &port) {
             need(path + ".memif_role", port.memif_role, "a memif wire");
             need(path + ".memif_buffer_bytes", port.memif_buffer_bytes, "a memif wire");
             break;
+        case port_kind::pci:
+            need(path + ".nic", port.nic, "a pci wire");
+            break;
     }
 }
 
@@ -105,6 +108,9 @@ void check_sides(const plan &p) {
         if (p.endpoints[i].port.kind == port_kind::ring &&
             (!two || p.endpoints[1 - i].port.kind != port_kind::ring))
             refuse(at("endpoints", i) + ".port.kind", "a ring wire needs both its ends in one plan");
+    if (two && p.endpoints[0].port.nic && p.endpoints[1].port.nic &&
+        p.endpoints[0].port.nic->address == p.endpoints[1].port.nic->address)
+        refuse("endpoints[1].port.nic.address", "the other side has this NIC");
 }
 
 // Messages that a phase offers; infinity where it lasts for ever.

@@ -16,7 +16,9 @@ constexpr uint64_t plan_version = 2;
 constexpr uint64_t largest_data_room = UINT16_MAX;  // rte_mbuf's buf_len
 
 constexpr const char *accounting_words[] = {"off", "counts", "sampled", "cycles", "histograms"};
-constexpr const char *port_words[] = {"ring", "null", "pcap", "af_packet", "memif"};
+constexpr const char *port_words[] = {"ring", "null", "pcap", "af_packet", "memif", "pci"};
+constexpr const char *steering_words[] = {"auto", "flow", "rss"};
+constexpr const char *offload_words[] = {"rx_checksum", "fast_free"};
 constexpr const char *memory_words[] = {"hugepages", "no-huge"};
 constexpr const char *arrival_words[] = {"constant", "poisson"};
 constexpr const char *size_words[] = {"sequence", "uniform", "weighted"};
@@ -120,6 +122,15 @@ link_plan read_link(const json_value &v) {
     });
 }
 
+nic_plan read_nic(const json_value &v) {
+    return read_object(v, [](json_object &o) {
+        return nic_plan{.address = o["address"].text(),
+                        .steering = word<steering>(o["steering"], steering_words),
+                        .offloads = o["offloads"].list(
+                            [](const json_value &w) { return word<offload>(w, offload_words); })};
+    });
+}
+
 port_plan read_port(const json_value &v) {
     return read_object(v, [](json_object &o) {
         return port_plan{
@@ -137,6 +148,7 @@ port_plan read_port(const json_value &v) {
             .socket = o["socket"].optional(text),
             .memif_role = o["memif_role"].optional(read_side),
             .memif_buffer_bytes = o["memif_buffer_bytes"].optional(whole<uint32_t>),
+            .nic = o["nic"].optional(read_nic),
             .faults = o["faults"].optional(read_faults),
             .link = o["link"].optional(read_link)};
     });

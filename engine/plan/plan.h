@@ -21,7 +21,9 @@ constexpr const char *stage_names[stage_kinds] = {"app_tx", "disp_tx", "nic_tx",
 constexpr const char *side_names[2] = {"client", "server"};
 
 enum class accounting : uint8_t { off, counts, sampled, cycles, histograms };
-enum class port_kind : uint8_t { ring, null, pcap, af_packet, memif };
+enum class port_kind : uint8_t { ring, null, pcap, af_packet, memif, pci };
+enum class steering : uint8_t { automatic, flow, rss };
+enum class offload : uint8_t { rx_checksum, fast_free };
 enum class memory_mode : uint8_t { hugepages, no_huge };
 enum class arrivals : uint8_t { constant, poisson };
 enum class size_kind : uint8_t { sequence, uniform, weighted };
@@ -64,6 +66,12 @@ struct link_plan {
     uint32_t queue;
 };
 
+struct nic_plan {
+    std::string address;
+    enum steering steering;
+    std::vector<offload> offloads;
+};
+
 struct port_plan {
     port_kind kind;
     uint16_t queues;
@@ -74,6 +82,7 @@ struct port_plan {
     std::optional<std::string> replay, interface, socket;
     std::optional<side> memif_role;
     std::optional<uint32_t> memif_buffer_bytes;
+    std::optional<nic_plan> nic;
     std::optional<fault_plan> faults;
     std::optional<link_plan> link;
 };

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "core/refusal.h"
 #include "ports/kinds.h"
+#include "ports/steering.h"
 
 namespace wt {
 
@@ -21,6 +23,7 @@ namespace {
 constexpr uint32_t drain_burst = 64;
 constexpr timespec poll_pause = {0, 10'000'000};
 constexpr uint32_t polls_to_restart = 200;  // 2 s: a handshake takes milliseconds
+constexpr uint32_t polls_for_a_nic = 1000;  // 10 s: autonegotiation takes seconds; DPDK's own programs wait 9 s
 
 void check(const port &made, int error, const std::string &what) {
     if (error < 0)
@@ -52,14 +55,17 @@ descriptors agree_on_descriptors(port &made, const port_plan &asked, const rte_e
     return d;
 }
 
-void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const rte_eth_dev_info &info) {
+void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const rte_eth_dev_info &info,
+                   const rte_eth_conf &conf) {
     const descriptors d = agree_on_descriptors(made, asked, info);
     rte_eth_rxconf rx = info.default_rxconf;
     rte_eth_txconf tx = info.default_txconf;
+    rx.offloads = conf.rxmode.offloads;
+    tx.offloads = conf.txmode.offloads;
     if (asked.rx_free_thresh) rx.rx_free_thresh = *asked.rx_free_thresh;
     if (asked.tx_free_thresh) tx.tx_free_thresh = *asked.tx_free_thresh;
     if (asked.tx_rs_thresh) tx.tx_rs_thresh = *asked.tx_rs_thresh;
-    if (asked.rx_free_thresh || asked.tx_free_thresh || asked.tx_rs_thresh)
+    if (made.kind != port_kind::pci && (asked.rx_free_thresh || asked.tx_free_thresh || asked.tx_rs_thresh))
         made.notes.push_back(made.driver +
                              " is a software driver: it takes thresholds and does nothing with them");
     for (uint16_t q = 0; q < asked.queues; q++) {
@@ -111,13 +117,31 @@ void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
     made.driver = info.driver_name;
     if (const unsigned most = std::min(info.max_rx_queues, info.max_tx_queues); made.queues > most)
         throw refusal(made.driver + ": " + std::to_string(made.queues) + " queues, it has at most " +
-                      std::to_string(most));
-    const rte_eth_conf conf{};
+                          std::to_string(most),
+                      "fewer dispatchers: each is a queue");
+    rte_eth_conf conf{};
+    rss_setup rss;
+    if (made.kind == port_kind::pci) {
+        ask_for_offloads(made, e, info, conf);
+        ask_for_mtu(made, e.mtu, info, conf);
+        rss = rss_for_ports(info, e.udp_port, made.queues);
+        if (made.queues > 1) ask_for_rss(conf, info, rss);
+    }
     check(made, rte_eth_dev_configure(made.id, made.queues, made.queues, &conf),
           "configuring " + std::to_string(made.queues) + " queues");
-    set_up_queues(made, e.port, pool, info);
+    set_up_queues(made, e.port, pool, info, conf);
     set_mac(made, e.mac);
     note_emulation(made, e);
+}
+
+void start(port &made, const endpoint_plan &e) {
+    check(made, rte_eth_dev_start(made.id), "starting");
+    if (made.kind != port_kind::pci) return;
+    rte_eth_dev_info info;
+    check(made, rte_eth_dev_info_get(made.id, &info), "asking the driver");
+    check_one_mbuf_a_frame(made, e.mtu);
+    steer(made, e, info, rss_for_ports(info, e.udp_port, made.queues));
+    rte_eth_xstats_reset(made.id);  // a driver that cannot has counted from its start, which is now
 }
 
 port make(const endpoint_plan &e, size_t index, rte_mempool *pool) {
@@ -130,6 +154,8 @@ port make(const endpoint_plan &e, size_t index, rte_mempool *pool) {
             return make_af_packet(e, index, pool);
         case port_kind::memif:
             return make_memif(e, index, pool);
+        case port_kind::pci:
+            return make_pci(e);
         case port_kind::ring:
             break;
     }
@@ -149,7 +175,7 @@ std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &po
     }
     for (size_t i = 0; i < made.size(); i++) {
         configure(made[i], p.endpoints[i], pools[i]);
-        if (made[i].starts_after.empty()) check(made[i], rte_eth_dev_start(made[i].id), "starting");
+        if (made[i].starts_after.empty()) start(made[i], p.endpoints[i]);
     }
     return std::exchange(static_cast<std::vector<port> &>(made), {});
 }
@@ -160,12 +186,25 @@ bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument) 
         rte_eth_link link{};
         if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP) return true;
         if (!keep_waiting(argument)) return false;
+        if (p.kind == port_kind::pci && ++polls == polls_for_a_nic)
+            throw refusal(p.driver + ": its link stays down, 10 s after its start",
+                          "a cable, and at its other end a port that is up");
         // A start that fails is tried again: the socket may be one that a killed server has left. So is one that has brought no
         // link: the driver does not take up a handshake again that broke off.
         if (!p.starts_after.empty() && ++polls % polls_to_restart == 0) rte_eth_dev_stop(p.id);
         if (!p.starts_after.empty() && access(p.starts_after.c_str(), F_OK) == 0) rte_eth_dev_start(p.id);
         nanosleep(&poll_pause, nullptr);
     }
+}
+
+std::string link_words(const port &p) {
+    rte_eth_link link{};
+    char words[RTE_ETH_LINK_MAX_STR_LEN];
+    rte_eth_link_get_nowait(p.id, &link);
+    rte_eth_link_to_str(words, sizeof words, &link);
+    std::string text = words;
+    if (!text.empty()) text[0] = static_cast<char>(std::tolower(text[0]));
+    return text;
 }
 
 uint32_t drain_wire(const std::vector<port> &ports, size_t source) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.h"
@@ -33,8 +34,15 @@ struct port {
 std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools);
 
 // Waits until the link is up or `keep_waiting()` says no; returns whether it is up. Software ports without a
-// peer are up at once; a memif client starts here, because its driver cannot start before the server listens.
+// peer are up at once; a memif client starts here, because its driver cannot start before the server listens. Throws refusal
+// where a NIC's link stays down.
 bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument);
+
+// A NIC's link in words: "link up at 10 Gbps FDX Autoneg".
+std::string link_words(const port &p);
+
+// The driver's own counters since the start that are not zero, by its names for them.
+std::vector<std::pair<std::string, uint64_t>> extended_statistics(const port &p);
 
 // Frees what is still on the wire of a `ring` pair and returns how many packets that were, for packets from
 // endpoint `source`.

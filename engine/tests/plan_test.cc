@@ -108,7 +108,7 @@ TEST(Plan, NullableKeysMayBeNull) {
           "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh",
           "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/packet_bytes", "/endpoints/0/port/copy_bytes",
           "/endpoints/0/port/replay", "/endpoints/0/port/interface", "/endpoints/0/port/socket",
-          "/endpoints/0/port/memif_role", "/endpoints/0/port/memif_buffer_bytes", "/endpoints/0/port/faults",
+          "/endpoints/0/port/memif_role", "/endpoints/0/port/memif_buffer_bytes", "/endpoints/0/port/nic", "/endpoints/0/port/faults",
           "/workloads/0/handler", "/workloads/0/packet_handler", "/record", "/raw_latency"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
@@ -176,7 +176,7 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
 
 TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
     EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "tap"),
-              "plan: endpoints[0].port.kind: \"tap\" is none of ring, null, pcap, af_packet, memif");
+              "plan: endpoints[0].port.kind: \"tap\" is none of ring, null, pcap, af_packet, memif, pci");
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/ops", "heap"), "none of"));
     for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A",
                             "02-00-00-00-00-01", "02:00:00:00:00:01:"})
@@ -226,7 +226,8 @@ TEST(Plan, EachKindOfPortNeedsItsKeys) {
         {"null", {"packet_bytes", "copy_bytes"}},
         {"pcap", {"replay"}},
         {"af_packet", {"interface"}},
-        {"memif", {"socket", "memif_role", "memif_buffer_bytes"}}};
+        {"memif", {"socket", "memif_role", "memif_buffer_bytes"}},
+        {"pci", {"nic"}}};
     for (const auto &[kind, keys] : kinds)
         for (const char *key : keys) {
             json plan = valid_plan();

@@ -68,7 +68,9 @@ def _by_cpu(plan: "Plan", endpoint: "Endpoint") -> list[tuple[int, list[str]]]:
 def _wire(endpoint: "Endpoint", processes: int) -> str:
     port = endpoint.port
     queues = f"{port.queues} queue{'s' if port.queues > 1 else ''}"
-    what = port.interface or port.replay or ("two processes" if processes > 1 else "")
+    what = (
+        port.interface or (port.nic and port.nic.address) or port.replay or ("two processes" if processes > 1 else "")
+    )
     if port.packet_bytes:
         what = f"frames of {port.packet_bytes} bytes from nowhere"
     return ", ".join(part for part in (f"wire {port.kind}", what, queues) if part)

@@ -216,6 +216,9 @@ class Result(Line):
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
+    xstats: dict[Side, dict[str, int]] | None = Field(
+        description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"
+    )
     worker_allocations: int | None = Field(
         description="heap allocations on worker threads after start; null: not watched"
     )

@@ -84,8 +84,22 @@ class Link(Part):
     queue: Annotated[int, Field(ge=1, le=1 << 20, description="packets that wait for the line; another is dropped")]
 
 
+Steering = Literal["auto", "flow", "rss"]
+Offload = Literal["rx_checksum", "fast_free"]
+
+
+class Nic(Part):
+    """A NIC by its address. EAL's arguments allow it, and no other."""
+
+    address: str = Field(description="as the kernel writes it: 0000:02:00.0")
+    steering: Steering = Field(
+        description="what brings UDP port udp_port + q to queue q: rte_flow rules, RSS, or rules where the driver takes them"
+    )
+    offloads: list[Offload] = Field(description="asked for; what the driver gives is a note")
+
+
 class Port(Part):
-    kind: Literal["ring", "null", "pcap", "af_packet", "memif"]
+    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci"]
     queues: Annotated[int, Field(ge=1, le=64)]
     rx_descriptors: Annotated[int, Field(ge=1)]
     tx_descriptors: Annotated[int, Field(ge=1)]
@@ -99,6 +113,7 @@ class Port(Part):
     socket: str | None = Field(description="memif wire: absolute path of the control socket")
     memif_role: Literal["server", "client"] | None
     memif_buffer_bytes: Count | None
+    nic: Nic | None = Field(description="pci wire")
     faults: Faults | None
     link: Link | None
 

@@ -8,6 +8,10 @@ from windtunnel.host.read import Part, number, text
 
 NETWORK_CLASS = "0x02"
 USER_SPACE_DRIVERS = ("vfio-pci", "uio_pci_generic", "igb_uio")
+SHARING_DRIVERS = ("mlx5_core", "mlx4_core")
+"""Kernel drivers beside which DPDK has the NIC too."""
+PCI = "sys/bus/pci/devices"
+GLOBAL_SCOPE = "00"
 
 
 class Dpdk(Part):
@@ -21,11 +25,18 @@ class Nic(Part):
     driver: str | None
     interfaces: list[str]
     numa_node: int | None
+    iommu: bool  # whether an IOMMU stands before it
+    addressed: list[str]  # interfaces with an IP address
 
     @property
     def bound(self) -> bool:
         """Whether it was taken from the kernel for a user-space driver."""
         return self.driver in USER_SPACE_DRIVERS
+
+    @property
+    def usable(self) -> bool:
+        """Whether DPDK can have it as it is."""
+        return self.bound or self.driver in SHARING_DRIVERS
 
 
 def library_directories(root: Path) -> list[Path]:
@@ -59,19 +70,37 @@ def pkg_config_version(file: Path) -> str | None:
 
 def read_nics(root: Path = Path("/")) -> list[Nic]:
     nics = []
-    for device in sorted((root / "sys/bus/pci/devices").glob("*")):
-        if not (text(device / "class") or "").startswith(NETWORK_CLASS):
+    addressed = addressed_interfaces(root)
+    for device in sorted((root / PCI).glob("*")):
+        if not is_nic(device):
             continue
         node = number(device / "numa_node")
+        interfaces = sorted(interface.name for interface in (*device.glob("net/*"), *device.glob("virtio*/net/*")))
         nics.append(
             Nic(
                 address=device.name,
                 device=":".join((text(device / part) or "?").removeprefix("0x") for part in ("vendor", "device")),
                 driver=(device / "driver").resolve().name if (device / "driver").exists() else None,
-                interfaces=sorted(
-                    interface.name for interface in (*device.glob("net/*"), *device.glob("virtio*/net/*"))
-                ),
+                interfaces=interfaces,
                 numa_node=None if node == -1 else node,  # -1 is the kernel's "no node"
+                iommu=(device / "iommu_group").exists(),
+                addressed=[name for name in interfaces if name in addressed],
             )
         )
     return nics
+
+
+def read_others(root: Path = Path("/")) -> list[str]:
+    """Addresses of the PCI devices that are no NICs."""
+    return [device.name for device in sorted((root / PCI).glob("*")) if not is_nic(device)]
+
+
+def is_nic(device: Path) -> bool:
+    return (text(device / "class") or "").startswith(NETWORK_CLASS)
+
+
+def addressed_interfaces(root: Path) -> set[str]:
+    """Interfaces that an IPv4 route leads over, as one does to every address, or that have an IPv6 address of more than the link."""
+    routes = (text(root / "proc/net/route") or "").splitlines()[1:]
+    addresses = (line.split() for line in (text(root / "proc/net/if_inet6") or "").splitlines())
+    return {line.split()[0] for line in routes if line} | {row[5] for row in addresses if row[3] == GLOBAL_SCOPE}

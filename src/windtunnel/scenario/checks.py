@@ -6,7 +6,7 @@ from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology, both_sides, topologies
 
 MAX_WINDOWS = 100_000
-QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64}
+QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64, "pci": 64}
 """Of one port: limits of the DPDK 22.11 drivers net_ring, net_pcap and net_af_packet; 64 is the plan's."""
 WIRE_KEYS = {"packet": "null", "copy": "null", "replay": "pcap", "socket": "memif"}
 WIRE_ATTRIBUTES = {"copy": "copy_bytes"}
@@ -93,6 +93,12 @@ def _sides(scenario: Scenario) -> None:
         keys = getattr(scenario, side)
         if keys is not None and kind == "af_packet" and keys.interface is None:
             raise Refusal((side,), f"{side}.interface is missing", 'the kernel interface, as in interface = "veth0"')
+        if keys is not None and kind == "pci" and keys.pci is None:
+            raise Refusal((side,), f"{side}.pci is missing", 'the NIC\'s address, as in pci = "0000:02:00.0"')
+    if kind == "pci" and scenario.client and scenario.server and scenario.client.pci == scenario.server.pci:
+        raise Refusal(
+            ("client", "pci"), f"client and server have the same NIC {scenario.client.pci}", "a NIC for each of them"
+        )
 
 
 def _workloads(scenario: Scenario) -> None:
@@ -132,6 +138,9 @@ def _endpoint(scenario: Scenario, topology: Topology) -> None:
         raise Refusal(
             (side, "interface"), f'{side}.interface has no meaning on the wire "{kind}"', 'wire.kind = "af_packet"'
         )
+    for key in ("pci", "steering", "offloads"):
+        if getattr(keys, key) is not None and kind != "pci":
+            raise Refusal((side, key), f'{side}.{key} has no meaning on the wire "{kind}"', 'wire.kind = "pci"')
     queues = len(topology.dispatchers)
     if queues > QUEUES[kind]:
         raise Refusal(

@@ -78,7 +78,10 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
 
 
 def _descriptors(scenario: Scenario, topology: Topology) -> int:
-    """Packets that wait in one queue of the wire; a ring holds as many as its receiver has descriptors."""
+    """Packets that wait in one queue of the wire; a ring holds as many as its receiver has descriptors. A NIC's receive
+    queue keeps an mbuf in each of its own."""
+    if scenario.wire.kind == "pci":
+        return topology.keys.rx_descriptors + topology.keys.tx_descriptors
     peer = endpoint(scenario, "client" if topology.side == "server" else "server")
     return peer.rx_descriptors if scenario.wire.kind == "ring" and peer else topology.keys.tx_descriptors
 

@@ -1,5 +1,7 @@
 """Endpoints and workloads in the engine's words: every default decided, every number in its base unit."""
 
+from typing import get_args
+
 from windtunnel.engine import plan as plans
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
@@ -81,9 +83,16 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
         socket=socket,
         memif_role=topology.side if memif else None,
         memif_buffer_bytes=data_room_bytes(keys.mtu) - HEADROOM_BYTES if memif else None,
+        nic=_nic(keys) if wire.kind == "pci" else None,
         faults=plans.Faults(**planted.model_dump()) if planted else None,
         link=plans.Link(bits_per_s=link.rate, delay_ns=link.delay, queue=link.queue) if (link := wire.link) else None,
     )
+
+
+def _nic(keys: Client | Server) -> plans.Nic:
+    assert keys.pci is not None
+    offloads = list(get_args(plans.Offload)) if keys.offloads is None else keys.offloads
+    return plans.Nic(address=keys.pci, steering=keys.steering or "auto", offloads=offloads)
 
 
 def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload:

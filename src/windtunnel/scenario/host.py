@@ -1,6 +1,12 @@
 """What the planning must know of the host, and no more: a test makes one up."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from windtunnel.host.dpdk import Nic
+    from windtunnel.host.memory import NumaNode
 
 
 @dataclass(frozen=True)
@@ -16,14 +22,21 @@ class HostView:
     """Kernel interfaces; None: not known."""
     memory_bytes: int | None = None
     """RAM; None: not known."""
+    nics: "list[Nic] | None" = None
+    """On the PCI bus; None: not known."""
+    other_devices: list[str] = field(default_factory=list)
+    """PCI addresses of what is no NIC."""
+    numa: "list[NumaNode]" = field(default_factory=list)
 
 
-def here() -> HostView:
-    """This machine."""
+def here(root: Path = Path("/")) -> HostView:
+    """This machine; devices and NUMA nodes as /sys below `root` shows them."""
     import os
     import socket
 
+    from windtunnel.host.dpdk import read_nics, read_others
     from windtunnel.host.facts import allowed_cpus, hugepages
+    from windtunnel.host.memory import numa
 
     pages = hugepages()
     return HostView(
@@ -33,4 +46,7 @@ def here() -> HostView:
         root=os.geteuid() == 0,
         interfaces=[name for _, name in socket.if_nameindex()],
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        nics=read_nics(root),
+        other_devices=read_others(root),
+        numa=numa(root),
     )

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from windtunnel.engine.plan import MAX_BATCH
+from windtunnel.engine.plan import MAX_BATCH, Offload, Steering
 from windtunnel.scenario.quantities import AnyRate, BitRate, Duration, Rate, Size
 from windtunnel.scenario.refusal import Source
-from windtunnel.scenario.values import Cores, Ip, Mac, Options, PeerMac, PoolSize, StageName, Text
+from windtunnel.scenario.values import Cores, Ip, Mac, Options, PciAddress, PeerMac, PoolSize, StageName, Text
 
 MESSAGE_HEADER_BYTES = 16
 Message = Size(f"{MESSAGE_HEADER_BYTES}B", "4MiB")
@@ -67,9 +67,9 @@ class Link(Table):
 class Wire(Table):
     """What connects the endpoints, or stands where the peer would be."""
 
-    kind: Literal["ring", "null", "pcap", "af_packet", "memif"] = Field(
+    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci"] = Field(
         "ring",
-        description="both sides in one process; frames from nowhere; a replayed capture; a kernel interface; two processes",
+        description="both sides in one process; frames from nowhere; a replayed capture; a kernel interface; two processes; a NIC",
     )
     packet: Size("60B", "9014B") | None = Field(None, description="null: size of the frames it gives, without FCS (64)")
     copy_bytes: bool | None = Field(
@@ -130,6 +130,12 @@ class Endpoint(Table):
         1500, description="bytes of an IP packet; the same on both sides"
     )
     interface: Text | None = Field(None, min_length=1, max_length=15, description="af_packet: kernel interface")
+    pci: PciAddress | None = Field(None, description="pci: the NIC's address, as in 0000:02:00.0")
+    steering: Steering | None = Field(
+        None,
+        description="pci: what brings a UDP port to its queue; auto, the default: rte_flow where it works, else rss",
+    )
+    offloads: list[Offload] | None = Field(None, description="pci: asked of the NIC; without: all that are listed")
     batch: Batch = Field(default_factory=Batch, description="burst sizes of the stages")
     mempool: Mempool = Field(default_factory=Mempool, description="packet buffers")
     ring_size: Annotated[int, Field(ge=2, le=1 << 20)] = Field(

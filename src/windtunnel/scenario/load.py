@@ -19,7 +19,7 @@ MAX_FILE_BYTES = 64 << 10
 MAX_POINTS = 200
 """In one line. tomllib needs seconds for a dotted key of thousands of parts."""
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
-LATER_WIRES = ("af_xdp", "tap", "pci", "fabric")
+LATER_WIRES = ("af_xdp", "tap", "fabric")
 
 
 def load(path: str | File, sets: list[str] | None = None) -> Scenario:

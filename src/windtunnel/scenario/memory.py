@@ -56,12 +56,20 @@ def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mod
     need = needs["hugepages"]
     if scenario.memory != "no-huge" and host.hugepages_usable and host.hugepages_free_bytes >= need:
         return "hugepages"
-    if scenario.memory == "hugepages":
+    pci = scenario.wire.kind == "pci"
+    if pci and scenario.memory == "no-huge":
+        raise Refusal(
+            ("memory",),
+            'the wire "pci" cannot fly without hugepages: a NIC reaches packets only where they stay put',
+            'memory = "hugepages", or no memory',
+        )
+    if scenario.memory == "hugepages" or pci:
         raise Refusal(
             ("memory",),
             f"{need // MIB} MiB of hugepages are wanted, "
             + (f"{host.hugepages_free_bytes // MIB} MiB are free" if host.hugepages_usable else "none can be used"),
-            f'as root: echo {need // PAGE_BYTES} > /proc/sys/vm/nr_hugepages; or memory = "no-huge"',
+            f"as root: echo {need // PAGE_BYTES} > /proc/sys/vm/nr_hugepages"
+            + ("" if pci else '; or memory = "no-huge"'),
         )
     need = needs["no-huge"]
     if host.memory_bytes is not None and need > host.memory_bytes * 3 // 4:
@@ -73,9 +81,13 @@ def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mod
     return "no-huge"
 
 
-def eal(mode: Mode, need: int, allowed: Sequence[int], lcores: Mapping[int, int], prefix: str) -> Eal:
-    """Arguments of one engine; `lcores` has CPU -> lcore. The main lcore floats and never touches a packet."""
+def eal(
+    mode: Mode, need: int, allowed: Sequence[int], lcores: Mapping[int, int], prefix: str, nics: Sequence[str] = ()
+) -> Eal:
+    """Arguments of one engine; `lcores` has CPU -> lcore. The main lcore floats and never touches a packet. What addresses
+    a NIC understands is for EAL to find out; virtual devices always take those of the process."""
     placed = ",".join([f"0@({cpu_list(allowed)})", *(f"{lcore}@{cpu}" for cpu, lcore in lcores.items())])
     memory = ["--in-memory"] if mode == "hugepages" else ["--no-huge", "-m", str(need // MIB)]
-    args = ["--lcores", placed, "--main-lcore", "0", "--no-pci", "--file-prefix", prefix, "--iova-mode=va"]
+    devices = [word for nic in nics for word in ("-a", nic)] if nics else ["--no-pci", "--iova-mode=va"]
+    args = ["--lcores", placed, "--main-lcore", "0", *devices, "--file-prefix", prefix]
     return Eal(args=[*args, *memory, "--no-telemetry", "--log-level=warning"], memory=mode, file_prefix=prefix)

@@ -1,4 +1,4 @@
-"""What a scenario needs from the host beside cores and memory: rights, interfaces, captures, a place for memif's socket."""
+"""What a scenario needs from the host beside cores and memory: rights, interfaces, NICs, captures, a place for memif's socket."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ from windtunnel.errors import UserError
 from windtunnel.scenario.capture import Capture, look_into
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.nics import check_nics
 from windtunnel.scenario.refusal import Refusal
 
 ETHERNET_HEADER_BYTES = 14
@@ -22,6 +23,8 @@ def check_host(scenario: Scenario, host: HostView) -> None:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
     if scenario.wire.kind == "af_packet":
         _packet_sockets(scenario, host)
+    if scenario.wire.kind == "pci":
+        check_nics(scenario, host)
 
 
 def _packet_sockets(scenario: Scenario, host: HostView) -> None:

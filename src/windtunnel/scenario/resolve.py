@@ -16,6 +16,7 @@ from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.loads import unseen_phases
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, memif_socket, replayed
+from windtunnel.scenario.nics import far_nics
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
@@ -110,7 +111,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         hash=decided.digest,
         title=scenario.title,
         seed=scenario.seed,
-        eal=eal(decided.mode, need, decided.host.cpus, lcores, prefix),
+        eal=eal(decided.mode, need, decided.host.cpus, lcores, prefix, [t.keys.pci for t in process if t.keys.pci]),
         accounting=plans.Accounting(
             level=scenario.accounting.level,
             sample_every=scenario.accounting.sample_every,
@@ -157,6 +158,7 @@ def _notes(decided: _Decided) -> list[str]:
         notes.append(
             f"client and server share CPU {cpu_list(server & client)}: neither is as fast as on cores of its own"
         )
+    notes += far_nics(decided.scenario, decided.host, decided.placed)
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on them")
     return [*notes, *unseen_phases(decided.scenario)]

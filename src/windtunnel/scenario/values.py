@@ -36,6 +36,12 @@ def _peer_mac(text: str) -> str:
     return text if text in ("auto", "resolve") else _mac(text)
 
 
+def _pci_address(text: str) -> str:
+    if not re.fullmatch(r"([0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", text.lower(), re.ASCII):
+        raise ValueError(f'"{text}" is not the address of a PCI device')
+    return text.lower() if text.count(":") == 2 else f"0000:{text.lower()}"
+
+
 def _cores(value: Any) -> Any:
     if value == "auto" and isinstance(value, str):
         return value
@@ -75,6 +81,7 @@ Text = Annotated[str, AfterValidator(_text)]
 Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 address")]
 Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
 PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
+PciAddress = Annotated[str, AfterValidator(_pci_address), Wanted('a PCI address, as in "0000:02:00.0"')]
 Option = Annotated[
     str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
