@@ -280,3 +280,18 @@ def test_show_refuses_what_it_cannot_do(tmp_path):
 )
 def test_numbers_are_formatted_for_people(shown, text):
     assert shown == text
+
+
+def test_a_nics_own_counters_are_kept_and_its_losses_are_told(tmp_path):
+    counted = {"rx_good_packets": 5, "rx_missed_errors": 1234}
+
+    def lines(plan):
+        for line in sample.engine_lines(plan):
+            yield line.model_copy(update={"xstats": {"server": counted}}) if line.type == "result" else line
+
+    run = fly(tmp_path / "run", [sample.plan()], ["windtunnel"], lines=lines)
+    assert run.record.engines[0].result.xstats == {"server": counted}
+    page = Page(report.write(run.path).read_text()).text
+    assert "Counters of the server’s NIC" in page and "rx_good_packets" in page
+    told = "the server's NIC lost packets: rx_missed_errors 1,234"
+    assert told in page and f"warning: {told}" in printed(run_view(run))

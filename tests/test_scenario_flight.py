@@ -216,7 +216,7 @@ def test_the_resolved_scenario_is_a_scenario_again(tmp_path):
         flight = resolve(load(SHIPPED / name), machine_for(name))
         resolved = json.loads(json.dumps(flight.resolved))
         (tmp_path / "frames.pcap").write_bytes((SHIPPED / "frames.pcap").read_bytes())
-        again = flown(tmp_path, text(_without_nulls(resolved)))
+        again = flown(tmp_path, text(_without_nulls(resolved)), host=machine_for(name))
         assert again.resolved == resolved
         assert [plan.workers for plan in again.plans] == [plan.workers for plan in flight.plans]
         assert [plan.endpoints[0].pool for plan in again.plans] == [plan.endpoints[0].pool for plan in flight.plans]

@@ -17,7 +17,8 @@ port make_pci(const endpoint_plan &e);
 // Both ends of a ring wire: what endpoint 0 sends, endpoint 1 receives, and the other way.
 std::array<port, 2> make_rings(const plan &p, const std::vector<rte_mempool *> &pools);
 
-// What a NIC is asked for before rte_eth_dev_configure, with notes of what it gives; and what must hold once it has started.
+// What a NIC is asked for before rte_eth_dev_configure, with notes of what it gives; and what must hold once
+// it has started.
 void ask_for_offloads(port &made, const endpoint_plan &e, const rte_eth_dev_info &info, rte_eth_conf &conf);
 void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf);
 void check_one_mbuf_a_frame(const port &made, uint16_t mtu);

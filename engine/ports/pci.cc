@@ -11,7 +11,8 @@ struct offload_bits {
     uint64_t rx, tx;
 };
 
-// By enum offload. An mbuf that is sent comes from its endpoint's only pool and has no second owner: all that fast_free asks.
+// By enum offload. An mbuf that is sent comes from its endpoint's only pool and has no second owner: all that
+// fast_free asks.
 constexpr offload_bits bits_of[] = {
     {"rx_checksum", RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM, 0},
     {"fast_free", 0, RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE},
@@ -30,7 +31,8 @@ port make_pci(const endpoint_plan &e) {
     port made{.kind = port_kind::pci};
     if (rte_eth_dev_get_port_by_name(address.c_str(), &made.id) != 0)
         throw refusal("NIC " + address + ": no DPDK driver has taken it",
-                      "engine.log has EAL's words: is the driver for this NIC installed (Debian, Ubuntu: librte-meta-net), "
+                      "engine.log has EAL's words: is the driver for this NIC installed (Debian, Ubuntu: "
+                      "librte-meta-net), "
                       "and may this user open it?");
     return made;
 }
@@ -39,7 +41,8 @@ void ask_for_offloads(port &made, const endpoint_plan &e, const rte_eth_dev_info
     std::vector<const char *> given, denied;
     for (const offload o : e.port.nic->offloads) {
         const offload_bits &bits = bits_of[static_cast<size_t>(o)];
-        const bool has = (info.rx_offload_capa & bits.rx) == bits.rx && (info.tx_offload_capa & bits.tx) == bits.tx;
+        const bool has =
+            (info.rx_offload_capa & bits.rx) == bits.rx && (info.tx_offload_capa & bits.tx) == bits.tx;
         (has ? given : denied).push_back(bits.name);
         if (!has) continue;
         conf.rxmode.offloads |= bits.rx;

@@ -23,7 +23,8 @@ namespace {
 constexpr uint32_t drain_burst = 64;
 constexpr timespec poll_pause = {0, 10'000'000};
 constexpr uint32_t polls_to_restart = 200;  // 2 s: a handshake takes milliseconds
-constexpr uint32_t polls_for_a_nic = 1000;  // 10 s: autonegotiation takes seconds; DPDK's own programs wait 9 s
+constexpr uint32_t polls_for_a_nic =
+    1000;  // 10 s: autonegotiation takes seconds; DPDK's own programs wait 9 s
 
 void check(const port &made, int error, const std::string &what) {
     if (error < 0)
@@ -39,6 +40,14 @@ std::string limits_of(const rte_eth_desc_lim &limit) {
 struct descriptors {
     uint16_t rx, tx;
 };
+
+// " and tx_rs_thresh 64": a driver that refuses its queue may mean these.
+std::string thresholds_of(std::initializer_list<std::pair<const char *, std::optional<uint16_t>>> given) {
+    std::string words;
+    for (const auto &[name, value] : given)
+        if (value) words += std::string(" and ") + name + " " + std::to_string(*value);
+    return words;
+}
 
 descriptors agree_on_descriptors(port &made, const port_plan &asked, const rte_eth_dev_info &info) {
     descriptors d{asked.rx_descriptors, asked.tx_descriptors};
@@ -68,13 +77,16 @@ void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const 
     if (made.kind != port_kind::pci && (asked.rx_free_thresh || asked.tx_free_thresh || asked.tx_rs_thresh))
         made.notes.push_back(made.driver +
                              " is a software driver: it takes thresholds and does nothing with them");
+    const std::string of_rx = thresholds_of({{"rx_free_thresh", asked.rx_free_thresh}});
+    const std::string of_tx =
+        thresholds_of({{"tx_free_thresh", asked.tx_free_thresh}, {"tx_rs_thresh", asked.tx_rs_thresh}});
     for (uint16_t q = 0; q < asked.queues; q++) {
         const std::string queue = "queue " + std::to_string(q) + " with ";
         check(made, rte_eth_rx_queue_setup(made.id, q, d.rx, pool->socket_id, &rx, pool),
-              "receive " + queue + std::to_string(d.rx) + " descriptors (it takes " +
+              "receive " + queue + std::to_string(d.rx) + " descriptors" + of_rx + " (it takes " +
                   limits_of(info.rx_desc_lim) + ")");
         check(made, rte_eth_tx_queue_setup(made.id, q, d.tx, pool->socket_id, &tx),
-              "transmit " + queue + std::to_string(d.tx) + " descriptors (it takes " +
+              "transmit " + queue + std::to_string(d.tx) + " descriptors" + of_tx + " (it takes " +
                   limits_of(info.tx_desc_lim) + ")");
     }
 }
@@ -189,8 +201,8 @@ bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument) 
         if (p.kind == port_kind::pci && ++polls == polls_for_a_nic)
             throw refusal(p.driver + ": its link stays down, 10 s after its start",
                           "a cable, and at its other end a port that is up");
-        // A start that fails is tried again: the socket may be one that a killed server has left. So is one that has brought no
-        // link: the driver does not take up a handshake again that broke off.
+        // A start that fails is tried again: the socket may be one that a killed server has left. So is one
+        // that has brought no link: the driver does not take up a handshake again that broke off.
         if (!p.starts_after.empty() && ++polls % polls_to_restart == 0) rte_eth_dev_stop(p.id);
         if (!p.starts_after.empty() && access(p.starts_after.c_str(), F_OK) == 0) rte_eth_dev_start(p.id);
         nanosleep(&poll_pause, nullptr);

@@ -34,8 +34,8 @@ struct port {
 std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools);
 
 // Waits until the link is up or `keep_waiting()` says no; returns whether it is up. Software ports without a
-// peer are up at once; a memif client starts here, because its driver cannot start before the server listens. Throws refusal
-// where a NIC's link stays down.
+// peer are up at once; a memif client starts here, because its driver cannot start before the server listens.
+// Throws refusal where a NIC's link stays down.
 bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument);
 
 // A NIC's link in words: "link up at 10 Gbps FDX Autoneg".

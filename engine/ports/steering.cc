@@ -34,7 +34,8 @@ std::string add_rule(const port &made, uint16_t udp_port, uint16_t queue) {
     pattern[2] = {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &to, .last = nullptr, .mask = &mask};
     pattern[3].type = RTE_FLOW_ITEM_TYPE_END;
     const rte_flow_action_queue chosen = {.index = queue};
-    const rte_flow_action actions[] = {{RTE_FLOW_ACTION_TYPE_QUEUE, &chosen}, {RTE_FLOW_ACTION_TYPE_END, nullptr}};
+    const rte_flow_action actions[] = {{RTE_FLOW_ACTION_TYPE_QUEUE, &chosen},
+                                       {RTE_FLOW_ACTION_TYPE_END, nullptr}};
     rte_flow_error error{};
     if (rte_flow_create(made.id, &attributes, pattern, actions, &error)) return {};
     return error.message ? error.message : "no reason given";
@@ -61,7 +62,8 @@ bool write_table(const port &made, const rss_setup &setup) {
         group.mask |= uint64_t{1} << i % RTE_ETH_RETA_GROUP_SIZE;
         group.reta[i % RTE_ETH_RETA_GROUP_SIZE] = setup.queue_of_entry[i];
     }
-    return rte_eth_dev_rss_reta_update(made.id, table.data(), static_cast<uint16_t>(setup.queue_of_entry.size())) == 0;
+    return rte_eth_dev_rss_reta_update(made.id, table.data(),
+                                       static_cast<uint16_t>(setup.queue_of_entry.size())) == 0;
 }
 
 }  // namespace
@@ -75,7 +77,8 @@ rss_setup rss_for_ports(const rte_eth_dev_info &info, uint16_t first_port, uint1
     if (queues < 2 || !hashes_udp(info)) return setup;
     if (!std::has_single_bit(info.reta_size) || info.reta_size < queues) return setup;
     const auto index_bits = static_cast<uint32_t>(std::countr_zero(info.reta_size));
-    // The port's last bit meets this bit of the key in the hash's highest index bit, the bit before it in the next.
+    // The port's last bit meets this bit of the key in the hash's highest index bit, the bit before it in the
+    // next.
     const uint32_t bit = hashed_bits - 1 + hash_bits - index_bits;
     setup.key.resize(info.hash_key_size ? info.hash_key_size : usual_key_bytes);
     setup.key[bit / 8] = static_cast<uint8_t>(0x80 >> bit % 8);
@@ -109,12 +112,13 @@ void steer(port &made, const endpoint_plan &e, const rte_eth_dev_info &info, con
                           "steering = \"auto\" or \"rss\", or one dispatcher");
     }
     if (!hashes_udp(info))
-        throw refusal(made.driver + " has no RSS over UDP ports and no rte_flow rules (" + why + "): " +
-                          std::to_string(made.queues) + " queues cannot be told apart",
+        throw refusal(made.driver + " has no RSS over UDP ports and no rte_flow rules (" + why +
+                          "): " + std::to_string(made.queues) + " queues cannot be told apart",
                       "one dispatcher, which is one queue");
-    made.notes.push_back(made.driver + (write_table(made, setup)
-                                            ? ": RSS, with a key that looks at the UDP port alone, brings each to its queue"
-                                            : ": RSS spreads flows as its own hash has it") +
+    made.notes.push_back(made.driver +
+                         (write_table(made, setup)
+                              ? ": RSS, with a key that looks at the UDP port alone, brings each to its queue"
+                              : ": RSS spreads flows as its own hash has it") +
                          "; what comes to another queue is dropped as misdirected");
 }
 

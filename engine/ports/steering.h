@@ -1,7 +1,8 @@
 // Which queue of a NIC a frame comes to: UDP port `first + q` to queue q, by rte_flow rules or by RSS.
 //
-// RSS alone spreads flows over the queues as its hash pleases. A key with a single bit set makes Toeplitz's hash look at
-// nothing but the last bits of the destination port, so that the table of queues can be written port by port.
+// RSS alone spreads flows over the queues as its hash pleases. A key with a single bit set makes Toeplitz's
+// hash look at nothing but the last bits of the destination port, so that the table of queues can be written
+// port by port.
 #pragma once
 
 #include <rte_ethdev.h>

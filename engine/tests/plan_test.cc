@@ -77,6 +77,9 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(client.port.copy_bytes, true);
     EXPECT_EQ(client.port.replay, "/tmp/replay.pcap");
     EXPECT_EQ(client.port.memif_role, wt::side::client);
+    EXPECT_EQ(client.port.nic->address, "0000:01:00.0");
+    EXPECT_EQ(client.port.nic->steering, wt::steering::automatic);
+    EXPECT_EQ(client.port.nic->offloads, (std::vector{wt::offload::rx_checksum, wt::offload::fast_free}));
     EXPECT_EQ(client.port.faults->loss, 0.25);
     EXPECT_EQ(client.port.faults->reorder, 1.0);
     EXPECT_EQ(client.port.faults->reorder_depth, 3u);
@@ -103,13 +106,26 @@ TEST(Plan, ReadsEveryKey) {
 }
 
 TEST(Plan, NullableKeysMayBeNull) {
-    for (const char *where :
-         {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/peer_mac", "/endpoints/1/peer_udp_port",
-          "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh",
-          "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/packet_bytes", "/endpoints/0/port/copy_bytes",
-          "/endpoints/0/port/replay", "/endpoints/0/port/interface", "/endpoints/0/port/socket",
-          "/endpoints/0/port/memif_role", "/endpoints/0/port/memif_buffer_bytes", "/endpoints/0/port/nic", "/endpoints/0/port/faults",
-          "/workloads/0/handler", "/workloads/0/packet_handler", "/record", "/raw_latency"})
+    for (const char *where : {"/phases/messages",
+                              "/endpoints/1/peer_ip",
+                              "/endpoints/0/peer_mac",
+                              "/endpoints/1/peer_udp_port",
+                              "/endpoints/0/port/rx_free_thresh",
+                              "/endpoints/0/port/tx_free_thresh",
+                              "/endpoints/0/port/tx_rs_thresh",
+                              "/endpoints/0/port/packet_bytes",
+                              "/endpoints/0/port/copy_bytes",
+                              "/endpoints/0/port/replay",
+                              "/endpoints/0/port/interface",
+                              "/endpoints/0/port/socket",
+                              "/endpoints/0/port/memif_role",
+                              "/endpoints/0/port/memif_buffer_bytes",
+                              "/endpoints/0/port/nic",
+                              "/endpoints/0/port/faults",
+                              "/workloads/0/handler",
+                              "/workloads/0/packet_handler",
+                              "/record",
+                              "/raw_latency"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
 
@@ -206,6 +222,8 @@ TEST(Plan, RefusesWhatCannotFly) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/dispatchers/1", 0), "a dispatcher twice"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/1/queue", 0), "another dispatcher's"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/1/port/kind", "null"), "both its ends"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/1/port/nic/address", "0000:01:00.0"),
+                         "the other side has this NIC"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load", nullptr), "its client needs it"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases", json::array()), "an open loop needs one"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/rate_per_s", 0), "it needs a rate"));

@@ -4,10 +4,11 @@ Everything but the engine runs here: the scenario is planned for a machine made 
 directory and the verdict are those of `windtunnel run`.
 """
 
+import os
 from pathlib import Path
 
 import pytest
-from real_flights import assert_sound, drops, messages, ports
+from real_flights import assert_sound, drops, messages, ports, stages
 from scenario_tools import SHIPPED
 
 from windtunnel.engine.interrupts import Interrupts
@@ -21,6 +22,7 @@ from windtunnel.scenario import HostView, load, resolve
 ENGINE = Path(__file__).with_name("guest_engine")
 NIC = SHIPPED / "nic.toml"
 ADDRESSES = ("0000:00:02.0", "0000:00:03.0")
+DRIVERS = {"e1000e": "e1000_em", "vmxnet3": "vmxnet3"}
 SHORT = ("duration=1s", "warmup=200ms", "window=500ms", "client.inflight=64", "client.batch.app_tx=16")
 PLACED = (f"client.pci={ADDRESSES[0]}", f"server.pci={ADDRESSES[1]}")
 
@@ -73,7 +75,58 @@ def test_shipped_scenario_ends_valid_on_two_e1000e(fly):
     assert all(port.doorbells is None for windows in run.windows.values() for w in windows for port in w.ports)
 
 
-def test_a_server_alone_lands_without_a_client(fly):
-    """One-sided: the other NIC of the hub is silent."""
-    run = fly("e1000e", BOUND="2")
-    assert run.record.verdict.valid
+def test_thresholds_and_an_mtu_reach_the_driver(fly):
+    run = fly("e1000e", "server.thresholds={rx_free=16,tx_free=16,tx_rs=16}", "client.mtu=1000", "server.mtu=1000")
+    assert_sound(run)
+    assert not any("does nothing with them" in note for note in run.record.all_notes())
+
+
+def test_thresholds_that_the_driver_will_not_have(fly):
+    """tx_rs_thresh must be below the number of descriptors less 2."""
+    run = fly("e1000e", "server.tx_descriptors=256", "server.thresholds={tx_rs=256}")
+    assert "net_e1000_em: transmit queue 0 with 256 descriptors and tx_rs_thresh 256" in refused(run)
+
+
+@pytest.mark.parametrize("model", ["e1000e", "vmxnet3"])
+def test_a_driver_without_rss_over_udp(fly, model):
+    """DPDK's e1000 has two queues and no RSS; its vmxnet3 hashes UDP from version 4 of the device on, QEMU's is older."""
+    run = fly(model, "workload.0.dispatchers=2")
+    assert f"net_{DRIVERS[model]} has no RSS over UDP ports and no rte_flow rules" in refused(run)
+
+
+def test_a_link_that_stays_down(fly):
+    assert "net_e1000_em: its link stays down, 10 s after its start" in refused(fly("e1000e", LINK="down"))
+
+
+def test_a_nic_that_no_driver_has_taken(fly):
+    assert "NIC 0000:00:03.0: no DPDK driver has taken it" in refused(fly("e1000e", BOUND="1"))
+
+
+@pytest.mark.parametrize("queues", [2, 3])
+def test_rss_brings_every_port_to_its_queue(fly, queues):
+    """The device hashes, with the key that it was given: nothing comes to another queue."""
+    if os.geteuid() != 0:
+        pytest.skip("a tap with several queues needs root")
+    model = f"virtio-net-pci,mq=on,rss=on,vectors={2 * queues + 2}"
+    run = fly(model, f"workload.0.dispatchers={queues}", QUEUES=str(queues))
+    assert_sound(run)
+    assert any("RSS, with a key that looks at the UDP port alone" in note for note in run.record.all_notes())
+    for side in ("client", "server"):
+        assert "misdirected" not in drops(run, side)
+        received = {entry.index: 0 for entry in stages(run, side, "nic_rx")}
+        for entry in stages(run, side, "nic_rx"):
+            received[entry.index] += entry.objects
+        assert len(received) == queues and all(received.values()), received
+
+
+def test_more_queues_than_the_nic_has(fly):
+    assert "net_e1000_em: 3 queues, it has at most 2 (fewer dispatchers" in refused(
+        fly("e1000e", "workload.0.dispatchers=3")
+    )
+
+
+def test_several_queues_without_rss(fly):
+    if os.geteuid() != 0:
+        pytest.skip("a tap with several queues needs root")
+    run = fly("virtio-net-pci,mq=on,vectors=6", "workload.0.dispatchers=2", QUEUES="2")
+    assert "net_virtio has no RSS over UDP ports and no rte_flow rules" in refused(run)

@@ -11,7 +11,7 @@ from windtunnel.runs import format as fmt
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import StageRow
-from windtunnel.runs.summary import Summary, crowded, summarise
+from windtunnel.runs.summary import Summary, crowded, lossy_nics, summarise
 
 _HOST_LINES = (
     ("Host", "hostname"),
@@ -52,7 +52,7 @@ def render(run: Run) -> str:
         run=run,
         record=run.record,
         summary=summary,
-        warnings=crowded(summary.workers) if summary else [],
+        warnings=[*crowded(summary.workers), *lossy_nics(run.record.engines)] if summary else [],
         headline=headline(summary) if summary and not run.record.imported else [],
         drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
         if summary

@@ -6,12 +6,15 @@ from itertools import chain
 
 from windtunnel.runs import metrics
 from windtunnel.runs.reader import Run
+from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkerRow, WorkloadRow
 
 SUMMARY_VERSION = 1
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
+NIC_LOSSES = ("miss", "error", "drop", "discard")
+"""In the names that drivers give to their counters of what was lost; the first three are DPDK's own."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,18 @@ def crowded(workers: Sequence[WorkerRow]) -> list[str]:
         return []
     where = " and ".join(f"CPU {row.cpu} for {row.preempted_share:.0%} of the time" for row in taken)
     return [f"the kernel ran others on {where}: repeat this where it is quieter"]
+
+
+def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:
+    """A warning for every NIC that counted packets which never came to a stage, by its own names for them."""
+    warnings = []
+    for engine in engines:
+        counters = engine.result.xstats if engine.result else None
+        for side, counted in (counters or {}).items():
+            lost = [f"{name} {count:,}" for name, count in counted.items() if any(word in name for word in NIC_LOSSES)]
+            if lost:
+                warnings.append(f"the {side}'s NIC lost packets: {', '.join(lost)}")
+    return warnings
 
 
 def document(run: Run) -> dict:

@@ -13,7 +13,7 @@ from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
-from windtunnel.runs.summary import crowded, summarise
+from windtunnel.runs.summary import crowded, lossy_nics, summarise
 
 _BAR_CELLS = 8
 
@@ -29,7 +29,8 @@ def run_view(run: Run) -> RenderableType:
         parts += [port_table(summary.ports), Text()] if summary.ports else []
         parts += [ledger_line(run.record.engines)] if run.record.engines else []
         parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
-        parts += [Text(f"warning: {words}", style="yellow") for words in crowded(summary.workers)]
+        warnings = [*crowded(summary.workers), *lossy_nics(run.record.engines)]
+        parts += [Text(f"warning: {words}", style="yellow") for words in warnings]
     parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
