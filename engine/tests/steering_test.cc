@@ -1,8 +1,65 @@
-// The RSS key that sees nothing but the destination port, against DPDK's own Toeplitz hash. Starts no EAL.
+// The RSS key that sees nothing but the destination port, against DPDK's own Toeplitz hash; and which way is
+// taken with which driver. Starts no EAL: the driver is a stand-in, linked before DPDK's own functions.
 #include "ports/steering.h"
 
 #include <gtest/gtest.h>
+#include <rte_flow.h>
 #include <rte_thash.h>
+
+#include <map>
+
+#include "core/refusal.h"
+#include "valid_plan.h"
+
+namespace {
+
+// A driver that takes so many rules, and may write its table.
+struct stand_in {
+    size_t rules_at_most = 0;
+    bool table_writes = true;
+    std::map<uint16_t, uint16_t> rules = {};  // UDP port -> queue
+    std::vector<uint16_t> table = {};
+};
+stand_in driver;
+
+}  // namespace
+
+extern "C" {
+
+rte_flow *rte_flow_create(uint16_t, const rte_flow_attr *attributes, const rte_flow_item pattern[],
+                          const rte_flow_action actions[], rte_flow_error *error) {
+    static char something;
+    if (driver.rules.size() == driver.rules_at_most) return error->message = "no more", nullptr;
+    EXPECT_EQ(attributes->ingress, 1u);
+    EXPECT_EQ(pattern[0].type, RTE_FLOW_ITEM_TYPE_ETH);
+    EXPECT_EQ(pattern[1].type, RTE_FLOW_ITEM_TYPE_IPV4);
+    EXPECT_EQ(pattern[2].type, RTE_FLOW_ITEM_TYPE_UDP);
+    EXPECT_EQ(pattern[3].type, RTE_FLOW_ITEM_TYPE_END);
+    const auto &to = *static_cast<const rte_flow_item_udp *>(pattern[2].spec);
+    const auto &mask = *static_cast<const rte_flow_item_udp *>(pattern[2].mask);
+    EXPECT_EQ(mask.hdr.dst_port, 0xffff);
+    EXPECT_EQ(mask.hdr.src_port, 0);
+    EXPECT_EQ(actions[0].type, RTE_FLOW_ACTION_TYPE_QUEUE);
+    EXPECT_EQ(actions[1].type, RTE_FLOW_ACTION_TYPE_END);
+    driver.rules[rte_be_to_cpu_16(to.hdr.dst_port)] =
+        static_cast<const rte_flow_action_queue *>(actions[0].conf)->index;
+    return reinterpret_cast<rte_flow *>(&something);
+}
+
+int rte_flow_flush(uint16_t, rte_flow_error *) {
+    return driver.rules.clear(), 0;
+}
+
+int rte_eth_dev_rss_reta_update(uint16_t, rte_eth_rss_reta_entry64 *groups, uint16_t size) {
+    if (!driver.table_writes) return -ENOTSUP;
+    for (uint16_t i = 0; i < size; i++) {
+        const rte_eth_rss_reta_entry64 &group = groups[i / RTE_ETH_RETA_GROUP_SIZE];
+        EXPECT_TRUE(group.mask >> i % RTE_ETH_RETA_GROUP_SIZE & 1);
+        driver.table.push_back(group.reta[i % RTE_ETH_RETA_GROUP_SIZE]);
+    }
+    return 0;
+}
+}
 
 namespace {
 
@@ -69,6 +126,60 @@ TEST(Steering, RssIsAskedForOnlyWhereTheDriverHasIt) {
     rte_eth_conf none{};
     wt::ask_for_rss(none, rte_eth_dev_info{}, {});
     EXPECT_EQ(none.rxmode.mq_mode, RTE_ETH_MQ_RX_NONE);
+}
+
+// Steers three queues from UDP port 4000 on; returns the note, or the refusal.
+std::string steered(const char *way, const stand_in &with, const rte_eth_dev_info &info) {
+    nlohmann::json plan = wt::test::valid_plan();
+    plan["endpoints"][1]["port"]["nic"]["steering"] = way;
+    const wt::plan p = wt::read_plan(plan.dump());
+    wt::port made{.kind = wt::port_kind::pci, .queues = 3, .driver = "net_stand_in"};
+    driver = with;
+    try {
+        wt::steer(made, p.endpoints[1], info, wt::rss_for_ports(info, p.endpoints[1].udp_port, made.queues));
+    } catch (const wt::refusal &r) {
+        return r.what();
+    }
+    return made.notes.at(0);
+}
+
+bool contains(const std::string &text, const char *part) {
+    return text.find(part) != std::string::npos;
+}
+
+const std::map<uint16_t, uint16_t> three_rules = {{4000, 0}, {4001, 1}, {4002, 2}};
+
+TEST(Steering, RulesWhereTheDriverTakesThem) {
+    for (const char *way : {"auto", "flow"}) {
+        EXPECT_TRUE(contains(steered(way, {.rules_at_most = 3}, nic(128)), "rte_flow rules bring")) << way;
+        EXPECT_EQ(driver.rules, three_rules);
+        EXPECT_TRUE(driver.table.empty());
+    }
+}
+
+TEST(Steering, RssWhereOneRuleIsNotTaken) {
+    EXPECT_TRUE(contains(steered("auto", {.rules_at_most = 2}, nic(128)), "RSS, with a key"));
+    EXPECT_TRUE(driver.rules.empty()) << "the rules before it are gone";
+    EXPECT_EQ(driver.table, wt::rss_for_ports(nic(128), 4000, 3).queue_of_entry);
+}
+
+TEST(Steering, RssWhereItIsAskedFor) {
+    EXPECT_TRUE(contains(steered("rss", {.rules_at_most = 3}, nic(128)), "RSS, with a key"));
+    EXPECT_TRUE(driver.rules.empty());
+}
+
+TEST(Steering, TheDriversOwnHashWhereItsTableCannotBeWritten) {
+    EXPECT_TRUE(contains(steered("auto", {.table_writes = false}, nic(128)), "as its own hash has it"));
+    EXPECT_TRUE(contains(steered("rss", {}, nic(0)), "as its own hash has it"));
+    EXPECT_TRUE(contains(steered("rss", {}, nic(0)), "misdirected"));
+}
+
+TEST(Steering, RefusesInWords) {
+    EXPECT_TRUE(contains(steered("flow", {.rules_at_most = 2}, nic(128)),
+                         "net_stand_in takes no rte_flow rule from a UDP port to a queue: no more"));
+    EXPECT_TRUE(
+        contains(steered("auto", {}, {}), "has no RSS over UDP ports and no rte_flow rules (no more)"));
+    EXPECT_TRUE(contains(steered("rss", {.rules_at_most = 3}, {}), "no rte_flow rules (not asked for)"));
 }
 
 }  // namespace

@@ -130,3 +130,9 @@ def test_several_queues_without_rss(fly):
         pytest.skip("a tap with several queues needs root")
     run = fly("virtio-net-pci,mq=on,vectors=6", "workload.0.dispatchers=2", QUEUES="2")
     assert "net_virtio has no RSS over UDP ports and no rte_flow rules" in refused(run)
+
+
+def test_a_frame_that_would_be_scattered(fly):
+    """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
+    run = fly("e1000e", "client.mtu=9000", "server.mtu=9000")
+    assert "net_e1000_em: at an MTU of 9000 it scatters a frame over several mbufs" in refused(run)

@@ -164,19 +164,15 @@ def drivers(facts: Facts) -> Finding:
 
 
 def nics(facts: Facts) -> Finding:
-    bound = [f"{nic.address} ({nic.device}, {nic.driver})" for nic in facts.nics if nic.bound]
-    if bound:
-        return Finding(
-            subject="NICs",
-            value=", ".join(bound),
-            verdict="good",
-            meaning="bound to a user-space driver, ready for DPDK",
-        )
+    usable = [nic for nic in facts.nics if nic.usable]
+    shown = ", ".join(f"{nic.address} ({nic.device}, {nic.driver or 'no driver'})" for nic in usable or facts.nics)
+    if usable:
+        return Finding(subject="NICs", value=shown, verdict="good", meaning="ready for the pci wire")
     return Finding(
         subject="NICs",
-        value=f"{len(facts.nics)} found, none bound to a user-space driver",
+        value=f"{shown or 'none'}; none that DPDK can have as it is",
         verdict="good",
-        meaning="the emulated wires need none",
+        meaning="the emulated wires need none; the pci wire says how to bind one",
     )
 
 
