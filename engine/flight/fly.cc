@@ -171,7 +171,7 @@ json ready_line(const flight &f) {
         drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
         for (const std::string &note : f.ports[i].notes) notes.push_back(note);
         if (f.ports[i].kind == port_kind::pci)
-            notes.push_back(f.plan.endpoints[i].port.nic->address + " (" + f.ports[i].driver + "): " + link_words(f.ports[i]));
+            notes.push_back("NIC " + f.ports[i].address + ": " + link_words(f.ports[i]));
     }
     return {{"type", "ready"},
             {"at_ns", f.lines.now_ns()},

@@ -23,6 +23,9 @@ void ask_for_offloads(port &made, const endpoint_plan &e, const rte_eth_dev_info
 void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf);
 void check_one_mbuf_a_frame(const port &made, uint16_t mtu);
 
+// Who speaks in notes and refusals: the driver, and where there may be two of it, which NIC.
+std::string name_of(const port &p);
+
 // Makes a virtual device of `driver` and fills id, device and driver of the port. Throws refusal in words: a
 // driver that is not installed, one that does not want these arguments (its own words are in the engine's
 // log).

@@ -28,7 +28,7 @@ std::string joined(const std::vector<const char *> &names) {
 
 port make_pci(const endpoint_plan &e) {
     const std::string &address = e.port.nic->address;
-    port made{.kind = port_kind::pci};
+    port made{.kind = port_kind::pci, .address = address};
     if (rte_eth_dev_get_port_by_name(address.c_str(), &made.id) != 0)
         throw refusal("NIC " + address + ": no DPDK driver has taken it",
                       "engine.log has EAL's words: is the driver for this NIC installed (Debian, Ubuntu: "
@@ -48,7 +48,7 @@ void ask_for_offloads(port &made, const endpoint_plan &e, const rte_eth_dev_info
         conf.rxmode.offloads |= bits.rx;
         conf.txmode.offloads |= bits.tx;
     }
-    made.notes.push_back(made.driver + ": offloads given: " + joined(given) +
+    made.notes.push_back(name_of(made) + ": offloads given: " + joined(given) +
                          (denied.empty() ? "" : "; asked for, but not there: " + joined(denied)));
     if (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
         made.notes.push_back("rx_checksum: the NIC checks, and disp_rx checks all the same");
@@ -56,7 +56,7 @@ void ask_for_offloads(port &made, const endpoint_plan &e, const rte_eth_dev_info
 
 void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf) {
     if (mtu < info.min_mtu || mtu > info.max_mtu)
-        throw refusal(made.driver + ": an MTU of " + std::to_string(mtu) + ", it takes " +
+        throw refusal(name_of(made) + ": an MTU of " + std::to_string(mtu) + ", it takes " +
                           std::to_string(info.min_mtu) + " to " + std::to_string(info.max_mtu),
                       "an mtu between these");
     conf.rxmode.mtu = mtu;
@@ -65,7 +65,7 @@ void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, r
 void check_one_mbuf_a_frame(const port &made, uint16_t mtu) {
     rte_eth_rxq_info queue{};
     if (rte_eth_rx_queue_info_get(made.id, 0, &queue) == 0 && queue.scattered_rx)
-        throw refusal(made.driver + ": at an MTU of " + std::to_string(mtu) +
+        throw refusal(name_of(made) + ": at an MTU of " + std::to_string(mtu) +
                           " it scatters a frame over several mbufs, which the stages do not put together",
                       "a smaller mtu");
 }

@@ -28,7 +28,7 @@ constexpr uint32_t polls_for_a_nic =
 
 void check(const port &made, int error, const std::string &what) {
     if (error < 0)
-        throw refusal(made.driver + ": " + what + ": " + rte_strerror(-error),
+        throw refusal(name_of(made) + ": " + what + ": " + rte_strerror(-error),
                       "the driver's own words are in the engine's log");
 }
 
@@ -128,7 +128,7 @@ void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
     check(made, rte_eth_dev_info_get(made.id, &info), "asking the driver");
     made.driver = info.driver_name;
     if (const unsigned most = std::min(info.max_rx_queues, info.max_tx_queues); made.queues > most)
-        throw refusal(made.driver + ": " + std::to_string(made.queues) + " queues, it has at most " +
+        throw refusal(name_of(made) + ": " + std::to_string(made.queues) + " queues, it has at most " +
                           std::to_string(most),
                       "fewer dispatchers: each is a queue");
     rte_eth_conf conf{};
@@ -176,6 +176,10 @@ port make(const endpoint_plan &e, size_t index, rte_mempool *pool) {
 
 }  // namespace
 
+std::string name_of(const port &p) {
+    return p.address.empty() ? p.driver : "NIC " + p.address + " (" + p.driver + ")";
+}
+
 std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools) {
     struct closing : std::vector<port> {
         ~closing() { close_ports(*this); }
@@ -199,7 +203,7 @@ bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument) 
         if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP) return true;
         if (!keep_waiting(argument)) return false;
         if (p.kind == port_kind::pci && ++polls == polls_for_a_nic)
-            throw refusal(p.driver + ": its link stays down, 10 s after its start",
+            throw refusal(name_of(p) + ": its link stays down, 10 s after its start",
                           "a cable, and at its other end a port that is up");
         // A start that fails is tried again: the socket may be one that a killed server has left. So is one
         // that has brought no link: the driver does not take up a handshake again that broke off.

@@ -22,7 +22,8 @@ struct port {
     bool has_doorbells = false;           // false for every software driver: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
-    std::string device = {};  // on the vdev bus; empty where there is none to remove
+    std::string address = {};  // of a NIC
+    std::string device = {};   // on the vdev bus; empty where there is none to remove
     // a memif server's socket: its client's driver cannot start before that is there
     std::string starts_after = {};
     std::shared_ptr<void> keeps = {};  // what has to live as long as the ethdev

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/refusal.h"
+#include "ports/kinds.h"
 
 namespace wt {
 
@@ -104,18 +105,18 @@ void steer(port &made, const endpoint_plan &e, const rte_eth_dev_info &info, con
     if (way != steering::rss) {
         why = add_rules(made, e.udp_port);
         if (why.empty()) {
-            made.notes.push_back(made.driver + ": rte_flow rules bring each UDP port to its queue");
+            made.notes.push_back(name_of(made) + ": rte_flow rules bring each UDP port to its queue");
             return;
         }
         if (way == steering::flow)
-            throw refusal(made.driver + " takes no rte_flow rule from a UDP port to a queue: " + why,
+            throw refusal(name_of(made) + " takes no rte_flow rule from a UDP port to a queue: " + why,
                           "steering = \"auto\" or \"rss\", or one dispatcher");
     }
     if (!hashes_udp(info))
-        throw refusal(made.driver + " has no RSS over UDP ports and no rte_flow rules (" + why +
+        throw refusal(name_of(made) + " has no RSS over UDP ports and no rte_flow rules (" + why +
                           "): " + std::to_string(made.queues) + " queues cannot be told apart",
                       "one dispatcher, which is one queue");
-    made.notes.push_back(made.driver +
+    made.notes.push_back(name_of(made) +
                          (write_table(made, setup)
                               ? ": RSS, with a key that looks at the UDP port alone, brings each to its queue"
                               : ": RSS spreads flows as its own hash has it") +

@@ -84,18 +84,18 @@ def test_thresholds_and_an_mtu_reach_the_driver(fly):
 def test_thresholds_that_the_driver_will_not_have(fly):
     """tx_rs_thresh must be below the number of descriptors less 2."""
     run = fly("e1000e", "server.tx_descriptors=256", "server.thresholds={tx_rs=256}")
-    assert "net_e1000_em: transmit queue 0 with 256 descriptors and tx_rs_thresh 256" in refused(run)
+    assert "NIC 0000:00:03.0 (net_e1000_em): transmit queue 0 with 256 descriptors and tx_rs_thresh 256" in refused(run)
 
 
 @pytest.mark.parametrize("model", ["e1000e", "vmxnet3"])
 def test_a_driver_without_rss_over_udp(fly, model):
     """DPDK's e1000 has two queues and no RSS; its vmxnet3 hashes UDP from version 4 of the device on, QEMU's is older."""
     run = fly(model, "workload.0.dispatchers=2")
-    assert f"net_{DRIVERS[model]} has no RSS over UDP ports and no rte_flow rules" in refused(run)
+    assert f"NIC 0000:00:03.0 (net_{DRIVERS[model]}) has no RSS over UDP ports and no rte_flow rules" in refused(run)
 
 
 def test_a_link_that_stays_down(fly):
-    assert "net_e1000_em: its link stays down, 10 s after its start" in refused(fly("e1000e", LINK="down"))
+    assert "(net_e1000_em): its link stays down, 10 s after its start" in refused(fly("e1000e", LINK="down"))
 
 
 def test_a_nic_that_no_driver_has_taken(fly):
@@ -120,7 +120,7 @@ def test_rss_brings_every_port_to_its_queue(fly, queues):
 
 
 def test_more_queues_than_the_nic_has(fly):
-    assert "net_e1000_em: 3 queues, it has at most 2 (fewer dispatchers" in refused(
+    assert "NIC 0000:00:03.0 (net_e1000_em): 3 queues, it has at most 2 (fewer dispatchers" in refused(
         fly("e1000e", "workload.0.dispatchers=3")
     )
 
@@ -129,10 +129,10 @@ def test_several_queues_without_rss(fly):
     if os.geteuid() != 0:
         pytest.skip("a tap with several queues needs root")
     run = fly("virtio-net-pci,mq=on,vectors=6", "workload.0.dispatchers=2", QUEUES="2")
-    assert "net_virtio has no RSS over UDP ports and no rte_flow rules" in refused(run)
+    assert "(net_virtio) has no RSS over UDP ports and no rte_flow rules" in refused(run)
 
 
 def test_a_frame_that_would_be_scattered(fly):
     """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
     run = fly("e1000e", "client.mtu=9000", "server.mtu=9000")
-    assert "net_e1000_em: at an MTU of 9000 it scatters a frame over several mbufs" in refused(run)
+    assert "(net_e1000_em): at an MTU of 9000 it scatters a frame over several mbufs" in refused(run)
