@@ -15,6 +15,7 @@
 #include "arguments.h"
 #include "core/refusal.h"
 #include "flight/flight.h"
+#include "flight/telemetry.h"
 #include "handlers/plugin.h"
 #include "handlers/registry.h"
 
@@ -61,6 +62,7 @@ static void fly_plan(const plan &p, line_writer &lines, int control) {
     const tsc_clock clock = clock_start(measure_tsc_hz());
     lines.set_clock(clock);
     lines.write(hello(p, clock));
+    telemetry_open();
 
     flight f(p, lines, clock);
     lines.phase("opening mbuf pools");
@@ -68,6 +70,7 @@ static void fly_plan(const plan &p, line_writer &lines, int control) {
     lines.phase("opening ports");
     f.ports = open_ports(p, f.pools);
     if (p.record) f.record = recorder_open(*p.record, clock.ns_per_tick, static_cast<int>(rte_socket_id()));
+    if (p.trace) f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
     open_endpoints(f);
     open_workers(f);
     const flight_end end = fly(f, control);

@@ -82,6 +82,7 @@ def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) 
         "worker_allocations": 0,
         "recorded": None,
         "record_missed": None,
+        "trace": None,
         "peak_rss_bytes": 50 << 20,
         "hugepage_bytes": 0,
     }

@@ -86,6 +86,7 @@ def plan(
                 for n, side in enumerate(sides)
             ],
             "record": None,
+            "trace": None,
             "raw_latency": None,
         }
     )
@@ -343,6 +344,7 @@ def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
         worker_allocations=0,
         recorded=None,
         record_missed=None,
+        trace=None,
         peak_rss_bytes=96 << 20,
         hugepage_bytes=128 << 20 if of.eal.memory == "hugepages" else 0,
     )

@@ -44,6 +44,7 @@ def make_plan(
             "workloads": [workload],
             "workers": [_worker(number, side) for number, side in enumerate(sides)],
             "record": None,
+            "trace": None,
             "raw_latency": None,
         }
     )

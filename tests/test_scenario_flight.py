@@ -51,7 +51,7 @@ def test_every_shipped_scenario_resolves(name, cpus):
 def test_echo_asks_for_little_memory(tmp_path):
     args = flown(tmp_path, ECHO).plans[0].eal.args
     assert int(args[args.index("-m") + 1]) < 150
-    assert {"--no-huge", "--no-pci", "--no-telemetry", "--iova-mode=va"} <= set(args)
+    assert {"--no-huge", "--no-pci", "--iova-mode=va"} <= set(args)
     assert args[args.index("--lcores") + 1] == "0@(0-1),1@1,2@0"
 
 

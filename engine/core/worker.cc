@@ -80,6 +80,30 @@ void timed_loop(worker &w, worker_stats &stats) {
     stats.timed_cycles += before - start;
 }
 
+// A timed loop that is written down too: each call that did something or was held up, and the loop around them. Where the level
+// takes no cycles, none are booked.
+template <accounting level>
+void traced_loop(worker &w, worker_stats &stats) {
+    worker_trace &t = *w.trace;
+    trace_event *next = t.loop.data();
+    const uint64_t start = rte_rdtsc();
+    uint64_t before = start;
+    uint32_t objects = 0, held_up = 0;
+    for (size_t i = 0; i < w.stages.size(); i++) {
+        const call_result r = run_stage<level>(w.stages[i], before);
+        const uint64_t after = rte_rdtsc();
+        if constexpr (level >= accounting::sampled) book<level>(w.stages[i], after - before, r, w.interrupted_above);
+        if (r.objects || r.held_up)
+            *next++ = {before, trace_ticks(after - before), r.objects, t.worker, static_cast<uint16_t>(i), r.held_up};
+        objects += r.objects;
+        held_up |= r.held_up;
+        before = after;
+    }
+    if constexpr (level >= accounting::sampled) stats.timed_cycles += before - start;
+    *next++ = {start, trace_ticks(before - start), objects, t.worker, trace_whole_loop, held_up};
+    trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
+}
+
 // Switches to the other set of counters; from the release on, main owns the old one.
 void switch_window(worker &w, uint32_t epoch) {
     const uint64_t now = rte_rdtsc();
@@ -90,14 +114,23 @@ void switch_window(worker &w, uint32_t epoch) {
     w.epoch_seen.store(epoch, std::memory_order_release);
 }
 
-template <accounting level>
+// Tracing is a loop of its own: who does not trace pays nothing for it.
+template <accounting level, bool traces>
 void loop(worker &w) {
     uint32_t until_sample = w.sample_every;
+    [[maybe_unused]] uint32_t until_trace = traces ? w.trace->every : 0;
     while (likely(!w.signals->stop.load(std::memory_order_relaxed))) {
         const uint32_t epoch = w.signals->epoch.load(std::memory_order_acquire);
         if (unlikely(epoch != w.epoch)) switch_window(w, epoch);
         worker_stats &stats = w.stats[w.epoch & 1];
         stats.loops++;
+        if constexpr (traces) {
+            if (unlikely(--until_trace == 0)) {
+                until_trace = w.trace->every;
+                traced_loop<level>(w, stats);
+                continue;
+            }
+        }
         if constexpr (level == accounting::sampled) {
             if (likely(--until_sample != 0)) {
                 plain_loop<level>(w);
@@ -112,13 +145,14 @@ void loop(worker &w) {
     }
 }
 
+template <bool traces>
 void loop_at(worker &w) {
     switch (w.level) {
-        case accounting::off: return loop<accounting::off>(w);
-        case accounting::counts: return loop<accounting::counts>(w);
-        case accounting::sampled: return loop<accounting::sampled>(w);
-        case accounting::cycles: return loop<accounting::cycles>(w);
-        case accounting::histograms: return loop<accounting::histograms>(w);
+        case accounting::off: return loop<accounting::off, traces>(w);
+        case accounting::counts: return loop<accounting::counts, traces>(w);
+        case accounting::sampled: return loop<accounting::sampled, traces>(w);
+        case accounting::cycles: return loop<accounting::cycles, traces>(w);
+        case accounting::histograms: return loop<accounting::histograms, traces>(w);
     }
 }
 
@@ -129,7 +163,7 @@ int worker_main(void *argument) {
     w.tid.store(gettid(), std::memory_order_relaxed);
     w.window_start = rte_rdtsc();
     const uint64_t before = thread_allocations();
-    loop_at(w);
+    w.trace ? loop_at<true>(w) : loop_at<false>(w);
     w.allocations.store(thread_allocations() - before, std::memory_order_relaxed);
     w.stats[w.epoch & 1].cycles = rte_rdtsc() - w.window_start;
     w.done.store(true, std::memory_order_release);
@@ -168,7 +202,7 @@ double ticks_per_call(accounting level, uint32_t sample_every) {
     }
     s.current = &s.stats[0];
     const uint64_t start = rte_rdtsc();
-    loop_at(w);
+    loop_at<false>(w);
     return static_cast<double>(rte_rdtsc() - start) / calls;
 }
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/stage.h"
+#include "core/trace.h"
 
 namespace wt {
 
@@ -30,6 +31,7 @@ struct worker {
     uint32_t sample_every;
     uint64_t interrupted_above;  // ticks
     flight_signals *signals;
+    worker_trace *trace = nullptr;  // where loops are traced
 
     uint32_t epoch = 0;
     uint64_t window_start = 0;

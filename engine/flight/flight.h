@@ -10,6 +10,8 @@
 
 #include "core/clock.h"
 #include "core/worker.h"
+#include "flight/telemetry.h"
+#include "flight/tracer.h"
 #include "handlers/opened.h"
 #include "plan/plan.h"
 #include "ports/port.h"
@@ -42,6 +44,8 @@ struct flight {
     std::deque<endpoint> endpoints;
     std::deque<worker> workers;
     recorder *record = nullptr;
+    std::unique_ptr<tracer> trace;
+    telemetry_totals shown;
 
     std::vector<std::vector<stage_tally>> totals;  // [worker][stage], since the start: the ledgers are closed on these
     std::vector<std::pair<uint64_t, uint64_t>> sched;  // [worker]: on_cpu_ns, run_delay_ns at the last window

@@ -41,6 +41,7 @@ struct pilot {
         pollfd p = {control, POLLIN, 0};
         if (ppoll(&p, 1, &time, nullptr) > 0) listen();
         if (f.record) recorder_drain(f.record);
+        if (f.trace) f.trace->drain();
         if (watch_link) look_at_links();
     }
 

@@ -202,6 +202,12 @@ json allocations_json(const flight &f) {
     return sum;
 }
 
+json trace_json(flight &f) {
+    if (!f.trace) return json();
+    const traced t = f.trace->close();
+    return {{"events", t.events}, {"missed", t.missed}, {"fault", t.fault ? json(*t.fault) : json()}};
+}
+
 // Test mode: the latencies as measured, for an outside check of the histograms.
 void write_raw_latency(const flight &f) {
     if (!f.plan.raw_latency) return;
@@ -258,6 +264,7 @@ void write_result(flight &f, const flight_end &end) {
                    {"worker_allocations", allocations_json(f)},
                    {"recorded", recorded_frames},
                    {"record_missed", missed_frames},
+                   {"trace", trace_json(f)},
                    {"peak_rss_bytes", peak_rss_bytes()},
                    {"hugepage_bytes", f.plan.eal.memory == memory_mode::hugepages ? rte_eal_get_physmem_size() : 0}});
 }

@@ -149,17 +149,19 @@ json pools_json(flight &f) {
 
 void write_window(flight &f, const char *phase, uint32_t epoch, uint64_t end_tsc) {
     add_totals(f, epoch);
-    f.lines.write({{"type", "window"},
-                   {"index", f.windows++},
-                   {"phase", phase},
-                   {"start_ns", f.lines.at_ns(f.window_start)},
-                   {"end_ns", f.lines.at_ns(end_tsc)},
-                   {"stages", stages_json(f, epoch)},
-                   {"workers", workers_json(f, epoch)},
-                   {"ports", ports_json(f, epoch)},
-                   {"workloads", workloads_json(f, epoch)},
-                   {"rings", rings_json(f)},
-                   {"pools", pools_json(f)}});
+    const json window = {{"type", "window"},
+                         {"index", f.windows++},
+                         {"phase", phase},
+                         {"start_ns", f.lines.at_ns(f.window_start)},
+                         {"end_ns", f.lines.at_ns(end_tsc)},
+                         {"stages", stages_json(f, epoch)},
+                         {"workers", workers_json(f, epoch)},
+                         {"ports", ports_json(f, epoch)},
+                         {"workloads", workloads_json(f, epoch)},
+                         {"rings", rings_json(f)},
+                         {"pools", pools_json(f)}};
+    f.lines.write(window);
+    telemetry_publish(f.shown, f.plan, f.clock, window);
     f.window_start = end_tsc;
     for_each_stage(f, [&](stage &s, size_t, size_t) { stats_of(s, epoch).clear(); });
 }

@@ -55,6 +55,7 @@ void open_workers(flight &f) {
         w.interrupted_above =
             static_cast<uint64_t>(static_cast<double>(f.plan.accounting.interrupted_above_ns) / f.clock.ns_per_tick);
         w.signals = &f.signals;
+        w.trace = f.trace ? f.trace->of(i) : nullptr;
         for (const stage_of &place : plan.stages) w.stages.push_back(open_stage(f, place, i));
         f.totals.emplace_back(w.stages.size());
     }

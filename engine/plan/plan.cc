@@ -267,6 +267,14 @@ worker_plan read_worker(const json_value &v) {
     });
 }
 
+trace_plan read_trace(const json_value &v) {
+    return read_object(v, [](json_object &o) {
+        return trace_plan{.path = o["path"].text(),
+                          .every = o["every"].whole<uint32_t>(1),
+                          .limit_events = o["limit_events"].whole<uint64_t>(1)};
+    });
+}
+
 raw_latency_plan read_raw_latency(const json_value &v) {
     return read_object(v, [](json_object &o) {
         return raw_latency_plan{.path = o["path"].text(), .limit = o["limit"].whole<uint64_t>(1)};
@@ -293,6 +301,7 @@ plan read_plan(std::string_view json) {
                     .workloads = o["workloads"].list(read_workload, 1),
                     .workers = o["workers"].list(read_worker, 1),
                     .record = o["record"].optional(text),
+                    .trace = o["trace"].optional(read_trace),
                     .raw_latency = o["raw_latency"].optional(read_raw_latency)};
     });
     check_plan(p);

@@ -164,6 +164,12 @@ struct worker_plan {
     std::vector<stage_of> stages;
 };
 
+struct trace_plan {
+    std::string path;
+    uint32_t every;  // loops
+    uint64_t limit_events;
+};
+
 struct raw_latency_plan {
     std::string path;
     uint64_t limit;
@@ -179,6 +185,7 @@ struct plan {
     std::vector<workload_plan> workloads;
     std::vector<worker_plan> workers;
     std::optional<std::string> record;
+    std::optional<trace_plan> trace;
     std::optional<raw_latency_plan> raw_latency;
 };
 

@@ -21,6 +21,7 @@ class line_writer {
     // Nanoseconds since the engine's start; before the clock is known, by DPDK-free estimate of 0.
     void set_clock(const tsc_clock &clock) { clock_ = &clock; }
     uint64_t at_ns(uint64_t tsc) const { return clock_ && tsc > start_ ? clock_->ns(tsc - start_) : 0; }
+    uint64_t start_tsc() const { return start_; }
     uint64_t now_ns() const { return at_ns(rte_rdtsc()); }
 
     // Writes one line whole. Returns false once nobody reads any more.

@@ -102,6 +102,8 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(p.workers[0].stages[1].stage, wt::stage_kind::disp_tx);
     EXPECT_EQ(p.workers[1].cpu, 1);
     EXPECT_EQ(p.record, "/tmp/record.pcap");
+    EXPECT_EQ(p.trace->every, 997u);
+    EXPECT_EQ(p.trace->limit_events, 1000u);
     EXPECT_EQ(p.raw_latency->limit, 10u);
 }
 
@@ -125,6 +127,7 @@ TEST(Plan, NullableKeysMayBeNull) {
                               "/workloads/0/handler",
                               "/workloads/0/packet_handler",
                               "/record",
+                              "/trace",
                               "/raw_latency"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
@@ -199,7 +202,8 @@ TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
         EXPECT_TRUE(contains(refusal_with("/endpoints/0/mac", mac), "MAC address")) << mac;
     for (const char *ip : {"", "10.0.0", "10.0.0.256", "::1", "localhost"})
         EXPECT_TRUE(contains(refusal_with("/endpoints/0/ip", ip), "IPv4 address")) << ip;
-    EXPECT_TRUE(contains(refusal_with("/record", std::string("/tmp/a\0b", 8)), "NUL"));
+    EXPECT_TRUE(contains(refusal_with("/record",
+                              "/trace", std::string("/tmp/a\0b", 8)), "NUL"));
 }
 
 TEST(Plan, ChecksEveryIndex) {

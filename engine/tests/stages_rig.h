@@ -57,6 +57,7 @@ inline nlohmann::json rig_plan() {
          {"load", {{"mode", "closed"}, {"phases", json::array()}, {"lead", 0}}}});
     p["accounting"]["level"] = "counts";
     p["record"] = nullptr;
+    p["trace"] = nullptr;
     p["raw_latency"] = nullptr;
     return p;
 }

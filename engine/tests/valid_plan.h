@@ -87,6 +87,7 @@ inline nlohmann::json valid_plan() {
              {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}}}},
           {{"lcore", 2}, {"cpu", 1}, {"stages", {{{"endpoint", 1}, {"stage", "nic_rx"}, {"index", 1}}}}}}},
         {"record", "/tmp/record.pcap"},
+        {"trace", {{"path", "/tmp/trace.bin"}, {"every", 997}, {"limit_events", 1000}}},
         {"raw_latency", {{"path", "/tmp/raw"}, {"limit", 10}}},
     };
 }

@@ -208,6 +208,14 @@ class MessageLedger(Line):
     missing: int
 
 
+class Traced(Line):
+    """What became of a trace."""
+
+    events: int = Field(description="in the file")
+    missed: int = Field(description="events that are not: no room on their way, beyond the limit, or after a fault")
+    fault: str | None = Field(description="why the file ends early, in the system's words")
+
+
 class Result(Line):
     type: Literal["result"]
     at_ns: int
@@ -224,6 +232,7 @@ class Result(Line):
     )
     recorded: int | None = Field(description="frames in the pcap; null where nothing is recorded")
     record_missed: int | None = Field(description="frames that the recorder could not take")
+    trace: Traced | None
     peak_rss_bytes: int
     hugepage_bytes: int
 

@@ -229,6 +229,14 @@ class Worker(Part):
     stages: list[StageOf] = Field(min_length=1, description="in the order in which a loop runs them")
 
 
+class Trace(Part):
+    """Which loops of every worker are written down call by call; windtunnel.runs.trace reads the file."""
+
+    path: str = Field(description="absolute path of the file of events, new")
+    every: Annotated[int, Field(ge=1, lt=1 << 32, description="every Nth loop")]
+    limit_events: Annotated[int, Field(ge=1, description="what comes after them is counted and not written")]
+
+
 class RawLatency(Part):
     """Test mode: the latencies as they were measured, written as little-endian u64 nanoseconds."""
 
@@ -250,4 +258,5 @@ class Plan(Part):
     record: str | None = Field(
         description="absolute path of a pcap of every frame that the endpoints send or (server) receive"
     )
+    trace: Trace | None
     raw_latency: RawLatency | None

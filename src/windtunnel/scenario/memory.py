@@ -90,4 +90,4 @@ def eal(
     memory = ["--in-memory"] if mode == "hugepages" else ["--no-huge", "-m", str(need // MIB)]
     devices = [word for nic in nics for word in ("-a", nic)] if nics else ["--no-pci", "--iova-mode=va"]
     args = ["--lcores", placed, "--main-lcore", "0", *devices, "--file-prefix", prefix]
-    return Eal(args=[*args, *memory, "--no-telemetry", "--log-level=warning"], memory=mode, file_prefix=prefix)
+    return Eal(args=[*args, *memory, "--log-level=warning"], memory=mode, file_prefix=prefix)

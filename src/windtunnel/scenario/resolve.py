@@ -128,6 +128,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         workloads=[plan_workload(scenario, index, "client" in sides) for index in range(len(scenario.workload))],
         workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in lcores.items()],
         record=scenario.record,
+        trace=None,
         raw_latency=None,
     )
 
