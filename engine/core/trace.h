@@ -3,9 +3,9 @@
 // A loop goes into the ring whole or not at all, and never waits for room: what finds none is counted.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/ring.h"
@@ -14,20 +14,17 @@ namespace wt {
 
 // As it lies in the file too: src/windtunnel/runs/trace.py reads it.
 struct trace_event {
-    uint64_t start;    // TSC
-    uint32_t ticks;    // longer ones are written as the longest
-    uint32_t objects;  // of a loop: the sum over its stages
+    uint64_t start, end;        // TSC
+    uint32_t objects : 31;      // of a loop: the sum over its stages
+    uint32_t held_up : 1;
     uint16_t worker;
     uint16_t stage;  // position in the worker's stages, or trace_whole_loop
-    uint32_t held_up;
 };
 static_assert(sizeof(trace_event) == 24);
 
 constexpr uint16_t trace_whole_loop = UINT16_MAX;
 // Events on their way to the file: main comes a hundred times a second. 1.5 MiB.
 constexpr uint32_t trace_room = 1 << 16;
-
-inline uint32_t trace_ticks(uint64_t ticks) { return static_cast<uint32_t>(std::min<uint64_t>(ticks, UINT32_MAX)); }
 
 struct worker_trace {
     uint16_t worker;

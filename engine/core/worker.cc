@@ -88,19 +88,20 @@ void traced_loop(worker &w, worker_stats &stats) {
     trace_event *next = t.loop.data();
     const uint64_t start = rte_rdtsc();
     uint64_t before = start;
-    uint32_t objects = 0, held_up = 0;
+    uint32_t objects = 0;
+    bool held_up = false;
     for (size_t i = 0; i < w.stages.size(); i++) {
         const call_result r = run_stage<level>(w.stages[i], before);
         const uint64_t after = rte_rdtsc();
         if constexpr (level >= accounting::sampled) book<level>(w.stages[i], after - before, r, w.interrupted_above);
         if (r.objects || r.held_up)
-            *next++ = {before, trace_ticks(after - before), r.objects, t.worker, static_cast<uint16_t>(i), r.held_up};
+            *next++ = {before, after, r.objects, r.held_up, t.worker, static_cast<uint16_t>(i)};
         objects += r.objects;
         held_up |= r.held_up;
         before = after;
     }
     if constexpr (level >= accounting::sampled) stats.timed_cycles += before - start;
-    *next++ = {start, trace_ticks(before - start), objects, t.worker, trace_whole_loop, held_up};
+    *next++ = {start, before, objects, held_up, t.worker, trace_whole_loop};
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
 

@@ -1,5 +1,6 @@
 """A flight on a terminal: the stages of the last window, redrawn in place."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group, RenderableType
@@ -25,10 +26,11 @@ TALL_LINES = 36
 class LiveDisplay:
     """Context manager and listener of the supervisor; leaves the terminal as it was, for the final tables."""
 
-    def __init__(self, flight: "Flight", console: Console, interrupts: "Interrupts"):
+    def __init__(self, flight: "Flight", console: Console, interrupts: "Interrupts", hints: Sequence[str] = ()):
         self._progress = Progress(flight)
         self._console = console
         self._interrupts = interrupts
+        self._hints = hints
         self._live = Live(get_renderable=self._frame, console=console, refresh_per_second=REDRAWS_PER_S, transient=True)
 
     def __enter__(self) -> Self:
@@ -56,7 +58,7 @@ class LiveDisplay:
         """On a low terminal the figures go first; that something is emulated is said there too."""
         record = self._progress.record
         if self._tall:
-            return [tables.header(record)]
+            return [tables.header(record), *(Text(hint, style="dim") for hint in self._hints)]
         return [Text(record.title, style="bold"), *(Text(mark, style="bold magenta") for mark in record.emulated)]
 
     @property

@@ -24,13 +24,15 @@ def write_report(run: Run) -> Path | None:
         return None
 
 
-def print_tables(run: Run, page: Path | None) -> None:
+def print_tables(run: Run, page: Path | None, trace: Path | None) -> None:
     """The whole run, and where its files are."""
     console = Console()
     console.print(run_view(run))
     console.print(_path("run", run.path), soft_wrap=True)
     if page:
         console.print(_path("report", page), soft_wrap=True)
+    if trace:
+        console.print(_path("trace", trace), soft_wrap=True)
 
 
 def print_short(verdict: Verdict, directory: Path) -> None:

@@ -1,5 +1,6 @@
 """A flight on something that is no terminal: one line a window, no control codes."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from windtunnel.cli.progress import Progress
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 class PlainDisplay:
     """A listener of the supervisor that prints what it hears, at once; the windows' figures stand below each other."""
 
-    def __init__(self, flight: "Flight", console: "Console"):
+    def __init__(self, flight: "Flight", console: "Console", hints: Sequence[str] = ()):
         self._progress = Progress(flight)
         self._console = console
         self._engine_width = max(map(len, flight.names)) if len(flight.names) > 1 else 0
         self._workload_width = max(len(workload.name) for plan in flight.plans for workload in plan.workloads)
         self._said = ""
+        self._hints = hints
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
         self._progress.line(name, line, raw)
@@ -30,6 +32,9 @@ class PlainDisplay:
                 self._say(f"{who}{line.name}")
             case Ready():
                 self._say(f"{who}ready after {fmt.duration(line.at_ns)}")
+                for hint in self._hints:
+                    self._say(hint)
+                self._hints = ()
             case Window():
                 self._say(f"{who}{self._window(line)}")
 

@@ -29,6 +29,17 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the run directory.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option("--metrics", metavar="[ADDRESS]:PORT", help="Serve OpenMetrics while it flies; on loopback."),
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Write sampled loops to trace.json, for Perfetto.")] = False,
+    trace_every: Annotated[
+        int, typer.Option("--trace-every", metavar="N", min=1, max=(1 << 32) - 1, help="Trace 1 loop in N; a prime.")
+    ] = 997,
+    trace_limit: Annotated[
+        str, typer.Option("--trace-limit", metavar="SIZE", help="The most that trace.json may take.")
+    ] = "256MiB",
 ) -> None:
     """Fly a scenario: watch its stages, keep a run directory, write a report.
 
@@ -39,8 +50,9 @@ def run(
     windtunnel run scenarios/echo.toml --set server.batch.app_rx=64
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
+    windtunnel run scenarios/echo.toml --metrics :9464 --trace
     """
-    from windtunnel.cli import outcome
+    from windtunnel.cli import along, outcome
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.supervisor import Supervisor
@@ -53,25 +65,30 @@ def run(
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     directory = out or _directory_for(file)
-    flight = resolve(load(file, sets or []), here()).into(directory)
+    flight = resolve(load(file, sets or []), here())
+    if trace:
+        flight = along.traced(flight, directory, trace_every, trace_limit)
+    flight = flight.into(directory)
     engine = find_engine()
-    writer = RunWriter(directory, flight, facts.collect())
-    with Interrupts() as interrupts, _display(flight, interrupts, silent=json or quiet) as display:
-        listeners = [writer.line, *([display.line] if display else [])]
-        flown = Supervisor(engine, writer.log_path, listeners, interrupts).fly(flight.plans, flight.names)
+    with along.serving(flight, metrics) as served:
+        writer = RunWriter(directory, flight, facts.collect())
+        with Interrupts() as interrupts, _display(flight, interrupts, metrics, silent=json or quiet) as display:
+            listeners = [writer.line, *(each.line for each in (display, served) if each)]
+            flown = Supervisor(engine, writer.log_path, listeners, interrupts).fly(flight.plans, flight.names)
     verdict = judge(flown)
     try:
         finished = writer.finish(verdict)
     except UserError as error:
         outcome.print_unkept(verdict, error)
         raise typer.Exit(exit_code(flown, verdict) or INVALID) from None
+    traced = along.write_trace(finished) if trace else None
     page = None if no_report else outcome.write_report(finished)
     if json:
         outcome.print_json(finished)
     elif quiet:
         outcome.print_short(verdict, finished.path)
     else:
-        outcome.print_tables(finished, page)
+        outcome.print_tables(finished, page, traced)
     raise typer.Exit(exit_code(flown, verdict))
 
 
@@ -82,18 +99,20 @@ def _directory_for(file: Path) -> Path:
 
 
 def _display(
-    flight: "Flight", interrupts: "Interrupts", silent: bool
+    flight: "Flight", interrupts: "Interrupts", metrics: str | None, silent: bool
 ) -> "AbstractContextManager[LiveDisplay | PlainDisplay | None]":
     """Live on a terminal, lines elsewhere, nothing at all where machines listen."""
     from rich.console import Console
 
+    from windtunnel.cli import along
+
     if silent:
         return nullcontext()
-    console = Console()
+    console, hints = Console(), along.hints(flight, metrics)
     if console.is_terminal:
         from windtunnel.cli.live import LiveDisplay
 
-        return LiveDisplay(flight, console, interrupts)
+        return LiveDisplay(flight, console, interrupts, hints)
     from windtunnel.cli.plain import PlainDisplay
 
-    return nullcontext(PlainDisplay(flight, console))
+    return nullcontext(PlainDisplay(flight, console, hints))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from windtunnel.engine.plan import Plan, Side
+from windtunnel.engine.plan import Plan, Side, Trace
 from windtunnel.engine.planted import planted
 from windtunnel.scenario.demand import Demand
 from windtunnel.scenario.keys import Scenario
@@ -38,9 +38,19 @@ class Flight:
         """The same flight with its recordings in a run directory: the engine knows only absolute paths."""
         return replace(self, plans=[self._recording(n, directory) for n in range(len(self.plans))])
 
+    def traced(self, file: str, every: int, events: int) -> "Flight":
+        """The same flight with every Nth loop written down, at most so many events of all engines together."""
+        trace = Trace(path=file, every=every, limit_events=max(1, events // len(self.plans)))
+        plans = [plan.model_copy(update={"trace": trace}) for plan in self.plans]
+        return replace(self, plans=plans, notes=[*self.notes, f"traced: 1 loop in {every} of every worker"])
+
     def _recording(self, number: int, directory: Path) -> Plan:
-        plan = self.plans[number]
-        if plan.record is None:
-            return plan
-        name = plan.record if len(self.plans) == 1 else f"{self.names[number]}-{plan.record}"
-        return plan.model_copy(update={"record": str(directory.absolute() / name)})
+        plan, own = self.plans[number], "" if len(self.plans) == 1 else f"{self.names[number]}-"
+        placed: dict[str, Any] = {}
+        if plan.record is not None:
+            placed["record"] = str(directory.absolute() / f"{own}{plan.record}")
+        if plan.trace is not None:
+            placed["trace"] = plan.trace.model_copy(
+                update={"path": str(directory.absolute() / f"{own}{plan.trace.path}")}
+            )
+        return plan.model_copy(update=placed)

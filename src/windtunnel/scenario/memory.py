@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from windtunnel.engine.plan import Eal
+from windtunnel.engine.telemetry import socket_path
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import cpu_list
@@ -90,4 +91,5 @@ def eal(
     memory = ["--in-memory"] if mode == "hugepages" else ["--no-huge", "-m", str(need // MIB)]
     devices = [word for nic in nics for word in ("-a", nic)] if nics else ["--no-pci", "--iova-mode=va"]
     args = ["--lcores", placed, "--main-lcore", "0", *devices, "--file-prefix", prefix]
-    return Eal(args=[*args, *memory, "--log-level=warning"], memory=mode, file_prefix=prefix)
+    telemetry = [] if socket_path(prefix) else ["--no-telemetry"]
+    return Eal(args=[*args, *memory, *telemetry, "--log-level=warning"], memory=mode, file_prefix=prefix)

@@ -1,0 +1,23 @@
+"""Where an engine answers dpdk-telemetry.py while it flies."""
+
+from pathlib import Path
+
+from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.engine.plan import Plan
+
+SOCKET = "dpdk_telemetry.v2"
+LONGEST_PATH = 107
+"""Bytes that a unix socket's address has room for. EAL does not start where its telemetry finds no room."""
+
+
+def socket_path(prefix: str) -> Path | None:
+    """The socket of an engine; None where the runtime directory's path leaves no room for one."""
+    path = runtime_directory() / "dpdk" / prefix / SOCKET
+    return path if len(bytes(path)) <= LONGEST_PATH else None
+
+
+def how_to_ask(plan: Plan) -> str:
+    """The command that asks this engine, or why there is none."""
+    if "--no-telemetry" in plan.eal.args:
+        return f"none: {runtime_directory()} is too long a path for its socket"
+    return f"dpdk-telemetry.py -f {plan.eal.file_prefix}"

@@ -1,0 +1,176 @@
+"""A trace of sampled loops as Chrome's Trace Event Format has it, which Perfetto opens: workers are tracks, bursts are slices.
+
+While it flies the engine writes events of 24 bytes (engine/core/trace.h) into a file of its own, so that a crash leaves
+what was written. Afterwards they become `trace.json`: one process an engine, one thread a worker; a slice a traced loop,
+in it a slice a call that did something or was held up. Two engines of one host share the TSC, so they share the time line.
+
+    python -m windtunnel.runs.trace RUN     makes trace.json of a run whose windtunnel did not live to do it
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Plan
+from windtunnel.errors import UserError
+from windtunnel.runs.files import cannot_write
+from windtunnel.runs.reader import Run, load
+from windtunnel.runs.record import EngineRecord
+
+FILE = "trace.json"
+RAW = "trace.bin"
+EVENT_BYTES_MOST = 192
+"""No event takes more in trace.json: what a limit in bytes allows in events."""
+
+HEADER = np.dtype([("magic", "S8"), ("start_tsc", "<u8"), ("ns_per_tick", "<f8"), ("event_bytes", "<u8")])
+EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("objects", "<u4"), ("worker", "<u2"), ("stage", "<u2")])
+MAGIC = b"WTTRACE1"
+HELD_UP = np.uint32(1 << 31)
+WHOLE_LOOP = 0xFFFF
+CHUNK = 1 << 16
+"""Events that are turned into text at once."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The raw trace of one engine."""
+
+    raw: Path
+    name: str
+    plan: Plan
+    windows: list[Window]
+    start_tsc: int
+    ns_per_tick: float
+    events: np.ndarray
+
+
+def convert(run: Run) -> Path | None:
+    """Make trace.json of the raw traces in a run directory and remove these; None where there are none.
+
+    Raises UserError where it cannot be written whole, and keeps the raw traces.
+    """
+    raws = {
+        engine.name: run.path / Path(engine.plan.trace.path).name for engine in run.record.engines if engine.plan.trace
+    }
+    read = [_read(raws[e.name], e, run.windows[e.name]) for e in run.record.engines if e.name in raws]
+    traced = [one for one in read if one]
+    if not traced:
+        return None
+    path, temporary = run.path / FILE, run.path / f".{FILE}.tmp"
+    if path.exists():
+        raise UserError(f"{path}: exists already", remedy="move it elsewhere")
+    try:
+        with open(temporary, "w", encoding="ascii") as file:
+            _write(file, traced)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
+    for one in traced:
+        one.raw.unlink()
+    return path
+
+
+def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | None:
+    """None where the engine did not live to write a header; what follows the last whole event is left out."""
+    raw = path.read_bytes() if path.is_file() else b""
+    if len(raw) < HEADER.itemsize:
+        return None
+    header = np.frombuffer(raw, HEADER, count=1)[0]
+    if header["magic"] != MAGIC or header["event_bytes"] != EVENT.itemsize:
+        raise UserError(f"{path}: not a trace of this windtunnel's engine")
+    whole = (len(raw) - HEADER.itemsize) // EVENT.itemsize
+    events = np.frombuffer(raw, EVENT, count=whole, offset=HEADER.itemsize)
+    # a loop stands before the calls in it, so that slices that start together nest
+    order = np.lexsort((np.uint64(0) - events["end"], events["start"], events["worker"]))
+    return Traced(
+        path, engine.name, engine.plan, windows, int(header["start_tsc"]), float(header["ns_per_tick"]), events[order]
+    )
+
+
+def _write(file: TextIO, traced: list[Traced]) -> None:
+    epoch = min(one.start_tsc for one in traced)
+    file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
+    separator = ""
+    for pid, one in enumerate(traced, 1):
+        for text in _engine(one, pid, epoch):
+            file.write(separator + text)
+            separator = ",\n"
+    file.write("\n]}\n")
+
+
+def _engine(one: Traced, pid: int, epoch: int) -> Iterator[str]:
+    yield from map(_text, _names(one, pid))
+    origin = round((one.start_tsc - epoch) * one.ns_per_tick)
+    for window in one.windows:
+        args = {"window": window.index}
+        yield _text(_slice(window.phase, "window", origin + window.start_ns, origin + window.end_ns, pid, 0, args))
+    labels = [[_label(one.plan, stage) for stage in worker.stages] for worker in one.plan.workers]
+    for first in range(0, len(one.events), CHUNK):
+        yield from _slices(one.events[first : first + CHUNK], labels, one.ns_per_tick, epoch, pid)
+
+
+def _names(one: Traced, pid: int) -> Iterator[dict[str, Any]]:
+    def named(what: str, tid: int, **args: object) -> dict[str, Any]:
+        return {"name": what, "ph": "M", "pid": pid, "tid": tid, "args": args}
+
+    yield named("process_name", 0, name=one.name)
+    yield named("thread_name", 0, name="windows")
+    yield named("thread_sort_index", 0, sort_index=0)
+    for number, worker in enumerate(one.plan.workers):
+        sides = dict.fromkeys(one.plan.endpoints[stage.endpoint].side for stage in worker.stages)
+        yield named("thread_name", number + 1, name=f"worker {number} on CPU {worker.cpu}: {' and '.join(sides)}")
+        yield named("thread_sort_index", number + 1, sort_index=number + 1)
+
+
+def _label(plan: Plan, stage: Any) -> tuple[str, str]:
+    """Of a stage: what stands before the times of its slices, and the beginning of their arguments."""
+    side = plan.endpoints[stage.endpoint].side
+    return f'{{"name":"{stage.stage}","cat":"{side}"', f'{{"endpoint":"{side}","index":{stage.index},'
+
+
+LOOP = ('{"name":"loop","cat":"loop"', "{")
+
+
+def _slices(events: np.ndarray, labels: list, ns_per_tick: float, epoch: int, pid: int) -> Iterator[str]:
+    # Both ends are rounded, not the length: what touches still touches, what nests still nests.
+    since = [
+        np.rint((events[end] - np.uint64(epoch)).astype("f8") * ns_per_tick).astype("i8") for end in ("start", "end")
+    ]
+    objects, held_up = events["objects"] & ~HELD_UP, (events["objects"] & HELD_UP) != 0
+    columns = (*since, events["worker"], events["stage"], objects, held_up)
+    for start, end, worker, stage, moved, held in zip(*(column.tolist() for column in columns), strict=True):
+        head, args = LOOP if stage == WHOLE_LOOP else labels[worker][stage]
+        yield (
+            f'{head},"ph":"X","ts":{_us(start)},"dur":{_us(end - start)},"pid":{pid},"tid":{worker + 1},'
+            f'"args":{args}"objects":{moved},"held_up":{"true" if held else "false"}}}}}'
+        )
+
+
+def _slice(name: str, category: str, start: int, end: int, pid: int, tid: int, args: dict[str, Any]) -> dict[str, Any]:
+    times = {"ts": start / 1000, "dur": (end - start) / 1000}
+    return {"name": name, "cat": category, "ph": "X"} | times | {"pid": pid, "tid": tid, "args": args}
+
+
+def _us(ns: int) -> str:
+    """Microseconds, to the nanosecond."""
+    return f"{ns // 1000}.{ns % 1000:03}"
+
+
+def _text(event: dict[str, Any]) -> str:
+    return json.dumps(event, separators=(",", ":"))
+
+
+def main() -> None:
+    run = load(Path(sys.argv[1]))
+    print(convert(run) or f"{run.path}: no raw trace to convert")
+
+
+if __name__ == "__main__":
+    main()
