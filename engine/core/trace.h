@@ -47,10 +47,7 @@ struct worker_trace {
 
 // Worker: hands a traced loop of `events` over.
 inline void trace_hand_over(worker_trace &t, uint32_t events) {
-    if (t.ring.room() >= events)
-        t.ring.put(t.loop.data(), events);
-    else
-        t.missed.fetch_add(events, std::memory_order_relaxed);
+    if (!t.ring.put_whole(t.loop.data(), events)) t.missed.fetch_add(events, std::memory_order_relaxed);
 }
 
 }  // namespace wt

@@ -130,6 +130,64 @@ TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
     EXPECT_LE(s.stall->sum, s.stall_cycles);
 }
 
+// Every Nth loop is written down, and nothing that is counted changes by it.
+TEST_P(worker_levels, traces_as_often_as_it_says) {
+    bench_of_two b(GetParam());
+    worker_trace trace(3, 5, 2);
+    b.w.trace = &trace;
+    std::vector<trace_event> events;
+    std::thread thread(worker_main, &b.w);
+    const auto collect = [&] {
+        trace_event some[64];
+        while (const uint32_t n = trace.ring.take(some, 64)) events.insert(events.end(), some, some + n);
+    };
+    while (events.size() < 3000) collect();
+    b.signals.stop.store(true);
+    thread.join();
+    collect();
+
+    const uint64_t loops = b.w.stats[0].loops;
+    EXPECT_EQ(loops, b.roles[0].calls);
+    EXPECT_EQ(objects_of(b.stats(0)), GetParam() == accounting::off ? 0 : b.roles[0].objects);
+    uint64_t whole = 0, last_end = 0, objects = 0, calls = 0, chained_to = 0;
+    for (const trace_event &e : events) {
+        EXPECT_EQ(e.worker, 3);
+        EXPECT_LE(e.start, e.end);
+        if (e.stage != trace_whole_loop) {
+            EXPECT_LT(e.stage, 2);
+            EXPECT_TRUE(e.objects > 0 || e.held_up) << "an empty call";
+            EXPECT_GE(e.start, chained_to ? chained_to : last_end);
+            objects += e.objects, chained_to = e.end, calls++;
+            continue;
+        }
+        EXPECT_GE(e.start, last_end);
+        EXPECT_GE(e.end, chained_to);
+        EXPECT_EQ(e.objects, objects);
+        last_end = e.end, objects = chained_to = 0, whole++;
+    }
+    EXPECT_GT(calls, 0u);
+    if (trace.missed.load() == 0) {
+        EXPECT_EQ(whole, loops / 5);
+    }
+    if (GetParam() != accounting::sampled) {
+        EXPECT_EQ(b.stats(0).timed_calls, GetParam() > accounting::sampled ? loops : 0);
+    }
+}
+
+TEST(worker, a_trace_without_room_misses_whole_loops) {
+    bench_of_two b(accounting::off);
+    worker_trace trace(0, 1, 2);
+    b.w.trace = &trace;
+    std::thread thread(worker_main, &b.w);
+    while (trace.missed.load() < 1000) std::this_thread::yield();  // nobody takes anything
+    b.signals.stop.store(true);
+    thread.join();
+    trace_event e{};
+    while (trace.ring.take(&e, 1) == 1) {
+    }
+    EXPECT_EQ(e.stage, trace_whole_loop);  // the last that found room ends a loop
+}
+
 INSTANTIATE_TEST_SUITE_P(worker, worker_levels,
                          testing::Values(accounting::off, accounting::counts, accounting::sampled, accounting::cycles,
                                          accounting::histograms));

@@ -34,7 +34,7 @@ def traced(flight: "Flight", directory: Path, every: int, limit: str) -> "Flight
     free = shutil.disk_usage(_existing(directory)).free
     if need > free - SPARE_BYTES:
         raise UserError(
-            f"--trace may take {need >> 20} MiB of the disk, {directory} has {free >> 20} MiB",
+            f"--trace may take {round(need / 2**20)} MiB of the disk, {directory} has {free >> 20} MiB",
             remedy=f"--trace-limit below {write('size', size)}, or a directory with more room: --out",
         )
     return flight.traced(RAW, every, events)

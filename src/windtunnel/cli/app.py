@@ -9,6 +9,7 @@ from windtunnel.cli.check import check
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.handlers import handlers
 from windtunnel.cli.imports import axio, testpmd
+from windtunnel.cli.init import init
 from windtunnel.cli.run import run
 from windtunnel.cli.show import show
 
@@ -33,6 +34,7 @@ INTRODUCTION = """Put a data plane in the wind tunnel before it flies.
 A scenario says what is emulated; a run leaves a directory with its numbers, its log and a report.
 
 windtunnel doctor                     is this machine fit to measure on?
+windtunnel init echo mine.toml        begin a scenario of your own
 windtunnel check scenarios/echo.toml  is it right, and what goes where?
 windtunnel run scenarios/echo.toml    fly it
 windtunnel show                       see the latest run again
@@ -48,7 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # what is left is a fault of ours: its plain traceback belongs in a report
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, check, show, handlers, doctor):
+for command in (init, run, check, show, handlers, doctor):
     app.command(help=_help(command.__doc__))(command)
 
 imports = typer.Typer(help="Turn what other tools wrote into scenarios and runs.", no_args_is_help=True)

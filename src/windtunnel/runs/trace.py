@@ -33,6 +33,8 @@ EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("objects", "<u4"), ("worker
 MAGIC = b"WTTRACE1"
 HELD_UP = np.uint32(1 << 31)
 WHOLE_LOOP = 0xFFFF
+IDS = 1000
+"""Between the process ids of two engines; no two threads share an id, and none has the 0 that Perfetto takes for idling."""
 CHUNK = 1 << 16
 """Events that are turned into text at once."""
 
@@ -98,8 +100,8 @@ def _write(file: TextIO, traced: list[Traced]) -> None:
     epoch = min(one.start_tsc for one in traced)
     file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
     separator = ""
-    for pid, one in enumerate(traced, 1):
-        for text in _engine(one, pid, epoch):
+    for number, one in enumerate(traced, 1):
+        for text in _engine(one, number * IDS, epoch):
             file.write(separator + text)
             separator = ",\n"
     file.write("\n]}\n")
@@ -110,23 +112,23 @@ def _engine(one: Traced, pid: int, epoch: int) -> Iterator[str]:
     origin = round((one.start_tsc - epoch) * one.ns_per_tick)
     for window in one.windows:
         args = {"window": window.index}
-        yield _text(_slice(window.phase, "window", origin + window.start_ns, origin + window.end_ns, pid, 0, args))
+        yield _text(_slice(window.phase, "window", origin + window.start_ns, origin + window.end_ns, pid, args))
     labels = [[_label(one.plan, stage) for stage in worker.stages] for worker in one.plan.workers]
     for first in range(0, len(one.events), CHUNK):
         yield from _slices(one.events[first : first + CHUNK], labels, one.ns_per_tick, epoch, pid)
 
 
 def _names(one: Traced, pid: int) -> Iterator[dict[str, Any]]:
-    def named(what: str, tid: int, **args: object) -> dict[str, Any]:
-        return {"name": what, "ph": "M", "pid": pid, "tid": tid, "args": args}
+    def named(what: str, thread: int, **args: object) -> dict[str, Any]:
+        return {"name": what, "ph": "M", "pid": pid, "tid": pid + thread, "args": args}
 
     yield named("process_name", 0, name=one.name)
     yield named("thread_name", 0, name="windows")
     yield named("thread_sort_index", 0, sort_index=0)
-    for number, worker in enumerate(one.plan.workers):
+    for thread, worker in enumerate(one.plan.workers, 1):
         sides = dict.fromkeys(one.plan.endpoints[stage.endpoint].side for stage in worker.stages)
-        yield named("thread_name", number + 1, name=f"worker {number} on CPU {worker.cpu}: {' and '.join(sides)}")
-        yield named("thread_sort_index", number + 1, sort_index=number + 1)
+        yield named("thread_name", thread, name=f"worker {thread - 1} on CPU {worker.cpu}: {' and '.join(sides)}")
+        yield named("thread_sort_index", thread, sort_index=thread)
 
 
 def _label(plan: Plan, stage: Any) -> tuple[str, str]:
@@ -148,14 +150,15 @@ def _slices(events: np.ndarray, labels: list, ns_per_tick: float, epoch: int, pi
     for start, end, worker, stage, moved, held in zip(*(column.tolist() for column in columns), strict=True):
         head, args = LOOP if stage == WHOLE_LOOP else labels[worker][stage]
         yield (
-            f'{head},"ph":"X","ts":{_us(start)},"dur":{_us(end - start)},"pid":{pid},"tid":{worker + 1},'
+            f'{head},"ph":"X","ts":{_us(start)},"dur":{_us(end - start)},"pid":{pid},"tid":{pid + worker + 1},'
             f'"args":{args}"objects":{moved},"held_up":{"true" if held else "false"}}}}}'
         )
 
 
-def _slice(name: str, category: str, start: int, end: int, pid: int, tid: int, args: dict[str, Any]) -> dict[str, Any]:
+def _slice(name: str, category: str, start: int, end: int, pid: int, args: dict[str, Any]) -> dict[str, Any]:
+    """On the main thread's track."""
     times = {"ts": start / 1000, "dur": (end - start) / 1000}
-    return {"name": name, "cat": category, "ph": "X"} | times | {"pid": pid, "tid": tid, "args": args}
+    return {"name": name, "cat": category, "ph": "X"} | times | {"pid": pid, "tid": pid, "args": args}
 
 
 def _us(ns: int) -> str:

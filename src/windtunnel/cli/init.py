@@ -1,0 +1,50 @@
+"""windtunnel init: begin a scenario from a shipped one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.scenario.templates import Template
+
+
+def init(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[TEMPLATE]", help="Without it: lists the templates.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="New; without it TEMPLATE.toml here.", show_default=False)
+    ] = None,
+) -> None:
+    """Write a commented scenario to begin with: one of the shipped ones, its keys explained.
+
+    What may be added to it stands there too, as comments with the defaults. Nothing is overwritten.
+
+    windtunnel init
+    windtunnel init echo
+    windtunnel init open-loop mine.toml
+    """
+    from windtunnel.errors import UserError
+    from windtunnel.scenario import templates
+
+    known = templates.available()
+    if name is None:
+        _list(known)
+        return
+    if name not in known:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+        raise UserError(f"no template {name}", remedy=remedy)
+    written = templates.write(known[name], file or Path(f"{name}.toml"))
+    for path in written:
+        print(f"written: {path}")
+    print(f"next:    windtunnel check {written[0]}")
+
+
+def _list(known: "dict[str, Template]") -> None:
+    width = max(map(len, known))
+    for template in known.values():
+        print(f"{template.name:<{width}}  {template.question}")
