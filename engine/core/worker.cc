@@ -80,8 +80,8 @@ void timed_loop(worker &w, worker_stats &stats) {
     stats.timed_cycles += before - start;
 }
 
-// A timed loop that is written down too: each call that did something or was held up, and the loop around them. Where the level
-// takes no cycles, none are booked.
+// A timed loop that is written down too: each call that did something or was held up, and the loop around them. One in which
+// none did is left out: an idle worker polls millions of times a second. Where the level takes no cycles, none are booked.
 template <accounting level>
 void traced_loop(worker &w, worker_stats &stats) {
     worker_trace &t = *w.trace;
@@ -101,6 +101,7 @@ void traced_loop(worker &w, worker_stats &stats) {
         before = after;
     }
     if constexpr (level >= accounting::sampled) stats.timed_cycles += before - start;
+    if (next == t.loop.data()) return;
     *next++ = {start, before, objects, held_up, t.worker, trace_whole_loop};
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
