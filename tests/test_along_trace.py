@@ -108,6 +108,13 @@ def test_what_a_kill_cut_off_is_left_out(tmp_path):
     assert [each["name"] for each in slices if each["cat"] != "window"] == ["loop", "nic_rx", "disp_rx"]
 
 
+def test_a_loop_of_one_call_is_around_it(tmp_path):
+    run = run_with_traces(tmp_path, sample_lines.plan())
+    write_raw(run.path / "0.bin", [(100, 200, 1, 0, 3), (100, 200, 1, 0, WHOLE_LOOP)])
+    slices = assert_trace_event_format(json.loads(convert(run).read_text()))
+    assert [each["cat"] for each in slices if each["cat"] != "window"] == ["loop", "client"]
+
+
 @pytest.mark.parametrize("raw", [None, b"", b"WTTRACE1"])
 def test_without_a_whole_header_there_is_no_trace(tmp_path, raw):
     run = run_with_traces(tmp_path, sample_lines.plan())
@@ -172,7 +179,7 @@ def test_run_takes_a_trace_along(tmp_path):
     """With the fake engine: it writes no trace, and that is no fault."""
     file = tmp_path / "echo.toml"
     file.write_text(SCENARIO.format(duration="60ms"))
-    done = windtunnel("run", file, "--no-report", "--out", "here", "--trace", "--trace-every", "13", cwd=tmp_path)
+    done = windtunnel("run", file, "--no-report", "--out", "here", "--trace-every", "13", cwd=tmp_path)
     assert done.returncode == 0
     assert "traced: 1 loop in 13 of every worker" in done.stdout
     record = json.loads((tmp_path / "here" / "run.json").read_text())

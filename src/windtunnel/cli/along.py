@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from windtunnel.runs import Run
     from windtunnel.scenario import Flight
 
+TRACE_EVERY = 997
+"""Loops; a prime, so that no pattern of the loop hides from it."""
+TRACE_LIMIT = "256MiB"
 SPARE_BYTES = 64 << 20
 """What a trace leaves free for the run's other files."""
 

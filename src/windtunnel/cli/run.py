@@ -35,11 +35,12 @@ def run(
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write sampled loops to trace.json, for Perfetto.")] = False,
     trace_every: Annotated[
-        int, typer.Option("--trace-every", metavar="N", min=1, max=(1 << 32) - 1, help="Trace 1 loop in N; a prime.")
-    ] = 997,
+        int | None,
+        typer.Option("--trace-every", metavar="N", min=1, max=(1 << 32) - 1, help="Trace 1 loop in N (997); a prime."),
+    ] = None,
     trace_limit: Annotated[
-        str, typer.Option("--trace-limit", metavar="SIZE", help="The most that trace.json may take.")
-    ] = "256MiB",
+        str | None, typer.Option("--trace-limit", metavar="SIZE", help="The most that trace.json may take (256MiB).")
+    ] = None,
 ) -> None:
     """Fly a scenario: watch its stages, keep a run directory, write a report.
 
@@ -66,8 +67,9 @@ def run(
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     directory = out or _directory_for(file)
     flight = resolve(load(file, sets or []), here())
+    trace = trace or trace_every is not None or trace_limit is not None
     if trace:
-        flight = along.traced(flight, directory, trace_every, trace_limit)
+        flight = along.traced(flight, directory, trace_every or along.TRACE_EVERY, trace_limit or along.TRACE_LIMIT)
     flight = flight.into(directory)
     engine = find_engine()
     with along.serving(flight, metrics) as served:

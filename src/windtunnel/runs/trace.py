@@ -89,8 +89,8 @@ def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | N
         raise UserError(f"{path}: not a trace of this windtunnel's engine")
     whole = (len(raw) - HEADER.itemsize) // EVENT.itemsize
     events = np.frombuffer(raw, EVENT, count=whole, offset=HEADER.itemsize)
-    # a loop stands before the calls in it, so that slices that start together nest
-    order = np.lexsort((np.uint64(0) - events["end"], events["start"], events["worker"]))
+    # a loop stands before the calls in it, even before a single one that is as long: so slices nest
+    order = np.lexsort((WHOLE_LOOP - events["stage"], np.uint64(0) - events["end"], events["start"], events["worker"]))
     return Traced(
         path, engine.name, engine.plan, windows, int(header["start_tsc"]), float(header["ns_per_tick"]), events[order]
     )
