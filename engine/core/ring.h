@@ -46,12 +46,12 @@ struct spsc_ring {
     uint32_t put(const T *from, uint32_t count) {
         return rte_ring_sp_enqueue_burst_elem(ring.get(), from, sizeof(T), count, nullptr);
     }
+    uint32_t take(T *to, uint32_t count) {
+        return rte_ring_sc_dequeue_burst_elem(ring.get(), to, sizeof(T), count, nullptr);
+    }
     // All of them or none.
     bool put_whole(const T *from, uint32_t count) {
         return rte_ring_sp_enqueue_bulk_elem(ring.get(), from, sizeof(T), count, nullptr) == count;
-    }
-    uint32_t take(T *to, uint32_t count) {
-        return rte_ring_sc_dequeue_burst_elem(ring.get(), to, sizeof(T), count, nullptr);
     }
 };
 
