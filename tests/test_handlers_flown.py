@@ -35,7 +35,7 @@ def keys_of(asked: list[bytes]) -> list[int]:
 
 
 def test_keys_follow_zipfs_law_and_repeat_with_the_seed(tmp_path):
-    options = {"keys": 1000, "distribution": "zipf", "theta": 0.99, "hot": "together"}
+    options = {"keys": 1000, "distribution": "zipf", "exponent": 0.99, "hot": "together"}
     first, again = requests(tmp_path / "a", options), requests(tmp_path / "b", options)
     other = requests(tmp_path / "c", options, seed=2)
     both = min(len(first), len(again))

@@ -21,6 +21,7 @@ struct kv_head {
 };
 _Static_assert(sizeof(struct kv_head) == 16, "as it stands in docs/handlers.md");
 
+enum { HEAD = sizeof(struct kv_head) };
 enum { LOOK_AHEAD = 32 }; /* requests whose slots are fetched together */
 
 struct kv {
@@ -153,13 +154,16 @@ static void kv_message(void *state, struct wt_exchange *burst, uint32_t count) {
     }
 }
 
-/* Client: GET or SET of a key that is drawn. A SET's value is random too; a GET's body ends in zeros. */
+/* Client: GET or SET of a key that is drawn. A SET's value is random too, and as long as the request has room
+ * where requests are of many sizes; a GET's body ends in zeros. */
 static void kv_request(void *state, const struct wt_message *burst, uint32_t count) {
     struct kv *self = state;
     for (uint32_t i = 0; i < count; ++i) {
         const int get = random_below(&self->random, 100) < self->get_percent;
+        const uint32_t room = burst[i].length > HEAD ? burst[i].length - HEAD : 0;
+        const uint32_t value = room < self->value_length ? room : self->value_length;
         const struct kv_head head = {.what = get ? KV_GET : KV_SET,
-                                     .value_length = get ? 0 : self->value_length,
+                                     .value_length = get ? 0 : value,
                                      .word = kv_keys_next(&self->keys, &self->random)};
         body_write(&burst[i], 0, &head, sizeof head);
         body_fill(&burst[i], sizeof head, get ? 0 : random_next(&self->random));
@@ -171,11 +175,12 @@ static const struct wt_option kv_options[] = {
     {"value", "32", NULL, "length of a value", WT_BYTES, 0},
     {"get_percent", "95", NULL, "share of GET among the client's requests, the rest is SET", WT_COUNT, 0},
     {"distribution", "uniform", "uniform|zipf|fixed|file", "how the client draws its keys", WT_CHOICE, 0},
-    {"theta", "0.99", NULL, "zipf: exponent, above 0; 0.99 is YCSB's", WT_TEXT, 0},
+    {"exponent", "0.99", NULL, "zipf: rank k has a weight of 1 / k^exponent; above 0; 0.99 is YCSB's",
+     WT_TEXT, 0},
     {"hot", "scattered", "scattered|together", "zipf: where the keys asked for most lie; together: first",
      WT_CHOICE, 0},
     {"key", "0", NULL, "fixed: the one key", WT_COUNT, 0},
-    {"file", "", NULL, "file: a text with a key and its weight on each line", WT_FILE, 0},
+    {"file", "", NULL, "file: lines of a key and its weight (1)", WT_FILE, 0},
     {NULL, NULL, NULL, NULL, 0, 0},
 };
 

@@ -29,19 +29,21 @@ static int grow(const struct wt_open *open, struct listed *all) {
     return 0;
 }
 
+/* A comma parts as a blank does. */
 static char *after_blanks(char *text) {
-    return text + strspn(text, " \t\r\n");
+    return text + strspn(text, " ,\t");
 }
 
-/* "17 0.25": a key and its weight, and nothing else. False where the line is anything else. */
+/* "17 0.25": a key and, if it is not 1, its weight. False where the line is anything else. */
 static bool parse_line(char *text, uint64_t *key, double *weight) {
     char *end;
     if (*text < '0' || *text > '9') return false; /* strtoull would take a sign */
     errno = 0;
     *key = strtoull(text, &end, 10);
     char *second = after_blanks(end);
-    if (errno != 0 || second == end || strchr("+.0123456789", *second) == NULL || *second == '\0')
-        return false;
+    *weight = 1;
+    if (errno != 0 || *second == '\0') return errno == 0;
+    if (second == end || !strchr("+.0123456789", *second)) return false;
     *weight = strtod(second, &end);
     return end != second && *after_blanks(end) == '\0' && *weight <= 1e300;
 }
@@ -96,15 +98,15 @@ static uint32_t distribution_of(const char *name) {
 
 int kv_keys_open(const struct wt_open *open, uint64_t count, struct kv_keys *keys) {
     const char *file = wt_text(open, "file");
-    double theta;
+    double exponent;
     keys->count = count;
     keys->distribution = distribution_of(wt_text(open, "distribution"));
     keys->scattered = strcmp(wt_text(open, "hot"), "scattered") == 0;
     keys->fixed = wt_number(open, "key");
     kv_scatter_init(&keys->scatter, count);
-    if (wt_real(open, "theta", &theta) != 0) return -1;
-    if (!wt_zipf_init(&keys->zipf, count, theta))
-        return wt_refuse(open, "theta = %s does not lie above 0 and up to 64", wt_text(open, "theta"));
+    if (wt_real(open, "exponent", &exponent) != 0) return -1;
+    if (!wt_zipf_init(&keys->zipf, count, exponent))
+        return wt_refuse(open, "exponent = %s does not lie above 0 and up to 64", wt_text(open, "exponent"));
     if (keys->distribution != KV_FILE)
         return *file ? wt_refuse(open, "file = %s is read with distribution = \"file\" alone", file) : 0;
     if (!*file) return wt_refuse(open, "distribution = \"file\" wants a file, as in file = \"keys.txt\"");

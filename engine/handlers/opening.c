@@ -31,7 +31,7 @@ int wt_real(const struct wt_open *open, const char *name, double *value) {
     char *end;
     *value = strtod(text, &end);
     if (*end == '\0' && text[0] >= '0' && text[0] <= '9') return 0; /* else "nan", " 1" or "-1" would do */
-    return wt_refuse(open, "%s = \"%s\" is not a number, as in %s = 0.99", name, text, name);
+    return wt_refuse(open, "%s = \"%s\" is not a number, as in %s = 1.5", name, text, name);
 }
 
 /* A preference only: a kernel without NUMA, or a node without room, gives what it has. */

@@ -11,7 +11,7 @@ __attribute__((format(printf, 2, 3))) int wt_refuse(const struct wt_open *open, 
 const char *wt_text(const struct wt_open *open, const char *name);
 uint64_t wt_number(const struct wt_open *open, const char *name);
 
-/* An option of type WT_TEXT as a number with a fraction, as in 0.99. Returns 0, or -1 with words in
+/* An option of type WT_TEXT as a number with a fraction, as in 1.5. Returns 0, or -1 with words in
  * open->error. */
 int wt_real(const struct wt_open *open, const char *name, double *value);
 
