@@ -1,5 +1,8 @@
-"""A handler from outside the tree: built against the installed header, flown, and broken in every way."""
+"""A handler from outside the tree, in C and in Rust: built away from it, flown, and broken in every way."""
 
+import itertools
+import os
+import re
 import shutil
 import subprocess
 
@@ -17,15 +20,43 @@ BROKEN = ROOT / "engine" / "tests" / "plugins"
 HEADERS_BYTES = 14 + 20 + 8 + 16
 
 
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory):
-    """The skeleton, copied out of the tree and built with its own Makefile against a header where it is installed."""
+@pytest.fixture(scope="module", params=["C", "Rust"])
+def plugin(request, tmp_path_factory):
+    """A skeleton, copied out of the tree and built there."""
     away = tmp_path_factory.mktemp("away")
+    return built_with_make(away) if request.param == "C" else built_with_cargo(rust_copy(away))
+
+
+def built_with_make(away):
+    """With its own Makefile, against a header where it is installed."""
     shutil.copytree(ROOT / "include", away / "prefix" / "include")
     mine = shutil.copytree(ROOT / "plugins" / "skeleton", away / "mine", ignore=shutil.ignore_patterns("*.so"))
     include = away / "prefix" / "include"
     subprocess.run(["make", "-s", "-C", mine, f"WINDTUNNEL_INCLUDE={include}", "CFLAGS=-O2 -Werror"], check=True)
     return mine / "libmine.so"
+
+
+def rust_copy(away):
+    ignored = shutil.ignore_patterns("target", "Cargo.lock")
+    return shutil.copytree(ROOT / "plugins" / "skeleton-rust", away / "mine-rust", ignore=ignored)
+
+
+def built_with_cargo(crate):
+    cargo(crate, "build", "--release")
+    return crate / "target" / "release" / "libmine.so"
+
+
+def cargo(crate, *command):
+    """What cargo says, without a network: the skeleton has no crates to fetch."""
+    if not shutil.which("cargo"):
+        pytest.skip("no cargo here: the skeleton in Rust is not built")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_TARGET", "RUSTFLAGS"))}
+    done = subprocess.run(
+        ["cargo", *command, "--offline"], cwd=crate, env=plain, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    return done.stdout
 
 
 def built(directory, name: str):
@@ -68,6 +99,39 @@ def test_shipped_scenario_flies_the_skeleton(tmp_path, plugin):
     shutil.copy(plugin, tmp_path / "plugins" / "skeleton")
     run_short(tmp_path / "scenarios" / "plugin.toml", tmp_path / "run")
     assert_sound(load(tmp_path / "run"))
+
+
+def test_rust_skeleton_passes_its_own_tests(tmp_path):
+    assert "3 passed" in cargo(rust_copy(tmp_path), "test")
+
+
+def test_rust_mirror_is_the_header(tmp_path):
+    """Sizes, the order of the fields, and constants: numbers on one side are asserted by the Rust compiler, here by the C compiler."""
+    mirror = (ROOT / "plugins" / "skeleton-rust" / "src" / "abi.rs").read_text()
+    sizes = dict(re.findall(r"assert!\(size_of::<(\w+)>\(\) == (\d+)\)", mirror))
+    assert set(sizes) == set(re.findall(r"pub struct (\w+)", mirror)) and len(sizes) == 8
+    constants = dict(re.findall(r"pub const (\w+): u\d+ = ([\d< ]+);", mirror))
+    assert len(constants) == 16
+    claims = [f"sizeof(struct wt_{name.lower()}) == {size}" for name, size in sizes.items()]
+    claims += [f"WT_{name} == ({value})" for name, value in constants.items()]
+    for name, body in re.findall(r"pub struct (\w+) {(.*?)}", mirror, re.DOTALL):
+        fields = [field.removeprefix("option_") for field in re.findall(r"pub (\w+):", body) if field != "option_count"]
+        at = [f"offsetof(struct wt_{name.lower()}, {field})" for field in fields]
+        claims += [f"{first} < {second}" for first, second in itertools.pairwise(at)]
+    assert len(claims) > 50
+    source = tmp_path / "claims.c"
+    asserts = "".join(f'_Static_assert({claim}, "");\n' for claim in claims)
+    source.write_text(f"#include <windtunnel/handler.h>\n{asserts}")
+    subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-I", str(ROOT / "include"), source], check=True)
+
+
+def test_rust_plugin_of_another_abi_is_refused(tmp_path):
+    crate = rust_copy(tmp_path)
+    mirror = crate / "src" / "abi.rs"
+    mirror.write_text(mirror.read_text().replace("HANDLER_ABI: u32 = 1", "HANDLER_ABI: u32 = 2"))
+    library = built_with_cargo(crate)
+    with pytest.raises(UserError, match="was built for handler ABI 2, this engine has 1"):
+        fly(tmp_path, scenario({"handler": str(library)}))
 
 
 @pytest.mark.parametrize(

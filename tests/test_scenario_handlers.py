@@ -19,6 +19,7 @@ KV = {
         {"name": "value", "type": "bytes", "default": "32", "choices": [], "help": "how long"},
         {"name": "order", "type": "choice", "default": "up", "choices": ["up", "down"], "help": "which way"},
         {"name": "where", "type": "text", "default": "", "choices": [], "help": "a place"},
+        {"name": "list", "type": "file", "default": "", "choices": [], "help": "a file"},
     ],
 }
 ECHO = {"name": "echo", "kind": "packet", "help": "back", "options": []}
@@ -71,13 +72,25 @@ def test_options_become_plain_numbers_and_words(tmp_path):
             'keys: "many" is not a count with no unit or one of k, M, G; how many: as in keys = 1000',
         ),
         ({"handler": "kv", "options": {"value": 1.5}}, "value: 1.5 is not a size"),
-        ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is no choice; one of up, down'),
+        ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is no choice; one of up, down: which way'),
     ],
 )
 def test_what_the_engine_does_not_know_is_refused(tmp_path, workload, what):
     said = refused(tmp_path, workload)
     assert said.startswith(f"{tmp_path / 'test.toml'}:1: ")
     assert what in said
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_file_is_found_from_the_scenario(tmp_path, monkeypatch):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "list.txt").touch()
+    monkeypatch.chdir("/")
+    handler = planned(tmp_path / "deep", {"handler": "kv", "options": {"list": "../list.txt"}}).handler
+    assert handler.options == {"list": os.path.realpath(tmp_path / "list.txt")}
+    assert planned(tmp_path, {"handler": "kv", "options": {"list": ""}}).handler.options == {"list": ""}
+    said = refused(tmp_path, {"handler": "kv", "options": {"list": "deep"}})
+    assert f"list: no such file: {os.path.realpath(tmp_path / 'deep')}; its path is relative to the scenario" in said
 
 
 @pytest.mark.usefixtures("fake")

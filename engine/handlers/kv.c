@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "handlers/body.h"
+#include "handlers/kv_keys.h"
 #include "handlers/kv_table.h"
 #include "handlers/opening.h"
 
@@ -20,11 +21,13 @@ struct kv_head {
 };
 _Static_assert(sizeof(struct kv_head) == 16, "as it stands in docs/handlers.md");
 
+enum { HEAD = sizeof(struct kv_head) };
 enum { LOOK_AHEAD = 32 }; /* requests whose slots are fetched together */
 
 struct kv {
     struct kv_table table;
-    uint64_t keys, get_percent;
+    struct kv_keys keys;
+    uint64_t get_percent;
     uint64_t random;       /* client: the generator's state */
     uint32_t value_length; /* the longest */
     uint32_t scan;
@@ -34,12 +37,13 @@ static void kv_close(void *state) {
     struct kv *self = state;
     free(self->table.slots);
     free(self->table.values);
+    kv_keys_close(&self->keys);
     free(self);
 }
 
 /* The value with which a key is loaded: a word made of the key, over and over. */
 static void load_keys(struct kv *self) {
-    for (uint64_t key = 0; key < self->keys; ++key) {
+    for (uint64_t key = 0; key < self->keys.count; ++key) {
         struct kv_slot *slot = kv_claim(&self->table, key);
         slot->length = self->value_length;
         const struct wt_segment room = {kv_value(&self->table, slot), slot->length};
@@ -57,7 +61,7 @@ static int open_server(const struct wt_open *open, struct kv *self) {
             open->answer_length, self->value_length, answer - open->answer_length);
     struct kv_table *table = &self->table;
     uint64_t slots = 2;
-    while (slots < 2 * self->keys) slots *= 2;
+    while (slots < 2 * self->keys.count) slots *= 2;
     table->mask = slots - 1;
     table->most = (uint32_t)(slots / 2);
     table->stride = (self->value_length + 7u) & ~7u;
@@ -91,12 +95,12 @@ static int kv_open(const struct wt_open *open, void **state) {
         return wt_refuse(open, "get_percent = %llu is more than 100", (unsigned long long)get_percent);
     struct kv *self = wt_take_memory(open, "kv", sizeof *self);
     if (!self) return -1;
-    self->keys = keys;
     self->value_length = (uint32_t)value;
     self->get_percent = get_percent;
     self->random = mix64(open->seed + open->index);
     self->scan = open->scan;
-    if ((open->role == WT_SERVER ? open_server(open, self) : open_client(open, self)) != 0) {
+    if (kv_keys_open(open, keys, &self->keys) != 0 ||
+        (open->role == WT_SERVER ? open_server(open, self) : open_client(open, self)) != 0) {
         kv_close(self);
         return -1;
     }
@@ -150,14 +154,17 @@ static void kv_message(void *state, struct wt_exchange *burst, uint32_t count) {
     }
 }
 
-/* Client: GET or SET of a random key. A SET's value is random too; a GET's body ends in zeros. */
+/* Client: GET or SET of a key that is drawn. A SET's value is random too, and as long as the request has room
+ * where requests are of many sizes; a GET's body ends in zeros. */
 static void kv_request(void *state, const struct wt_message *burst, uint32_t count) {
     struct kv *self = state;
     for (uint32_t i = 0; i < count; ++i) {
         const int get = random_below(&self->random, 100) < self->get_percent;
+        const uint32_t room = burst[i].length > HEAD ? burst[i].length - HEAD : 0;
+        const uint32_t value = room < self->value_length ? room : self->value_length;
         const struct kv_head head = {.what = get ? KV_GET : KV_SET,
-                                     .value_length = get ? 0 : self->value_length,
-                                     .word = random_below(&self->random, self->keys)};
+                                     .value_length = get ? 0 : value,
+                                     .word = kv_keys_next(&self->keys, &self->random)};
         body_write(&burst[i], 0, &head, sizeof head);
         body_fill(&burst[i], sizeof head, get ? 0 : random_next(&self->random));
     }
@@ -167,6 +174,13 @@ static const struct wt_option kv_options[] = {
     {"keys", "100000", NULL, "keys in each application's table, all loaded at the start", WT_COUNT, 0},
     {"value", "32", NULL, "length of a value", WT_BYTES, 0},
     {"get_percent", "95", NULL, "share of GET among the client's requests, the rest is SET", WT_COUNT, 0},
+    {"distribution", "uniform", "uniform|zipf|fixed|file", "how the client draws its keys", WT_CHOICE, 0},
+    {"exponent", "0.99", NULL, "zipf: rank k has a weight of 1 / k^exponent; above 0; 0.99 is YCSB's",
+     WT_TEXT, 0},
+    {"hot", "scattered", "scattered|together", "zipf: where the keys asked for most lie; together: first",
+     WT_CHOICE, 0},
+    {"key", "0", NULL, "fixed: the one key", WT_COUNT, 0},
+    {"file", "", NULL, "file: lines of a key and its weight (1)", WT_FILE, 0},
     {NULL, NULL, NULL, NULL, 0, 0},
 };
 

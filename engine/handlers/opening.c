@@ -26,6 +26,14 @@ uint64_t wt_number(const struct wt_open *open, const char *name) {
     return strtoull(wt_text(open, name), NULL, 10);
 }
 
+int wt_real(const struct wt_open *open, const char *name, double *value) {
+    const char *text = wt_text(open, name);
+    char *end;
+    *value = strtod(text, &end);
+    if (*end == '\0' && text[0] >= '0' && text[0] <= '9') return 0; /* else "nan", " 1" or "-1" would do */
+    return wt_refuse(open, "%s = \"%s\" is not a number, as in %s = 1.5", name, text, name);
+}
+
 /* A preference only: a kernel without NUMA, or a node without room, gives what it has. */
 static void prefer_node(void *memory, uint64_t bytes, int32_t node) {
     unsigned long nodes[16] = {0};
@@ -35,17 +43,28 @@ static void prefer_node(void *memory, uint64_t bytes, int32_t node) {
     syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, nodes, 16 * word + 1, 0);
 }
 
+/* Bytes that can be had without swapping, as the kernel estimates them. */
+static uint64_t available(void) {
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
+        continue;
+    if (file) fclose(file);
+    return kib ? kib * 1024 : (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t bytes) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     /* The kernel promises more than it has and then kills whoever uses it: ask what there is. */
-    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * page;
     const int whole_pages = bytes >= page;
+    const uint64_t machine = whole_pages ? available() : page;
     void *memory = NULL;
     if (bytes < machine && posix_memalign(&memory, whole_pages ? page : 64, bytes) == 0) {
         if (whole_pages) prefer_node(memory, bytes, open->numa_socket);
         return memset(memory, 0, bytes);
     }
-    wt_refuse(open, "%s takes %llu bytes; this machine has %llu", what, (unsigned long long)bytes,
+    wt_refuse(open, "%s takes %llu bytes; this machine has %llu to give", what, (unsigned long long)bytes,
               (unsigned long long)machine);
     return NULL;
 }

@@ -11,6 +11,10 @@ __attribute__((format(printf, 2, 3))) int wt_refuse(const struct wt_open *open, 
 const char *wt_text(const struct wt_open *open, const char *name);
 uint64_t wt_number(const struct wt_open *open, const char *name);
 
+/* An option of type WT_TEXT as a number with a fraction, as in 1.5. Returns 0, or -1 with words in
+ * open->error. */
+int wt_real(const struct wt_open *open, const char *name, double *value);
+
 /* Memory for the flight: zeroed, at a cache line, from a page up on the worker's NUMA node, and touched, so
  * that no page fault is left for the loop. NULL with words in open->error where `bytes` is more than the
  * machine can give; `what` names the option to blame. Given back with free(). */

@@ -25,6 +25,8 @@ const char *option_type_name(uint32_t type) {
             return "choice";
         case WT_TEXT:
             return "text";
+        case WT_FILE:
+            return "file";
         default:
             return nullptr;
     }
@@ -56,7 +58,7 @@ void check_option_value(const std::string &who, const wt_option &option, const s
         const auto choices = option_choices(option);
         if (std::ranges::find(choices, value) == choices.end())
             throw refusal(wrong + "is none of " + joined(choices));
-    } else if (option.type != WT_TEXT && !is_number(value)) {
+    } else if (option.type != WT_TEXT && option.type != WT_FILE && !is_number(value)) {
         throw refusal(wrong + "is not a whole number" + (option.type == WT_BYTES ? " of bytes" : ""));
     }
 }

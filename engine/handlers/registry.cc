@@ -8,7 +8,8 @@
 #include "handlers/options.h"
 
 extern "C" {
-extern const wt_handler wt_empty_message, wt_t_app, wt_l_app, wt_m_app, wt_fs_write, wt_fs_read, wt_kv;
+extern const wt_handler wt_empty_message, wt_t_app, wt_l_app, wt_m_app, wt_fs_write, wt_fs_read, wt_kv,
+    wt_decompress;
 extern const wt_handler wt_empty_packet, wt_echo, wt_l2fwd, wt_drop;
 }
 
@@ -16,8 +17,8 @@ namespace wt {
 
 std::span<const wt_handler *const> all_handlers() {
     static const wt_handler *const all[] = {&wt_empty_message, &wt_t_app,   &wt_l_app, &wt_m_app,
-                                            &wt_fs_write,      &wt_fs_read, &wt_kv,    &wt_empty_packet,
-                                            &wt_echo,          &wt_l2fwd,   &wt_drop};
+                                            &wt_fs_write,      &wt_fs_read, &wt_kv,    &wt_decompress,
+                                            &wt_empty_packet,  &wt_echo,    &wt_l2fwd, &wt_drop};
     return all;
 }
 

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "core/refusal.h"
 #include "handlers/opened.h"
 #include "handlers/registry.h"
 
@@ -104,6 +106,15 @@ inline opened_handler open_table(handler_table table, const opening &how) {
 
 inline opened_handler open_message_handler(const std::string &name, const opening &how = {}) {
     return open_table(handler_named(WT_MESSAGE_HANDLER, name), how);
+}
+
+inline std::string refusal_of(const std::string &name, const opening &how) {
+    try {
+        open_message_handler(name, how);
+    } catch (const refusal &why) {
+        return why.what();
+    }
+    return "opened";
 }
 
 struct answered {

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "core/refusal.h"
 #include "handler_tools.h"
 
 namespace wt::testing {
@@ -36,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(handlers, scanning,
                                            scanner{"m_app", 0, {{"state", "4096"}}},
                                            scanner{"fs_write", 8, small_file},
                                            scanner{"fs_read", 8, small_file},
-                                           scanner{"kv", 8, {{"keys", "10"}}}),
+                                           scanner{"kv", 8, {{"keys", "10"}}}, scanner{"decompress", 16, {}}),
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(scanning, reads_every_byte) {
@@ -139,15 +138,6 @@ TEST(m_app, makes_the_accesses_that_are_asked_for) {
     EXPECT_EQ(mark_found(handler), 1u ^ 1u ^ 2u);
 }
 
-std::string refusal_of(const std::string &name, const opening &how) {
-    try {
-        open_message_handler(name, how);
-    } catch (const refusal &why) {
-        return why.what();
-    }
-    return "opened";
-}
-
 TEST(m_app, refuses_what_cannot_be) {
     EXPECT_EQ(refusal_of("m_app", {.options = {{"state", "63"}}}),
               "m_app: state = 63 is less than a cache line of 64 bytes");
@@ -158,115 +148,6 @@ TEST(m_app, refuses_what_cannot_be) {
     EXPECT_EQ(refusal_of("m_app", {.role = WT_CLIENT, .options = {{"state", "18446744073709551615"}}}),
               "opened")
         << "a client needs no state";
-}
-
-TEST(kv, refuses_what_cannot_be) {
-    EXPECT_EQ(refusal_of("kv", {.answer = 40}),
-              "kv: an answer's body of 40 bytes has no room for its head of 16 bytes and a value of 32: make "
-              "the response 8 "
-              "bytes longer, or the value shorter");
-    EXPECT_EQ(
-        refusal_of("kv", {.role = WT_CLIENT, .request = 40}),
-        "kv: a request's body of 40 bytes has no room for the 48 of a SET: make the request 8 bytes longer");
-    EXPECT_EQ(refusal_of("kv", {.role = WT_CLIENT, .request = 40, .options = {{"get_percent", "100"}}}),
-              "opened");
-    EXPECT_EQ(refusal_of("kv", {.options = {{"get_percent", "101"}}}),
-              "kv: get_percent = 101 is more than 100");
-    EXPECT_EQ(refusal_of("kv", {.options = {{"keys", "0"}}}), "kv: keys = 0 does not lie between 1 and 2^30");
-    EXPECT_EQ(refusal_of("kv", {.options = {{"value", "0"}}}),
-              "kv: value = 0 does not lie between 1 and 4 MiB");
-}
-
-enum { get = 1, set = 2, done = 0, not_found = 1, no_room = 2, bad_request = 3 };
-
-bytes kv_request(uint8_t op, uint64_t key, const bytes &value = {}) {
-    bytes request(16);
-    request[0] = op;
-    const auto length = static_cast<uint32_t>(value.size());
-    std::memcpy(&request[4], &length, 4);
-    std::memcpy(&request[8], &key, 8);
-    for (const uint8_t byte : value) request.push_back(byte);
-    return request;
-}
-
-bytes value_of(const bytes &answer) {
-    return {answer.begin() + 16, answer.end()};
-}
-
-TEST(kv, agrees_with_a_map) {
-    const opened_handler handler =
-        open_message_handler("kv", {.options = {{"keys", "100"}, {"value", "20"}}});
-    std::mt19937 random(4);
-    std::map<uint64_t, bytes> model;
-    for (uint64_t key = 0; key < 100; ++key) {
-        const bytes answer = ask(handler, kv_request(get, key), 64).content;
-        ASSERT_EQ(answer[0], done);
-        model[key] = value_of(answer);
-        ASSERT_EQ(model[key].size(), 20u) << "all keys are loaded at the start";
-    }
-    EXPECT_NE(model[1], model[2]);
-    for (int round = 0; round < 20000; ++round) {
-        const uint64_t key = random() % 200;  // the table has room for 128 of them
-        if (random() % 2) {
-            const bytes value = random_bytes(random() % 24, random);
-            const bool fits = value.size() <= 20 && (model.contains(key) || model.size() < 128);
-            ASSERT_EQ(ask(handler, kv_request(set, key, value), 64).content[0], fits ? done : no_room);
-            if (fits) model[key] = value;
-        } else {
-            const bytes answer = ask(handler, kv_request(get, key), 64).content;
-            ASSERT_EQ(answer[0], model.contains(key) ? done : not_found);
-            ASSERT_EQ(value_of(answer), model.contains(key) ? model[key] : bytes());
-        }
-    }
-    EXPECT_EQ(model.size(), 128u);
-}
-
-TEST(kv, names_a_request_that_it_cannot_read) {
-    const opened_handler handler = open_message_handler("kv");
-    EXPECT_EQ(ask(handler, bytes(), 64).content[0], bad_request);
-    EXPECT_EQ(ask(handler, bytes(15, 1), 64).content[0], bad_request);
-    EXPECT_EQ(ask(handler, kv_request(0, 1), 64).content[0], bad_request);
-    EXPECT_EQ(ask(handler, kv_request(77, 1), 64).content[0], bad_request);
-    bytes lies = kv_request(set, 1, bytes(10));
-    lies[4] = 11;
-    EXPECT_EQ(ask(handler, lies, 64).content[0], bad_request);
-}
-
-TEST(kv, answers_a_whole_burst) {
-    const opened_handler handler = open_message_handler("kv", {.options = {{"keys", "100"}}});
-    std::vector<cut_body> requests, answers;
-    std::vector<wt_exchange> burst;
-    for (uint64_t key = 0; key < 100; ++key) {
-        requests.emplace_back(std::vector<uint32_t>{16}, kv_request(get, key));
-        answers.emplace_back(std::vector<uint32_t>{64});
-        burst.push_back({requests.back().message(), answers.back().message(), 0, 0});
-    }
-    handler.table().message(handler.state(), burst.data(), 100);
-    for (uint64_t key = 0; key < 100; ++key)
-        EXPECT_EQ(answers[key].get(burst[key].answer.length), ask(handler, kv_request(get, key), 64).content);
-}
-
-TEST(kv, client_asks_in_the_mix_that_is_asked_for) {
-    const opening how = {
-        .role = WT_CLIENT, .request = 60, .options = {{"keys", "50"}, {"get_percent", "75"}}};
-    const opened_handler client = open_message_handler("kv", how), again = open_message_handler("kv", how);
-    const opened_handler server = open_message_handler("kv", {.options = {{"keys", "50"}}});
-    std::mt19937 random(5);
-    std::map<uint64_t, int> keys;
-    int gets = 0;
-    for (int i = 0; i < 10000; ++i) {
-        const cut_body request(random_cuts(60, random), 0xa5), same({60});
-        const wt_message first = request.message(), second = same.message();
-        client.table().request(client.state(), &first, 1);
-        again.table().request(again.state(), &second, 1);
-        ASSERT_EQ(request.get(60), same.get(60)) << "the seed decides, the cuts do not";
-        gets += request.get(60)[0] == get;
-        ++keys[word_at(request.get(60), 8)];
-        ASSERT_EQ(ask(server, request, cut_body({64})).content[0], done);
-    }
-    EXPECT_NEAR(gets, 7500, 300);  // seven standard deviations
-    EXPECT_EQ(keys.size(), 50u);
-    EXPECT_LT(keys.rbegin()->first, 50u);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(registry, holds_what_it_would_ask_of_a_plug_in) {
         EXPECT_TRUE(names.emplace(table->kind, table->name).second) << table->name << " stands twice";
         EXPECT_NO_THROW(check_table(table->name, *table));
     }
-    EXPECT_EQ(names.size(), 11u);
+    EXPECT_EQ(names.size(), 12u);
 }
 
 TEST(registry, prints_json) {
@@ -160,6 +160,7 @@ TEST(registry, prints_json) {
                               {"help", "order in which the lines are visited"}}));
     EXPECT_EQ(named("message", "m_app")["options"][0]["type"], "bytes");
     EXPECT_TRUE(named("message", "m_app")["options"][0]["choices"].is_null());
+    EXPECT_EQ(named("message", "kv")["options"].back()["type"], "file");
     EXPECT_EQ(named("packet", "l2fwd")["options"], nlohmann::json::array());
     EXPECT_EQ(named("packet", "l2fwd")["help"], "swaps the MAC addresses of any frame and sends it back");
 }

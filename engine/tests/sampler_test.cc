@@ -3,38 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <functional>
 #include <limits>
-#include <numeric>
-#include <vector>
 
+#include "chi_square.h"
+
+namespace wt::testing {
 namespace {
-
-using weights = std::vector<double>;
-
-// Pearson's statistic of `draws` draws against the weights, as standard deviations above its mean (its
-// degrees of freedom k; variance 2 k). Places are put together until each bin expects 20 draws.
-double deviation(const weights &expected, int draws, const std::function<uint64_t()> &draw) {
-    std::vector<int> seen(expected.size());
-    for (int i = 0; i < draws; ++i) ++seen.at(draw());
-    const double sum = std::accumulate(expected.begin(), expected.end(), 0.0);
-    double statistic = 0, bins = 0, want = 0, got = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-        want += expected[i] / sum * draws;
-        got += seen[i];
-        if (want < 20 && i + 1 < expected.size()) continue;
-        if (want > 0) statistic += (got - want) * (got - want) / want, ++bins;
-        want = got = 0;
-    }
-    return bins > 1 ? (statistic - (bins - 1)) / std::sqrt(2 * (bins - 1)) : 0;
-}
-
-weights zipf_weights(uint64_t n, double exponent) {
-    weights all;
-    for (uint64_t rank = 1; rank <= n; ++rank) all.push_back(std::pow(static_cast<double>(rank), -exponent));
-    return all;
-}
 
 TEST(zipf, draws_what_the_exact_probabilities_say) {
     for (const double exponent : {0.01, 0.5, 0.99, 1.0, 1 + 1e-12, 1.2, 3.0}) {
@@ -167,3 +141,4 @@ TEST(alias, knows_what_cannot_be) {
 }
 
 }  // namespace
+}  // namespace wt::testing

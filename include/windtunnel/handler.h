@@ -81,6 +81,7 @@ enum wt_option_type {
     WT_COUNT = 2,
     WT_CHOICE = 3,
     WT_TEXT = 4,
+    WT_FILE = 5, /* a path, relative to the scenario's file; handed over as an absolute one, "" for none */
 };
 
 struct wt_option {

@@ -20,7 +20,7 @@ class HandlerOption(BaseModel):
     """One option of a handler; `default` and `choices` are texts as a scenario would write them."""
 
     name: str
-    type: Literal["bytes", "count", "choice", "text"]
+    type: Literal["bytes", "count", "choice", "text", "file"]
     default: str | None
     choices: list[str] | None
     help: str

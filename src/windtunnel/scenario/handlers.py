@@ -51,7 +51,11 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
         known = built_in()
     described = _described(name, kind, known, path) if known else None
     return Handler(
-        name=name, options={key: _option(described, key, options[key], (*options_path, key)) for key in options}
+        name=name,
+        options={
+            key: _option(described, key, options[key], scenario.source.file.parent, (*options_path, key))
+            for key in options
+        },
     )
 
 
@@ -80,17 +84,18 @@ def _described(name: str, kind: Kind, known: tuple[Known, ...], path: Path) -> K
     raise Refusal(path, f'no {kind} handler "{name}"', _suggestion(name, names, f"one of {', '.join(names)}, or a .so"))
 
 
-def _option(handler: Known | None, name: str, value: Any, path: Path) -> str:
+def _option(handler: Known | None, name: str, value: Any, directory: File, path: Path) -> str:
     if handler is None:
         return _plain(value)
     listed = {option.name: option for option in handler.options}
     if name not in listed:
         remedy = f"its options: {', '.join(listed)}" if listed else "it has none"
         raise Refusal(path, f'{handler.name} has no option "{name}"', _suggestion(name, list(listed), remedy))
-    return _checked(listed[name], value, path)
+    return _checked(listed[name], value, directory, path)
 
 
-def _checked(option: HandlerOption, value: Any, path: Path) -> str:
+def _checked(option: HandlerOption, value: Any, directory: File, path: Path) -> str:
+    """The option as the engine wants it: plain numbers and words, and files by absolute path."""
     if option.type in ("bytes", "count"):
         try:
             return str(parse("size" if option.type == "bytes" else "count", value))
@@ -98,8 +103,19 @@ def _checked(option: HandlerOption, value: Any, path: Path) -> str:
             example = '"64KiB"' if option.type == "bytes" else "1000"
             raise Refusal(path, f"{option.name}: {error}", f"{option.help}: as in {option.name} = {example}") from None
     if option.type == "choice" and _plain(value) not in option.choices:
-        raise Refusal(path, f'{option.name}: "{_plain(value)}" is no choice', f"one of {', '.join(option.choices)}")
+        raise Refusal(
+            path, f'{option.name}: "{_plain(value)}" is no choice', f"one of {', '.join(option.choices)}: {option.help}"
+        )
+    if option.type == "file" and _plain(value):
+        return _file(option, _plain(value), directory, path)
     return _plain(value)
+
+
+def _file(option: HandlerOption, name: str, directory: File, path: Path) -> str:
+    file = (directory / name).resolve()
+    if not file.is_file():
+        raise Refusal(path, f"{option.name}: no such file: {file}", "its path is relative to the scenario file")
+    return str(file)
 
 
 def _suggestion(name: str, known: list[str], otherwise: str) -> str:

@@ -1,0 +1,124 @@
+//! `windtunnel/handler.h`, ABI 1, as Rust sees it: the same names without `wt_`, the same order, the same sizes.
+//! The header says what each field means. The sizes are asserted below; Windtunnel's tests hold them against the header.
+#![allow(dead_code)] // a mirror is whole, whatever of it a handler uses
+
+use std::ffi::c_void;
+use std::mem::size_of;
+use std::os::raw::c_char;
+
+pub const HANDLER_ABI: u32 = 1;
+
+pub const MESSAGE_HANDLER: u32 = 1;
+pub const PACKET_HANDLER: u32 = 2;
+
+pub const CLIENT: u32 = 1;
+pub const SERVER: u32 = 2;
+
+#[repr(C)]
+pub struct Segment {
+    pub data: *mut u8,
+    pub length: u32,
+}
+
+#[repr(C)]
+pub struct Message {
+    pub segments: *const Segment,
+    pub segment_count: u32,
+    pub length: u32,
+}
+
+pub const ANSWER_IN_REQUEST: u16 = 1 << 0;
+pub const NO_ANSWER: u16 = 1 << 1;
+
+#[repr(C)]
+pub struct Exchange {
+    pub request: Message,
+    pub answer: Message,
+    pub workload: u16,
+    pub flags: u16,
+}
+
+pub const PASS: u16 = 0;
+pub const FORWARD: u16 = 1;
+pub const DROP: u16 = 2;
+
+#[repr(C)]
+pub struct Packet {
+    pub data: *mut u8,
+    pub length: u32,
+    pub headroom: u16,
+    pub verdict: u16,
+}
+
+pub const BYTES: u32 = 1;
+pub const COUNT: u32 = 2;
+pub const CHOICE: u32 = 3;
+pub const TEXT: u32 = 4;
+pub const FILE: u32 = 5;
+
+/// Its texts end in a zero byte, as in `c"...".as_ptr()` or `b"...\0".as_ptr().cast()`.
+#[repr(C)]
+pub struct Option {
+    pub name: *const c_char,
+    pub fallback: *const c_char,
+    pub choices: *const c_char,
+    pub help: *const c_char,
+    pub option_type: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+pub struct Value {
+    pub name: *const c_char,
+    pub value: *const c_char,
+}
+
+#[repr(C)]
+pub struct Open {
+    pub abi: u32,
+    pub size: u32,
+    pub role: u32,
+    pub index: u32,
+    pub workload: u32,
+    pub request_length: u32,
+    pub answer_length: u32,
+    pub scan: u32,
+    pub numa_socket: i32,
+    pub option_count: u32,
+    pub options: *const Value,
+    pub seed: u64,
+    pub error: *mut c_char,
+    pub error_size: usize,
+}
+
+pub const MOVES_DATA: u32 = 1 << 0;
+
+/// A hook that may be NULL is `None`: the same bytes.
+#[repr(C)]
+pub struct Handler {
+    pub abi: u32,
+    pub size: u32,
+    pub name: *const c_char,
+    pub help: *const c_char,
+    pub kind: u32,
+    pub flags: u32,
+    pub options: *const Option,
+    pub open: unsafe extern "C" fn(*const Open, *mut *mut c_void) -> i32,
+    pub close: std::option::Option<unsafe extern "C" fn(*mut c_void)>,
+    pub message: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut Exchange, u32)>,
+    pub request: std::option::Option<unsafe extern "C" fn(*mut c_void, *const Message, u32)>,
+    pub packet: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut Packet, u32)>,
+}
+
+// SAFETY: the tables are constants; nobody writes through their pointers.
+unsafe impl Sync for Option {}
+unsafe impl Sync for Handler {}
+
+const _: () = assert!(size_of::<Segment>() == 16);
+const _: () = assert!(size_of::<Message>() == 16);
+const _: () = assert!(size_of::<Exchange>() == 40);
+const _: () = assert!(size_of::<Packet>() == 16);
+const _: () = assert!(size_of::<Option>() == 40);
+const _: () = assert!(size_of::<Value>() == 16);
+const _: () = assert!(size_of::<Open>() == 72);
+const _: () = assert!(size_of::<Handler>() == 80);

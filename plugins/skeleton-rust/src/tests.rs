@@ -1,0 +1,71 @@
+//! `cargo test`: without an engine, each piece of a body in memory of its own.
+
+use super::*;
+
+/// A body cut into pieces of these lengths.
+struct Body {
+    pieces: Vec<Vec<u8>>,
+    segments: Vec<abi::Segment>,
+}
+
+impl Body {
+    fn new(bytes: &[u8], cuts: &[usize]) -> Self {
+        let mut rest = bytes;
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        for &cut in cuts {
+            let (piece, after) = rest.split_at(cut);
+            pieces.push(piece.to_vec());
+            rest = after;
+        }
+        let view = |piece: &mut Vec<u8>| abi::Segment { data: piece.as_mut_ptr(), length: piece.len() as u32 };
+        let segments = pieces.iter_mut().map(view).collect();
+        Body { pieces, segments }
+    }
+
+    fn message(&self) -> abi::Message {
+        let length = self.segments.iter().map(|segment| segment.length).sum();
+        abi::Message { segments: self.segments.as_ptr(), segment_count: self.segments.len() as u32, length }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.pieces.concat()
+    }
+}
+
+fn answered(request: &Body, room: &Body) -> u32 {
+    let mut exchange = abi::Exchange { request: request.message(), answer: room.message(), workload: 0, flags: 0 };
+    let mut mine = Mine { add: 250 };
+    unsafe { message((&mut mine as *mut Mine).cast(), &mut exchange, 1) };
+    exchange.answer.length
+}
+
+fn added(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| byte.wrapping_add(250)).collect()
+}
+
+#[test]
+fn segments_may_be_cut_anywhere() {
+    let bytes: Vec<u8> = (0..10).collect();
+    for first in 0..=10 {
+        for second in 0..=8 {
+            let request = Body::new(&bytes, &[first, 0, 10 - first]);
+            let room = Body::new(&[0xa5; 8], &[second, 8 - second]);
+            assert_eq!(answered(&request, &room), 8);
+            assert_eq!(room.bytes(), added(&bytes[..8]));
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_no_longer_than_its_request() {
+    let (request, room) = (Body::new(&[1, 2, 3], &[3]), Body::new(&[0xa5; 5], &[5]));
+    assert_eq!(answered(&request, &room), 3);
+    assert_eq!(room.bytes(), [251, 252, 253, 0xa5, 0xa5]);
+}
+
+#[test]
+fn an_answer_may_lie_in_its_request() {
+    let both = Body::new(&[1, 2, 3, 4], &[1, 3]);
+    assert_eq!(answered(&both, &both), 4);
+    assert_eq!(both.bytes(), added(&[1, 2, 3, 4]));
+}
