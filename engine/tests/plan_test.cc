@@ -194,8 +194,8 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
 }
 
 TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
-    EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "tap"),
-              "plan: endpoints[0].port.kind: \"tap\" is none of ring, null, pcap, af_packet, memif, pci");
+    EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "smoke"),
+              "plan: endpoints[0].port.kind: \"smoke\" is none of ring, null, pcap, af_packet, memif, pci, af_xdp, tap");
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/ops", "heap"), "none of"));
     for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A",
                             "02-00-00-00-00-01", "02:00:00:00:00:01:"})
@@ -246,8 +246,10 @@ TEST(Plan, RefusesWhatCannotFly) {
 TEST(Plan, EachKindOfPortNeedsItsKeys) {
     const std::pair<const char *, std::vector<const char *>> kinds[] = {
         {"null", {"packet_bytes", "copy_bytes"}},
-        {"pcap", {"replay"}},
+        {"pcap", {"replay", "pace"}},
         {"af_packet", {"interface"}},
+        {"af_xdp", {"interface"}},
+        {"tap", {"interface"}},
         {"memif", {"socket", "memif_role", "memif_buffer_bytes"}},
         {"pci", {"nic"}}};
     for (const auto &[kind, keys] : kinds)
