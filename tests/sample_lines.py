@@ -341,6 +341,7 @@ def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
         if flown
         else [],
         xstats=None,
+        pacing=None,
         worker_allocations=0,
         recorded=None,
         record_missed=None,
