@@ -14,12 +14,14 @@ struct pacer {
     double ticks_per_ns;
     uint64_t start = 0;  // ticks at which the first round begins
     uint64_t round = 0;
-    uint32_t next = 0;   // of due_ns
+    uint32_t next = 0;  // of due_ns
 };
 
-// Ticks at which frame `index` of the current round falls due. Reckoned from the start each time: no error adds up.
+// Ticks at which frame `index` of the current round falls due. Reckoned from the start each time: no error
+// adds up.
 inline uint64_t pacer_time(const pacer &p, uint32_t index) {
-    return p.start + static_cast<uint64_t>(static_cast<double>(p.round * p.round_ns + p.due_ns[index]) * p.ticks_per_ns);
+    return p.start + static_cast<uint64_t>(static_cast<double>(p.round * p.round_ns + p.due_ns[index]) *
+                                           p.ticks_per_ns);
 }
 
 // How many frames, from the next one on and up to the end of the round, are due at `now`; `most` at the most.

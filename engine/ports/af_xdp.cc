@@ -1,5 +1,5 @@
-// net_af_xdp: a kernel interface through XDP sockets, one a queue. The kernel's network stack sees none of its
-// frames while we fly.
+// net_af_xdp: a kernel interface through XDP sockets, one a queue. The kernel's network stack sees none of
+// its frames while we fly.
 //
 // The driver hangs its XDP program on the interface and takes it down when the port is closed. One that is
 // killed leaves it there: the supervisor removes it.
@@ -110,8 +110,7 @@ port make_af_xdp(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     check_rights();
     check_kernel();
     const auto socket = std::make_shared<packet_socket>();
-    if (socket->fd < 0)
-        throw refusal(std::string("af_xdp wire: no packet socket: ") + std::strerror(errno));
+    if (socket->fd < 0) throw refusal(std::string("af_xdp wire: no packet socket: ") + std::strerror(errno));
     const unsigned kernel_index = check_interface(*socket, name, e);
     port made{.kind = port_kind::af_xdp};
     check_queues(*socket, name, e.port.queues, made);
@@ -122,8 +121,9 @@ port make_af_xdp(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     make_vdev(made, "net_af_xdp", index, "iface=" + name + ",queue_count=" + std::to_string(e.port.queues));
     take_all_frames(*socket, name, kernel_index);
     made.keeps = socket;
-    made.notes.push_back("net_af_xdp: the kernel copies each frame where the interface has no zero-copy"
-                         " (a veth has none), and is called for each poll that finds nothing and each burst that is sent");
+    made.notes.push_back(
+        "net_af_xdp: the kernel copies each frame where the interface has no zero-copy"
+        " (a veth has none), and is called for each poll that finds nothing and each burst that is sent");
     if (e.port.rx_descriptors != e.port.tx_descriptors)
         made.notes.push_back("net_af_xdp takes the rx descriptors for both directions");
     if (const std::string note = veth_note(*socket, name); !note.empty()) made.notes.push_back(note);

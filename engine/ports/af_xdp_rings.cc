@@ -36,7 +36,8 @@ std::vector<int> new_xdp_sockets() {
         const int fd = std::stoi(entry.path().filename());
         int domain = 0;
         socklen_t size = sizeof domain;
-        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_XDP && !watched.contains(fd))
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_XDP &&
+            !watched.contains(fd))
             found.push_back(fd);
     }
     return found;
@@ -76,7 +77,8 @@ void watched_rings::map_ring(int fd, const xdp_ring_offset &at, uint64_t page_of
         if (mapped == MAP_FAILED) continue;
         const auto *start = static_cast<const uint8_t *>(mapped);
         rings_.push_back({mapped, bytes, reinterpret_cast<const uint32_t *>(start + at.producer),
-                          reinterpret_cast<const uint32_t *>(start + at.consumer), start + at.desc, size, entry_bytes});
+                          reinterpret_cast<const uint32_t *>(start + at.consumer), start + at.desc, size,
+                          entry_bytes});
         return;
     }
     throw refusal(std::string("af_xdp wire: a ring cannot be mapped: ") + std::strerror(errno));

@@ -1,8 +1,9 @@
-// What a closed net_af_xdp leaves in the four rings that it shared with the kernel: mbufs that it does not give back.
+// What a closed net_af_xdp leaves in the four rings that it shared with the kernel: mbufs that it does not
+// give back.
 //
-// The driver (22.11) hands mbufs of our pool to the kernel as they are, to be filled or sent, and forgets them
-// when it is closed. The rings are the kernel's own record of them, so they are mapped once more, and read
-// after the sockets are gone.
+// The driver (22.11) hands mbufs of our pool to the kernel as they are, to be filled or sent, and forgets
+// them when it is closed. The rings are the kernel's own record of them, so they are mapped once more, and
+// read after the sockets are gone.
 #pragma once
 
 #include <linux/if_xdp.h>

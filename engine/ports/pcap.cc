@@ -1,5 +1,5 @@
-// The frames of a capture, over and over: as fast as they are taken (net_pcap with infinite_rx), or each at its
-// own time. What is sent is dropped.
+// The frames of a capture, over and over: as fast as they are taken (net_pcap with infinite_rx), or each at
+// its own time. What is sent is dropped.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -39,7 +39,8 @@ void note_cut_short(port &made, uint64_t frames) {
                              " frames of the capture were cut short when it was taken");
 }
 
-// No driver keeps times: nic_rx plays the frames itself (stages/nic_rx_paced.cc), and net_null takes what is sent.
+// No driver keeps times: nic_rx plays the frames itself (stages/nic_rx_paced.cc), and net_null takes what is
+// sent.
 port make_paced(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     auto frames = std::make_shared<timed_capture>(
         read_timed_capture(*e.port.replay, e.udp_port, e.port.queues, frame_room(pool)));
@@ -48,8 +49,8 @@ port make_paced(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.6g s", static_cast<double>(frames->round_ns) / 1e9);
     made.notes.push_back("the capture's " + std::to_string(frames->frames) +
-                         " frames enter in nic_rx at their own times, each copied once, again every " + seconds +
-                         "; what is sent is dropped");
+                         " frames enter in nic_rx at their own times, each copied once, again every " +
+                         seconds + "; what is sent is dropped");
     note_cut_short(made, frames->cut_short);
     made.paced = std::move(frames);
     return made;

@@ -52,8 +52,8 @@ port make_tap(const endpoint_plan &e, size_t index, rte_mempool *pool) {
                       std::to_string(e.port.queues));
     const uint32_t frame = e.mtu + uint32_t{sizeof(rte_ether_hdr)};
     if (frame > frame_room(pool))
-        throw refusal("tap wire: frames of " + std::to_string(frame) +
-                          " bytes, but the pool's mbufs hold " + std::to_string(frame_room(pool)),
+        throw refusal("tap wire: frames of " + std::to_string(frame) + " bytes, but the pool's mbufs hold " +
+                          std::to_string(frame_room(pool)),
                       "a lower MTU, or a larger data room");
     check_device();
     port made{.kind = port_kind::tap};
@@ -62,8 +62,9 @@ port make_tap(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     made.notes.push_back("net_tap makes the interface " + name +
                          " for the kernel's end: a copy and a system call for every frame, each way");
     if (e.port.queues > 1)
-        made.notes.push_back("the kernel chooses the queue of a flow by its hash: what it brings to another"
-                             " queue than its UDP port's is dropped as misdirected");
+        made.notes.push_back(
+            "the kernel chooses the queue of a flow by its hash: what it brings to another"
+            " queue than its UDP port's is dropped as misdirected");
     return made;
 }
 

@@ -81,9 +81,10 @@ timed_capture read_timed_capture(const std::string &path, uint16_t udp_port, uin
         if (all.frames++ == 0) first = last = stamp;
         const std::string frame = "frame " + std::to_string(all.frames);
         if (stamp < last)
-            throw refusal(who + frame + " is " + in_words(last - stamp) +
-                              " older than the one before it, and a capture is played in the order of its times",
-                          "sort it: reordercap " + path + " sorted.pcap");
+            throw refusal(
+                who + frame + " is " + in_words(last - stamp) +
+                    " older than the one before it, and a capture is played in the order of its times",
+                "sort it: reordercap " + path + " sorted.pcap");
         if (header->caplen > room)
             throw refusal(who + frame + " has " + std::to_string(header->caplen) +
                               " bytes, but the pool's mbufs hold " + std::to_string(room),

@@ -17,7 +17,8 @@ struct capture_closing {
 using open_capture = std::unique_ptr<pcap_t, capture_closing>;
 open_capture capture_open(const std::string &path);
 
-// The next frame, false at the end. Throws refusal where the file is damaged; `frames` is how many came before.
+// The next frame, false at the end. Throws refusal where the file is damaged; `frames` is how many came
+// before.
 bool capture_next(pcap_t *file, const std::string &path, uint64_t frames, pcap_pkthdr **header,
                   const u_char **bytes);
 
@@ -34,8 +35,9 @@ struct timed_capture {
     uint64_t round_ns = 0;  // the capture's length and one mean gap
 };
 
-// Reads the capture. A frame enters on the queue whose UDP port it is sent to (`udp_port` + queue), on queue 0 if to none of them.
-// Throws refusal for what cannot be played at its own times: stamps that go backwards, or that are all one.
+// Reads the capture. A frame enters on the queue whose UDP port it is sent to (`udp_port` + queue), on queue
+// 0 if to none of them. Throws refusal for what cannot be played at its own times: stamps that go backwards,
+// or that are all one.
 timed_capture read_timed_capture(const std::string &path, uint16_t udp_port, uint16_t queues, uint32_t room);
 
 }  // namespace wt

@@ -1,7 +1,7 @@
 // nic_rx without a NIC: the frames of a capture enter at their own times, from memory.
 //
-// They come while clients may send, so that a drain is one here too. A frame that finds no mbuf or no room enters late, and how
-// late is recorded; none is left out.
+// They come while clients may send, so that a drain is one here too. A frame that finds no mbuf or no room
+// enters late, and how late is recorded; none is left out.
 #include "stages/roles.h"
 
 namespace wt {
