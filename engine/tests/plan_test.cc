@@ -75,6 +75,7 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(client.port.kind, wt::port_kind::ring);
     EXPECT_EQ(client.port.tx_rs_thresh, 32);
     EXPECT_EQ(client.port.copy_bytes, true);
+    EXPECT_EQ(client.port.replay_at_its_times, false);
     EXPECT_EQ(client.port.replay, "/tmp/replay.pcap");
     EXPECT_EQ(client.port.memif_role, wt::side::client);
     EXPECT_EQ(client.port.nic->address, "0000:01:00.0");
@@ -117,6 +118,7 @@ TEST(Plan, NullableKeysMayBeNull) {
                               "/endpoints/0/port/tx_rs_thresh",
                               "/endpoints/0/port/packet_bytes",
                               "/endpoints/0/port/copy_bytes",
+                              "/endpoints/0/port/pace",
                               "/endpoints/0/port/replay",
                               "/endpoints/0/port/interface",
                               "/endpoints/0/port/socket",
