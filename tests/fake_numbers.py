@@ -79,6 +79,7 @@ def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) 
         "packets": [packets | {"missing": 0}] if len(sides) == 2 else [],
         "messages": [messages] if "client" in sides else [],
         "xstats": None,
+        "pacing": None,
         "worker_allocations": 0,
         "recorded": None,
         "record_missed": None,

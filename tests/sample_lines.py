@@ -150,6 +150,7 @@ def _endpoint(side: str, wire: str, message: bool, faults: dict | None) -> dict:
             "tx_rs_thresh": None,
             "packet_bytes": 64 if wire == "null" else None,
             "copy_bytes": False if wire == "null" else None,
+            "pace": None,
             "replay": None,
             "interface": None,
             "socket": "/tmp/memif.sock" if wire == "memif" else None,
@@ -341,6 +342,7 @@ def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
         if flown
         else [],
         xstats=None,
+        pacing=None,
         worker_allocations=0,
         recorded=None,
         record_missed=None,

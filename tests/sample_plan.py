@@ -52,7 +52,9 @@ def make_plan(
 
 def _endpoint(side: str, kind: str, socket: str | None) -> dict:
     client = side == "client"
-    port = dict.fromkeys(("rx_free_thresh", "tx_free_thresh", "tx_rs_thresh", "packet_bytes", "copy_bytes", "replay"))
+    port = dict.fromkeys(
+        ("rx_free_thresh", "tx_free_thresh", "tx_rs_thresh", "packet_bytes", "copy_bytes", "replay", "pace")
+    )
     port |= {
         "kind": kind,
         "queues": 1,

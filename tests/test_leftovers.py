@@ -1,12 +1,16 @@
 """What an engine leaves behind is removed, and nothing of anybody else."""
 
+import json
+import os
 import socket
 from pathlib import Path
 
+import pytest
 from flying import SERVER
 from sample_plan import make_plan
 
 from windtunnel.engine import leftovers
+from windtunnel.host import xdp
 
 
 def test_leftovers_are_removed_and_nothing_else(tmp_path, monkeypatch):
@@ -30,6 +34,28 @@ def test_leftovers_are_removed_and_nothing_else(tmp_path, monkeypatch):
     memif.write_text("somebody's file")
     leftovers.remove(plan)
     assert memif.exists()
+
+
+@pytest.mark.parametrize(("name", "taken"), [("xsk_def_prog", True), ("my_filter", False), (None, False)])
+def test_an_xdp_program_is_taken_away_only_where_it_is_the_drivers(tmp_path, monkeypatch, name, taken):
+    link = [{"ifname": "wt0"} | ({"xdp": {"mode": 1, "prog": {"id": 7, "name": name}}} if name else {})]
+    (tmp_path / "link.json").write_text(json.dumps(link))
+    ip = tmp_path / "ip"
+    ip.write_text(f'#!/bin/sh\ncase "$1" in -json) cat {tmp_path}/link.json;; *) echo "$@" >{tmp_path}/did;; esac\n')
+    ip.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    xdp.take_away_ours("wt0")
+    did = tmp_path / "did"
+    assert (did.read_text().split() if did.exists() else None) == (
+        ["link", "set", "dev", "wt0", "xdp", "off"] if taken else None
+    )
+    assert xdp.program("wt0") == (f"{name} (id 7)" if name else None)
+
+
+def test_without_ip_no_xdp_program_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert xdp.program("lo") is None
+    xdp.take_away_ours("lo")
 
 
 def test_hugetlbfs_mounts(tmp_path):

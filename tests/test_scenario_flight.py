@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,29 @@ def test_the_kernel_wire_says_what_it_needs():
     assert "kernel-ping.sh up" in caught.value.remedy
 
 
+def test_the_xdp_wire_takes_no_program_away():
+    scenario = load(SHIPPED / "kernel-af_xdp.toml")
+    with pytest.raises(UserError, match="needs root"):
+        resolve(scenario, machine(root=False))
+    with pytest.raises(UserError, match='no interface "wt0"'):
+        resolve(scenario, machine(interfaces=("lo",)))
+    mine = replace(machine(), xdp_program={"wt0": "my_filter (id 7)"}.get)
+    with pytest.raises(UserError, match=r"has the XDP program my_filter \(id 7\) already") as caught:
+        resolve(scenario, mine)
+    assert "ip link set dev wt0 xdp off" in caught.value.remedy
+    # beside one descriptor's mbuf each: a full fill ring and a full completion ring
+    assert resolve(scenario, machine()).demands["server"].mbufs["descriptors"] == 2 * 2048 + 1024
+
+
+def test_the_tap_wire_makes_its_interface():
+    scenario = load(SHIPPED / "kernel-tap.toml")
+    with pytest.raises(UserError, match="makes a network interface, which needs root"):
+        resolve(scenario, machine(root=False))
+    with pytest.raises(UserError, match='an interface "wt-tap" exists'):
+        resolve(scenario, machine(interfaces=("lo", "wt-tap")))
+    assert resolve(scenario, machine()).plans[0].endpoints[0].port.interface == "wt-tap"
+
+
 def test_notes_say_what_a_reader_must_know(tmp_path):
     flight = flown(tmp_path, ECHO | {"wire": {"faults": {"loss": 0.5}}, "duration": "300ms"}, host=machine(1))
     assert flight.emulated == ["emulated on what client and server send: loss 50%"]
@@ -182,6 +206,12 @@ def test_replayed_frames_are_looked_at(tmp_path):
     assert flown(tmp_path, data).demands["server"].mbufs["replayed frames"] == 2
     target.write_bytes(capture)
     assert flown(tmp_path, data).demands["server"].mbufs["replayed frames"] == 9
+    timed = flown(tmp_path, data, "wire.pace=capture")
+    assert "replayed frames" not in timed.demands["server"].mbufs, "they are copied when they fall due"
+    assert [flown(tmp_path, data).plans[0].endpoints[0].port.pace, timed.plans[0].endpoints[0].port.pace] == [
+        "speed",
+        "capture",
+    ]
     assert "server.mtu = 1500" in refused(tmp_path, data, "server.mtu=1400")
 
 

@@ -15,6 +15,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) flight_signals {
     std::atomic<uint32_t> epoch{0};      // number of the window
     std::atomic<bool> stop{false};       // leave the loop
     std::atomic<bool> sending{false};    // clients may make new messages
+    uint64_t sending_since = 0;          // TSC; before `sending` was set
 };
 
 struct worker_stats {

@@ -6,6 +6,7 @@
 
 #include "core/refusal.h"
 #include "flight/flight.h"
+#include "ports/timed_capture.h"
 
 namespace wt {
 
@@ -255,6 +256,23 @@ void open_emulation(const flight &f, const endpoint_plan &e, dispatcher &d, emul
     }
 }
 
+// The frames of the port's capture that enter on the dispatcher's queue.
+void open_pace(const flight &f, const endpoint &e, dispatcher &d) {
+    if (!e.port->paced) return;
+    const timed_capture &all = *e.port->paced;
+    auto &p = *(d.paced = std::make_unique<paced_frames>());
+    p.signals = &f.signals;
+    p.bytes = all.bytes.data();
+    p.times.round_ns = all.round_ns;
+    p.times.ticks_per_ns = 1 / f.clock.ns_per_tick;
+    p.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
+    p.late.clear();
+    for (const timed_frame &frame : all.queues[d.queue]) {
+        p.times.due_ns.push_back(frame.due_ns);
+        p.frames.emplace_back(frame.at, frame.bytes);
+    }
+}
+
 void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
     emulated_line *const line = ep.port.link ? &f.lines_ahead.emplace_back(rte_rdtsc()) : nullptr;
@@ -287,6 +305,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
         }
         open_handovers(f, endpoint_index, d);
         open_emulation(f, ep, d, line);
+        open_pace(f, e, d);
         d.record_tx = f.record;
         d.record_rx = f.plan.endpoints.size() == 1 ? f.record : nullptr;
     }

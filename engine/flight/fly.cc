@@ -218,6 +218,7 @@ flight_end fly(flight &f, int control) {
         landing at_last{f};
         launch(f);
         for (endpoint &e : f.endpoints) resolve_peer(p, e);
+        f.signals.sending_since = rte_rdtsc();
         f.signals.sending.store(true, std::memory_order_release);
         if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.phase("warmup", f.plan.phases.warmup_ns, {});
         start = p.now_ns();

@@ -208,6 +208,20 @@ json trace_json(flight &f) {
     return {{"events", t.events}, {"missed", t.missed}, {"fault", t.fault ? json(*t.fault) : json()}};
 }
 
+// How late the frames of a capture entered that is played at its own times; null where none is.
+json pacing_json(flight &f) {
+    auto late = std::make_unique<latency_histogram>();
+    late->clear();
+    const pacer *first = nullptr;
+    for_each_dispatcher(f, [&](const dispatcher &d) {
+        if (!d.paced) return;
+        if (first == nullptr) first = &d.paced->times;
+        histogram_merge(*late, d.paced->late);
+    });
+    if (first == nullptr) return json();
+    return {{"start_ns", f.lines.at_ns(f.signals.sending_since)}, {"round_ns", first->round_ns}, {"late", histogram_json(*late)}};
+}
+
 // Test mode: the latencies as measured, for an outside check of the histograms.
 void write_raw_latency(const flight &f) {
     if (!f.plan.raw_latency) return;
@@ -261,6 +275,7 @@ void write_result(flight &f, const flight_end &end) {
                    {"packets", packets},
                    {"messages", messages},
                    {"xstats", xstats},
+                   {"pacing", pacing_json(f)},
                    {"worker_allocations", allocations_json(f)},
                    {"recorded", recorded_frames},
                    {"record_missed", missed_frames},

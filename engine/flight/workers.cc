@@ -3,15 +3,15 @@
 
 namespace wt {
 
-static stage_function function_of(stage_kind kind, side s) {
-    const bool client = s == side::client;
+static stage_function function_of(stage_kind kind, const endpoint &e) {
+    const bool client = e.plan->side == side::client;
     switch (kind) {
         case stage_kind::app_tx: return app_tx;
         case stage_kind::app_rx: return client ? app_rx_answers : app_rx_requests;
         case stage_kind::disp_tx: return client ? disp_tx_client : disp_tx_server;
         case stage_kind::disp_rx: return disp_rx;
         case stage_kind::nic_tx: return nic_tx;
-        case stage_kind::nic_rx: return nic_rx;
+        case stage_kind::nic_rx: return e.port->paced ? nic_rx_paced : nic_rx;
     }
     __builtin_unreachable();
 }
@@ -34,7 +34,7 @@ static stage open_stage(flight &f, const stage_of &place, uint32_t worker) {
     endpoint &e = f.endpoints[place.endpoint];
     const bool of_application = place.stage == stage_kind::app_tx || place.stage == stage_kind::app_rx;
     stage s{};
-    s.run = function_of(place.stage, e.plan->side);
+    s.run = function_of(place.stage, e);
     s.role = of_application ? static_cast<void *>(e.applications[place.index].get())
                             : static_cast<void *>(e.dispatchers[place.index].get());
     s.place = place;

@@ -41,9 +41,16 @@ void check_port(const std::string &path, const port_plan &port) {
             break;
         case port_kind::pcap:
             need(path + ".replay", port.replay, "a pcap wire");
+            need(path + ".pace", port.replay_at_its_times, "a pcap wire");
             break;
         case port_kind::af_packet:
             need(path + ".interface", port.interface, "an af_packet wire");
+            break;
+        case port_kind::af_xdp:
+            need(path + ".interface", port.interface, "an af_xdp wire");
+            break;
+        case port_kind::tap:
+            need(path + ".interface", port.interface, "a tap wire");
             break;
         case port_kind::memif:
             need(path + ".socket", port.socket, "a memif wire");

@@ -16,9 +16,10 @@ constexpr uint64_t plan_version = 2;
 constexpr uint64_t largest_data_room = UINT16_MAX;  // rte_mbuf's buf_len
 
 constexpr const char *accounting_words[] = {"off", "counts", "sampled", "cycles", "histograms"};
-constexpr const char *port_words[] = {"ring", "null", "pcap", "af_packet", "memif", "pci"};
+constexpr const char *port_words[] = {"ring", "null", "pcap", "af_packet", "memif", "pci", "af_xdp", "tap"};
 constexpr const char *steering_words[] = {"auto", "flow", "rss"};
 constexpr const char *offload_words[] = {"rx_checksum", "fast_free"};
+constexpr const char *pace_words[] = {"speed", "capture"};
 constexpr const char *memory_words[] = {"hugepages", "no-huge"};
 constexpr const char *arrival_words[] = {"constant", "poisson"};
 constexpr const char *size_words[] = {"sequence", "uniform", "weighted"};
@@ -143,6 +144,8 @@ port_plan read_port(const json_value &v) {
             .tx_rs_thresh = o["tx_rs_thresh"].optional(whole<uint16_t>),
             .packet_bytes = o["packet_bytes"].optional(whole<uint32_t>),
             .copy_bytes = o["copy_bytes"].optional([](const json_value &b) { return b.truth(); }),
+            .replay_at_its_times =
+                o["pace"].optional([](const json_value &pace) { return pace.word(pace_words) == 1; }),
             .replay = o["replay"].optional(text),
             .interface = o["interface"].optional(text),
             .socket = o["socket"].optional(text),

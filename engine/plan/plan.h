@@ -21,7 +21,7 @@ constexpr const char *stage_names[stage_kinds] = {"app_tx", "disp_tx", "nic_tx",
 constexpr const char *side_names[2] = {"client", "server"};
 
 enum class accounting : uint8_t { off, counts, sampled, cycles, histograms };
-enum class port_kind : uint8_t { ring, null, pcap, af_packet, memif, pci };
+enum class port_kind : uint8_t { ring, null, pcap, af_packet, memif, pci, af_xdp, tap };
 enum class steering : uint8_t { automatic, flow, rss };
 enum class offload : uint8_t { rx_checksum, fast_free };
 enum class memory_mode : uint8_t { hugepages, no_huge };
@@ -79,6 +79,7 @@ struct port_plan {
     std::optional<uint16_t> rx_free_thresh, tx_free_thresh, tx_rs_thresh;
     std::optional<uint32_t> packet_bytes;
     std::optional<bool> copy_bytes;
+    std::optional<bool> replay_at_its_times;
     std::optional<std::string> replay, interface, socket;
     std::optional<side> memif_role;
     std::optional<uint32_t> memif_buffer_bytes;

@@ -2,11 +2,7 @@
 //
 // The interface stays as the user made it: no MAC, MTU or flag of it is changed, because that would outlive
 // the run.
-#include <linux/ethtool.h>
 #include <linux/if_packet.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,61 +12,12 @@
 #include <numeric>
 
 #include "core/refusal.h"
+#include "ports/interface.h"
 #include "ports/kinds.h"
 
 namespace wt {
 
 namespace {
-
-struct packet_socket {
-    packet_socket() : fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {}
-    ~packet_socket() {
-        if (fd >= 0) ::close(fd);
-    }
-    packet_socket(const packet_socket &) = delete;
-    packet_socket &operator=(const packet_socket &) = delete;
-    int fd;
-};
-
-struct interface_query {
-    interface_query(int fd, const std::string &name) : fd(fd) {
-        std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
-    }
-    bool ask(unsigned long what) { return ioctl(fd, what, &request) == 0; }
-    int fd;
-    ifreq request{};
-};
-
-void check_interface(const packet_socket &socket, const std::string &name, const endpoint_plan &e) {
-    const std::string who = "interface " + name + ": ";
-    interface_query flags(socket.fd, name), mtu(socket.fd, name);
-    if (!flags.ask(SIOCGIFFLAGS)) throw refusal(who + std::strerror(errno));
-    if (!(flags.request.ifr_flags & IFF_UP))
-        throw refusal(who + "is down", "ip link set dev " + name + " up");
-    if (!mtu.ask(SIOCGIFMTU)) throw refusal(who + std::strerror(errno));
-    if (mtu.request.ifr_mtu < e.mtu)
-        throw refusal(who + "its MTU is " + std::to_string(mtu.request.ifr_mtu) + ", the plan's is " +
-                          std::to_string(e.mtu),
-                      "ip link set dev " + name + " mtu " + std::to_string(e.mtu));
-}
-
-// Frames to any MAC come in while the socket lives: unlike a flag of the interface, that ends with a process
-// that is killed.
-void take_all_frames(const packet_socket &socket, const std::string &name, unsigned index) {
-    packet_mreq all{};
-    all.mr_ifindex = static_cast<int>(index);
-    all.mr_type = PACKET_MR_PROMISC;
-    if (setsockopt(socket.fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
-        throw refusal("interface " + name + ": cannot take frames to another MAC: " + std::strerror(errno));
-}
-
-bool is_veth(const packet_socket &socket, const std::string &name) {
-    interface_query query(socket.fd, name);
-    ethtool_drvinfo driver{};
-    driver.cmd = ETHTOOL_GDRVINFO;
-    query.request.ifr_data = reinterpret_cast<char *>(&driver);
-    return query.ask(SIOCETHTOOL) && std::strcmp(driver.driver, "veth") == 0;
-}
 
 // The shared ring of a packet socket (packet_mmap): frames of `frame` bytes in blocks of `block`, which are
 // whole pages.
@@ -101,11 +48,7 @@ port make_af_packet(const endpoint_plan &e, size_t index, rte_mempool *pool) {
                       "run as root");
     if (socket->fd < 0)
         throw refusal(std::string("af_packet wire: no packet socket: ") + std::strerror(errno));
-    const unsigned kernel_index = if_nametoindex(name.c_str());
-    if (kernel_index == 0)
-        throw refusal("interface \"" + name + "\" does not exist in this network namespace",
-                      "\"ip link\" lists those that do");
-    check_interface(*socket, name, e);
+    const unsigned kernel_index = check_interface(*socket, name, e);
 
     const mapped_ring r = ring_for(e, static_cast<uint32_t>(sysconf(_SC_PAGESIZE)));
     const uint32_t needed = r.frame - (TPACKET2_HDRLEN - sizeof(sockaddr_ll));
@@ -128,11 +71,7 @@ port make_af_packet(const endpoint_plan &e, size_t index, rte_mempool *pool) {
                              " frames for each queue and direction, where " +
                              std::to_string(e.port.rx_descriptors) + " and " +
                              std::to_string(e.port.tx_descriptors) + " descriptors were asked for");
-    if (is_veth(*socket, name))
-        made.notes.push_back(
-            name +
-            " is a veth: UDP from the kernel at its other end comes with an unfinished checksum"
-            " unless that end has \"ethtool -K <its name> tx off\"");
+    if (const std::string note = veth_note(*socket, name); !note.empty()) made.notes.push_back(note);
     return made;
 }
 

@@ -12,6 +12,8 @@ namespace wt {
 port make_null(const endpoint_plan &e, size_t index, rte_mempool *pool);
 port make_pcap(const endpoint_plan &e, size_t index, rte_mempool *pool);
 port make_af_packet(const endpoint_plan &e, size_t index, rte_mempool *pool);
+port make_af_xdp(const endpoint_plan &e, size_t index, rte_mempool *pool);
+port make_tap(const endpoint_plan &e, size_t index, rte_mempool *pool);
 port make_memif(const endpoint_plan &e, size_t index, rte_mempool *pool);
 port make_pci(const endpoint_plan &e);
 // Both ends of a ring wire: what endpoint 0 sends, endpoint 1 receives, and the other way.
@@ -25,6 +27,8 @@ void check_one_mbuf_a_frame(const port &made, uint16_t mtu);
 
 // Who speaks in notes and refusals: the driver, and where there may be two of it, which NIC.
 std::string name_of(const port &p);
+// The started driver of an af_xdp port: from here on its rings are watched, so that what it keeps can be given back.
+void watch_rings(port &made, rte_mempool *pool);
 
 // Makes a virtual device of `driver` and fills id, device and driver of the port. Throws refusal in words: a
 // driver that is not installed, one that does not want these arguments (its own words are in the engine's

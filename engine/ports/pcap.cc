@@ -1,13 +1,12 @@
-// net_pcap with infinite_rx: the frames of a capture, over and over; what is sent is counted and dropped.
-#include <pcap/pcap.h>
-
+// The frames of a capture, over and over: as fast as they are taken (net_pcap with infinite_rx), or each at
+// its own time. What is sent is dropped.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <memory>
 
 #include "core/refusal.h"
 #include "ports/kinds.h"
+#include "ports/timed_capture.h"
 
 namespace wt {
 
@@ -22,41 +21,45 @@ struct capture {
 
 // Reads the whole capture, so that the driver finds nothing to refuse in it.
 capture look_through(const std::string &path) {
-    const std::string who = "replay " + path + ": ";
-    const auto close = [](std::FILE *f) { std::fclose(f); };
-    std::unique_ptr<std::FILE, decltype(close)> opened(std::fopen(path.c_str(), "rb"), close);
-    if (!opened)
-        throw refusal(who + std::strerror(errno), "name a pcap or pcapng file that this user can read");
-
-    char why[PCAP_ERRBUF_SIZE] = "";
-    const auto end = [](pcap_t *p) { pcap_close(p); };
-    const std::unique_ptr<pcap_t, decltype(end)> file(pcap_fopen_offline(opened.get(), why), end);
-    if (!file) throw refusal(who + "not a capture: " + why, "name a pcap or pcapng file");
-    opened.release();  // pcap_close closes it
-    if (pcap_datalink(file.get()) != DLT_EN10MB) {
-        const char *name = pcap_datalink_val_to_name(pcap_datalink(file.get()));
-        throw refusal(who + "holds " + (name ? name : "unknown") + " frames, not Ethernet ones");
-    }
-
+    const open_capture file = capture_open(path);
     capture found;
     pcap_pkthdr *header;
     const u_char *bytes;
-    int got;
-    while ((got = pcap_next_ex(file.get(), &header, &bytes)) == 1) {
+    while (capture_next(file.get(), path, found.frames, &header, &bytes)) {
         found.frames++;
         found.longest = std::max<uint32_t>(found.longest, header->caplen);
         found.cut_short += header->caplen < header->len;
     }
-    if (got != PCAP_ERROR_BREAK)
-        throw refusal(who + "damaged after frame " + std::to_string(found.frames) + ": " +
-                      pcap_geterr(file.get()));
-    if (found.frames == 0) throw refusal(who + "holds no frame");
     return found;
+}
+
+void note_cut_short(port &made, uint64_t frames) {
+    if (frames)
+        made.notes.push_back(std::to_string(frames) +
+                             " frames of the capture were cut short when it was taken");
+}
+
+// No driver keeps times: nic_rx plays the frames itself (stages/nic_rx_paced.cc), and net_null takes what is
+// sent.
+port make_paced(const endpoint_plan &e, size_t index, rte_mempool *pool) {
+    auto frames = std::make_shared<timed_capture>(
+        read_timed_capture(*e.port.replay, e.udp_port, e.port.queues, frame_room(pool)));
+    port made{.kind = port_kind::pcap};
+    make_vdev(made, "net_null", index, "size=60,copy=0");
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.6g s", static_cast<double>(frames->round_ns) / 1e9);
+    made.notes.push_back("the capture's " + std::to_string(frames->frames) +
+                         " frames enter in nic_rx at their own times, each copied once, again every " +
+                         seconds + "; what is sent is dropped");
+    note_cut_short(made, frames->cut_short);
+    made.paced = std::move(frames);
+    return made;
 }
 
 }  // namespace
 
 port make_pcap(const endpoint_plan &e, size_t index, rte_mempool *pool) {
+    if (*e.port.replay_at_its_times) return make_paced(e, index, pool);
     const std::string &path = vdev_value("replay", *e.port.replay);
     if (e.port.queues > most_queues)
         throw refusal("pcap wire: net_pcap has at most " + std::to_string(most_queues) + " queues, not " +
@@ -80,9 +83,7 @@ port make_pcap(const endpoint_plan &e, size_t index, rte_mempool *pool) {
     make_vdev(made, "net_pcap", index, arguments);
     made.notes.push_back("net_pcap replays " + std::to_string(found.frames) +
                          " frames over and over on every queue, each copied once, and drops what is sent");
-    if (found.cut_short)
-        made.notes.push_back(std::to_string(found.cut_short) +
-                             " frames of the capture were cut short when it was taken");
+    note_cut_short(made, found.cut_short);
     return made;
 }
 

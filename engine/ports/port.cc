@@ -91,9 +91,15 @@ void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const 
     }
 }
 
-// Our MAC, where the driver lets; else every frame is taken. af_packet and memif have seen to it themselves.
+// Drivers that would change the kernel's interface for it, or have no MAC; their frames come anyway.
+bool leaves_the_mac(port_kind kind) {
+    return kind == port_kind::af_packet || kind == port_kind::memif || kind == port_kind::af_xdp ||
+           kind == port_kind::tap;
+}
+
+// Our MAC, where the driver lets; else every frame is taken.
 void set_mac(const port &made, const mac_address &mac) {
-    if (made.kind == port_kind::af_packet || made.kind == port_kind::memif) return;
+    if (leaves_the_mac(made.kind)) return;
     rte_ether_addr address;
     std::memcpy(address.addr_bytes, mac.bytes, sizeof mac.bytes);
     const int set = rte_eth_dev_default_mac_addr_set(made.id, &address);
@@ -164,6 +170,10 @@ port make(const endpoint_plan &e, size_t index, rte_mempool *pool) {
             return make_pcap(e, index, pool);
         case port_kind::af_packet:
             return make_af_packet(e, index, pool);
+        case port_kind::af_xdp:
+            return make_af_xdp(e, index, pool);
+        case port_kind::tap:
+            return make_tap(e, index, pool);
         case port_kind::memif:
             return make_memif(e, index, pool);
         case port_kind::pci:
@@ -192,6 +202,7 @@ std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &po
     for (size_t i = 0; i < made.size(); i++) {
         configure(made[i], p.endpoints[i], pools[i]);
         if (made[i].starts_after.empty()) start(made[i], p.endpoints[i]);
+        if (made[i].kind == port_kind::af_xdp) watch_rings(made[i], pools[i]);
     }
     return std::exchange(static_cast<std::vector<port> &>(made), {});
 }

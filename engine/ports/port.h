@@ -14,6 +14,8 @@
 
 namespace wt {
 
+struct timed_capture;
+
 struct port {
     port_kind kind = port_kind::null;
     uint16_t id = 0;  // ethdev
@@ -26,6 +28,7 @@ struct port {
     std::string device = {};   // on the vdev bus; empty where there is none to remove
     // a memif server's socket: its client's driver cannot start before that is there
     std::string starts_after = {};
+    std::shared_ptr<const timed_capture> paced = {};  // pcap at its own times: what nic_rx plays
     std::shared_ptr<void> keeps = {};  // what has to live as long as the ethdev
 };
 

@@ -18,6 +18,7 @@
 #include "core/frame_write.h"
 #include "core/handover.h"
 #include "core/inflight.h"
+#include "core/pacer.h"
 #include "core/plain_frame.h"
 #include "core/ring.h"
 #include "core/sizes.h"
@@ -144,6 +145,16 @@ struct peer_resolver {
     std::atomic<uint64_t> answer{0};      // the MAC in its low 48 bits, and bit 63 once it is known
 };
 
+// nic_rx's own state where it plays a capture at the capture's times.
+struct paced_frames {
+    const flight_signals *signals;
+    pacer times;
+    const uint8_t *bytes;
+    std::vector<std::pair<uint64_t, uint32_t>> frames;  // where in `bytes`, and how many
+    uint64_t tick_mult;                                 // ns = ticks * tick_mult >> 32
+    latency_histogram late;                             // ns from a frame's own time to its entry
+};
+
 struct dispatcher {
     enum side side;
     uint16_t index;     // in its endpoint
@@ -175,6 +186,7 @@ struct dispatcher {
     std::unique_ptr<handover> sending;            // disp_tx -> nic_tx
     handover *forwards;                           // where disp_rx puts what goes out again
 
+    std::unique_ptr<paced_frames> paced;          // nic_rx; null: frames come from the port
     bool is_emulated = false;                     // nic_tx: there are faults, or a link
     std::unique_ptr<faults> emulated;             // null: none
     std::unique_ptr<emulated_link> link_ahead;    // null: none
@@ -196,6 +208,7 @@ call_result disp_tx_server(void *role, const stage_call &call);
 call_result disp_rx(void *role, const stage_call &call);
 call_result nic_tx(void *role, const stage_call &call);
 call_result nic_rx(void *role, const stage_call &call);
+call_result nic_rx_paced(void *role, const stage_call &call);     // where the dispatcher has paced frames
 
 // Counts bytes on their way to the port; where faults change what leaves, nic_tx does.
 inline void count_tx_bytes(const dispatcher &d, uint64_t bytes, const stage_call &call) {

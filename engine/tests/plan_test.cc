@@ -75,6 +75,7 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(client.port.kind, wt::port_kind::ring);
     EXPECT_EQ(client.port.tx_rs_thresh, 32);
     EXPECT_EQ(client.port.copy_bytes, true);
+    EXPECT_EQ(client.port.replay_at_its_times, false);
     EXPECT_EQ(client.port.replay, "/tmp/replay.pcap");
     EXPECT_EQ(client.port.memif_role, wt::side::client);
     EXPECT_EQ(client.port.nic->address, "0000:01:00.0");
@@ -117,6 +118,7 @@ TEST(Plan, NullableKeysMayBeNull) {
                               "/endpoints/0/port/tx_rs_thresh",
                               "/endpoints/0/port/packet_bytes",
                               "/endpoints/0/port/copy_bytes",
+                              "/endpoints/0/port/pace",
                               "/endpoints/0/port/replay",
                               "/endpoints/0/port/interface",
                               "/endpoints/0/port/socket",
@@ -194,8 +196,8 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
 }
 
 TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
-    EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "tap"),
-              "plan: endpoints[0].port.kind: \"tap\" is none of ring, null, pcap, af_packet, memif, pci");
+    EXPECT_EQ(refusal_with("/endpoints/0/port/kind", "smoke"),
+              "plan: endpoints[0].port.kind: \"smoke\" is none of ring, null, pcap, af_packet, memif, pci, af_xdp, tap");
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/ops", "heap"), "none of"));
     for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A",
                             "02-00-00-00-00-01", "02:00:00:00:00:01:"})
@@ -245,8 +247,10 @@ TEST(Plan, RefusesWhatCannotFly) {
 TEST(Plan, EachKindOfPortNeedsItsKeys) {
     const std::pair<const char *, std::vector<const char *>> kinds[] = {
         {"null", {"packet_bytes", "copy_bytes"}},
-        {"pcap", {"replay"}},
+        {"pcap", {"replay", "pace"}},
         {"af_packet", {"interface"}},
+        {"af_xdp", {"interface"}},
+        {"tap", {"interface"}},
         {"memif", {"socket", "memif_role", "memif_buffer_bytes"}},
         {"pci", {"nic"}}};
     for (const auto &[kind, keys] : kinds)

@@ -15,6 +15,7 @@
 #include "ports/faults.h"
 #include "ports/port.h"
 #include "ports/recorder.h"
+#include "ports/timed_capture.h"
 #include "valid_plan.h"
 
 namespace {
@@ -185,6 +186,61 @@ TEST_F(Ports, PcapRefusesCapturesThatItCannotReplay) {
     std::ofstream(directory / "text") << "this is no capture at all";
     EXPECT_TRUE(contains(refused((directory / "text").string()), "not a capture"));
     EXPECT_TRUE(contains(refused("/tmp/a,b.pcap"), "comma"));
+}
+
+// Frames of 60 bytes at these times (ns), nanosecond pcap; `to` is the UDP port of each.
+std::string timed(const fs::path &path, const std::vector<uint64_t> &times, const std::vector<uint16_t> &to = {}) {
+    pcap_t *format = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65535, PCAP_TSTAMP_PRECISION_NANO);
+    pcap_dumper_t *file = pcap_dump_open(format, path.c_str());
+    for (size_t i = 0; i < times.size(); i++) {
+        u_char frame[60] = {};
+        frame[12] = 8, frame[14] = 0x45, frame[23] = 17;
+        frame[0] = static_cast<u_char>(i);
+        if (i < to.size()) frame[36] = static_cast<u_char>(to[i] >> 8), frame[37] = static_cast<u_char>(to[i]);
+        pcap_pkthdr header{};
+        header.ts.tv_sec = static_cast<time_t>(times[i] / 1'000'000'000);
+        header.ts.tv_usec = static_cast<suseconds_t>(times[i] % 1'000'000'000);
+        header.caplen = header.len = sizeof frame;
+        pcap_dump(reinterpret_cast<u_char *>(file), &header, frame);
+    }
+    pcap_dump_close(file);
+    pcap_close(format);
+    return path;
+}
+
+TEST_F(Ports, CaptureAtItsTimesIsReadWholeAndSortedToQueues) {
+    const std::string path = timed(directory / "timed.pcap", {5'000'000'007, 5'000'000'107, 5'000'001'007},
+                                   {9001, 9000, 9002});
+    const wt::timed_capture all = wt::read_timed_capture(path, 9000, 2, 2048);
+    EXPECT_EQ(all.frames, 3u);
+    EXPECT_EQ(all.round_ns, 1500u);
+    ASSERT_EQ(all.queues[0].size(), 2u);
+    ASSERT_EQ(all.queues[1].size(), 1u);
+    EXPECT_EQ(all.queues[1][0].due_ns, 0u);
+    EXPECT_EQ(all.queues[0][0].due_ns, 100u);
+    EXPECT_EQ(all.queues[0][1].due_ns, 1000u) << "to no queue's port: the first one's";
+    EXPECT_EQ(all.bytes[all.queues[0][1].at], 2);
+    open({{"kind", "pcap"}, {"replay", path}, {"pace", "capture"}});
+    EXPECT_EQ(ports[0].driver, "net_null");
+    EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size) << "no frame waits in an mbuf";
+}
+
+TEST_F(Ports, CaptureAtItsTimesRefusesTimesThatCannotBeKept) {
+    const auto refused = [&](const std::vector<uint64_t> &times) {
+        return refusal_of({{"kind", "pcap"}, {"replay", timed(directory / "timed.pcap", times)}, {"pace", "capture"}});
+    };
+    EXPECT_TRUE(contains(refused({1000, 2000, 3000, 2500}), "frame 4 is 0.500 us older than the one before it"));
+    EXPECT_TRUE(contains(refused({1000}), "all its frames have one time"));
+    EXPECT_TRUE(contains(refused({1000, 1000}), "all its frames have one time"));
+    EXPECT_TRUE(contains(refused({}), "holds no frame"));
+}
+
+TEST_F(Ports, XdpAndTapRefuseWhatTheKernelCannotGive) {
+    const bool root = geteuid() == 0;
+    const std::string xdp = refusal_of({{"kind", "af_xdp"}, {"interface", "absent0"}});
+    EXPECT_TRUE(contains(xdp, root ? "interface \"absent0\" does not exist" : "does not have CAP_NET_RAW")) << xdp;
+    EXPECT_TRUE(contains(refusal_of({{"kind", "tap"}, {"interface", "lo"}}), "interface \"lo\" exists"));
+    EXPECT_TRUE(contains(refusal_of({{"kind", "tap"}, {"interface", "a-name-of-16-let"}}), "longer than"));
 }
 
 TEST_F(Ports, AfPacketRefusesAnInterfaceThatIsNot) {

@@ -34,6 +34,7 @@ inline nlohmann::json valid_endpoint(const char *side) {
           {"packet_bytes", 60},
           {"copy_bytes", true},
           {"replay", "/tmp/replay.pcap"},
+          {"pace", "speed"},
           {"interface", "veth0"},
           {"socket", "/tmp/memif.sock"},
           {"memif_role", side},

@@ -8,10 +8,12 @@ import stat
 from pathlib import Path
 
 from windtunnel.engine.plan import Plan
+from windtunnel.host import xdp
 
 
 def remove(plan: Plan) -> None:
-    """Removes EAL's runtime directory, the hugepage files and the memif socket of a plan whose engine has ended."""
+    """Removes EAL's runtime directory, the hugepage files, the memif socket and the XDP program of a plan whose engine has
+    ended. A scenario is refused where an XDP program hung before, so that one that hangs now is the engine's."""
     prefix = plan.eal.file_prefix
     if not prefix or prefix.startswith(".") or "/" in prefix:
         raise ValueError(f"not a file prefix: {prefix!r}")
@@ -23,6 +25,8 @@ def remove(plan: Plan) -> None:
     for endpoint in plan.endpoints:
         if endpoint.port.socket:
             _remove_socket(Path(endpoint.port.socket))
+        if endpoint.port.kind == "af_xdp" and endpoint.port.interface:
+            xdp.take_away_ours(endpoint.port.interface)
 
 
 def runtime_directory() -> Path:

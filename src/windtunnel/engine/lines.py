@@ -216,6 +216,14 @@ class Traced(Line):
     fault: str | None = Field(description="why the file ends early, in the system's words")
 
 
+class Pacing(Line):
+    """How a capture was played at its own times, over the whole flight: every frame that fell due enters, however late."""
+
+    start_ns: int = Field(description="when the first frame fell due")
+    round_ns: int = Field(description="from one playing of the capture to the next: its length and one mean gap")
+    late: Histogram = Field(description="ns from a frame's own time to its entry; its total is the frames")
+
+
 class Result(Line):
     type: Literal["result"]
     at_ns: int
@@ -227,6 +235,7 @@ class Result(Line):
     xstats: dict[Side, dict[str, int]] | None = Field(
         description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"
     )
+    pacing: Pacing | None = Field(description="null where no capture is played at its own times")
     worker_allocations: int | None = Field(
         description="heap allocations on worker threads after start; null: not watched"
     )

@@ -99,7 +99,7 @@ class Nic(Part):
 
 
 class Port(Part):
-    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci"]
+    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci", "af_xdp", "tap"]
     queues: Annotated[int, Field(ge=1, le=64)]
     rx_descriptors: Annotated[int, Field(ge=1)]
     tx_descriptors: Annotated[int, Field(ge=1)]
@@ -109,7 +109,10 @@ class Port(Part):
     packet_bytes: Count | None = Field(description="null wire: size of the frames it gives")
     copy_bytes: bool | None = Field(description="null wire: whether the driver copies the frame's bytes")
     replay: str | None = Field(description="pcap wire: absolute path of the capture that is played in, over and over")
-    interface: str | None = Field(description="af_packet wire: kernel interface")
+    pace: Literal["speed", "capture"] | None = Field(
+        description="pcap wire: frames as fast as they are taken, or each at its own time"
+    )
+    interface: str | None = Field(description="af_packet and af_xdp wires: kernel interface; tap wire: the one to make")
     socket: str | None = Field(description="memif wire: absolute path of the control socket")
     memif_role: Literal["server", "client"] | None
     memif_buffer_bytes: Count | None

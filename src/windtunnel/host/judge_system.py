@@ -6,7 +6,7 @@ from windtunnel.host.memory import Memory
 
 OLDEST_DPDK = (22, 11)
 OLDEST_KERNEL = (4, 14)  # what DPDK 22.11 asks for
-WIRE_DRIVERS = ("net_ring", "net_null", "net_pcap", "net_af_packet", "net_memif")
+WIRE_DRIVERS = ("net_ring", "net_null", "net_pcap", "net_af_packet", "net_memif", "net_af_xdp", "net_tap")
 ROOM = 256 << 20  # what a scenario of the size of echo takes
 RESERVE = (
     "echo 512 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages && "
@@ -183,7 +183,7 @@ def raw_sockets(facts: Facts) -> Finding:
         subject="raw sockets",
         value=facts.raw_sockets.reason or "refused",
         verdict="fair",
-        meaning="scenarios on the af_packet wire (kernel-ping) cannot run; all others can",
+        meaning="scenarios with the kernel as peer (af_packet, af_xdp, tap) cannot run; all others can",
         remedy="sudo ./windtunnel run scenarios/kernel-ping.toml",
     )
 

@@ -122,4 +122,17 @@ class Record(Part):
     def all_notes(self) -> list[str]:
         """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""
         notes = [*self.notes, *(note for engine in self.engines if engine.ready for note in engine.ready.notes)]
+        notes += [pacing for engine in self.engines if (pacing := _pacing(engine))]
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
+
+
+def _pacing(engine: EngineRecord) -> str | None:
+    """How well a capture's own times were kept, in words; None where none is played at them."""
+    from windtunnel.runs.format import count, duration
+    from windtunnel.runs.histogram import percentile
+
+    if engine.result is None or engine.result.pacing is None:
+        return None
+    late = engine.result.pacing.late
+    p50, p99 = (duration(percentile(late, percent)) for percent in (50, 99))
+    return f"{count(late.total)} frames entered later than their times by {p50} (p50), {p99} (p99), {duration(late.max)} at most"

@@ -6,10 +6,18 @@ from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology, both_sides, topologies
 
 MAX_WINDOWS = 100_000
-QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64, "pci": 64}
-"""Of one port: limits of the DPDK 22.11 drivers net_ring, net_pcap and net_af_packet; 64 is the plan's."""
-WIRE_KEYS = {"packet": "null", "copy": "null", "replay": "pcap", "socket": "memif"}
+QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64, "pci": 64, "af_xdp": 64, "tap": 16}
+"""Of one port: limits of the DPDK 22.11 drivers net_ring, net_pcap, net_af_packet and net_tap; 64 is the plan's."""
+INTERFACES = {
+    "af_packet": 'the kernel interface, as in interface = "veth0"',
+    "af_xdp": 'the kernel interface, as in interface = "veth0"',
+    "tap": 'the name of the interface to make, as in interface = "wt-tap"',
+}
+"""Wires with the kernel as peer -> what stands in `interface`."""
+WIRE_KEYS = {"packet": "null", "copy": "null", "replay": "pcap", "pace": "pcap", "socket": "memif"}
 WIRE_ATTRIBUTES = {"copy": "copy_bytes"}
+XDP_MTU = 2048 - 256 - 14
+"""XDP_PACKET_HEADROOM of linux/bpf.h and an Ethernet header beside it."""
 
 
 def check(scenario: Scenario) -> None:
@@ -91,8 +99,14 @@ def _sides(scenario: Scenario) -> None:
             )
     for side in ("client", "server"):
         keys = getattr(scenario, side)
-        if keys is not None and kind == "af_packet" and keys.interface is None:
-            raise Refusal((side,), f"{side}.interface is missing", 'the kernel interface, as in interface = "veth0"')
+        if keys is not None and kind in INTERFACES and keys.interface is None:
+            raise Refusal((side,), f"{side}.interface is missing", INTERFACES[kind])
+        if keys is not None and kind == "af_xdp" and keys.mtu > XDP_MTU:
+            raise Refusal(
+                (side, "mtu"),
+                f"{side}.mtu: {keys.mtu} is too much for XDP: its headroom and a frame share an mbuf of 2 KiB",
+                f"at most {XDP_MTU}",
+            )
         if keys is not None and kind == "pci" and keys.pci is None:
             raise Refusal((side,), f"{side}.pci is missing", 'the NIC\'s address, as in pci = "0000:02:00.0"')
     if kind == "pci" and scenario.client and scenario.server and scenario.client.pci == scenario.server.pci:
@@ -134,9 +148,11 @@ def _endpoint(scenario: Scenario, topology: Topology) -> None:
         if value & (value - 1):
             near = 1 << value.bit_length() - 1
             raise Refusal((side, key), f"{side}.{key}: {value} is not a power of two", f"{near} or {2 * near}")
-    if keys.interface is not None and kind != "af_packet":
+    if keys.interface is not None and kind not in INTERFACES:
         raise Refusal(
-            (side, "interface"), f'{side}.interface has no meaning on the wire "{kind}"', 'wire.kind = "af_packet"'
+            (side, "interface"),
+            f'{side}.interface has no meaning on the wire "{kind}"',
+            "wire.kind = " + " or ".join(f'"{name}"' for name in INTERFACES),
         )
     for key in ("pci", "steering", "offloads"):
         if getattr(keys, key) is not None and kind != "pci":

@@ -14,6 +14,8 @@ MAX_POOL = 1 << 22
 CACHE_FLUSH = 1.5
 """A worker's cache is flushed at one and a half times its size (rte_mempool's CACHE_FLUSHTHRESH_MULTIPLIER)."""
 SMALLEST_FRAME_BYTES, LINK_FRAMING_BYTES = 60, 24
+XDP_RINGS = 2 * 2048
+"""What net_af_xdp keeps a queue beside its descriptors: a full fill ring and a full completion ring (DPDK 22.11)."""
 HELD_BACK = 64
 """Packets that the wire's faults hold back at once, a queue."""
 
@@ -83,7 +85,15 @@ def _descriptors(scenario: Scenario, topology: Topology) -> int:
     if scenario.wire.kind == "pci":
         return topology.keys.rx_descriptors + topology.keys.tx_descriptors
     peer = endpoint(scenario, "client" if topology.side == "server" else "server")
-    return peer.rx_descriptors if scenario.wire.kind == "ring" and peer else topology.keys.tx_descriptors
+    keys = topology.keys
+    match scenario.wire.kind:
+        case "ring" if peer:
+            return peer.rx_descriptors
+        case "tap":
+            return keys.rx_descriptors  # an mbuf waits in each
+        case "af_xdp":
+            return XDP_RINGS + keys.rx_descriptors
+    return keys.tx_descriptors
 
 
 def _bursts(topology: Topology) -> int:

@@ -78,6 +78,7 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
         tx_rs_thresh=keys.thresholds.tx_rs,
         packet_bytes=(wire.packet or DEFAULT_PACKET_BYTES) if null else None,
         copy_bytes=wire.copy_bytes is not False if null else None,
+        pace=(wire.pace or "speed") if wire.kind == "pcap" else None,
         replay=str((scenario.source.file.parent / wire.replay).resolve()) if wire.replay else None,
         interface=keys.interface,
         socket=socket,

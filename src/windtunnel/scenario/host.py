@@ -1,5 +1,6 @@
 """What the planning must know of the host, and no more: a test makes one up."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ class HostView:
     other_devices: list[str] = field(default_factory=list)
     """PCI addresses of what is no NIC."""
     numa: "list[NumaNode]" = field(default_factory=list)
+    xdp_program: Callable[[str], str | None] = lambda interface: None
+    """What hangs on an interface, in words; asked only where XDP is wanted."""
 
 
 def here(root: Path = Path("/")) -> HostView:
@@ -34,6 +37,7 @@ def here(root: Path = Path("/")) -> HostView:
     import os
     import socket
 
+    from windtunnel.host import xdp
     from windtunnel.host.dpdk import read_nics, read_others
     from windtunnel.host.facts import allowed_cpus, hugepages
     from windtunnel.host.memory import numa
@@ -49,4 +53,5 @@ def here(root: Path = Path("/")) -> HostView:
         nics=read_nics(root),
         other_devices=read_others(root),
         numa=numa(root),
+        xdp_program=xdp.program,
     )

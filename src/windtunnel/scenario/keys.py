@@ -67,9 +67,10 @@ class Link(Table):
 class Wire(Table):
     """What connects the endpoints, or stands where the peer would be."""
 
-    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci"] = Field(
+    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci", "af_xdp", "tap"] = Field(
         "ring",
-        description="both sides in one process; frames from nowhere; a replayed capture; a kernel interface; two processes; a NIC",
+        description="both sides in one process; frames from nowhere; a replayed capture; a kernel interface by a packet "
+        "socket; two processes; a NIC; a kernel interface by XDP; an interface of the engine's own",
     )
     packet: Size("60B", "9014B") | None = Field(None, description="null: size of the frames it gives, without FCS (64)")
     copy_bytes: bool | None = Field(
@@ -77,6 +78,9 @@ class Wire(Table):
     )
     replay: Text | None = Field(
         None, description="pcap: capture that is played in over and over, relative to this file"
+    )
+    pace: Literal["speed", "capture"] | None = Field(
+        None, description="pcap: as fast as the server takes them (speed), or each frame at its own time"
     )
     socket: Text | None = Field(None, description="memif: control socket, relative to this file (one of its own a run)")
     faults: Faults | None = Field(None, description="emulated misbehaviour")
@@ -129,7 +133,9 @@ class Endpoint(Table):
     mtu: Annotated[int, Field(ge=68, le=9000)] = Field(
         1500, description="bytes of an IP packet; the same on both sides"
     )
-    interface: Text | None = Field(None, min_length=1, max_length=15, description="af_packet: kernel interface")
+    interface: Text | None = Field(
+        None, min_length=1, max_length=15, description="af_packet, af_xdp: kernel interface; tap: the one to make"
+    )
     pci: PciAddress | None = Field(None, description="pci: the NIC's address, as in 0000:02:00.0")
     steering: Steering | None = Field(
         None,

@@ -21,27 +21,55 @@ def check_host(scenario: Scenario, host: HostView) -> None:
     """Raises Refusal, or UserError where the scenario has no part in it."""
     if not host.cpus:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
-    if scenario.wire.kind == "af_packet":
-        _packet_sockets(scenario, host)
+    if scenario.wire.kind in NEED_ROOT:
+        _kernel_interfaces(scenario, host)
     if scenario.wire.kind == "pci":
         check_nics(scenario, host)
 
 
-def _packet_sockets(scenario: Scenario, host: HostView) -> None:
+NEED_ROOT = {
+    "af_packet": "opens packet sockets",
+    "af_xdp": "loads an XDP program and opens XDP sockets",
+    "tap": "makes a network interface",
+}
+"""Wires with the kernel as peer -> what they do that an ordinary user may not."""
+
+
+def _kernel_interfaces(scenario: Scenario, host: HostView) -> None:
+    kind = scenario.wire.kind
     if not host.root:
         raise Refusal(
             ("wire", "kind"),
-            'the wire "af_packet" opens packet sockets, which needs root',
+            f'the wire "{kind}" {NEED_ROOT[kind]}, which needs root',
             f"sudo {sys.argv[0]} run {scenario.source.file}",
         )
-    script = scenario.source.file.with_suffix(".sh")
     for side in ("server", "client"):
         keys = getattr(scenario, side)
-        if keys and host.interfaces is not None and keys.interface not in host.interfaces:
-            made = f"`{script} up` makes it; or " if script.is_file() else ""
+        if keys and host.interfaces is not None:
+            _interface(scenario, side, keys.interface, host)
+
+
+def _interface(scenario: Scenario, side: str, name: str, host: HostView) -> None:
+    """There where it is opened, not there where it is made, and nobody's XDP program on it where ours will hang."""
+    there = host.interfaces or []
+    if scenario.wire.kind == "tap":
+        if name in there:
             raise Refusal(
-                (side, "interface"), f'no interface "{keys.interface}"', f"{made}one of {', '.join(host.interfaces)}"
+                (side, "interface"),
+                f'an interface "{name}" exists: the wire "tap" makes its own',
+                f"another name; or `ip link delete {name}`, if nobody needs it",
             )
+        return
+    if name not in there:
+        script = scenario.source.file.with_suffix(".sh")
+        made = f"`{script} up` makes it; or " if script.is_file() else ""
+        raise Refusal((side, "interface"), f'no interface "{name}"', f"{made}one of {', '.join(there)}")
+    if scenario.wire.kind == "af_xdp" and (program := host.xdp_program(name)):
+        raise Refusal(
+            (side, "interface"),
+            f'interface "{name}" has the XDP program {program} already, and the flight would take it away',
+            f"another interface; or `ip link set dev {name} xdp off`, if nobody needs it",
+        )
 
 
 def replayed(scenario: Scenario) -> Capture | None:

@@ -52,9 +52,9 @@ def _resolve(scenario: Scenario, host: HostView) -> Flight:
     cpus = divide(sides, host.cpus)
     placed = place(sides, cpus)
     capture = replayed(scenario)
-    frames = capture.frames if capture else 0
+    kept = capture.frames if capture and scenario.wire.pace != "capture" else 0
     demands = {
-        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), frames)
+        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), kept)
         for side in sides
     }
     processes = [[side] for side in sides] if scenario.wire.kind == "memif" else [sides]

@@ -1,0 +1,40 @@
+"""XDP programs on kernel interfaces, seen and taken away by `ip` (iproute2).
+
+net_af_xdp hangs libxdp's default program on its interface by netlink, which outlives a process that is killed (seen
+with DPDK 22.11, libxdp 1.3.1); one that ends in order takes it away itself.
+"""
+
+import json
+import subprocess
+
+OURS = "xsk_def_prog"
+"""Name of libxdp's default program for XDP sockets."""
+
+
+def program(interface: str) -> str | None:
+    """The program on an interface, as in "xsk_def_prog (id 110)"; None where there is none, or none can be seen."""
+    attached = _attached(interface)
+    return f"{attached.get('name', 'without a name')} (id {attached.get('id')})" if attached else None
+
+
+def take_away_ours(interface: str) -> None:
+    """Takes libxdp's default program from an interface; leaves any other where it is. Raises nothing."""
+    attached = _attached(interface)
+    if attached and attached.get("name") == OURS:
+        _ip("link", "set", "dev", interface, "xdp", "off")
+
+
+def _attached(interface: str) -> dict | None:
+    try:
+        [link] = json.loads(_ip("-json", "-details", "link", "show", "dev", interface))
+    except ValueError:
+        return None
+    return link.get("xdp", {}).get("prog")
+
+
+def _ip(*words: str) -> str:
+    """What `ip` prints; nothing where it fails or is missing."""
+    try:
+        return subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
