@@ -297,6 +297,7 @@ plan read_plan(std::string_view json) {
                     .eal = read_eal(o["eal"]),
                     .accounting = read_accounting(o["accounting"]),
                     .phases = read_phases(o["phases"]),
+                    .hello_wait_ns = o["hello_wait_ns"].optional(whole<uint64_t>),
                     .endpoints = o["endpoints"].list(read_endpoint, 1, 2),
                     .workloads = o["workloads"].list(read_workload, 1),
                     .workers = o["workers"].list(read_worker, 1),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from windtunnel.engine.lines import Error, Hello, Phase, Ready, Result
+from windtunnel.engine.lines import Error, Hello, Met, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
 from windtunnel.runs.rows import PortRow, StageRow
@@ -44,6 +44,7 @@ class EngineRecord(Part):
     phases: list[Phase] = Field(default_factory=list)
     hello: Hello | None = None
     ready: Ready | None = None
+    met: Met | None = None
     result: Result | None = None
     error: Error | None = None
 

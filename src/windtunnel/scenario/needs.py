@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from windtunnel.engine.plan import Side
 from windtunnel.errors import UserError
 from windtunnel.scenario.capture import Capture, look_into
 from windtunnel.scenario.host import HostView
@@ -17,17 +18,17 @@ SOCKET_BYTES = 107
 """sun_path of <sys/un.h> without its terminator."""
 
 
-def check_host(scenario: Scenario, host: HostView) -> None:
-    """Raises Refusal, or UserError where the scenario has no part in it."""
+def check_host(scenario: Scenario, host: HostView, alone: Side | None = None) -> None:
+    """`alone`: the only side that flies here. Raises Refusal, or UserError where the scenario has no part in it."""
     if not host.cpus:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
     if scenario.wire.kind == "af_packet":
-        _packet_sockets(scenario, host)
+        _packet_sockets(scenario, host, alone)
     if scenario.wire.kind == "pci":
-        check_nics(scenario, host)
+        check_nics(scenario, host, alone)
 
 
-def _packet_sockets(scenario: Scenario, host: HostView) -> None:
+def _packet_sockets(scenario: Scenario, host: HostView, alone: Side | None) -> None:
     if not host.root:
         raise Refusal(
             ("wire", "kind"),
@@ -36,11 +37,14 @@ def _packet_sockets(scenario: Scenario, host: HostView) -> None:
         )
     script = scenario.source.file.with_suffix(".sh")
     for side in ("server", "client"):
-        keys = getattr(scenario, side)
+        keys = getattr(scenario, side) if alone in (None, side) else None
         if keys and host.interfaces is not None and keys.interface not in host.interfaces:
             made = f"`{script} up` makes it; or " if script.is_file() else ""
+            one_side = "--side, if the other side is another host's; or " if scenario.client and scenario.server else ""
             raise Refusal(
-                (side, "interface"), f'no interface "{keys.interface}"', f"{made}one of {', '.join(host.interfaces)}"
+                (side, "interface"),
+                f'no interface "{keys.interface}"',
+                f"{made}{'' if alone else one_side}one of {', '.join(host.interfaces)}",
             )
 
 
