@@ -122,5 +122,16 @@ class Record(Part):
 
     def all_notes(self) -> list[str]:
         """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""
-        notes = [*self.notes, *(note for engine in self.engines if engine.ready for note in engine.ready.notes)]
+        notes = [
+            *self._elsewhere(),
+            *self.notes,
+            *(note for engine in self.engines if engine.ready for note in engine.ready.notes),
+        ]
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
+
+    def _elsewhere(self) -> list[str]:
+        [first, *more] = self.engines
+        if first.plan.hello_wait_ns is None or more:
+            return []
+        other = "client" if first.plan.endpoints[0].side == "server" else "server"
+        return [f"the {other} flew elsewhere: `windtunnel show` of both runs joins them"]

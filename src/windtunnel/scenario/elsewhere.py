@@ -19,10 +19,6 @@ class Alone:
     side: Side
     wait_ns: int = DEFAULT_WAIT_NS
 
-    @property
-    def other(self) -> Side:
-        return "client" if self.side == "server" else "server"
-
 
 def check_alone(scenario: Scenario, alone: Alone) -> None:
     """Raises Refusal where the scenario cannot be flown by two processes, or does not say what the other one is."""

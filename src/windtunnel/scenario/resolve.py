@@ -158,8 +158,6 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
 
 def _notes(decided: _Decided) -> list[str]:
     notes = []
-    if decided.alone:
-        notes.append(f"the {decided.alone.other} flies elsewhere: `windtunnel show` joins its run with this one")
     window, flown = decided.scenario.window, _window_ns(decided.scenario)
     if flown < window:
         notes.append(
