@@ -64,8 +64,7 @@ bool greeter_take(greeter &g, const hello &answer, drop *why) {
     *why = drop::stray_hello;
     if (!answer.from_server || answer.client != g.us.client) return false;
     if (const remark ours = objection(g, answer); ours != remark::none) return keep_refused(g, answer, ours), true;
-    if (answer.beside != remark::none && answer.beside != remark::cut_short)
-        return keep_refused(g, answer, answer.beside), true;
+    if (is_refusal(answer.beside)) return keep_refused(g, answer, answer.beside), true;
     if (!is_peer(g, answer.server)) return g.second_server.store(true, std::memory_order_relaxed), true;
     note_word(g, answer);
     return true;

@@ -24,6 +24,8 @@ enum class word : uint8_t { none, hello, go, drain, landed };
 // Beside a word. The server's: why it does not fly with this client. `cut_short`: whoever says it was stopped before its end.
 enum class remark : uint8_t { none, other_version, other_plan, taken, cut_short, count };
 
+constexpr bool is_refusal(remark r) { return r == remark::other_version || r == remark::other_plan || r == remark::taken; }
+
 using engine_text = std::array<char, 16>;  // "0.1.0", filled up with zeros
 using plan_digest = std::array<uint8_t, 32>;
 

@@ -133,7 +133,8 @@ struct pilot {
         f.signals.sending.store(false, std::memory_order_release);
         const auto before = ordered;
         const uint64_t start = now_ns();
-        const bool may_stay = peer_is_another_process && !is_client && ordered != end_reason::parent_lost;
+        const bool nobody_came = other.active() && !other.met();
+        const bool may_stay = peer_is_another_process && !is_client && !nobody_came && ordered != end_reason::parent_lost;
         const uint64_t longest = early() ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns;
         const uint64_t end = start + longest + (may_stay ? stay_ns : 0);
         while (now_ns() < end && ordered == before) {
@@ -150,10 +151,12 @@ struct pilot {
     void part(bool is_client) {
         if (!other.met()) return;
         if (is_client) other.say(word::landed, early());
-        const uint64_t end = now_ns() + (early() ? hurried_parting_ns : is_client ? parting_ns : echo_ns);
-        // A server stays for words that are said again because its answer was lost.
-        while (now_ns() < end && !(other.landed() && (is_client || early()))) wait(end);
+        const uint64_t give_up = now_ns() + (is_client && !early() ? parting_ns : hurried_parting_ns);
+        while (now_ns() < give_up && !other.landed()) wait(give_up);
         if (!other.landed() && !early()) ordered = end_reason::peer_lost;
+        // A server stays for words that are said again because its answer was lost, and until a client on memif polls no more.
+        const uint64_t end = now_ns() + (!is_client && other.landed() ? echo_ns : 0);
+        while (now_ns() < end) wait(end);
     }
 
     // net_memif takes its shared memory away as soon as the other end leaves, even from under a worker that is just polling it.

@@ -12,8 +12,8 @@ constexpr uint64_t ms = 1'000'000;
 constexpr uint64_t again_ns = 100 * ms;
 // So long a client goes on with its hello after the first answer: another server would answer too.
 constexpr uint64_t look_around_ns = 300 * ms;
-// Fifty words in a row are lost, or nobody is there any more.
-constexpr uint64_t silence_ns = 5'000 * ms;
+// Thirty words in a row are lost, or nobody is there any more.
+constexpr uint64_t silence_ns = 3'000 * ms;
 // A client that has said hello and no more holds its server no longer than this.
 constexpr uint64_t hesitation_ns = 2'000 * ms;
 // Well below the silence that the supervisor allows.
@@ -91,6 +91,7 @@ void meeting::turn_client(uint64_t now) {
 
 void meeting::turn_server(uint64_t now) {
     const bool known = g_->peer.load(std::memory_order_relaxed) != 0;
+    if (!known) last_heard_ = now;
     if (known && !met() && now > last_heard_ + hesitation_ns) greeter_release(*g_);
     if (met() && !landed() && now > last_heard_ + silence_ns) lost_ = true;
 }
@@ -157,7 +158,7 @@ void meeting::say(word w, bool early) {
 }
 
 void meeting::measured(bool early) {
-    if (!met()) return;
+    if (!active()) return;
     if (is_client()) return say(word::drain, early);
     if (early) g_->cut_short.store(true, std::memory_order_relaxed);
 }

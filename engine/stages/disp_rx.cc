@@ -59,6 +59,7 @@ void hear(dispatcher &d, rte_mbuf *m, uint32_t payload_bytes, way_back &back, co
     if (back.count == back.room || m->buf_len - m->data_off < static_cast<int>(bytes))
         return drop_packet(m, drop::reply_no_room, call);
     if (!greeter_answer(*d.greeter, &word, &why)) return drop_packet(m, why, call);
+    if (is_refusal(word.beside)) count_drop(call, drop::refused_hello);  // its mbuf goes on as the answer
     hello_write(payload, word);
     frame_turn(frame_of(m), hello_bytes);
     m->data_len = static_cast<uint16_t>(bytes);

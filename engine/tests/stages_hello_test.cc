@@ -125,6 +125,7 @@ TEST(words, of_another_version_are_answered) {
     hello told;
     ASSERT_TRUE(hello_read(answers[0].data() + frame_header_bytes, hello_bytes, &told));
     EXPECT_EQ(told.beside, remark::other_version);
+    EXPECT_EQ(both.r.drops(server), (counts{{"refused_hello", 1}}));
     EXPECT_EQ(slow_udp_sum(answers[0]), 0xffffu);
 }
 

@@ -4,7 +4,7 @@ Each host has a clock of its own, and no time of one is ever subtracted from one
 index alone, counts by what they count.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,18 @@ from windtunnel.runs.record import EngineRecord, Record, Verdict
 from windtunnel.runs.summary import document
 
 SIDES: tuple[Side, ...] = ("server", "client")
-STRANGERS = ("not_ipv4", "not_for_us", "arp_not_for_us", "arp_unasked")
+REFUSED = "refused_hello"
+"""Words of a client that did not fit; the server has answered each."""
+STRANGERS = (
+    "not_ipv4",
+    "not_for_us",
+    "arp_not_for_us",
+    "arp_unasked",
+    "unknown_port",
+    "bad_hello",
+    "stray_hello",
+    REFUSED,
+)
 """Reasons for which a host drops frames that the other one never sent: a wire carries more than our traffic."""
 
 
@@ -27,7 +38,7 @@ class Crossing:
 
     source: Side
     sent: int
-    """By the source's own port."""
+    """By the source's own port, without answers to strangers' hellos."""
     received: int
     """By the other host's port, without what came from strangers."""
     strangers: int
@@ -126,11 +137,15 @@ def _same_or_both(client: str | None, server: str | None) -> str:
     return str(client) if client == server else f"{client} on the client, {server} on the server"
 
 
-def _crossing(source: Side, sending: Iterable[Window], receiving: Iterable[Window]) -> Crossing:
-    strangers = sum(stage.drops.get(reason, 0) for w in receiving for stage in w.stages for reason in STRANGERS)
+def _crossing(source: Side, sending: Sequence[Window], receiving: Sequence[Window]) -> Crossing:
+    strangers = _dropped(receiving, STRANGERS)
     return Crossing(
         source=source,
-        sent=sum(port.tx_packets for window in sending for port in window.ports),
+        sent=sum(port.tx_packets for window in sending for port in window.ports) - _dropped(sending, (REFUSED,)),
         received=sum(port.rx_packets for window in receiving for port in window.ports) - strangers,
         strangers=strangers,
     )
+
+
+def _dropped(windows: Sequence[Window], reasons: Sequence[str]) -> int:
+    return sum(stage.drops.get(reason, 0) for window in windows for stage in window.stages for reason in reasons)
