@@ -130,8 +130,8 @@ class Record(Part):
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
 
     def _elsewhere(self) -> list[str]:
-        [first, *more] = self.engines
-        if first.plan.hello_wait_ns is None or more:
+        plans = [engine.plan for engine in self.engines]
+        if len(plans) != 1 or plans[0].hello_wait_ns is None:
             return []
-        other = "client" if first.plan.endpoints[0].side == "server" else "server"
+        other = "client" if plans[0].endpoints[0].side == "server" else "server"
         return [f"the {other} flew elsewhere: `windtunnel show` of both runs joins them"]
