@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 KERNEL_IP, ENGINE_IP = "10.77.0.1", "10.77.0.2"
+ETH_P_ALL = 3
 CLONE_NEWNET = 0x40000000
 """Of <sched.h>; os.setns comes with Python 3.12."""
 
@@ -35,6 +36,18 @@ class Namespace:
             _enter(self.name)
             made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             made.bind((ip, port))
+            made.settimeout(2)
+            return made
+
+        return _in_thread_of_its_own(make)
+
+    def raw(self) -> socket.socket:
+        """A packet socket on the interface inside, likewise: whole frames."""
+
+        def make() -> socket.socket:
+            _enter(self.name)
+            made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            made.bind((self.interface, 0))
             made.settimeout(2)
             return made
 
@@ -63,6 +76,25 @@ def namespace(mtu: int = 1500) -> Iterator[Namespace]:
         yield made
     finally:
         run("ip", "netns", "delete", made.name)  # takes the veth along, both ends
+
+
+@contextmanager
+def two_hosts() -> Iterator[dict[str, Namespace]]:
+    """A namespace for each side, gone afterwards, with a veth between them: both ends have the name of the shipped scenario."""
+    token = secrets.token_hex(3)
+    hosts = {side: Namespace(f"wt-{side}-{token}", "wt0") for side in ("server", "client")}
+    server, client = hosts.values()
+    try:
+        for host in hosts.values():
+            run("ip", "netns", "add", host.name)
+        run("ip", "-n", server.name, "link", "add", "wt0", "type", "veth", "peer", "name", "wt0", "netns", client.name)
+        for host in hosts.values():
+            host.command("sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/wt0/disable_ipv6")
+            run("ip", "-n", host.name, "link", "set", "wt0", "up")
+        yield hosts
+    finally:
+        for host in hosts.values():
+            run("ip", "netns", "delete", host.name)
 
 
 def run(*words: str) -> None:

@@ -59,6 +59,7 @@ def plan(
                 "messages": None,
                 "drain_ns": WINDOW_NS,
             },
+            "hello_wait_ns": None,
             "endpoints": [_endpoint(side, wire, message, faults) for side in sides],
             "workloads": [
                 {

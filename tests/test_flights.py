@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from windtunnel.cli.app import app
 from windtunnel.runs import load
 
-ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin"}
-"""Flown with what they need: root in test_kernel_witnesses and test_kernel_wires, a compiler in test_plugin, a NIC in
+ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "two-hosts"}
+"""Flown with what they need: root in test_kernel_witnesses, test_kernel_wires and test_two_hosts, a compiler in test_plugin, a NIC in
 guest/guest_flights."""
 SHORTER = ("duration=300ms", "warmup=100ms", "window=100ms")
 

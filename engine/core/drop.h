@@ -24,6 +24,9 @@ namespace wt {
     X(arp_unasked)          /* an answer or an announcement: addresses are fixed at the start */   \
     X(bad_icmp)             /* checksum, or a type that needs no answer */                        \
     X(bad_message_header)   /* version or kind of another program */                              \
+    X(bad_hello)            /* a word between hosts that nobody would say */                      \
+    X(stray_hello)          /* a word of another session, or to the wrong side */                 \
+    X(refused_hello)        /* of a client that does not fit; the answer says why */              \
     X(wrong_workload)                                                                             \
     X(unknown_application)                                                                        \
     X(bad_slot)             /* an in-flight slot that does not exist */                           \

@@ -16,7 +16,8 @@ namespace wt {
 constexpr uint32_t message_header_bytes = 16;
 constexpr uint32_t max_segments = 65535;
 
-enum class message_kind : uint8_t { request = 0x11, answer = 0x12 };  // high half: version 1 of the header
+// High half: version 1 of the header. The last two are words between hosts (core/hello.h), not messages.
+enum class message_kind : uint8_t { request = 0x11, answer = 0x12, hello = 0x13, hello_answer = 0x14 };
 
 struct message_header {
     message_kind kind;

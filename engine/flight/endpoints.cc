@@ -291,6 +291,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
         d.post_tx = ep.batch[kind_index(stage_kind::nic_tx)];
         d.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
         d.plain = plain_match_of(d.us);
+        d.greeter = f.greeter.get();
         d.pool = e.pool;
         d.workload_has_messages = ep.side == side::client || w.handler.has_value();
         d.passed.resize(d.batch_rx);
@@ -321,6 +322,7 @@ void set_peer(endpoint &e, const mac_address &peer) {
 }
 
 void open_endpoints(flight &f) {
+    f.greeter = open_greeter(f.plan);
     for (uint32_t i = 0; i < f.plan.endpoints.size(); i++) {
         endpoint &e = f.endpoints.emplace_back();
         e.plan = &f.plan.endpoints[i];

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/worker.h"
+#include "flight/meeting.h"
 #include "flight/telemetry.h"
 #include "flight/tracer.h"
 #include "handlers/opened.h"
@@ -43,6 +44,7 @@ struct flight {
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;
     std::deque<worker> workers;
+    std::unique_ptr<struct greeter> greeter;  // null where the other side is not another host's
     recorder *record = nullptr;
     std::unique_ptr<tracer> trace;
     telemetry_totals shown;
@@ -63,8 +65,6 @@ void open_workers(flight &f);
 
 // The client's peer is known from here on: writes the headers of every flow.
 void set_peer(endpoint &e, const mac_address &peer);
-
-enum class end_reason { duration, messages, stopped, parent_lost, peer_lost };
 
 struct flight_end {
     end_reason reason;

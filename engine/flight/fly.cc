@@ -20,6 +20,8 @@ constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
 // How long, at most, a client that has landed keeps its port open for a server that still polls.
 constexpr uint64_t hold_ns = 3'000 * ms, orphan_hold_ns = 500 * ms;
+// How long a client asks its server to take note of its landing, how long a server answers that, and how long who stops early.
+constexpr uint64_t parting_ns = 2'000 * ms, echo_ns = 300 * ms, hurried_parting_ns = 500 * ms;
 // Who stops a flight early does not wait for every answer.
 constexpr uint64_t hurried_drain_ns = 500 * ms;
 
@@ -29,8 +31,13 @@ struct pilot {
     std::optional<end_reason> ordered;  // by the supervisor, or by the loss of somebody
     bool client_landed = false;         // says the supervisor to a server
     bool watch_link = false;
+    meeting other{f.greeter.get(), f.plan, f.lines};
+    bool measured = false;  // nothing that the other host says changes the measurement any more
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
+
+    // Whether the end came before the measurement was complete.
+    bool early() const { return ordered && *ordered != end_reason::duration && *ordered != end_reason::messages; }
 
     // Waits until `until_ns` at the most, in steps in which everything that main looks after gets its turn.
     void wait(uint64_t until_ns) {
@@ -43,6 +50,13 @@ struct pilot {
         if (f.record) recorder_drain(f.record);
         if (f.trace) f.trace->drain();
         if (watch_link) look_at_links();
+        look_at_other_host();
+    }
+
+    void look_at_other_host() {
+        other.turn();
+        client_landed |= other.landed();
+        if (!ordered && !measured) ordered = other.end();
     }
 
     void listen() {
@@ -113,22 +127,36 @@ struct pilot {
     }
 
     // No new messages; those in flight get their answers, if they come in time and nobody orders an end meanwhile. A server
-    // alone on a memif answers until it is told that its client needs no more.
-    void drain(bool alone_on_memif, bool is_client) {
+    // whose client is another process answers until it is told that its client needs no more.
+    void drain(bool peer_is_another_process, bool is_client) {
+        measured = true;
         f.signals.sending.store(false, std::memory_order_release);
         const auto before = ordered;
         const uint64_t start = now_ns();
-        const bool may_stay = alone_on_memif && !is_client && ordered != end_reason::parent_lost;
-        const uint64_t longest = ordered ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns;
+        const bool nobody_came = other.active() && !other.met();
+        const bool may_stay = peer_is_another_process && !is_client && !nobody_came && ordered != end_reason::parent_lost;
+        const uint64_t longest = early() ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns;
         const uint64_t end = start + longest + (may_stay ? stay_ns : 0);
         while (now_ns() < end && ordered == before) {
-            const bool linger = alone_on_memif && is_client && now_ns() < start + linger_ns;
-            const bool stay = may_stay && !client_landed && all_links_up();
+            const bool linger = peer_is_another_process && is_client && now_ns() < start + linger_ns;
+            const bool stay = may_stay && !client_landed && !other.lost() && all_links_up();
             if (!in_flight() && !linger && !stay) break;
             wait(end);
         }
         // The measurement was complete: who calls or leaves during the drain changes nothing about it.
         if (ordered != end_reason::parent_lost) ordered = before;
+    }
+
+    // The client tells the other host that it has landed, and the server is there to hear it; each at most so long.
+    void part(bool is_client) {
+        if (!other.met()) return;
+        if (is_client) other.say(word::landed, early());
+        const uint64_t give_up = now_ns() + (is_client && !early() ? parting_ns : hurried_parting_ns);
+        while (now_ns() < give_up && !other.landed()) wait(give_up);
+        if (!other.landed() && !early()) ordered = end_reason::peer_lost;
+        // A server stays for words that are said again because its answer was lost, and until a client on memif polls no more.
+        const uint64_t end = now_ns() + (!is_client && other.landed() ? echo_ns : 0);
+        while (now_ns() < end) wait(end);
     }
 
     // net_memif takes its shared memory away as soon as the other end leaves, even from under a worker that is just polling it.
@@ -164,6 +192,19 @@ void resolve_peer(pilot &p, endpoint &e) {
     if (!p.ordered)
         throw refusal("nobody answers ARP for the server's address within 3 s",
                       "check server.ip and the wire, or give client.peer_mac");
+}
+
+// Waits for the other host's hello. The time until then is a window of its own.
+void meet(pilot &p, bool is_client) {
+    if (!p.other.active() || p.ordered) return;
+    p.other.begin();
+    while (!p.other.met() && !p.ordered) {
+        p.other.wait_for(is_client ? "the server's hello" : "a client's hello");
+        p.wait(p.now_ns() + 10 * ms);
+    }
+    if (p.ordered) return;
+    p.f.lines.write(p.other.met_line());
+    p.next_window("hello");
 }
 
 json ready_line(const flight &f) {
@@ -208,7 +249,12 @@ flight_end fly(flight &f, int control) {
     f.lines.phase("waiting for the link");
     bool linked = true;
     for (const port &port : f.ports)
-        linked &= wait_for_link(port, [](void *a) { return static_cast<pilot *>(a)->wait(0), !static_cast<pilot *>(a)->ordered; }, &p);
+        linked &= wait_for_link(port, [](void *a) {
+            pilot &waiting = *static_cast<pilot *>(a);
+            waiting.wait(0);
+            waiting.other.wait_for("the link");
+            return !waiting.ordered;
+        }, &p);
     p.watch_link = memif;
     const bool alone_on_memif = memif && f.endpoints.size() == 1;
 
@@ -218,13 +264,16 @@ flight_end fly(flight &f, int control) {
         landing at_last{f};
         launch(f);
         for (endpoint &e : f.endpoints) resolve_peer(p, e);
+        meet(p, is_client);
         f.signals.sending_since = rte_rdtsc();
         f.signals.sending.store(true, std::memory_order_release);
         if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.phase("warmup", f.plan.phases.warmup_ns, {});
         start = p.now_ns();
         whole = !p.ordered && p.phase("measure", f.plan.phases.duration_ns, f.plan.phases.messages);
         end = p.now_ns();
-        p.drain(alone_on_memif, is_client);
+        p.other.measured(p.early());
+        p.drain(alone_on_memif || p.other.active(), is_client);
+        p.part(is_client);
     }
     write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), rte_rdtsc());
     if (linked && alone_on_memif && (is_client || p.ordered == end_reason::parent_lost)) p.hold_the_port();

@@ -233,7 +233,7 @@ void write_raw_latency(const flight &f) {
                 throw refusal(f.plan.raw_latency->path + " could not be written whole", "room on the disk");
 }
 
-constexpr const char *reason_names[] = {"duration", "messages", "stopped", "parent lost", "peer lost"};
+constexpr const char *reason_names[] = {"duration", "messages", "stopped", "parent lost", "peer lost", "peer stopped"};
 
 }  // namespace
 

@@ -127,6 +127,15 @@ double messages_of(const load_phase_plan &p) {
     return p.rate_per_s * static_cast<double>(*p.length_ns) * share * 1e-9;
 }
 
+// A hello goes out to another process.
+void check_hello(const plan &p) {
+    if (!p.hello_wait_ns) return;
+    if (p.endpoints.size() != 1) refuse("hello_wait_ns", "is given, but both sides are in this plan");
+    const port_kind kind = p.endpoints[0].port.kind;
+    if (kind == port_kind::null || kind == port_kind::pcap)
+        refuse("hello_wait_ns", "is given, but nobody is at the other end of this wire");
+}
+
 void check_load(const std::string &path, const load_plan &load) {
     if (!load.open) return;
     if (load.phases.empty()) refuse(path + ".phases", "empty, but an open loop needs one");
@@ -188,6 +197,7 @@ void check_workers(const plan &p) {
 
 void check_plan(const plan &p) {
     check_sides(p);
+    check_hello(p);
     for (size_t i = 0; i < p.endpoints.size(); i++) check_endpoint(at("endpoints", i), p.endpoints[i], p);
     for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i]);
     check_workers(p);

@@ -300,6 +300,8 @@ plan read_plan(std::string_view json) {
                     .eal = read_eal(o["eal"]),
                     .accounting = read_accounting(o["accounting"]),
                     .phases = read_phases(o["phases"]),
+                    .hello_wait_ns = o["hello_wait_ns"].optional(
+                        [](const json_value &wait) { return wait.whole<uint64_t>(1); }),
                     .endpoints = o["endpoints"].list(read_endpoint, 1, 2),
                     .workloads = o["workloads"].list(read_workload, 1),
                     .workers = o["workers"].list(read_worker, 1),

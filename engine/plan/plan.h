@@ -182,6 +182,7 @@ struct plan {
     eal_plan eal;
     struct accounting_plan accounting;
     phases_plan phases;
+    std::optional<uint64_t> hello_wait_ns;
     std::vector<endpoint_plan> endpoints;
     std::vector<workload_plan> workloads;
     std::vector<worker_plan> workers;

@@ -47,6 +47,44 @@ void control(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call)
     back.to[back.count++] = m;
 }
 
+// A word of the other host. The server's answer leaves in the mbuf that it came in.
+void hear(dispatcher &d, rte_mbuf *m, uint32_t payload_bytes, way_back &back, const stage_call &call) {
+    uint8_t *const payload = frame_of(m) + message_offset;
+    hello word;
+    drop why;
+    if (!hello_read(payload, payload_bytes, &word)) return drop_packet(m, drop::bad_hello, call);
+    if (d.side == side::client)
+        return greeter_take(*d.greeter, word, &why) ? rte_pktmbuf_free(m) : drop_packet(m, why, call);
+    const uint32_t bytes = frame_header_bytes + hello_bytes;
+    if (back.count == back.room || m->buf_len - m->data_off < static_cast<int>(bytes))
+        return drop_packet(m, drop::reply_no_room, call);
+    if (!greeter_answer(*d.greeter, &word, &why)) return drop_packet(m, why, call);
+    if (is_refusal(word.beside)) count_drop(call, drop::refused_hello);  // its mbuf goes on as the answer
+    hello_write(payload, word);
+    frame_turn(frame_of(m), hello_bytes);
+    m->data_len = static_cast<uint16_t>(bytes);
+    m->pkt_len = bytes;
+    count_tx_bytes(d, bytes, call);
+    back.to[back.count++] = m;
+}
+
+// Takes the other host's words out of a burst before a packet handler does with them as it likes. Returns what is left.
+uint32_t hear_first(dispatcher &d, rte_mbuf **packets, uint32_t count, way_back &back, const stage_call &call) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        rte_mbuf *m = packets[i];
+        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes && is_hello(frame_of(m) + message_offset);
+        const uint32_t payload = unlikely(claims) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes) : 0;
+        if (likely(payload == 0)) {
+            packets[left++] = m;
+            continue;
+        }
+        call.stats->rx_bytes += m->pkt_len;
+        hear(d, m, payload, back, call);
+    }
+    return left;
+}
+
 // Without IP options and padding. The payload moves, not the header: an answer in this mbuf may need all of its room.
 void normalise(rte_mbuf *m, const parsed_frame &f) {
     frame_cut_options(frame_of(m), f);
@@ -105,8 +143,12 @@ uint32_t receive(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &c
     }
     drop why{};
     const uint32_t link = link_of_message(d, frame + message_offset, &why);
-    if (unlikely(link == no_link)) drop_packet(m, why, call);
-    return link;
+    if (likely(link != no_link)) return link;
+    if (d.greeter != nullptr && why == drop::bad_message_header && is_hello(frame + message_offset))
+        hear(d, m, m->data_len - frame_header_bytes, back, call);
+    else
+        drop_packet(m, why, call);
+    return no_link;
 }
 
 // Parses a burst and brings its messages to the applications. Returns its bytes.
@@ -215,8 +257,10 @@ call_result disp_rx(void *role, const stage_call &call) {
 
     if (d.packet_handler == nullptr) {
         call.stats->rx_bytes += receive_all(d, packets, count, back, call);
-    } else if (const uint32_t passed = handle_packets(d, packets, count, back, call); passed > 0) {
-        receive_all(d, d.passed.data(), passed, back, call);
+    } else {
+        const uint32_t shown = unlikely(d.greeter != nullptr) ? hear_first(d, packets, count, back, call) : count;
+        const uint32_t passed = likely(shown > 0) ? handle_packets(d, packets, shown, back, call) : 0;
+        if (passed > 0) receive_all(d, d.passed.data(), passed, back, call);
     }
     if (back.count > 0) handover_put(*d.forwards, back.count);
     handover_consume(*d.received, count);

@@ -54,9 +54,28 @@ static uint32_t ask_for_peer(dispatcher &d, const stage_call &call) {
     return 1;
 }
 
+// Says a word to the other host, when main has called a round.
+static uint32_t speak(dispatcher &d, const stage_call &call) {
+    if (likely(d.greeter == nullptr)) return 0;
+    const uint32_t round = d.greeter->round.load(std::memory_order_acquire);
+    if (likely(round == d.greeted)) return 0;
+    uint32_t room;
+    rte_mbuf **to = handover_room(*d.sending, &room);
+    rte_mbuf *m = room > 0 ? rte_pktmbuf_alloc(d.pool) : nullptr;
+    if (m == nullptr) return 0;
+    auto *frame = reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, frame_header_bytes + hello_bytes));
+    hello_write(frame + frame_header_bytes, greeter_word(*d.greeter));
+    frame_write(frame, d.headers[1], hello_bytes);
+    to[0] = m;
+    handover_put(*d.sending, 1);
+    count_tx_bytes(d, m->pkt_len, call);
+    d.greeted = round;
+    return 1;
+}
+
 call_result disp_tx_client(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
-    const uint32_t asked = ask_for_peer(d, call);
+    const uint32_t asked = ask_for_peer(d, call) + speak(d, call);
     auto &[full, other] = d.headers;
     return dispatch(d, asked, call, [&](uint8_t *frame, uint32_t payload) {
         frame_write(frame, payload == full.payload_bytes ? full : other, payload);

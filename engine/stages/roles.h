@@ -16,6 +16,7 @@
 #include "core/arrivals.h"
 #include "core/assembler.h"
 #include "core/frame_write.h"
+#include "core/greeter.h"
 #include "core/handover.h"
 #include "core/inflight.h"
 #include "core/pacer.h"
@@ -169,6 +170,8 @@ struct dispatcher {
     // client: of its one flow, for full segments and for all else. On lines of their own: disp_tx writes to them.
     alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;
     alignas(RTE_CACHE_LINE_SIZE) peer_resolver *resolver = nullptr;  // client
+    struct greeter *greeter = nullptr;    // where the other side is another host's
+    uint32_t greeted = 0;                 // client: the round in which a word was said last
     std::vector<application *> applications;
     std::vector<link *> links;            // parallel to applications
     std::vector<uint16_t> link_of;        // client: application index -> position in links, no_link where none

@@ -60,6 +60,7 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(p.accounting.sample_every, 61u);
     EXPECT_EQ(p.accounting.interrupted_above_ns, 5000u);
     EXPECT_EQ(p.phases.messages, 1000u);
+    EXPECT_EQ(p.hello_wait_ns, std::nullopt);
     ASSERT_EQ(p.endpoints.size(), 2u);
     const wt::endpoint_plan &client = p.endpoints[0];
     EXPECT_EQ(client.side, wt::side::client);
@@ -242,6 +243,21 @@ TEST(Plan, RefusesWhatCannotFly) {
     EXPECT_TRUE(
         contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),
                  "has run before"));
+}
+
+TEST(Plan, AHelloGoesOutToAnotherProcess) {
+    EXPECT_TRUE(contains(refusal_with("/hello_wait_ns", 1), "both sides are in this plan"));
+    EXPECT_TRUE(contains(refusal_with("/hello_wait_ns", 0), "hello_wait_ns"));
+    json plan = valid_plan();
+    plan["hello_wait_ns"] = 5;
+    plan["endpoints"].erase(1);
+    plan["workers"].erase(1);
+    for (const char *kind : {"null", "pcap"}) {
+        plan["endpoints"][0]["port"]["kind"] = kind;
+        EXPECT_TRUE(contains(refusal_of(plan.dump()), "nobody is at the other end")) << kind;
+    }
+    plan["endpoints"][0]["port"]["kind"] = "af_packet";
+    EXPECT_EQ(wt::read_plan(plan.dump()).hello_wait_ns, 5u);
 }
 
 TEST(Plan, EachKindOfPortNeedsItsKeys) {

@@ -65,6 +65,7 @@ inline nlohmann::json valid_plan() {
         {"accounting", {{"level", "sampled"}, {"sample_every", 61}, {"interrupted_above_ns", 5000}}},
         {"phases",
          {{"warmup_ns", 0}, {"duration_ns", 1}, {"window_ns", 1}, {"messages", 1000}, {"drain_ns", 0}}},
+        {"hello_wait_ns", nullptr},
         {"endpoints", {valid_endpoint("client"), valid_endpoint("server")}},
         {"workloads",
          {{{"name", "rpc"},

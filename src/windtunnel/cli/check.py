@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windtunnel.cli.side import SideOption
+
 if TYPE_CHECKING:
     from windtunnel.engine.plan import Plan
     from windtunnel.errors import UserError
-    from windtunnel.scenario import Flight, HostView
+    from windtunnel.scenario import Alone, Flight, HostView
 
 REFUSED = 2
 
@@ -19,6 +21,7 @@ def check(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenarios; may be given often."),
     ] = None,
+    side: SideOption = None,
     json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a file.")] = False,
 ) -> None:
     """Check scenarios without flying them: keys, topology, cores, mbufs and memory on this machine.
@@ -28,11 +31,12 @@ def check(
     windtunnel check scenarios/*.toml
     windtunnel check scenarios/echo.toml --set server.mempool.size=4095
     """
+    from windtunnel.cli.side import alone
     from windtunnel.errors import UserError
     from windtunnel.scenario import here
 
     host = here()
-    found = [_flight(file, sets or [], host) for file in files]
+    found = [_flight(file, sets or [], host, alone(side)) for file in files]
     if json:
         from json import dumps
 
@@ -44,12 +48,12 @@ def check(
         raise typer.Exit(REFUSED)
 
 
-def _flight(file: Path, sets: list[str], host: "HostView") -> "Flight | UserError":
+def _flight(file: Path, sets: list[str], host: "HostView", alone: "Alone | None") -> "Flight | UserError":
     from windtunnel.errors import UserError
     from windtunnel.scenario import load, resolve
 
     try:
-        return resolve(load(file, sets), host)
+        return resolve(load(file, sets), host, alone)
     except UserError as error:
         return error
 

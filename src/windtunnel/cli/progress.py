@@ -50,7 +50,7 @@ class Progress:
             case Window():
                 self._last[name] = line
                 self.phase = line.phase
-                if self._took_off is None:
+                if self._took_off is None and line.phase != "hello":
                     self._took_off = time.monotonic() - (line.end_ns - line.start_ns) / 1e9
             case Result():
                 self.phase = "ending"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli.side import SideOption
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -24,10 +26,19 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Run directory, new; without it runs/<UTC time>-<scenario>."),
+        typer.Option(
+            "--out", metavar="DIR", help="Run directory, new; without it runs/<UTC time>-<scenario>[-<side>]."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the run directory.")] = False,
+    side: SideOption = None,
+    wait: Annotated[
+        str | None,
+        typer.Option(
+            "--wait", metavar="DURATION", help="With --side: longest wait for the other side; without it 60s."
+        ),
+    ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     metrics: Annotated[
         str | None,
@@ -51,9 +62,11 @@ def run(
     windtunnel run scenarios/echo.toml --set server.batch.app_rx=64
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
+    windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
     """
     from windtunnel.cli import along, outcome
+    from windtunnel.cli.side import alone
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.supervisor import Supervisor
@@ -65,8 +78,8 @@ def run(
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    directory = out or _directory_for(file)
-    flight = resolve(load(file, sets or []), here())
+    directory = out or _directory_for(file, side)
+    flight = resolve(load(file, sets or []), here(), alone(side, wait))
     trace = trace or trace_every is not None or trace_limit is not None
     if trace:
         flight = along.traced(flight, directory, trace_every or along.TRACE_EVERY, trace_limit or along.TRACE_LIMIT)
@@ -94,10 +107,10 @@ def run(
     raise typer.Exit(exit_code(flown, verdict))
 
 
-def _directory_for(file: Path) -> Path:
+def _directory_for(file: Path, side: str | None) -> Path:
     from windtunnel.runs.latest import RUNS
 
-    return RUNS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{file.stem}"
+    return RUNS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{file.stem}{f'-{side}' if side else ''}"
 
 
 def _display(

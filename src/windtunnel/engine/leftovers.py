@@ -4,6 +4,7 @@ import contextlib
 import glob
 import os
 import shutil
+import socket
 import stat
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def remove(plan: Plan) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(mount / file)
     for endpoint in plan.endpoints:
-        if endpoint.port.socket:
+        if endpoint.port.socket and endpoint.port.memif_role == "server":
             _remove_socket(Path(endpoint.port.socket))
         if endpoint.port.kind == "af_xdp" and endpoint.port.interface:
             xdp.take_away_ours(endpoint.port.interface)
@@ -44,5 +45,12 @@ def hugetlbfs_mounts(mounts: Path = Path("/proc/mounts")) -> list[Path]:
 
 def _remove_socket(path: Path) -> None:
     with contextlib.suppress(OSError):
-        if stat.S_ISSOCK(path.lstat().st_mode):
+        if stat.S_ISSOCK(path.lstat().st_mode) and not _is_served(path):
             path.unlink()
+
+
+def _is_served(path: Path) -> bool:
+    """Whether a process listens: another server, for which the engine has refused the scenario."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        probe.setblocking(False)
+        return probe.connect_ex(os.fsencode(path)) == 0

@@ -1,6 +1,6 @@
 """The JSON lines that the engine writes, one object a line, to a descriptor of their own.
 
-Order: phase* hello phase* (window | phase)* result, or error at any point. Times are nanoseconds since the engine's start unless the
+Order: phase* hello phase* (window | phase | met)* result, or error at any point. Times are nanoseconds since the engine's start unless the
 name says otherwise; cycles are TSC ticks. A value that could not be had is null, never zero.
 
 History of the lines' version:
@@ -77,6 +77,14 @@ class Ready(Line):
     notes: list[str] = Field(
         description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ..."
     )
+
+
+class Met(Line):
+    """The other host has said its hello, and flies the same plan; what is measured starts after this."""
+
+    type: Literal["met"]
+    at_ns: int
+    session: str = Field(description="random, and the same on both hosts: it says which two runs belong together")
 
 
 class StageWindow(Line):
@@ -160,7 +168,9 @@ class PoolLevel(Line):
 class Window(Line):
     type: Literal["window"]
     index: int
-    phase: Literal["warmup", "measure", "drain"]
+    phase: Literal["hello", "warmup", "measure", "drain"] = Field(
+        description="hello: until the other host was met, on two hosts only"
+    )
     start_ns: int
     end_ns: int
     stages: list[StageWindow]
@@ -227,7 +237,7 @@ class Pacing(Line):
 class Result(Line):
     type: Literal["result"]
     at_ns: int
-    reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost"]
+    reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost", "peer stopped"]
     measured_ns: int
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
@@ -254,5 +264,5 @@ class Error(Line):
     remedy: str | None
 
 
-AnyLine = Annotated[Hello | Phase | Ready | Window | Result | Error, Field(discriminator="type")]
+AnyLine = Annotated[Hello | Phase | Ready | Met | Window | Result | Error, Field(discriminator="type")]
 LINE = TypeAdapter(AnyLine)

@@ -255,6 +255,9 @@ class Plan(Part):
     eal: Eal
     accounting: Accounting
     phases: Phases
+    hello_wait_ns: Annotated[int, Field(ge=1)] | None = Field(
+        description="longest wait for the hello of the other side, which another process flies; null: it is ours, or a stranger"
+    )
     endpoints: list[Endpoint] = Field(min_length=1, max_length=2)
     workloads: list[Workload] = Field(min_length=1)
     workers: list[Worker] = Field(min_length=1)

@@ -87,6 +87,8 @@ def _unsound(history: History, result: Result, others: list[History], flown: Flo
     # A client that has finished may be gone before its server is told to stop.
     if result.reason == "peer lost" and not any(other.is_client and other.ended_well for other in others):
         yield "peer lost: the engine saw the other side go"
+    elif result.reason == "peer stopped":
+        yield "stopped before the end: the other side was stopped"
     elif result.reason == "parent lost":
         yield "stopped before the end: the control pipe was closed"
     elif result.reason == "stopped" and history.peer_gone and not flown.interrupted:

@@ -1,6 +1,25 @@
 """The report of a run: one HTML file that needs no network."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from windtunnel.runs.joined import Joined
+
+
+def write_joined(joined: "Joined", path: Path) -> Path:
+    """Write the report of both sides of a flight to a new file and return its path.
+
+    Raises UserError where it exists or cannot be written.
+    """
+    from windtunnel.errors import UserError
+    from windtunnel.report.page import render
+    from windtunnel.runs.files import replace
+
+    if path.exists():
+        raise UserError(f"{path}: exists already", remedy="choose a new file")
+    replace(path, render(joined))
+    return path
 
 
 def write(run_dir: Path) -> Path:

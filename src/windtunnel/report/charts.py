@@ -19,6 +19,8 @@ from windtunnel.runs.summary import Summary
 SERIES = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)")
 PERCENTILE_TICKS = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 _BAR_PX = 30
+NOT_FLOWN = ("hello", "drain")
+"""Phases without traffic, or with its rest only."""
 
 
 def all_of(run: Run, summary: Summary) -> dict[str, dict]:
@@ -94,7 +96,7 @@ def throughput(run: Run) -> dict | None:
     data, shades = [], []
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
     for engine in run.record.engines:
-        windows = [window for window in run.windows[engine.name] if window.phase != "drain"]
+        windows = [window for window in run.windows[engine.name] if window.phase not in NOT_FLOWN]
         if not windows:
             continue
         begin = windows[0].start_ns

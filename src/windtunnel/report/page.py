@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from windtunnel.report import charts
 from windtunnel.runs import format as fmt
+from windtunnel.runs.joined import Joined
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import StageRow
@@ -59,7 +60,8 @@ def render(run: Run) -> str:
         else [],
         batches=[row for row in summary.stages if row.completion] if summary else [],
         charts=charts.all_of(run, summary) if summary else {},
-        host=host_lines(run.record.host),
+        crossings=run.crossings if isinstance(run, Joined) else [],
+        host=_hosts(run),
         facts=_pretty(run.record.host),
         scenario=_pretty(run.record.scenario),
         css=(here / "page.css").read_text(encoding="utf-8"),
@@ -94,6 +96,15 @@ def path_ns(rows: list[StageRow]) -> float | None:
     """ns of work and stall of one packet through these stages; None as soon as one of them was not timed."""
     costs = [None if row.work_ns is None else row.work_ns + (row.stall_ns or 0) for row in rows]
     return None if None in costs or not costs else sum(costs)
+
+
+def _hosts(run: Run) -> list[tuple[str, str]]:
+    """The host's lines; of two hosts those of each, with its side."""
+    if not isinstance(run, Joined):
+        return host_lines(run.record.host)
+    return [
+        (f"{label} of the {side}", value) for side in run.paths for label, value in host_lines(run.record.host[side])
+    ]
 
 
 def host_lines(host: dict) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from windtunnel.engine.lines import Error, Hello, Phase, Ready, Result
+from windtunnel.engine.lines import Error, Hello, Met, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
 from windtunnel.runs.rows import PortRow, StageRow
@@ -44,6 +44,7 @@ class EngineRecord(Part):
     phases: list[Phase] = Field(default_factory=list)
     hello: Hello | None = None
     ready: Ready | None = None
+    met: Met | None = None
     result: Result | None = None
     error: Error | None = None
 
@@ -121,9 +122,20 @@ class Record(Part):
 
     def all_notes(self) -> list[str]:
         """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""
-        notes = [*self.notes, *(note for engine in self.engines if engine.ready for note in engine.ready.notes)]
-        notes += [pacing for engine in self.engines if (pacing := _pacing(engine))]
+        notes = [
+            *self._elsewhere(),
+            *self.notes,
+            *(note for engine in self.engines if engine.ready for note in engine.ready.notes),
+            *(pacing for engine in self.engines if (pacing := _pacing(engine))),
+        ]
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
+
+    def _elsewhere(self) -> list[str]:
+        plans = [engine.plan for engine in self.engines]
+        if len(plans) != 1 or plans[0].hello_wait_ns is None:
+            return []
+        other = "client" if plans[0].endpoints[0].side == "server" else "server"
+        return [f"the {other} flew elsewhere: `windtunnel show` of both runs joins them"]
 
 
 def _pacing(engine: EngineRecord) -> str | None:

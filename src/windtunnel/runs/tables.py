@@ -10,6 +10,7 @@ from rich.text import Text
 
 from windtunnel.runs import format as fmt
 from windtunnel.runs.columns import Column, Fitting
+from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
@@ -34,6 +35,30 @@ def run_view(run: Run) -> RenderableType:
     parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
+
+
+def joined_view(joined: Joined) -> RenderableType:
+    """Both sides of a flight on two hosts: all of both as one run, and what crossed between them."""
+    where = " · ".join(f"{side} on {joined.record.host[side].get('hostname')}" for side in joined.paths)
+    parts: list[RenderableType] = [Text(f"two hosts: {where}", style="dim"), run_view(joined)]
+    if joined.record.verdict.valid:
+        parts += [Text(), crossing_table(joined.crossings)]
+    parts += [Text(f"{side:<7}{path}", style="dim") for side, path in joined.paths.items()]
+    return Group(*parts)
+
+
+def crossing_table(rows: Sequence[Crossing]) -> RenderableType:
+    """Packets between two hosts over the whole flight, each counted by the host's own port."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("packets from", lambda r: r.source, words=True),
+            column("sent", lambda r: fmt.count(r.sent)),
+            column("received", lambda r: fmt.count(r.received)),
+            column("lost between the hosts", lambda r: _loss(r.lost)),
+            column("strangers'", lambda r: fmt.count(r.strangers), spare=1),
+        ]
+    )
 
 
 def header(record: Record) -> RenderableType:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from windtunnel import __version__
-from windtunnel.engine.lines import Error, Hello, Line, Phase, Ready, Result, Window
+from windtunnel.engine.lines import Error, Hello, Line, Met, Phase, Ready, Result, Window
 from windtunnel.errors import UserError
 from windtunnel.runs.files import LineFile, cannot_write, replace
 from windtunnel.runs.hlog import LatencyLog
@@ -64,6 +64,8 @@ class RunWriter:
                 engine.phases.append(line)
             case Ready():
                 engine.ready = line
+            case Met():
+                engine.met = line
             case Result():
                 engine.result = line
             case Error():

@@ -3,10 +3,11 @@
 load -> Scenario -> resolve(on a HostView) -> Flight, whose plans the engine flies.
 """
 
+from windtunnel.scenario.elsewhere import Alone
 from windtunnel.scenario.flight import Flight
 from windtunnel.scenario.host import HostView, here
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.load import load
 from windtunnel.scenario.resolve import resolve
 
-__all__ = ["Flight", "HostView", "Scenario", "here", "load", "resolve"]
+__all__ = ["Alone", "Flight", "HostView", "Scenario", "here", "load", "resolve"]

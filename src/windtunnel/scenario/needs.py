@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from windtunnel.engine.plan import Side
 from windtunnel.errors import UserError
 from windtunnel.scenario.capture import Capture, look_into
 from windtunnel.scenario.host import HostView
@@ -17,14 +18,14 @@ SOCKET_BYTES = 107
 """sun_path of <sys/un.h> without its terminator."""
 
 
-def check_host(scenario: Scenario, host: HostView) -> None:
-    """Raises Refusal, or UserError where the scenario has no part in it."""
+def check_host(scenario: Scenario, host: HostView, alone: Side | None = None) -> None:
+    """`alone`: the only side that flies here. Raises Refusal, or UserError where the scenario has no part in it."""
     if not host.cpus:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
     if scenario.wire.kind in NEED_ROOT:
-        _kernel_interfaces(scenario, host)
+        _kernel_interfaces(scenario, host, alone)
     if scenario.wire.kind == "pci":
-        check_nics(scenario, host)
+        check_nics(scenario, host, alone)
 
 
 NEED_ROOT = {
@@ -35,7 +36,7 @@ NEED_ROOT = {
 """Wires with the kernel as peer -> what they do that an ordinary user may not."""
 
 
-def _kernel_interfaces(scenario: Scenario, host: HostView) -> None:
+def _kernel_interfaces(scenario: Scenario, host: HostView, alone: Side | None) -> None:
     kind = scenario.wire.kind
     if not host.root:
         raise Refusal(
@@ -44,12 +45,12 @@ def _kernel_interfaces(scenario: Scenario, host: HostView) -> None:
             f"sudo {sys.argv[0]} run {scenario.source.file}",
         )
     for side in ("server", "client"):
-        keys = getattr(scenario, side)
+        keys = getattr(scenario, side) if alone in (None, side) else None
         if keys and host.interfaces is not None:
-            _interface(scenario, side, keys.interface, host)
+            _interface(scenario, side, keys.interface, host, alone)
 
 
-def _interface(scenario: Scenario, side: str, name: str, host: HostView) -> None:
+def _interface(scenario: Scenario, side: str, name: str, host: HostView, alone: Side | None) -> None:
     """There where it is opened, not there where it is made, and nobody's XDP program on it where ours will hang."""
     there = host.interfaces or []
     if scenario.wire.kind == "tap":
@@ -63,7 +64,9 @@ def _interface(scenario: Scenario, side: str, name: str, host: HostView) -> None
     if name not in there:
         script = scenario.source.file.with_suffix(".sh")
         made = f"`{script} up` makes it; or " if script.is_file() else ""
-        raise Refusal((side, "interface"), f'no interface "{name}"', f"{made}one of {', '.join(there)}")
+        both = scenario.client and scenario.server and not alone
+        one_side = "--side, if the other side is another host's; or " if both else ""
+        raise Refusal((side, "interface"), f'no interface "{name}"', f"{made}{one_side}one of {', '.join(there)}")
     if scenario.wire.kind == "af_xdp" and (program := host.xdp_program(name)):
         raise Refusal(
             (side, "interface"),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from windtunnel.engine.plan import Side
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import Placed, cpu_list
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 SIDES = ("server", "client")
 
 
-def check_nics(scenario: Scenario, host: HostView) -> None:
-    """Raises Refusal for the first NIC that DPDK cannot have; what the host does not show is left to the engine."""
+def check_nics(scenario: Scenario, host: HostView, alone: Side | None = None) -> None:
+    """`alone`: the only side that flies here. Raises Refusal for the first NIC that DPDK cannot have; what the host does not show is left to the engine."""
     if host.nics is None:
         return
     for side in SIDES:
-        keys = getattr(scenario, side)
+        keys = getattr(scenario, side) if alone in (None, side) else None
         if keys is None:
             continue
         nic = _at(keys.pci, host)

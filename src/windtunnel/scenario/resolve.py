@@ -9,6 +9,7 @@ from typing import Any
 from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Side
 from windtunnel.scenario.demand import Demand, demand
+from windtunnel.scenario.elsewhere import Alone, check_alone
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.flight import Flight
 from windtunnel.scenario.host import HostView
@@ -23,10 +24,10 @@ from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology, topologies
 
 
-def resolve(scenario: Scenario, host: HostView) -> Flight:
-    """Plans the flight on this host. Raises UserError that names file and line of what cannot be."""
+def resolve(scenario: Scenario, host: HostView, alone: Alone | None = None) -> Flight:
+    """Plans the flight on this host, or one side of it. Raises UserError that names file and line of what cannot be."""
     try:
-        return _resolve(scenario, host)
+        return _resolve(scenario, host, alone)
     except Refusal as refusal:
         raise scenario.source.error(refusal) from None
 
@@ -43,13 +44,19 @@ class _Decided:
     token: str
     """Makes the names that are the flight's own: file prefixes, memif's socket."""
     socket: str | None
+    alone: Alone | None
     digest: str
 
 
-def _resolve(scenario: Scenario, host: HostView) -> Flight:
-    check_host(scenario, host)
+def _resolve(scenario: Scenario, host: HostView, alone: Alone | None) -> Flight:
+    if alone:
+        check_alone(scenario, alone)
+    check_host(scenario, host, alone.side if alone else None)
     sides = topologies(scenario)
-    cpus = divide(sides, host.cpus)
+    # The ends of a memif are on one host: each keeps off the other's CPUs although it flies alone.
+    here = [topology for topology in sides if not alone or scenario.wire.kind == "memif" or topology.side == alone.side]
+    cpus = divide(here, host.cpus)
+    sides = [topology for topology in sides if not alone or topology.side == alone.side]
     placed = place(sides, cpus)
     capture = replayed(scenario)
     kept = capture.frames if capture and scenario.wire.pace != "capture" else 0
@@ -69,9 +76,10 @@ def _resolve(scenario: Scenario, host: HostView) -> Flight:
         mode=choose(scenario, host, {mode: sum(each) for mode, each in needs.items()}),
         token=token,
         socket=memif_socket(scenario, token),
+        alone=alone,
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
     )
-    names: list[str] = [process[0].side for process in processes] if len(processes) > 1 else ["windtunnel"]
+    names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or alone else ["windtunnel"]
     return Flight(
         scenario=scenario,
         question=scenario.question,
@@ -124,6 +132,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
             messages=scenario.messages,
             drain_ns=scenario.drain,
         ),
+        hello_wait_ns=decided.alone.wait_ns if decided.alone else None,
         endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
         workloads=[plan_workload(scenario, index, "client" in sides) for index in range(len(scenario.workload))],
         workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in lcores.items()],

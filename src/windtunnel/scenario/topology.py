@@ -18,6 +18,10 @@ CLIENT_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "app_tx", "di
 """The order of a loop. A server has no app_tx: its app_rx puts the answers on the ring itself."""
 
 
+INSIDE_ONE_PROCESS = ("ring", "null", "pcap")
+"""Wires that end where they begin, or in a file."""
+
+
 @dataclass(frozen=True)
 class Topology:
     """What one endpoint consists of."""
@@ -65,6 +69,11 @@ def endpoint(scenario: Scenario, side: Side) -> Client | Server | None:
 
 def both_sides(scenario: Scenario) -> bool:
     return scenario.wire.kind in ("ring", "memif")
+
+
+def two_processes(scenario: Scenario) -> bool:
+    """Whether something outside of this process can be at the other end of the wire."""
+    return scenario.wire.kind not in INSIDE_ONE_PROCESS
 
 
 def workload_names(scenario: Scenario) -> list[str]:

@@ -1,0 +1,151 @@
+"""The two run directories of a flight on two hosts as one run.
+
+Each host has a clock of its own, and no time of one is ever subtracted from one of the other: windows go together by their
+index alone, counts by what they count.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Side
+from windtunnel.errors import UserError
+from windtunnel.runs.reader import Run
+from windtunnel.runs.record import EngineRecord, Record, Verdict
+from windtunnel.runs.summary import document
+
+SIDES: tuple[Side, ...] = ("server", "client")
+REFUSED = "refused_hello"
+"""Words of a client that did not fit; the server has answered each."""
+STRANGERS = (
+    "not_ipv4",
+    "not_for_us",
+    "arp_not_for_us",
+    "arp_unasked",
+    "unknown_port",
+    "bad_hello",
+    "stray_hello",
+    REFUSED,
+)
+"""Reasons for which a host drops frames that the other one never sent: a wire carries more than our traffic."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Packets from one host to the other over the whole flight, each counted by the host itself."""
+
+    source: Side
+    sent: int
+    """By the source's own port, without answers to strangers' hellos."""
+    received: int
+    """By the other host's port, without what came from strangers."""
+    strangers: int
+
+    @property
+    def lost(self) -> int:
+        """Between the hosts, in NICs, kernels and the wire: found as the difference. Below 0 where somebody else's frames
+        passed for ours."""
+        return self.sent - self.received
+
+
+@dataclass(frozen=True)
+class Joined(Run):
+    """Both sides. `path` is the client's directory, `record.host` has the facts of each host by its side."""
+
+    paths: dict[Side, Path] = field(default_factory=dict)
+    session: str = ""
+    crossings: Sequence[Crossing] = ()
+
+
+def join(runs: Sequence[Run]) -> Joined | None:
+    """The two sides of one flight joined; None for any other set of runs. Raises UserError for two sides of two flights."""
+    if len(runs) != 2 or not all(map(_flew_alone, runs)):
+        return None
+    by_side = {_engine(run).plan.endpoints[0].side: run for run in runs}
+    if len(by_side) != 2:
+        return None
+    server, client = (by_side[side] for side in SIDES)
+    _check(server, client)
+    windows = {side: next(iter(by_side[side].windows.values())) for side in SIDES}
+    return Joined(
+        path=client.path,
+        record=_record(server.record, client.record),
+        windows=windows,
+        problems=[f"{side}: {problem}" for side in SIDES for problem in by_side[side].problems],
+        paths={side: by_side[side].path for side in SIDES},
+        session=_engine(client).met.session,
+        crossings=[
+            _crossing("client", windows["client"], windows["server"]),
+            _crossing("server", windows["server"], windows["client"]),
+        ],
+    )
+
+
+def joined_document(joined: Joined) -> dict[str, Any]:
+    """Both sides for machines: as one run, with what crossed between the hosts."""
+    return document(joined) | {
+        "paths": {side: str(path) for side, path in joined.paths.items()},
+        "session": joined.session,
+        "between_hosts": [asdict(crossing) | {"lost": crossing.lost} for crossing in joined.crossings],
+    }
+
+
+def _engine(run: Run) -> EngineRecord:
+    return run.record.engines[0]
+
+
+def _flew_alone(run: Run) -> bool:
+    return len(run.record.engines) == 1 and _engine(run).plan.hello_wait_ns is not None
+
+
+def _check(server: Run, client: Run) -> None:
+    for run, other in ((server, client), (client, server)):
+        if _engine(run).met is None:
+            raise UserError(
+                f"{run.path}: this side has met no other host, so that {other.path} cannot be joined with it",
+                remedy=f"windtunnel show {run.path}",
+            )
+    if _engine(server).met.session != _engine(client).met.session:
+        raise UserError(
+            f"{server.path} and {client.path} are two sides of two flights",
+            remedy="the two run directories of one flight: `session` in their run.json is the same",
+        )
+
+
+def _record(server: Record, client: Record) -> Record:
+    reasons = [
+        f"{reason} [{side}]" for side, of in zip(SIDES, (server, client), strict=True) for reason in of.verdict.reasons
+    ]
+    return client.model_copy(
+        update={
+            "verdict": Verdict(not reasons, reasons),
+            "scenario": client.scenario | {"server": server.scenario["server"]},
+            "notes": list(dict.fromkeys([*client.notes, *server.notes])),
+            "host": {"client": client.host, "server": server.host},
+            "versions": {
+                name: _same_or_both(client.versions.get(name), server.versions.get(name))
+                for name in client.versions | server.versions
+            },
+            "engines": [server.engines[0], client.engines[0]],
+        }
+    )
+
+
+def _same_or_both(client: str | None, server: str | None) -> str:
+    return str(client) if client == server else f"{client} on the client, {server} on the server"
+
+
+def _crossing(source: Side, sending: Sequence[Window], receiving: Sequence[Window]) -> Crossing:
+    strangers = _dropped(receiving, STRANGERS)
+    return Crossing(
+        source=source,
+        sent=sum(port.tx_packets for window in sending for port in window.ports) - _dropped(sending, (REFUSED,)),
+        received=sum(port.rx_packets for window in receiving for port in window.ports) - strangers,
+        strangers=strangers,
+    )
+
+
+def _dropped(windows: Sequence[Window], reasons: Sequence[str]) -> int:
+    return sum(stage.drops.get(reason, 0) for window in windows for stage in window.stages for reason in reasons)
