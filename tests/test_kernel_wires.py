@@ -251,7 +251,8 @@ def test_xdp_program_of_an_engine_that_was_killed_is_taken_away(tmp_path):
             os.kill(engine, signal.SIGKILL)
 
         flown = fly(tmp_path, peer.server({"packet_handler": "echo"}), beside=kill)
-        assert flown.run.record.verdict.reasons == ["engine died: SIGKILL while flying"]
+        [reason] = flown.run.record.verdict.reasons
+        assert reason.startswith("engine died: SIGKILL while"), "flying, or about to"
         assert link(peer.interface) == before
 
 

@@ -27,7 +27,9 @@ void check_one_mbuf_a_frame(const port &made, uint16_t mtu);
 
 // Who speaks in notes and refusals: the driver, and where there may be two of it, which NIC.
 std::string name_of(const port &p);
-// The started driver of an af_xdp port: from here on its rings are watched, so that what it keeps can be given back.
+
+// The driver of an af_xdp port has started: from here on its rings are watched, so that what it keeps can be
+// given back.
 void watch_rings(port &made, rte_mempool *pool);
 
 // Makes a virtual device of `driver` and fills id, device and driver of the port. Throws refusal in words: a
