@@ -74,7 +74,7 @@ class Wire(Table):
     )
     packet: Size("60B", "9014B") | None = Field(None, description="null: size of the frames it gives, without FCS (64)")
     copy_bytes: bool | None = Field(
-        None, alias="copy", description="null: copy every frame's bytes, as a NIC's DMA would (true; a client's never)"
+        None, alias="copy", description="null: copy every frame's bytes, as a NIC's DMA would (true)"
     )
     replay: Text | None = Field(
         None, description="pcap: capture that is played in over and over, relative to this file"
