@@ -146,8 +146,6 @@ def test_a_nic_cannot_do_without_hugepages(tmp_path, sysfs):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (pci(NEAR, NEAR), "client and server have the same NIC"),
-        (pci("01:00.0", NEAR), "client and server have the same NIC"),
         (pci(None, "eth0"), '"eth0" is not the address of a PCI device'),
         (pci(None, None) | {"server": {}}, "server.pci is missing"),
         (pci(None, None), 'no endpoint on the wire "pci"'),
@@ -160,3 +158,9 @@ def test_a_nic_cannot_do_without_hugepages(tmp_path, sysfs):
 )
 def test_what_cannot_be_is_refused_where_it_stands(tmp_path, data, words):
     assert words in refused(tmp_path, data).message
+
+
+def test_one_nic_for_both_sides_of_one_host_is_refused(tmp_path, sysfs):
+    for client in (NEAR, NEAR.removeprefix("0000:")):
+        error = refused(tmp_path, pci(client, NEAR), host(sysfs))
+        assert "client and server have the same NIC" in error.message and "--side" in error.remedy

@@ -102,6 +102,16 @@ def test_options_that_cannot_be(options, words):
     assert isinstance(done.exception, UserError) and words in done.exception.message
 
 
+def test_two_hosts_may_have_nics_at_the_same_address(tmp_path):
+    nic = {"pci": "0000:01:00.0"}
+    data = {"wire": {"kind": "pci"}, "client": nic, "server": nic, "workload": [{"handler": "l_app"}]}
+    host = machine(hugepages_mib=1024)
+    for side in ("client", "server"):
+        assert resolve(loaded(tmp_path, data), host, Alone(side)).plans[0].endpoints[0].port.nic.address == nic["pci"]
+    with pytest.raises(UserError, match="client and server have the same NIC"):
+        resolve(loaded(tmp_path, data), host)
+
+
 def test_the_shipped_scenario_is_right_on_either_host():
     for side in ("client", "server"):
         flight = resolve(load(SHIPPED / "two-hosts.toml"), machine(), Alone(side))

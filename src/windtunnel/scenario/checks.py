@@ -109,10 +109,6 @@ def _sides(scenario: Scenario) -> None:
             )
         if keys is not None and kind == "pci" and keys.pci is None:
             raise Refusal((side,), f"{side}.pci is missing", 'the NIC\'s address, as in pci = "0000:02:00.0"')
-    if kind == "pci" and scenario.client and scenario.server and scenario.client.pci == scenario.server.pci:
-        raise Refusal(
-            ("client", "pci"), f"client and server have the same NIC {scenario.client.pci}", "a NIC for each of them"
-        )
 
 
 def _workloads(scenario: Scenario) -> None:

@@ -17,6 +17,10 @@ SIDES = ("server", "client")
 
 def check_nics(scenario: Scenario, host: HostView, alone: Side | None = None) -> None:
     """`alone`: the only side that flies here. Raises Refusal for the first NIC that DPDK cannot have; what the host does not show is left to the engine."""
+    client, server = scenario.client, scenario.server
+    if alone is None and client and server and client.pci == server.pci:  # two hosts may well have the same address
+        remedy = "a NIC for each of them, or --side on two hosts"
+        raise Refusal(("client", "pci"), f"client and server have the same NIC {client.pci}", remedy)
     if host.nics is None:
         return
     for side in SIDES:
