@@ -1,11 +1,15 @@
 """Every bench, one table. Run it as bench/all."""
 
 import accounting
+import generator
 import instructions
 import l2fwd
+import link
+import memif
 import pcap_echo
 import six_stages
 import startup
+import trace_cost
 
 from harness.main import main
 
@@ -16,5 +20,9 @@ main(
     pcap_echo.measure,
     six_stages.measure,
     accounting.measure,
+    generator.measure,
+    memif.measure,
+    link.measure,
+    trace_cost.measure,
     instructions.measure,
 )

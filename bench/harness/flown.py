@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,12 @@ class Flown:
         """Packets that left by all ports, per second."""
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
         return rate(self._sent(), wall_ns, self._run_delay_ns(0), self.steal)
+
+    def answered(self) -> Sample:
+        """Round trips a second."""
+        wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
+        trips = sum(workload.answered for window in self.windows for workload in window.workloads)
+        return rate(trips, wall_ns, self._run_delay_ns(0), self.steal)
 
     def ticks_per_packet(self) -> Sample:
         """Of a run on one worker: all its ticks by the packets of both directions, each sent by one side, received by the other."""
@@ -81,13 +88,21 @@ class Flown:
         return None if None in delays else sum(delays)
 
 
-def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int, engine: Path | None = None) -> Flown:
-    """Flies into the new `directory`, with `engine` where one is given. Raises UserError when the run is not valid: it has no
-    number to give."""
+def fly(
+    scenario: Path,
+    sets: dict[str, str],
+    directory: Path,
+    cpu: int,
+    engine: Path | None = None,
+    options: Sequence[str] = (),
+    of: str | None = None,
+) -> Flown:
+    """Flies into the new `directory`, with `engine` where one is given, and reads the engine called `of`, else the only one.
+    Raises UserError when the run is not valid: it has no number to give."""
     overrides = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
     with Steal(cpu) as steal:
         done = subprocess.run(
-            [COMMAND, "run", scenario, "--quiet", "--no-report", "--out", directory, *overrides],
+            [COMMAND, "run", scenario, "--quiet", "--no-report", "--out", directory, *options, *overrides],
             check=False,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -96,10 +111,10 @@ def fly(scenario: Path, sets: dict[str, str], directory: Path, cpu: int, engine:
         )
     if done.returncode != 0:
         raise UserError(f"{scenario.name} did not fly: {done.stdout.strip()}")
-    return flown(load(directory), steal.share)
+    return flown(load(directory), steal.share, of)
 
 
-def flown(run: Run, steal: float | None) -> Flown:
-    (engine,) = run.record.engines
+def flown(run: Run, steal: float | None, of: str | None = None) -> Flown:
+    (engine,) = [engine for engine in run.record.engines if of in (None, engine.name)]
     windows = run.windows[engine.name]
     return Flown(engine, measured(windows), windows, steal)

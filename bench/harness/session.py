@@ -59,16 +59,28 @@ class Session(ExitStack):
     def say(self, text: str) -> None:
         console().print(f"[dim]{self.memory}: {text}[/]")
 
-    def fly(self, scenario: str | Path, sets: Mapping[str, str] = {}, engine: Path | None = None) -> Flown:
-        """Flies a scenario of bench/scenarios (or any, by its path) for the sample's length."""
+    def fly(
+        self,
+        scenario: str | Path,
+        sets: Mapping[str, str] = {},
+        engine: Path | None = None,
+        options: Sequence[str] = (),
+        of: str | None = None,
+    ) -> Flown:
+        """Flies a scenario of bench/scenarios (or any, by its path) for the sample's length. `options`: of `windtunnel run`;
+        `of`: the engine that is read, where there are two."""
         directory = self.directory / f"run-{next(self._flown)}"
-        return fly(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine)
+        return fly(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine, options, of)
 
     def plan(self, scenario: str, sets: Mapping[str, str] = {}) -> Plan:
         """The plan of such a flight: what a reference must be like."""
-        overrides = [f"{key}={value}" for key, value in self._sets(sets).items()]
-        (plan,) = resolve(load(SCENARIOS / scenario, overrides), here()).plans
+        (plan,) = self.plans(scenario, sets)
         return plan
+
+    def plans(self, scenario: str, sets: Mapping[str, str] = {}) -> list[Plan]:
+        """Likewise, of as many processes as it has."""
+        overrides = [f"{key}={value}" for key, value in self._sets(sets).items()]
+        return resolve(load(SCENARIOS / scenario, overrides), here()).plans
 
     def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> Rounds:
         """A B A B: `--pairs` rounds in which each contestant has one turn; with `--together`, many turns of a few

@@ -8,17 +8,22 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from harness.noise import Steal, pinned_thread, run_delay_ns
 from harness.sample import Sample, rate
 from windtunnel.engine import leftovers
-from windtunnel.engine.plan import Plan
+from windtunnel.engine.plan import Plan, Port
 from windtunnel.errors import UserError
 
 NAME = "dpdk-testpmd"
 PROMPT = b"testpmd> "
 START_S = 30.0
 WARMUP_S = 0.3
+LINK_S = 1.0
+"""For a handshake between two processes, which takes milliseconds."""
+IP_UDP_ETHERNET_BYTES = 42
 DEVICE = "net_{}0,{}"
 
 
@@ -28,26 +33,58 @@ def forward(plan: Plan, device: str, mode: str, seconds: float) -> Sample:
 
     Raises UserError when it does not start, or drops a packet.
     """
-    cpu = plan.workers[0].cpu
+    with _started(plan, device, mode) as process:
+        said = _until_prompt(process)
+        _say(process, "start")
+        return _sampled(process, plan, said, seconds)
+
+
+def echo_pair(server: Plan, client: Plan, device: Callable[[Port], str], frames: int, seconds: float) -> Sample:
+    """Round trips a second between two processes: the client sends `frames` frames once and forwards (io) whatever comes back;
+    the server sends it back with its MACs swapped. `device`: driver and arguments of either end's port.
+
+    Raises UserError when one does not start, or drops a packet.
+    """
+    port = client.endpoints[0].port
+    burst = client.endpoints[0].batch.nic_rx
+    length = client.workloads[0].request_bytes + IP_UDP_ETHERNET_BYTES
+    with _started(server, device(server.endpoints[0].port), "macswap") as behind:
+        _until_prompt(behind)
+        _say(behind, "start")
+        with _started(client, device(port), "io") as ahead:
+            said = _until_prompt(ahead)
+            time.sleep(LINK_S)
+            _say(ahead, f"set txpkts {length}")
+            _say(ahead, f"start tx_first {frames // burst}")
+            return _sampled(ahead, client, said, seconds)
+
+
+@contextmanager
+def _started(plan: Plan, device: str, mode: str) -> Iterator[subprocess.Popen]:
+    """testpmd at its prompt, or on its way there; gone at the exit, with all that it leaves behind."""
     process = subprocess.Popen(
         _command(plan, device, mode), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     try:
-        said = _until_prompt(process)
-        thread = pinned_thread(process.pid, cpu)
-        _say(process, "start")
-        time.sleep(WARMUP_S)
-        with Steal(cpu) as steal:
-            before = run_delay_ns(process.pid, thread)
-            _say(process, "show port stats 0")
-            time.sleep(seconds)
-            after = run_delay_ns(process.pid, thread)
-            _say(process, "show port stats 0")
-        rest, _ = process.communicate(b"stop\nquit\n", timeout=START_S)
+        yield process
     finally:
         process.kill()
         process.wait()
         leftovers.remove(plan)
+
+
+def _sampled(process: subprocess.Popen, plan: Plan, said: bytes, seconds: float) -> Sample:
+    """The interval between two looks at the statistics of a testpmd that forwards. Ends it."""
+    cpu = plan.workers[0].cpu
+    thread = pinned_thread(process.pid, cpu)
+    time.sleep(WARMUP_S)
+    with Steal(cpu) as steal:
+        before = run_delay_ns(process.pid, thread)
+        _say(process, "show port stats 0")
+        time.sleep(seconds)
+        after = run_delay_ns(process.pid, thread)
+        _say(process, "show port stats 0")
+    rest, _ = process.communicate(b"stop\nquit\n", timeout=START_S)
     return _sample((said + rest).decode(errors="replace"), before, after, steal.share)
 
 
