@@ -123,4 +123,4 @@ def _directory(file: Path, out: Path | None) -> Path:
 def _show(run: "Run") -> None:
     from windtunnel.cli.outcome import print_tables
 
-    print_tables(run, None)
+    print_tables(run, page=None, trace=None)
