@@ -22,13 +22,14 @@ QUIET = 0.001
 
 def measure(session: Session) -> list[Figure]:
     sets = {"client.cores": f"[{session.cpu}]"}
-    plan = session.plan(SCENARIO, sets)
+    plans = {
+        mode: session.plan(SCENARIO, sets) for mode in ("flowgen", "txonly")
+    }  # each has a runtime directory of its own
     device = "net_null0,no-rx=1"
     rounds = session.in_turns(
         {
             "generator": lambda: session.fly(SCENARIO, sets).forwarded(),
-            "flowgen": lambda: testpmd.forward(plan, device, "flowgen", session.seconds),
-            "txonly": lambda: testpmd.forward(plan, device, "txonly", session.seconds),
+            **{mode: lambda mode=mode: testpmd.forward(plans[mode], device, mode, session.seconds) for mode in plans},
         },
         "Mpps",
         1e6,

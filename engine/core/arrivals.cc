@@ -46,7 +46,7 @@ void arrival_cross(arrival_cursor &c, double messages) {
 
 // Of even arrivals within one phase, those up to `now` but for the last.
 static uint64_t leap(arrival_cursor &c, double now) {
-    if (c.phase.poisson || c.phase.off > 0 || c.next + c.phase.interval > now) return 0;
+    if (!arrival_is_even(c) || c.next + c.phase.interval > now) return 0;
     const double due = std::floor((now - c.next) / c.phase.interval), in_phase = std::ceil((c.sends_for - c.sent_for) / c.phase.interval) - 1;
     const double count = std::min(due, in_phase);
     if (!(count >= 1)) return 0;

@@ -71,6 +71,9 @@ inline double arrival_messages(arrival_cursor &c) {
     return -std::log(static_cast<double>((splitmix64(c.random) >> 11) + 1) * 0x1p-53);
 }
 
+// Whether arrivals of this phase stand at equal distances, without pauses.
+inline bool arrival_is_even(const arrival_cursor &c) { return !c.phase.poisson && !(c.phase.off > 0); }
+
 // Moves on to the next arrival.
 inline void arrival_advance(arrival_cursor &c) {
     const double messages = arrival_messages(c), sent_for = c.sent_for + messages * c.phase.interval;

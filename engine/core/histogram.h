@@ -41,10 +41,15 @@ struct histogram {
     void add(uint64_t value, uint32_t times = 1) {
         const uint64_t v = value > largest ? largest : value;
         counts[bucket_of(v)] += times;
-        total += times;
-        sum += value * times;
-        if (value < min) min = value;
-        if (value > max) max = value;
+        add_extent(times, value * times, value, value);
+    }
+
+    // What several values have in common; their buckets are counted apart.
+    void add_extent(uint64_t values, uint64_t their_sum, uint64_t least, uint64_t most) {
+        total += values;
+        sum += their_sum;
+        if (least < min) min = least;
+        if (most > max) max = most;
     }
 };
 

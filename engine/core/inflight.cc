@@ -46,18 +46,20 @@ void inflight_forget_segments(inflight_table &t, uint32_t slot) {
 }
 
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at) {
-    uint32_t expired = 0;
-    look_at = std::min<uint32_t>(look_at, t.slots.size());
+    const auto count = static_cast<uint32_t>(t.slots.size());
+    look_at = std::min({look_at, inflight_expire_at_once, count});
+    inflight_slot *const slots = t.slots.data();
+    uint32_t retired[inflight_expire_at_once], expired = 0, hand = t.expiry_hand;
     for (uint32_t i = 0; i < look_at; i++) {
-        inflight_slot &slot = t.slots[t.expiry_hand];
-        if (++t.expiry_hand == t.slots.size()) t.expiry_hand = 0;
+        inflight_slot &slot = slots[hand];
+        if (++hand == count) hand = 0;
         // Signed: app_tx on another worker may have stamped the slot after our `now`.
         const bool in_flight = slot.generation.load(std::memory_order_acquire) & 1;
         if (!in_flight || static_cast<int64_t>(now - slot.sent) <= static_cast<int64_t>(timeout)) continue;
-        const uint32_t index = inflight_retire(t, slot, true);
-        inflight_give_back(t, &index, 1);
-        expired++;
+        retired[expired++] = inflight_retire(t, slot, true);
     }
+    t.expiry_hand = hand;
+    if (expired > 0) inflight_give_back(t, retired, expired);
     return expired;
 }
 

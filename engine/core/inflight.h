@@ -65,7 +65,9 @@ inline uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool los
 // Gives retired slots back to app_tx, a burst at once.
 inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_t count) { t.free.put(slots, count); }
 
-// Looks at up to `look_at` slots, gives back those that were sent more than `timeout` ticks before `now`; returns how many.
+// Looks at up to `look_at` slots (no more than the constant) and gives back those that were sent more than `timeout` ticks before
+// `now`; returns how many.
+constexpr uint32_t inflight_expire_at_once = 64;
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at);
 
 // Messages in flight: exact once both stages have stopped.

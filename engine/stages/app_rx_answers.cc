@@ -64,12 +64,12 @@ inflight_slot *take_rare(application &a, const uint8_t *message, const stage_cal
 
 // Now and then, looks at some slots for messages whose answer will not come; at every call where none has come for long.
 void expire(application &a, const stage_call &call) {
-    constexpr uint32_t calls_between = 256, slots_at_once = 64;
+    constexpr uint32_t calls_between = 256;
     client_receiving &r = *a.receiving;
     if (likely(r.calls_to_expiry-- != 0)) return;
     r.calls_to_expiry = r.heard ? calls_between : 0;
     r.heard = false;
-    call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, slots_at_once);
+    call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, inflight_expire_at_once);
 }
 
 }  // namespace

@@ -7,9 +7,27 @@ namespace wt {
 
 namespace {
 
+// Even arrivals within a phase, as far as they are due. What a store to `intended` could change is kept in locals.
+uint32_t walk_even(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended) {
+    const double interval = c.phase.interval, begun = c.begun, sends_for = c.sends_for;
+    const auto elapsed = static_cast<int64_t>(now - c.start);
+    const uint64_t start = c.start;
+    double sent_for = c.sent_for;
+    uint32_t count = 0;
+    for (; count < most && sent_for + interval < sends_for; count++) {
+        const auto due = static_cast<int64_t>(begun + sent_for);
+        if (due > elapsed) break;
+        intended[count] = start + static_cast<uint64_t>(due);
+        sent_for += interval;
+    }
+    c.sent_for = sent_for;
+    c.next = begun + sent_for;
+    return count;
+}
+
 // Walks the arrivals that are due, `most` at the most; their intended send times are written to `intended`.
 uint32_t walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended) {
-    uint32_t count = 0;
+    uint32_t count = arrival_is_even(c) ? walk_even(c, now, most, intended) : 0;
     for (; count < most && arrival_is_due(c, now); count++) {
         intended[count] = arrival_time(c);
         arrival_advance(c);
@@ -142,7 +160,15 @@ uint32_t take_open(application &a, uint64_t now, uint32_t most) {
 
 // How late the messages leave, each against its own intended time.
 void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const stage_call &call) {
-    for (uint32_t i = 0; i < count; i++) call.stats->pacing->add(ticks_to_ns(now - s.intended[i], s.tick_mult));
+    latency_histogram &pacing = *call.stats->pacing;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t ns = ticks_to_ns(now - s.intended[i], s.tick_mult);
+        pacing.counts[pacing.bucket_of(std::min(ns, pacing.largest))]++;
+        sum += ns;
+    }
+    // intended times ascend
+    pacing.add_extent(count, sum, ticks_to_ns(now - s.intended[count - 1], s.tick_mult), ticks_to_ns(now - s.intended[0], s.tick_mult));
 }
 
 // Fills the empty outbox with new messages. False where some are to be made and the pool has no mbuf for them.
