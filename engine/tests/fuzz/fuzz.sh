@@ -27,7 +27,8 @@ for source in "$@"; do
     objects+=("$work/${#objects[@]}.o")
     "${compiler[@]}" "${flags[@]}" -w "${dpdk[@]}" -I"$engine" -I"$engine/../include" -c "$source" -o "${objects[-1]}"
 done
-clang++ "${flags[@]}" "${objects[@]}" -o "$work/fuzzer"
+read -ra libraries <<<"${LIBRARIES:-}"
+clang++ "${flags[@]}" "${objects[@]}" "${libraries[@]}" -o "$work/fuzzer"
 cp -r -- "$here/corpus/$name" "$work/corpus"
 # -error_exitcode: libFuzzer's own for a failure is 77, which would pass for a skip
 "$work/fuzzer" "$work/corpus" -max_total_time="$seconds" -runs=5000000 -timeout=10 -rss_limit_mb=1024 \
