@@ -41,13 +41,18 @@ def _once(action):
     return listen
 
 
+def has_ended(pid: int) -> bool:
+    """Whether the process has ended; one that only waits for its parent's attention has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except FileNotFoundError:
+        return True
+
+
 def gone(pid: int) -> bool:
-    """Whether the process has ended within 5 s; one that only waits for its parent's attention has."""
+    """Whether the process has ended within 5 s."""
     for _ in range(500):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
-                return True
-        except FileNotFoundError:
+        if has_ended(pid):
             return True
         threading.Event().wait(0.01)
     return False

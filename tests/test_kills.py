@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from flying import gone
+from flying import gone, has_ended
 from scenario_tools import SHIPPED
 
 from windtunnel.engine.leftovers import runtime_directory
@@ -23,6 +24,8 @@ from windtunnel.runs.record import DID_NOT_FINISH, Record
 
 WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
 PATIENCE_S = 5.0
+HOLD_S = 1.0
+"""How long an end of a memif that has lost its parent holds its port: orphan_hold_ns of the engine."""
 LONG = (
     f"warmup={int(WARMUP_S * 1000)}ms",
     f"duration={int(DURATION_S * 1000)}ms",
@@ -140,6 +143,25 @@ def test_killed_parent(tmp_path, scenario, moment):
     assert run.record.finished is None
     if moment == "in flight":
         assert any(window["phase"] == "measure" for window in whole_windows(flight.out))
+
+
+def test_killed_parent_of_an_end_that_is_late(tmp_path):
+    """One end of a memif sees the loss of its parent 300 ms after the other: the other still holds the memory that it polls."""
+    with aloft(tmp_path / "run", "two-processes.toml", all_ready) as flight:
+        threading.Event().wait(WARMUP_S)
+        late, other = flight.engines["client"], flight.engines["server"]
+        os.kill(late, signal.SIGSTOP)
+        try:
+            killed = time.monotonic()
+            flight.parent.kill()
+            flight.parent.wait()
+            threading.Event().wait(0.3)
+            holds = not has_ended(other)
+            assert holds or time.monotonic() - killed > HOLD_S, "it gave its memory up at once"
+        finally:
+            os.kill(late, signal.SIGCONT)
+        assert all(gone(pid) for pid in flight.engines.values())
+        assert flight.left_over() == [], "a crash left its runtime directory"
 
 
 def children(pid: int) -> list[int]:

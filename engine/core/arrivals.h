@@ -15,6 +15,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/random.h"
+
 namespace wt {
 
 // One phase of the load, in TSC ticks. It sends for `on`, pauses for `off`, and so on; `off` is 0 where it never pauses.
@@ -43,13 +45,6 @@ struct arrival_cursor {
     double sends_for; // and how long it sends in all
 };
 
-inline uint64_t splitmix64(uint64_t &state) {
-    uint64_t z = (state += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 // The cursor before its first message, which stands `first` of a message (constant) or a draw (Poisson) after the start.
 arrival_cursor arrival_cursor_at_start(const arrival_phases &phases, double first, uint64_t seed);
 
@@ -68,7 +63,7 @@ inline double arrival_moment(const arrival_phase &p, double sent_for) {
 // Messages from one to the next. Poisson: exponential by inversion, -ln(u) with u in (0, 1].
 inline double arrival_messages(arrival_cursor &c) {
     if (!c.phase.poisson) return 1;
-    return -std::log(static_cast<double>((splitmix64(c.random) >> 11) + 1) * 0x1p-53);
+    return -std::log(static_cast<double>((random_next(&c.random) >> 11) + 1) * 0x1p-53);
 }
 
 // Whether arrivals of this phase stand at equal distances, without pauses.

@@ -57,7 +57,7 @@ const wt_handler *open_for(flight &f, const handler_plan &h, wt_kind kind, const
 // Body bytes that are not all alike, so that a copy or a scan has something to see.
 std::vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
     std::vector<uint8_t> pattern(bytes);
-    for (uint8_t &b : pattern) b = static_cast<uint8_t>(splitmix64(seed));
+    for (uint8_t &b : pattern) b = static_cast<uint8_t>(random_next(&seed));
     return pattern;
 }
 

@@ -19,7 +19,7 @@ constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 // is complete. The server flies on until it is told that the client has landed, at most so much longer than its drain.
 constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
 // How long, at most, a client that has landed keeps its port open for a server that still polls.
-constexpr uint64_t hold_ns = 3'000 * ms, orphan_hold_ns = 500 * ms;
+constexpr uint64_t hold_ns = 3'000 * ms, orphan_hold_ns = 1'000 * ms;
 // How long a client asks its server to take note of its landing, how long a server answers that, and how long who stops early.
 constexpr uint64_t parting_ns = 2'000 * ms, echo_ns = 300 * ms, hurried_parting_ns = 500 * ms;
 // Who stops a flight early does not wait for every answer.

@@ -2,17 +2,11 @@
 
 #include <bit>
 
+#include "core/random.h"
+
 namespace wt {
 
 namespace {
-
-// SplitMix64 spreads one seed over the generator's state, as xoshiro's authors advise.
-uint64_t split_mix(uint64_t &state) {
-    uint64_t z = (state += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
 
 // xoshiro256** 1.0 (Blackman, Vigna): four words of state, where the standard library's generators are
 // kilobytes.
@@ -57,7 +51,8 @@ void faults_init(faults &f, const fault_plan &p, uint64_t seed, rte_mempool *cop
     f.duplicate = scaled(p.duplicate);
     f.reorder = scaled(p.reorder);
     f.reorder_depth = p.reorder_depth;
-    for (uint64_t &word : f.random) word = split_mix(seed);
+    // splitmix64 spreads one seed over the generator's state, as xoshiro's authors advise
+    for (uint64_t &word : f.random) word = random_next(&seed);
     f.copies = copies;
 }
 

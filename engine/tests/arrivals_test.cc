@@ -146,7 +146,7 @@ TEST(arrivals, passing_over_what_is_due_counts_what_walking_counts) {
     for (const arrival_phases &phases : loads) {
         arrival_cursor leaping = arrival_cursor_at_start(phases, 0.5, 9), walking = leaping;
         uint64_t leapt = 0, walked = 0, random = 3;
-        for (uint64_t now = 0; now < 200'000; now += splitmix64(random) % 4000) {
+        for (uint64_t now = 0; now < 200'000; now += random_next(&random) % 4000) {
             leapt += arrival_pass_due(leaping, now);
             for (; arrival_is_due(walking, now); walked++) arrival_advance(walking);
             ASSERT_EQ(leapt, walked) << now;
