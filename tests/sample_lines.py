@@ -158,6 +158,7 @@ def _endpoint(side: str, wire: str, message: bool, faults: dict | None) -> dict:
             "memif_role": side if wire == "memif" else None,
             "memif_buffer_bytes": 2048 if wire == "memif" else None,
             "nic": None,
+            "udp_checksum": True,
             "faults": faults,
             "link": None,
         },

@@ -65,6 +65,7 @@ def _endpoint(side: str, kind: str, socket: str | None) -> dict:
         "faults": None,
         "link": None,
         "nic": None,
+        "udp_checksum": True,
     }
     port |= {"socket": socket, "memif_role": side if kind == "memif" else None, "memif_buffer_bytes": None}
     return {

@@ -48,6 +48,15 @@ def test_tshark_finds_nothing_wrong(tmp_path, change):
         assert int(ip_length) == 20 + int(udp_length)
 
 
+def test_tshark_sees_that_there_is_no_udp_checksum(tmp_path):
+    short = ("duration=300ms", "warmup=100ms", "window=100ms")
+    run = fly_well(tmp_path, SHIPPED / "record.toml", "wire.udp_checksum=false", *short)
+    frames = decoded(run.path / "flight.pcap", "_ws.malformed", "ip.checksum.status", "udp.checksum")
+    assert len(frames) > 1000
+    assert set(map(tuple, frames)) == {("", GOOD, "0x0000")}
+    assert any("0: none" in note for note in run.record.engines[0].ready.notes)
+
+
 class Peer:
     """dpdk-testpmd at a memif, driven by its own commands."""
 

@@ -44,11 +44,13 @@ void arrival_cross(arrival_cursor &c, double messages) {
     c.next = c.begun + arrival_moment(c.phase, c.sent_for);
 }
 
-// Of even arrivals within one phase, those up to `now` but for the last.
-static uint64_t leap(arrival_cursor &c, double now) {
-    if (!arrival_is_even(c) || c.next + c.phase.interval > now) return 0;
-    const double due = std::floor((now - c.next) / c.phase.interval), in_phase = std::ceil((c.sends_for - c.sent_for) / c.phase.interval) - 1;
-    const double count = std::min(due, in_phase);
+// Passes over even arrivals that are due at `now`, within the phase and up to the last one but one, `most` at the most;
+// returns how many that were. They stood an interval from each other, the first where the cursor was.
+static uint64_t leap(arrival_cursor &c, uint64_t now, uint64_t most) {
+    const double elapsed = static_cast<double>(static_cast<int64_t>(now - c.start));
+    if (!arrival_is_even(c) || c.next + c.phase.interval > elapsed) return 0;
+    const double due = std::floor((elapsed - c.next) / c.phase.interval), in_phase = std::ceil((c.sends_for - c.sent_for) / c.phase.interval) - 1;
+    const double count = std::min({due, in_phase, static_cast<double>(most)});
     if (!(count >= 1)) return 0;
     c.sent_for += count * c.phase.interval;
     c.next = c.begun + c.sent_for;
@@ -59,7 +61,20 @@ uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now) {
     constexpr uint64_t most = 65536;
     uint64_t count = 0;
     for (uint64_t steps = 0; steps < most && arrival_is_due(c, now); steps++, count++) {
-        count += leap(c, static_cast<double>(now - c.start));
+        count += leap(c, now, UINT64_MAX);
+        arrival_advance(c);
+    }
+    return count;
+}
+
+uint32_t arrival_walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended) {
+    const double first = c.next, interval = c.phase.interval;
+    // signed: these convert from and to double in one instruction
+    const auto evenly = static_cast<int32_t>(leap(c, now, most));
+    for (int32_t i = 0; i < evenly; i++) intended[i] = c.start + static_cast<uint64_t>(static_cast<int64_t>(first + i * interval));
+    auto count = static_cast<uint32_t>(evenly);
+    for (; count < most && arrival_is_due(c, now); count++) {
+        intended[count] = arrival_time(c);
         arrival_advance(c);
     }
     return count;

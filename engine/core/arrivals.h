@@ -52,6 +52,9 @@ arrival_cursor arrival_cursor_at_start(const arrival_phases &phases, double firs
 // there may be millions. Of Poisson's at most some tens of thousands are passed by one call.
 uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now);
 
+// Walks over what is due at `now`, `most` at the most, and writes the intended send times, which ascend. Returns how many.
+uint32_t arrival_walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended);
+
 // Goes on by so many messages, beyond the end of the phase.
 void arrival_cross(arrival_cursor &c, double messages);
 

@@ -28,6 +28,9 @@ struct frame_template {
 
 frame_template frame_prepare(const flow &f);
 
+// What a frame says of its UDP checksum: all of it, or 0 for "none", which RFC 768 allows over IPv4.
+enum class udp_checksum : bool { none, whole };
+
 // Makes the template one for payloads of `payload_bytes`, at most 65535 - ip_udp_header_bytes.
 void frame_resize(frame_template &t, uint32_t payload_bytes);
 
@@ -38,14 +41,16 @@ inline void frame_write_udp_checksum(uint8_t *frame, uint64_t udp_sum, uint32_t 
 }
 
 // Writes the headers for `payload_bytes` of UDP payload that already stands behind them.
+template <udp_checksum checksum = udp_checksum::whole>
 inline void frame_write(uint8_t *frame, frame_template &t, uint32_t payload_bytes) {
     if (unlikely(payload_bytes != t.payload_bytes)) frame_resize(t, payload_bytes);
     std::memcpy(frame, t.header, sizeof t.header);
-    frame_write_udp_checksum(frame, t.udp_sum, payload_bytes);
+    if constexpr (checksum == udp_checksum::whole) frame_write_udp_checksum(frame, t.udp_sum, payload_bytes);
 }
 
 // Turns the headers of a request around (addresses and ports swapped, TTL renewed) for an answer of `payload_bytes` that
 // already stands behind them. The request is a frame that frame_parse called `udp`, without IP options.
+template <udp_checksum checksum = udp_checksum::whole>
 inline void frame_turn(uint8_t *frame, uint32_t payload_bytes) {
     // MAC addresses change places, and the type of service (byte 15) becomes 0.
     constexpr bytes16 zero{};
@@ -69,6 +74,7 @@ inline void frame_turn(uint8_t *frame, uint32_t payload_bytes) {
     // The length counts twice: in the pseudo-header and in the UDP header.
     const uint16_t udp_length = rte_cpu_to_be_16(static_cast<uint16_t>(ip_udp_header_bytes - 20 + payload_bytes));
     store(frame + offset::udp_length, udp_length);
+    if constexpr (checksum == udp_checksum::none) return store<uint16_t>(frame + offset::udp_checksum, 0);
     const uint64_t udp_sum = checksum_add(addresses, uint64_t{ports} + frame_udp_protocol + 2 * uint64_t{udp_length});
     frame_write_udp_checksum(frame, udp_sum, payload_bytes);
 }

@@ -47,18 +47,21 @@ void inflight_forget_segments(inflight_table &t, uint32_t slot) {
 
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at) {
     const auto count = static_cast<uint32_t>(t.slots.size());
-    look_at = std::min({look_at, inflight_expire_at_once, count});
+    const uint32_t to = std::min(t.expiry_hand + std::min(look_at, inflight_expire_at_once), count);
     inflight_slot *const slots = t.slots.data();
     uint32_t retired[inflight_expire_at_once], expired = 0, hand = t.expiry_hand;
-    for (uint32_t i = 0; i < look_at; i++) {
+    for (; hand < to; hand++) {
         inflight_slot &slot = slots[hand];
-        if (++hand == count) hand = 0;
+        if ((slot.generation.load(std::memory_order_acquire) & 1) == 0) continue;
         // Signed: app_tx on another worker may have stamped the slot after our `now`.
-        const bool in_flight = slot.generation.load(std::memory_order_acquire) & 1;
-        if (!in_flight || static_cast<int64_t>(now - slot.sent) <= static_cast<int64_t>(timeout)) continue;
-        retired[expired++] = inflight_retire(t, slot, true);
+        if (static_cast<int64_t>(now - slot.sent) > static_cast<int64_t>(timeout)) {
+            inflight_retire(t, hand, true);
+            retired[expired++] = hand;
+        } else if (expired > 0) {
+            break;
+        }
     }
-    t.expiry_hand = hand;
+    t.expiry_hand = hand == count ? 0 : hand;
     if (expired > 0) inflight_give_back(t, retired, expired);
     return expired;
 }

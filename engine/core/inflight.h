@@ -52,21 +52,21 @@ inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t
 // Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_retire().
 answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
 
-// Ends a message, answered or lost, and returns its slot's index: the caller gives it back with inflight_give_back().
-void inflight_forget_segments(inflight_table &t, uint32_t slot);
-inline uint32_t inflight_retire(inflight_table &t, inflight_slot &slot, bool lost) {
-    const uint32_t index = static_cast<uint32_t>(&slot - t.slots.data());
+// Ends a message, answered or lost; the caller gives its slot back with inflight_give_back().
+void inflight_forget_segments(inflight_table &t, uint32_t index);
+inline void inflight_retire(inflight_table &t, uint32_t index, bool lost) {
+    inflight_slot &slot = t.slots[index];
     if (unlikely(slot.arrived)) inflight_forget_segments(t, index);
     slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
     slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    return index;
 }
 
 // Gives retired slots back to app_tx, a burst at once.
 inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_t count) { t.free.put(slots, count); }
 
 // Looks at up to `look_at` slots (no more than the constant) and gives back those that were sent more than `timeout` ticks before
-// `now`; returns how many.
+// `now`; returns how many. Behind some that were, it stops at the first that is still young and begins there the next time: while
+// nobody answers, slots come round in the order in which they were sent, and to look further would be in vain.
 constexpr uint32_t inflight_expire_at_once = 64;
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at);
 

@@ -42,11 +42,14 @@ inline void message_header_write(uint8_t *at, const message_header &h) {
     std::memcpy(at, &wire, sizeof wire);
 }
 
-// Writes a header of which all but slot and generation has been written once, in network byte order, to `wire`.
-inline void message_header_write_again(uint8_t *at, const uint8_t *wire, uint32_t slot, uint32_t generation) {
-    const uint64_t both = rte_cpu_to_be_64(uint64_t{slot} << 32 | generation);
-    std::memcpy(at, wire, message_header_bytes);
-    std::memcpy(at + 4, &both, sizeof both);
+// What tells a message from all others of its application: slot and generation, as they stand in its header.
+inline uint64_t message_name(uint32_t slot, uint32_t generation) {
+    return rte_cpu_to_be_64(uint64_t{slot} << 32 | generation);
+}
+
+// Gives another message's name to a header that is right but for it.
+inline void message_header_rename(uint8_t *at, uint64_t name) {
+    std::memcpy(at + offsetof(message_header, slot), &name, sizeof name);
 }
 
 // Whether a header in a packet, in network byte order, is that of a message of one segment.

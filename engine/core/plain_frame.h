@@ -65,14 +65,14 @@ inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const 
     const uint32_t udp_header_bytes = frame_header_bytes - offset::udp, udp_offset = offset::udp - offset::ip;
     if (unlikely(ip_bytes != udp_bytes + udp_offset || ip_bytes > bytes - offset::ip || udp_bytes < udp_header_bytes + least))
         return 0;
-    if (unlikely(load<uint16_t>(frame + offset::udp_checksum) == 0)) return 0;
 
     const auto addresses = load<uint64_t>(frame + offset::addresses);
     const uint64_t ip_sum = checksum_add(checksum_add(addresses, load<uint32_t>(frame + offset::time_to_live)),
                                          load<uint64_t>(frame + offset::ip));
-    const uint64_t udp_sum =
-        checksum_bytes(checksum_add(addresses, uint64_t{udp_field} + udp_protocol), frame + offset::udp, udp_bytes);
-    return (checksum_fold(ip_sum) & checksum_fold(udp_sum)) == 0xffff ? udp_bytes - udp_header_bytes : 0;
+    uint16_t both = checksum_fold(ip_sum);
+    if (likely(load<uint16_t>(frame + offset::udp_checksum) != 0))  // 0: none (RFC 768)
+        both &= checksum_fold(checksum_bytes(checksum_add(addresses, uint64_t{udp_field} + udp_protocol), frame + offset::udp, udp_bytes));
+    return both == 0xffff ? udp_bytes - udp_header_bytes : 0;
 }
 
 }  // namespace wt

@@ -118,8 +118,9 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
     s.shapes.resize(s.sizes ? messages : 0);
     s.open_loop = w.load->open;
     if (s.open_loop) open_load(f, w, e, a, s);
-    s.pattern = pattern_of(std::min(a.request.segment_body, a.request.body_bytes), f.plan.seed + a.index);
+    s.pattern = pattern_of(message_header_bytes + std::min(a.request.segment_body, a.request.body_bytes), f.plan.seed + a.index);
     s.slots.resize(messages);
+    s.names.resize(messages);
     s.intended.resize(messages);
     s.segments.resize(a.out.packets.size());
     s.views.resize(messages);
@@ -289,6 +290,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
         d.batch_tx = ep.batch[kind_index(stage_kind::disp_tx)];
         d.post_rx = ep.batch[kind_index(stage_kind::nic_rx)];
         d.post_tx = ep.batch[kind_index(stage_kind::nic_tx)];
+        d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
         d.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
         d.plain = plain_match_of(d.us);
         d.greeter = f.greeter.get();

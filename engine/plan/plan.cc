@@ -152,6 +152,7 @@ port_plan read_port(const json_value &v) {
             .memif_role = o["memif_role"].optional(read_side),
             .memif_buffer_bytes = o["memif_buffer_bytes"].optional(whole<uint32_t>),
             .nic = o["nic"].optional(read_nic),
+            .udp_checksum = o["udp_checksum"].truth(),
             .faults = o["faults"].optional(read_faults),
             .link = o["link"].optional(read_link)};
     });

@@ -84,6 +84,7 @@ struct port_plan {
     std::optional<side> memif_role;
     std::optional<uint32_t> memif_buffer_bytes;
     std::optional<nic_plan> nic;
+    bool udp_checksum;  // of what it sends; false: 0, none
     std::optional<fault_plan> faults;
     std::optional<link_plan> link;
 };

@@ -110,9 +110,10 @@ void set_mac(const port &made, const mac_address &mac) {
         check(made, all, "taking every frame");
 }
 
-void note_emulation(port &made, const endpoint_plan &e) {
+void note_what_it_sends(port &made, const endpoint_plan &e) {
     const char *side = side_names[static_cast<int>(e.side)];
     char words[160];
+    if (!e.port.udp_checksum) made.notes.push_back(std::string("UDP checksums of what the ") + side + " sends are 0: none (RFC 768)");
     if (e.port.faults) {
         const fault_plan &f = *e.port.faults;
         std::snprintf(words, sizeof words,
@@ -149,7 +150,7 @@ void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
           "configuring " + std::to_string(made.queues) + " queues");
     set_up_queues(made, e.port, pool, info, conf);
     set_mac(made, e.mac);
-    note_emulation(made, e);
+    note_what_it_sends(made, e);
 }
 
 void start(port &made, const endpoint_plan &e) {

@@ -37,7 +37,9 @@ void complete(application &a, inflight_slot &slot, tally &t, uint64_t now, const
         t.times = {slot.intended, slot.sent, 0};
     }
     t.times.count++;
-    r.retired[t.answered++] = inflight_retire(*a.inflight, slot, false);
+    const auto index = static_cast<uint32_t>(&slot - a.inflight->slots.data());
+    inflight_retire(*a.inflight, index, false);
+    r.retired[t.answered++] = index;
 }
 
 // Takes what is not the whole of an answer that is waited for. Returns the slot of a message that it completes, else null.

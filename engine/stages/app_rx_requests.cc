@@ -126,8 +126,8 @@ uint32_t take_mbufs(application &a) {
     const uint32_t waiting = static_cast<uint32_t>(s.ready.size()) - s.ready_head;
     const uint32_t most = std::min(waiting, std::max(1u, a.batch_rx / a.answer.segments));
     const uint32_t fresh = fresh_for(a, most);
-    if (fresh == 0 || rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), fresh) == 0) return most;
-    return most > 1 && rte_pktmbuf_alloc_bulk(a.pool, s.fresh.data(), fresh_for(a, 1)) == 0 ? 1 : 0;
+    if (fresh == 0 || mbufs_take(a.pool, s.fresh.data(), fresh)) return most;
+    return most > 1 && mbufs_take(a.pool, s.fresh.data(), fresh_for(a, 1)) ? 1 : 0;
 }
 
 // Lays out one answer's packets at `to`: the request's own first (or none), then fresh ones with the request's frame header.

@@ -7,34 +7,6 @@ namespace wt {
 
 namespace {
 
-// Even arrivals within a phase, as far as they are due. What a store to `intended` could change is kept in locals.
-uint32_t walk_even(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended) {
-    const double interval = c.phase.interval, begun = c.begun, sends_for = c.sends_for;
-    const auto elapsed = static_cast<int64_t>(now - c.start);
-    const uint64_t start = c.start;
-    double sent_for = c.sent_for;
-    uint32_t count = 0;
-    for (; count < most && sent_for + interval < sends_for; count++) {
-        const auto due = static_cast<int64_t>(begun + sent_for);
-        if (due > elapsed) break;
-        intended[count] = start + static_cast<uint64_t>(due);
-        sent_for += interval;
-    }
-    c.sent_for = sent_for;
-    c.next = begun + sent_for;
-    return count;
-}
-
-// Walks the arrivals that are due, `most` at the most; their intended send times are written to `intended`.
-uint32_t walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended) {
-    uint32_t count = arrival_is_even(c) ? walk_even(c, now, most, intended) : 0;
-    for (; count < most && arrival_is_due(c, now); count++) {
-        intended[count] = arrival_time(c);
-        arrival_advance(c);
-    }
-    return count;
-}
-
 void start_clock(client_sending &s, uint64_t now) {
     s.due.start = s.next.start = now;
     s.started = true;
@@ -49,32 +21,33 @@ uint32_t take_off(inflight_slot &slot, uint64_t intended, uint64_t now) {
     return generation;
 }
 
+// Writes a packet of each of `count` messages: segment `j` of `shape`, the same in all but the names.
+void write_segments(const segmentation &shape, uint32_t j, rte_mbuf *const *packet, const uint64_t *names, uint32_t count,
+                    const uint8_t *pattern) {
+    const uint32_t payload = message_header_bytes + segment_body_bytes(shape, j), stride = shape.segments;
+    const auto bytes = static_cast<uint16_t>(message_offset + payload);
+    for (uint32_t i = 0; i < count; i++, packet += stride) {
+        rte_mbuf *const m = *packet;
+        uint8_t *const message = rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset);
+        rte_memcpy(message, pattern, payload);
+        message_header_rename(message, names[i]);
+        m->data_len = bytes;
+        m->pkt_len = bytes;
+    }
+}
+
 // Writes the packets of `count` messages into the outbox: the header by which the answer finds its slot, and the body.
-// What does not change is kept in locals: a store through a byte pointer could change anything that is not.
-void write_messages(const application &a, rte_mbuf *const *packet, uint32_t count, uint64_t now) {
-    const client_sending &s = *a.sending;
+void write_messages(const application &a, uint32_t count, uint64_t now) {
+    client_sending &s = *a.sending;
     inflight_slot *const slots = a.inflight->slots.data();
-    const uint32_t *const taken = s.slots.data();
     const uint64_t *const intended = s.intended.data();
-    const uint8_t *const pattern = s.pattern.data();
-    const segmentation shape = a.request;
-    for (uint32_t j = 0; j < shape.segments; j++) {
-        const uint32_t body = segment_body_bytes(shape, j);
-        const auto bytes = static_cast<uint16_t>(body_offset + body);
-        uint8_t header[message_header_bytes];
-        message_header_write(header, {message_kind::request, a.workload, a.index, 0, 0, static_cast<uint16_t>(j),
-                                      static_cast<uint16_t>(shape.segments)});
-        for (uint32_t i = 0; i < count; i++) {
-            inflight_slot &slot = slots[taken[i]];
-            const uint32_t generation =
-                j == 0 ? take_off(slot, intended[i], now) : slot.generation.load(std::memory_order_relaxed);
-            rte_mbuf *m = packet[i * shape.segments + j];
-            uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-            message_header_write_again(frame + message_offset, header, taken[i], generation);
-            rte_memcpy(frame + body_offset, pattern, body);
-            m->data_len = bytes;
-            m->pkt_len = bytes;
-        }
+    const uint32_t *const taken = s.slots.data();
+    uint64_t *const names = s.names.data();
+    for (uint32_t i = 0; i < count; i++) names[i] = message_name(taken[i], take_off(slots[taken[i]], intended[i], now));
+    for (uint32_t j = 0; j < a.request.segments; j++) {
+        message_header_write(s.pattern.data(), {message_kind::request, a.workload, a.index, 0, 0, static_cast<uint16_t>(j),
+                                                static_cast<uint16_t>(a.request.segments)});
+        write_segments(a.request, j, a.out.packets.data() + j, names, count, s.pattern.data());
     }
 }
 
@@ -90,7 +63,7 @@ uint32_t write_varied(const application &a, rte_mbuf *const *packet, uint32_t co
             uint8_t *frame = rte_pktmbuf_mtod(*packet, uint8_t *);
             message_header_write(frame + message_offset, {message_kind::request, a.workload, a.index, s.slots[i], generation,
                                                           static_cast<uint16_t>(j), static_cast<uint16_t>(shape.segments)});
-            rte_memcpy(frame + body_offset, s.pattern.data(), body);
+            rte_memcpy(frame + body_offset, s.pattern.data() + message_header_bytes, body);
             (*packet)->data_len = static_cast<uint16_t>(body_offset + body);
             (*packet)->pkt_len = body_offset + body;
         }
@@ -124,16 +97,16 @@ uint32_t take_varied_mbufs(application &a, uint32_t messages) {
         if (packets + s.shapes[count].segments > room) break;
         packets += s.shapes[count].segments;
     }
-    if (likely(rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), packets) == 0)) return s.sizes = fitting, count;
-    if (count == 1 || rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), s.shapes[0].segments) != 0) return 0;
+    if (likely(mbufs_take(a.pool, a.out.packets.data(), packets))) return s.sizes = fitting, count;
+    if (count == 1 || !mbufs_take(a.pool, a.out.packets.data(), s.shapes[0].segments)) return 0;
     return s.sizes = after_first, 1;
 }
 
 // Takes mbufs for up to `messages` messages; fewer where the pool runs short. Returns how many it was enough for.
 uint32_t take_mbufs(application &a, uint32_t messages) {
     if (unlikely(a.sending->sizes.has_value())) return take_varied_mbufs(a, messages);
-    if (likely(rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), messages * a.request.segments) == 0)) return messages;
-    return messages > 1 && rte_pktmbuf_alloc_bulk(a.pool, a.out.packets.data(), a.request.segments) == 0 ? 1 : 0;
+    if (likely(mbufs_take(a.pool, a.out.packets.data(), messages * a.request.segments))) return messages;
+    return messages > 1 && mbufs_take(a.pool, a.out.packets.data(), a.request.segments) ? 1 : 0;
 }
 
 // Closed loop: as many messages as the in-flight budget has left.
@@ -148,27 +121,29 @@ uint32_t take_closed(application &a, uint64_t now, uint32_t most, const stage_ca
 uint32_t take_open(application &a, uint64_t now, uint32_t most) {
     client_sending &s = *a.sending;
     arrival_cursor ahead = s.next;
-    const uint32_t due = walk_due(ahead, now, most, s.intended.data());
+    const uint32_t due = arrival_walk_due(ahead, now, most, s.intended.data());
     if (due == 0) return 0;
     const uint32_t count = take_mbufs(a, due);
     if (likely(count == due))
         s.next = ahead;
     else
-        walk_due(s.next, now, count, s.intended.data());
+        arrival_walk_due(s.next, now, count, s.intended.data());
     return count;
 }
 
 // How late the messages leave, each against its own intended time.
 void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const stage_call &call) {
     latency_histogram &pacing = *call.stats->pacing;
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t ns = ticks_to_ns(now - s.intended[i], s.tick_mult);
-        pacing.counts[pacing.bucket_of(std::min(ns, pacing.largest))]++;
-        sum += ns;
-    }
+    const uint64_t *const intended = s.intended.data();
+    const auto bucket = [&](uint64_t ns) { return pacing.bucket_of(std::min(ns, pacing.largest)); };
     // intended times ascend
-    pacing.add_extent(count, sum, ticks_to_ns(now - s.intended[count - 1], s.tick_mult), ticks_to_ns(now - s.intended[0], s.tick_mult));
+    const uint64_t least = ticks_to_ns(now - intended[count - 1], s.tick_mult), most = ticks_to_ns(now - intended[0], s.tick_mult);
+    uint64_t ticks = 0;
+    for (uint32_t i = 0; i < count; i++) ticks += now - intended[i];
+    pacing.add_extent(count, ticks_to_ns(ticks, s.tick_mult), least, most);
+    // Where the sender is far behind, all are as late as one another to within a bucket.
+    if (bucket(least) == bucket(most)) return static_cast<void>(pacing.counts[bucket(least)] += count);
+    for (uint32_t i = 0; i < count; i++) pacing.counts[bucket(ticks_to_ns(now - intended[i], s.tick_mult))]++;
 }
 
 // Fills the empty outbox with new messages. False where some are to be made and the pool has no mbuf for them.
@@ -190,7 +165,7 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
 
     a.out.count = count * a.request.segments;
     if (likely(!s.sizes))
-        write_messages(a, a.out.packets.data(), count, now);
+        write_messages(a, count, now);
     else
         a.out.count = write_varied(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) show_to_handler(a, a.out.packets.data(), count);

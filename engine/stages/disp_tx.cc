@@ -73,18 +73,29 @@ static uint32_t speak(dispatcher &d, const stage_call &call) {
     return 1;
 }
 
-call_result disp_tx_client(void *role, const stage_call &call) {
-    dispatcher &d = *static_cast<dispatcher *>(role);
+template <udp_checksum checksum>
+static call_result send_requests(dispatcher &d, const stage_call &call) {
     const uint32_t asked = ask_for_peer(d, call) + speak(d, call);
     auto &[full, other] = d.headers;
     return dispatch(d, asked, call, [&](uint8_t *frame, uint32_t payload) {
-        frame_write(frame, payload == full.payload_bytes ? full : other, payload);
+        frame_write<checksum>(frame, payload == full.payload_bytes ? full : other, payload);
     });
 }
 
-// A server's answer carries the headers of its request.
+call_result disp_tx_client(void *role, const stage_call &call) {
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    return d.checksum == udp_checksum::whole ? send_requests<udp_checksum::whole>(d, call) : send_requests<udp_checksum::none>(d, call);
+}
+
+// An answer carries the headers of its request.
+template <udp_checksum checksum>
+static call_result send_answers(dispatcher &d, const stage_call &call) {
+    return dispatch(d, 0, call, [](uint8_t *frame, uint32_t payload) { frame_turn<checksum>(frame, payload); });
+}
+
 call_result disp_tx_server(void *role, const stage_call &call) {
-    return dispatch(*static_cast<dispatcher *>(role), 0, call, [](uint8_t *frame, uint32_t payload) { frame_turn(frame, payload); });
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    return d.checksum == udp_checksum::whole ? send_answers<udp_checksum::whole>(d, call) : send_answers<udp_checksum::none>(d, call);
 }
 
 }  // namespace wt

@@ -24,7 +24,7 @@ call_result nic_rx_paced(void *role, const stage_call &call) {
     uint32_t room;
     rte_mbuf **packets = handover_room(*d.received, &room);
     const uint32_t count = std::min(room, due);
-    if (count == 0 || rte_pktmbuf_alloc_bulk(d.pool, packets, count) != 0) return {0, true};
+    if (count == 0 || !mbufs_take(d.pool, packets, count)) return {0, true};
 
     for (uint32_t i = 0; i < count; i++) {
         fill(p, p.times.next + i, packets[i]);

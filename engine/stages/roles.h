@@ -19,6 +19,7 @@
 #include "core/greeter.h"
 #include "core/handover.h"
 #include "core/inflight.h"
+#include "core/mbufs.h"
 #include "core/pacer.h"
 #include "core/plain_frame.h"
 #include "core/ring.h"
@@ -93,8 +94,9 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     bool started = false;                // the cursors' start has been set
     std::optional<size_cursor> sizes;    // where they vary
     std::vector<segmentation> shapes;    // then, of the messages of this call
-    std::vector<uint8_t> pattern;        // body of a full segment
+    std::vector<uint8_t> pattern;        // a full segment: room for a message header, and the body
     std::vector<uint32_t> slots;         // taken for this call
+    std::vector<uint64_t> names;         // of their messages
     std::vector<uint64_t> intended;
     std::vector<wt_segment> segments;    // views for the handler's request hook
     std::vector<wt_message> views;
@@ -166,6 +168,7 @@ struct dispatcher {
     plain_match plain;                    // of `us`
     message_match only_link = no_message_matches;  // where one link takes all messages: what they look like
     uint32_t peer_ip = 0;
+    udp_checksum checksum;                // of what it sends
     rte_mempool *pool;
     // client: of its one flow, for full segments and for all else. On lines of their own: disp_tx writes to them.
     alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;

@@ -155,6 +155,34 @@ TEST(arrivals, passing_over_what_is_due_counts_what_walking_counts) {
     }
 }
 
+// However many are asked for at once, the intended times are those of a walk one by one, and none lies ahead of the clock.
+TEST(arrivals, what_is_due_is_walked_at_its_own_times) {
+    const std::vector<arrival_phases> loads = {
+        {{even(forever, 7.25)}, 0},
+        {{even(1000, 1.0 / 3 + 1), even(500, forever), even(333, 1.5)}, 1},
+        {{{1000, 2, 30, 70, false}, even(100, 3)}, 0},
+        {{poisson(1000, 5), even(1000, 11)}, 0},
+    };
+    for (const arrival_phases &phases : loads) {
+        arrival_cursor a = arrival_cursor_at_start(phases, 0.5, 9);
+        a.start = 1'000'000;
+        arrival_cursor b = a;
+        uint64_t random = 3, walked = 0, intended[32];
+        for (uint64_t now = a.start; now < a.start + 100'000; now += random_next(&random) % 200) {
+            const auto most = static_cast<uint32_t>(1 + random_next(&random) % 32);
+            const uint32_t count = arrival_walk_due(a, now, most, intended);
+            ASSERT_TRUE(count == most || !arrival_is_due(a, now)) << now;
+            for (uint32_t i = 0; i < count; i++, walked++) {
+                ASSERT_LE(intended[i], now);
+                // a tick apart where the last digit of the two sums falls on either side of it
+                ASSERT_NEAR(static_cast<double>(intended[i]), static_cast<double>(arrival_time(b)), 1) << now;
+                arrival_advance(b);
+            }
+        }
+        EXPECT_GT(walked, 10'000u);
+    }
+}
+
 TEST(arrivals, two_cursors_from_one_seed_walk_the_same_times) {
     const arrival_phases phases{{poisson(1000, 10), {1000, 2, 30, 70, true}}, 1};
     arrival_cursor a = arrival_cursor_at_start(phases, 1, 3), b = a;

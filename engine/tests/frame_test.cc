@@ -94,6 +94,27 @@ TEST(FrameWrite, AChecksumOfZeroIsSentAsAllOnes) {
     EXPECT_EQ(dropped_for(frame), "udp");
 }
 
+TEST(FrameWrite, WithoutAChecksumAllElseIsTheSame) {
+    for (const uint32_t bytes : {1u, 22u, 86u, 1472u}) {
+        byte_vector expected = example_frame(counted(bytes)), frame = expected;
+        std::fill_n(frame.begin(), frame_header_bytes, 0xee);
+        frame_template t = frame_prepare(example_flow);
+        frame_write<udp_checksum::none>(frame.data(), t, bytes);
+        put_big16(expected, 40, 0);
+        EXPECT_EQ(frame, expected) << bytes;
+        EXPECT_EQ(dropped_for(frame), "udp") << bytes;
+        EXPECT_EQ(plain_bytes(frame, example_us), bytes);
+    }
+}
+
+TEST(FrameTurn, WithoutAChecksumAllElseIsTheSame) {
+    byte_vector expected = example_frame(counted(86)), frame = expected;
+    frame_turn(expected.data(), 86);
+    frame_turn<udp_checksum::none>(frame.data(), 86);
+    put_big16(expected, 40, 0);
+    EXPECT_EQ(frame, expected);
+}
+
 TEST(FrameTurn, SwapsTheFlowAndKeepsThePayload) {
     byte_vector frame = example_frame(counted(86));
     frame[15] = 0x2e;              // a type of service

@@ -30,7 +30,8 @@ answer_outcome answer(inflight_table &t, const message_header &h, uint32_t segme
         EXPECT_EQ(expected != nullptr, o == answer_outcome::complete) << "both ways agree";
     }
     if (o == answer_outcome::complete) {
-        const uint32_t index = inflight_retire(t, *slot, false);
+        const uint32_t index = h.slot;
+        inflight_retire(t, index, false);
         inflight_give_back(t, &index, 1);
     }
     return o;
@@ -129,6 +130,39 @@ TEST(inflight, segments_that_lie_are_refused) {
     h.segments = 2;  // another count than the first segment said
     h.segment = 1;
     EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+}
+
+TEST(inflight, expiry_waits_behind_the_old_for_the_young) {
+    inflight_table t("t", 256, 1);
+    message_header h;
+    for (uint64_t time = 0; time < 256; time++) ASSERT_TRUE(send(t, time, &h));
+    EXPECT_EQ(inflight_expire(t, 110, 100, 64), 10u);  // sent at 0 to 9
+    EXPECT_EQ(inflight_expire(t, 111, 100, 64), 1u);
+    EXPECT_EQ(inflight_expire(t, 200, 100, 64), 64u);  // at the most
+    EXPECT_EQ(inflight_expire(t, 200, 100, 64), 25u);
+    EXPECT_EQ(inflight_count(t), 156u);
+}
+
+// Whatever flies in between: a call gives something back, or has looked at as many as it may.
+TEST(inflight, expiry_comes_round_to_every_slot) {
+    std::mt19937 random(5);
+    for (int trial = 0; trial < 200; trial++) {
+        inflight_table t("t", 200, 1);
+        message_header h;
+        uint32_t old = 0;
+        for (int i = 0; i < 200; i++) {
+            const bool is_old = random() % 3 == 0;
+            ASSERT_TRUE(send(t, is_old ? 0 : 1000, &h));
+            if (random() % 3 == 0)
+                ASSERT_EQ(answer(t, h), answer_outcome::complete);
+            else
+                old += is_old;
+        }
+        const uint32_t looks = 1 + random() % inflight_expire_at_once, calls = old + 200 / looks + 1;
+        uint32_t expired = 0;
+        for (uint32_t call = 0; call < calls; call++) expired += inflight_expire(t, 1000, 500, looks);
+        EXPECT_EQ(expired, old) << looks;
+    }
 }
 
 // sent = answered + lost + in flight, whatever is lost, copied or late: against a naive memory of everything.

@@ -49,6 +49,52 @@ TEST(stages, app_tx_makes_one_message_of_what_is_left) {
     EXPECT_EQ(rte_mempool_avail_count(r.f.pools[client]), 2u);
 }
 
+// Near its intended times and far behind them: each message is in its own bucket of the pacing error.
+TEST(stages, open_loop_records_how_late_each_message_leaves) {
+    rig r(with("/workloads/0/load", open_load(1e6, "constant")));
+    stage &s = r.at(client, stage_kind::app_tx);
+    const latency_histogram &pacing = *s.current->pacing;
+    const auto send_at = [&](uint64_t ns) {
+        const auto ticks = static_cast<uint64_t>(std::llround(static_cast<double>(ns) / r.clock.ns_per_tick));
+        return s.run(s.role, {s.current, 1'000'000 + ticks}).objects;
+    };
+    ASSERT_EQ(send_at(0), 0u);  // starts the clock
+    ASSERT_EQ(send_at(10'500), 10u);  // those of 1 us to 10 us
+    EXPECT_EQ(pacing.total, 10u);
+    EXPECT_NEAR(pacing.sum, 50'000, 20);
+    for (uint64_t late = 500; late < 10'000; late += 1000) {
+        const uint32_t bucket = pacing.bucket_of(late);
+        EXPECT_EQ(pacing.counts[bucket - 1] + pacing.counts[bucket] + pacing.counts[bucket + 1], 1u) << late;
+    }
+    ASSERT_EQ(send_at(10'000'000'000), 22u);  // those of 11 us to 32 us: no more may be in flight
+    EXPECT_EQ(pacing.total, 32u);
+    EXPECT_NEAR(static_cast<double>(pacing.max), 1e10 - 11'000, 20);
+    EXPECT_NEAR(static_cast<double>(pacing.sum), 50'000 + 22 * (1e10 - 21'500), 1000);
+    const uint32_t bucket = pacing.bucket_of(10'000'000'000 - 21'500);
+    EXPECT_EQ(pacing.counts[bucket], 22u);
+    r.loops(10);
+}
+
+TEST(stages, without_a_udp_checksum_frames_go_both_ways) {
+    nlohmann::json plan = rig_plan();
+    for (int endpoint : {0, 1}) plan["endpoints"][endpoint]["port"]["udp_checksum"] = false;
+    rig r(plan);
+    for (const auto kind : {stage_kind::app_tx, stage_kind::disp_tx, stage_kind::nic_tx}) r.run(client, kind);
+    for (const byte_vector &frame : r.taken_off(server)) {
+        EXPECT_EQ(big16(frame, 40), 0u);
+        r.deliver(server, {frame});
+    }
+    r.loop(server);
+    const auto answers = r.taken_off(client);
+    ASSERT_EQ(answers.size(), 32u);
+    for (const byte_vector &frame : answers) EXPECT_EQ(big16(frame, 40), 0u);
+    r.deliver(client, answers);
+    r.loop(client);
+    EXPECT_EQ(r.stats(client, stage_kind::app_rx).answered, 32u);
+    EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
+    r.loops(3);
+}
+
 TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
     rig r(with("/workloads/0/load", open_load(1e9, "constant")));
     r.hoard(client, 0);

@@ -43,6 +43,7 @@ inline nlohmann::json valid_endpoint(const char *side) {
            {{"address", client ? "0000:01:00.0" : "0000:02:00.0"},
             {"steering", "auto"},
             {"offloads", {"rx_checksum", "fast_free"}}}},
+          {"udp_checksum", true},
           {"faults", {{"loss", 0.25}, {"duplicate", 0.5}, {"reorder", 1}, {"reorder_depth", 3}}},
           {"link", {{"bits_per_s", 1e10}, {"delay_ns", 5000}, {"queue", 64}}}}},
         {"batch",

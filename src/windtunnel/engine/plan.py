@@ -5,7 +5,7 @@ unit that its name ends in. The engine refuses unknown and missing keys, so that
 
 History of the plan's version:
 1  first flight
-2  second flight: every wire, loads in phases, links, two hosts, traces
+2  second flight: every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
 """
 
 from typing import Annotated, Literal
@@ -117,6 +117,7 @@ class Port(Part):
     memif_role: Literal["server", "client"] | None
     memif_buffer_bytes: Count | None
     nic: Nic | None = Field(description="pci wire")
+    udp_checksum: bool = Field(description="of what it sends; false: 0, none (RFC 768)")
     faults: Faults | None
     link: Link | None
 

@@ -85,6 +85,7 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
         memif_role=topology.side if memif else None,
         memif_buffer_bytes=data_room_bytes(keys.mtu) - HEADROOM_BYTES if memif else None,
         nic=_nic(keys) if wire.kind == "pci" else None,
+        udp_checksum=wire.udp_checksum,
         faults=plans.Faults(**planted.model_dump()) if planted else None,
         link=plans.Link(bits_per_s=link.rate, delay_ns=link.delay, queue=link.queue) if (link := wire.link) else None,
     )

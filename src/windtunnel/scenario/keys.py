@@ -82,6 +82,9 @@ class Wire(Table):
     pace: Literal["speed", "capture"] | None = Field(
         None, description="pcap: as fast as the server takes them (speed), or each frame at its own time"
     )
+    udp_checksum: bool = Field(
+        True, description="whole UDP checksums in what both sides send; false: 0, none (RFC 768), as testpmd's flowgen"
+    )
     socket: Text | None = Field(None, description="memif: control socket, relative to this file (one of its own a run)")
     faults: Faults | None = Field(None, description="emulated misbehaviour")
     link: Link | None = Field(None, description="emulated link")
