@@ -9,6 +9,8 @@ namespace wt {
 
 namespace {
 
+constexpr double longest_interval = 0x1p56;  // ticks, months: a Poisson process waits up to 37 times as long, and that fits 63 bits
+
 // The load of one of `alike` applications of a workload, in ticks. Throws refusal for a rate that the clock cannot pace.
 arrival_phases phases_of(const flight &f, const workload_plan &w, double alike) {
     const double infinity = std::numeric_limits<double>::infinity();
@@ -18,10 +20,10 @@ arrival_phases phases_of(const flight &f, const workload_plan &w, double alike) 
     arrival_phases phases{{}, w.load->lead};
     for (const load_phase_plan &p : w.load->phases) {
         const double interval = p.rate_per_s > 0 ? alike * 1e9 / f.clock.ns_per_tick / p.rate_per_s : infinity;
-        if (interval < 1)
+        if (interval < 1 || (p.rate_per_s > 0 && interval > longest_interval))
             throw refusal("workload " + w.name + ": " + std::to_string(p.rate_per_s) +
                               " messages a second cannot be paced by a clock of " + std::to_string(1e9 / f.clock.ns_per_tick) + " Hz",
-                          "a lower rate, or more applications");
+                          interval < 1 ? "a lower rate, or more applications" : "a higher rate, or 0 for none");
         phases.list.push_back({ticks(p.length_ns, infinity), interval, ticks(p.on_ns, infinity), ticks(p.off_ns, 0),
                                p.arrivals == arrivals::poisson});
     }

@@ -8,6 +8,7 @@ namespace wt {
 namespace {
 
 constexpr uint64_t largest_data_room = UINT16_MAX;  // rte_mbuf's buf_len
+constexpr size_t most_applications = UINT16_MAX;    // a message header has two bytes for them
 
 constexpr const char *port_words[] = {"ring", "null", "pcap", "af_packet", "memif", "pci", "af_xdp", "tap"};
 constexpr const char *steering_words[] = {"auto", "flow", "rss"};
@@ -139,7 +140,7 @@ endpoint_plan read_endpoint(const json_value &v) {
                         .batch = {},
                         .ring_size = o["ring_size"].whole<uint32_t>(2),
                         .answer_in_request = o["answer_in"].word(answer_words) == 1,
-                        .applications = o["applications"].list(read_application),
+                        .applications = o["applications"].list(read_application, 0, most_applications),
                         .dispatchers = o["dispatchers"].list(read_dispatcher)};
         read_object(o["batch"], [&](json_object &b) {
             for (uint32_t s = 0; s < stage_kinds; s++)

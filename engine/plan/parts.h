@@ -11,6 +11,18 @@ T whole(const json_value &v) {
     return v.whole<T>();
 }
 
+// Eleven days: the sum of some thousands, and the same in ticks of a clock, fits 63 bits.
+constexpr uint64_t longest_ns = 1'000'000'000'000'000;
+
+// A time in nanoseconds; `length` is one that is not 0.
+inline uint64_t duration(const json_value &v) {
+    return v.whole<uint64_t>(0, longest_ns);
+}
+
+inline uint64_t length(const json_value &v) {
+    return v.whole<uint64_t>(1, longest_ns);
+}
+
 inline std::string text(const json_value &v) {
     return v.text();
 }

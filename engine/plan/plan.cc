@@ -11,6 +11,8 @@ namespace wt {
 namespace {
 
 constexpr uint64_t plan_version = 2;
+constexpr size_t most_workloads = 256;  // a message header has a byte for it
+constexpr uint64_t most_raw_latencies = 1u << 28;  // 2 GiB of them
 
 constexpr const char *accounting_words[] = {"off", "counts", "sampled", "cycles", "histograms"};
 constexpr const char *memory_words[] = {"hugepages", "no-huge"};
@@ -27,17 +29,18 @@ accounting_plan read_accounting(const json_value &v) {
     return read_object(v, [](json_object &o) {
         return accounting_plan{.level = word<accounting>(o["level"], accounting_words),
                                .sample_every = o["sample_every"].whole<uint32_t>(1),
-                               .interrupted_above_ns = o["interrupted_above_ns"].whole<uint64_t>(1)};
+                               .interrupted_above_ns = length(o["interrupted_above_ns"])};
     });
 }
 
 phases_plan read_phases(const json_value &v) {
     return read_object(v, [](json_object &o) {
-        return phases_plan{.warmup_ns = o["warmup_ns"].whole<uint64_t>(),
-                           .duration_ns = o["duration_ns"].whole<uint64_t>(1),
-                           .window_ns = o["window_ns"].whole<uint64_t>(1),
-                           .messages = o["messages"].optional(whole<uint64_t>),
-                           .drain_ns = o["drain_ns"].whole<uint64_t>()};
+        const auto some = [](const json_value &count) { return count.whole<uint64_t>(0, INT64_MAX); };
+        return phases_plan{.warmup_ns = duration(o["warmup_ns"]),
+                           .duration_ns = length(o["duration_ns"]),
+                           .window_ns = length(o["window_ns"]),
+                           .messages = o["messages"].optional(some),
+                           .drain_ns = duration(o["drain_ns"])};
     });
 }
 
@@ -67,7 +70,7 @@ trace_plan read_trace(const json_value &v) {
 
 raw_latency_plan read_raw_latency(const json_value &v) {
     return read_object(v, [](json_object &o) {
-        return raw_latency_plan{.path = o["path"].text(), .limit = o["limit"].whole<uint64_t>(1)};
+        return raw_latency_plan{.path = o["path"].text(), .limit = o["limit"].whole<uint64_t>(1, most_raw_latencies)};
     });
 }
 
@@ -87,10 +90,9 @@ plan read_plan(std::string_view json) {
                     .eal = read_eal(o["eal"]),
                     .accounting = read_accounting(o["accounting"]),
                     .phases = read_phases(o["phases"]),
-                    .hello_wait_ns = o["hello_wait_ns"].optional(
-                        [](const json_value &wait) { return wait.whole<uint64_t>(1); }),
+                    .hello_wait_ns = o["hello_wait_ns"].optional(length),
                     .endpoints = o["endpoints"].list(read_endpoint, 1, 2),
-                    .workloads = o["workloads"].list(read_workload, 1),
+                    .workloads = o["workloads"].list(read_workload, 1, most_workloads),
                     .workers = o["workers"].list(read_worker, 1),
                     .record = o["record"].optional(text),
                     .trace = o["trace"].optional(read_trace),

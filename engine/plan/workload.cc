@@ -8,6 +8,7 @@ namespace {
 constexpr const char *arrival_words[] = {"constant", "poisson"};
 constexpr const char *size_words[] = {"sequence", "uniform", "weighted"};
 constexpr const char *load_words[] = {"closed", "open"};
+constexpr uint64_t most_extra_ticks = 1'000'000'000;  // a worker waits for those of a whole burst in one go
 
 handler_plan read_handler(const json_value &v) {
     return read_object(v, [](json_object &o) {
@@ -19,7 +20,6 @@ constexpr double most_real = std::numeric_limits<double>::max();
 
 load_phase_plan read_load_phase(const json_value &v) {
     return read_object(v, [](json_object &o) {
-        const auto length = [](const json_value &ns) { return ns.whole<uint64_t>(1); };
         return load_phase_plan{.length_ns = o["length_ns"].optional(length),
                                .rate_per_s = o["rate_per_s"].real(0, most_real),
                                .arrivals = word<arrivals>(o["arrivals"], arrival_words),
@@ -58,8 +58,8 @@ workload_plan read_workload(const json_value &v) {
                              .handler = o["handler"].optional(read_handler),
                              .packet_handler = o["packet_handler"].optional(read_handler),
                              .scan = o["scan"].truth(),
-                             .extra_ticks = o["extra_ticks"].whole<uint64_t>(),
-                             .timeout_ns = o["timeout_ns"].whole<uint64_t>(1),
+                             .extra_ticks = o["extra_ticks"].whole<uint64_t>(0, most_extra_ticks),
+                             .timeout_ns = length(o["timeout_ns"]),
                              .load = o["load"].optional(read_load),
                              .client_applications = o["client_applications"].whole<uint32_t>(0, 65535),
                              .client_slots = o["client_slots"].whole<uint32_t>()};

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "ports/recorder.h"
+#include "core/refusal.h"
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -211,6 +212,18 @@ TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
     r.run(client, app_tx);
     const auto &slots = r.app(client).inflight->slots;
     EXPECT_EQ(slots[1].intended - slots[0].intended, 1000u);  // ticks of the rig's clock
+}
+
+// The rig's clock has 1e9 ticks a second. A time of arrival beyond 63 bits would count as due at once, and for ever.
+TEST(edges, a_rate_that_the_clock_cannot_pace_is_refused) {
+    json plan = rig_plan();
+    for (const double rate : {1e10, 1e-12, 1e-320}) {
+        plan["workloads"][0]["load"] = open_load(rate, "constant");
+        ASSERT_THROW(rig{plan}, refusal) << rate;
+    }
+    plan["workloads"][0]["load"] = open_load(1e-5, "constant");
+    rig r(plan);
+    EXPECT_EQ(r.run(client, app_tx).objects, 0u);
 }
 
 TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
