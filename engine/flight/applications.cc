@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "flight/endpoints.h"
+#include "flight/seed.h"
 
 namespace wt {
 
@@ -19,11 +20,9 @@ std::vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
 }
 
 // Each application draws sizes of its own, the same on every repeat.
-std::optional<size_cursor> sizes_of(flight &f, const std::optional<sizes_plan> &plan, const application &a) {
+std::optional<size_cursor> sizes_of(flight &f, const std::optional<sizes_plan> &plan, chance what, const application &a) {
     if (!plan) return {};
-    uint64_t seed = f.plan.seed ^ uint64_t{a.index} << 32;
-    const size_table &table = f.size_tables.emplace_back(*plan);
-    return size_cursor{&table, random_next(&seed), 0};
+    return size_cursor{&f.size_tables.emplace_back(*plan), seed_of(f.plan.seed, what, a.index), 0};
 }
 
 void open_client(flight &f, application &a, const endpoint_plan &e, const application_plan &plan, const workload_plan &w) {
@@ -38,7 +37,7 @@ void open_client(flight &f, application &a, const endpoint_plan &e, const applic
     s.signals = &f.signals;
     s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
     s.at_once = messages;
-    s.sizes = sizes_of(f, w.request_sizes, a);
+    s.sizes = sizes_of(f, w.request_sizes, chance::request_sizes, a);
     s.shapes.resize(s.sizes ? messages : 0);
     s.open_loop = w.load->open;
     if (s.open_loop) open_load(f, w, e, a, s);
@@ -64,7 +63,7 @@ void open_server(flight &f, application &a, const endpoint_plan &e, const worklo
     s.in_request = e.answer_in_request;
     s.alone = s.in_request && a.request.segments == 1 && a.answer.segments == 1;
     s.requests_vary = w.request_sizes.has_value();
-    s.sizes = sizes_of(f, w.response_sizes, a);
+    s.sizes = sizes_of(f, w.response_sizes, chance::answer_sizes, a);
     s.extra_ticks = w.extra_ticks;
     const uint32_t at_once = std::max(1u, a.batch_rx / a.answer.segments);
     a.out.packets.resize(size_t{at_once} * a.answer.segments);

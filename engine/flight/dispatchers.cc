@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "flight/endpoints.h"
+#include "flight/seed.h"
 #include "ports/timed_capture.h"
 
 namespace wt {
@@ -45,7 +46,7 @@ void open_emulation(const flight &f, const endpoint_plan &e, dispatcher &d, emul
     d.wire_burst.resize(size_t{2} * d.post_tx + 64 * 2);
     if (e.port.faults) {
         d.emulated = std::make_unique<faults>();
-        faults_init(*d.emulated, *e.port.faults, f.plan.seed * 64 + d.queue * 2 + (e.side == side::client), d.pool);
+        faults_init(*d.emulated, *e.port.faults, seed_of(f.plan.seed, chance::faults, d.queue * 2 + (e.side == side::client)), d.pool);
     }
     if (line != nullptr) {
         uint32_t mbufs = 0;

@@ -4,6 +4,7 @@
 
 #include "core/refusal.h"
 #include "flight/endpoints.h"
+#include "flight/seed.h"
 
 namespace wt {
 
@@ -43,7 +44,7 @@ void open_load(const flight &f, const workload_plan &w, const endpoint_plan &e, 
     const auto [which, alike] = among_alike(e, a);
     s.phases = phases_of(f, w, alike);
     // Constant arrivals of several applications interleave instead of falling together.
-    s.due = s.next = arrival_cursor_at_start(s.phases, (which + 1.0) / alike, f.plan.seed * 0x9e3779b97f4a7c15 + a.index);
+    s.due = s.next = arrival_cursor_at_start(s.phases, (which + 1.0) / alike, seed_of(f.plan.seed, chance::arrivals, a.index));
 }
 
 }  // namespace wt

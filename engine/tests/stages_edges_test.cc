@@ -1,9 +1,12 @@
 // The stages at the edges of what a plan may say: several applications, answers longer than a burst, handlers
 // that overstep, faults and recordings on a port that takes little at a time. Starts EAL on ordinary memory.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <set>
 
-#include "ports/recorder.h"
 #include "core/refusal.h"
+#include "ports/recorder.h"
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -212,6 +215,28 @@ TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
     r.run(client, app_tx);
     const auto &slots = r.app(client).inflight->slots;
     EXPECT_EQ(slots[1].intended - slots[0].intended, 1000u);  // ticks of the rig's clock
+}
+
+TEST(edges, repeats_with_other_seeds_have_other_arrivals) {
+    const auto intervals = [](uint64_t seed) {
+        json plan = rig_plan();
+        plan["seed"] = seed;
+        plan["workloads"][0]["load"] = open_load(1e6, "poisson");
+        rig r(plan);
+        arrival_cursor c = r.app(client).sending->next;
+        std::set<int64_t> all;
+        for (int i = 0; i < 100; i++) {
+            const double before = c.next;
+            arrival_advance(c);
+            all.insert(std::llround(c.next - before));
+        }
+        return all;
+    };
+    const std::set<int64_t> one = intervals(1), two = intervals(2);
+    std::vector<int64_t> both;
+    std::ranges::set_intersection(one, two, std::back_inserter(both));
+    EXPECT_EQ(one, intervals(1));
+    EXPECT_LT(both.size(), 20u);  // some fall on the same nanosecond by chance
 }
 
 // The rig's clock has 1e9 ticks a second. A time of arrival beyond 63 bits would count as due at once, and for ever.
