@@ -19,13 +19,17 @@ void keep_refused(greeter &g, const hello &said, remark why) {
     g.refused_slot.store(greeter::slot::full, std::memory_order_release);
 }
 
-void note_word(greeter &g, const hello &said) {
+// Only a hello comes first. False for another word of a client that main has just released.
+bool note_word(greeter &g, const hello &said) {
     auto before = g.word_heard.load(std::memory_order_relaxed);
     const auto now = static_cast<uint8_t>(said.said);
+    const bool is_first = said.from_server || said.said == word::hello;
+    do {
+        if (before == 0 && !is_first) return false;
+    } while (before < now && !g.word_heard.compare_exchange_weak(before, now, std::memory_order_release));
     if (said.beside == remark::cut_short) g.peer_cut_short.store(true, std::memory_order_relaxed);
-    while (before < now && !g.word_heard.compare_exchange_weak(before, now, std::memory_order_release)) {
-    }
     g.heard.fetch_add(1, std::memory_order_relaxed);
+    return true;
 }
 
 // Whether the other side is the one that we know, or becomes it.
@@ -44,10 +48,10 @@ bool greeter_answer(greeter &g, hello *word_and_answer, drop *why) {
     if (beside == remark::none) {
         const bool hello = said.said == word::hello;
         if (!hello && (said.server != g.us.server || said.client != g.peer.load(std::memory_order_relaxed))) return false;
-        if (!is_peer(g, said.client)) beside = remark::taken;
+        if (hello && !is_peer(g, said.client)) beside = remark::taken;
     }
     if (beside == remark::none) {
-        note_word(g, said);
+        if (!note_word(g, said)) return false;
         if (g.cut_short.load(std::memory_order_relaxed)) beside = remark::cut_short;
     } else {
         keep_refused(g, said, beside);
@@ -79,7 +83,8 @@ hello greeter_word(const greeter &g) {
 }
 
 void greeter_release(greeter &g) {
-    g.word_heard.store(0, std::memory_order_relaxed);
+    auto only_hello = static_cast<uint8_t>(word::hello);
+    if (!g.word_heard.compare_exchange_strong(only_hello, 0)) return;
     g.peer_cut_short.store(false, std::memory_order_relaxed);
     g.peer.store(0, std::memory_order_release);
 }

@@ -37,7 +37,8 @@ bool greeter_take(greeter &g, const hello &answer, drop *why);
 // Client: the word that goes out next.
 hello greeter_word(const greeter &g);
 
-// Main, server: forgets a client that has said hello and no more, so that another one may come.
+// Main, server: forgets a client that has said hello and no more, so that another one may come. One that goes on at this very
+// moment is kept, or its word comes too late; never is a client half known.
 void greeter_release(greeter &g);
 
 }  // namespace wt

@@ -10,9 +10,12 @@ namespace {
 
 constexpr uint64_t ms = 1'000'000;
 constexpr uint64_t again_ns = 100 * ms;
+// Where nothing has come back for a second, words are said as often as main comes by: a link that is asked for ten times what it
+// carries loses nine of ten packets, and thirty words in a row now and then.
+constexpr uint64_t worry_ns = 1'000 * ms, worried_again_ns = 10 * ms;
 // So long a client goes on with its hello after the first answer: another server would answer too.
 constexpr uint64_t look_around_ns = 300 * ms;
-// Thirty words in a row are lost, or nobody is there any more.
+// Two hundred words in a row are lost, or nobody is there any more.
 constexpr uint64_t silence_ns = 3'000 * ms;
 // A client that has said hello and no more holds its server no longer than this.
 constexpr uint64_t hesitation_ns = 2'000 * ms;
@@ -64,7 +67,7 @@ void meeting::begin() {
 
 void meeting::turn() {
     if (!begun_) return;
-    look_at_refused();
+    if (!measured_) look_for_strangers();
     const uint64_t now = lines_.now_ns();
     if (const uint32_t words = g_->heard.load(std::memory_order_relaxed); words != heard_before_) {
         heard_before_ = words;
@@ -74,10 +77,8 @@ void meeting::turn() {
 }
 
 void meeting::turn_client(uint64_t now) {
-    if (g_->second_server.load(std::memory_order_relaxed))
-        throw refusal("two servers answer this client's hello", "end one of them, or give each an address of its own");
     if (now >= next_round_) {
-        next_round_ = now + again_ns;
+        next_round_ = now + (met() && now > last_heard_ + worry_ns ? worried_again_ns : again_ns);
         g_->round.fetch_add(1, std::memory_order_release);
     }
     if (!heard(word::hello)) return;
@@ -97,7 +98,9 @@ void meeting::turn_server(uint64_t now) {
 }
 
 // A client ends with the reason; a server says it and waits for one that fits.
-void meeting::look_at_refused() {
+void meeting::look_for_strangers() {
+    if (g_->second_server.load(std::memory_order_relaxed))
+        throw refusal("two servers answer this client's hello", "end one of them, or give each an address of its own");
     if (g_->refused_slot.load(std::memory_order_acquire) != greeter::slot::full) return;
     const std::string words = words_on_refused();
     const remark why = g_->refused.beside;
@@ -159,6 +162,7 @@ void meeting::say(word w, bool early) {
 
 void meeting::measured(bool early) {
     if (!active()) return;
+    measured_ = true;
     if (is_client()) return say(word::drain, early);
     if (early) g_->cut_short.store(true, std::memory_order_relaxed);
 }

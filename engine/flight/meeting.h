@@ -25,7 +25,7 @@ class meeting {
     bool lost() const { return lost_; }
 
     // From here on turn() is called whenever main waits. It says the word again and follows what comes back. Throws refusal
-    // where the other side is not the one that we need.
+    // where the other side is not the one that we need, as long as that can spoil what is measured.
     void begin();
     void turn();
     // Announces that we still wait, and throws refusal where nobody came in time.
@@ -44,7 +44,7 @@ class meeting {
   private:
     bool is_client() const { return plan_.endpoints[0].side == side::client; }
     bool heard(word w) const { return g_->word_heard.load(std::memory_order_acquire) >= static_cast<uint8_t>(w); }
-    void look_at_refused();
+    void look_for_strangers();
     std::string words_on_refused() const;
     void turn_client(uint64_t now);
     void turn_server(uint64_t now);
@@ -52,7 +52,7 @@ class meeting {
     greeter *g_;
     const plan &plan_;
     line_writer &lines_;
-    bool begun_ = false, lost_ = false;
+    bool begun_ = false, measured_ = false, lost_ = false;
     uint32_t heard_before_ = 0;
     uint64_t last_heard_ = 0, first_answer_ = 0, next_round_ = 0;  // ns
     uint64_t waits_since_ = 0, next_announcement_ = 0;             // ns

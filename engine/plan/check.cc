@@ -1,12 +1,17 @@
 #include "plan/check.h"
 
+#include <rte_config.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <tuple>
 
+#include "core/hello.h"
+#include "core/message.h"
 #include "core/refusal.h"
 
 namespace wt {
@@ -88,15 +93,37 @@ void check_dispatchers(const std::string &path, const endpoint_plan &e, const pl
         // a queue has one poller: the drivers take no lock
         if (!queues.insert(d.queue).second)
             refuse(here + ".queue", std::to_string(d.queue) + " is another dispatcher's already");
+        const auto brings_to = [i](const application_plan &a) { return std::ranges::count(a.dispatchers, i) > 0; };
+        if (e.side == side::server && p.workloads[d.workload].handler && !std::ranges::any_of(e.applications, brings_to))
+            refuse(here, "no application takes the requests that come to it");
     }
+}
+
+void check_udp_ports(const std::string &path, uint16_t first, uint16_t queues) {
+    if (first + queues - 1 > UINT16_MAX)
+        refuse(path, "leaves no port for each of the " + std::to_string(queues) + " queues");
+}
+
+// Every frame lies in one mbuf, and every segment has a number.
+void check_room(const std::string &path, const endpoint_plan &e, const plan &p) {
+    const uint32_t frame = frame_header_bytes - ip_udp_header_bytes + e.mtu, needed = RTE_PKTMBUF_HEADROOM + frame;
+    if (e.pool.data_room_bytes < needed)
+        refuse(path + ".pool.data_room_bytes", std::to_string(e.pool.data_room_bytes) + " is below the " +
+                                                   std::to_string(needed) + " of a frame at this mtu and its headroom");
+    for (size_t i = 0; i < p.workloads.size(); i++)
+        for (const uint32_t bytes : {p.workloads[i].request_bytes, p.workloads[i].response_bytes})
+            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_header_bytes).segments; segments > max_segments)
+                refuse(at("workloads", i), std::to_string(bytes) + " bytes are " + std::to_string(segments) +
+                                               " segments at the mtu of " + path + ", a header counts " +
+                                               std::to_string(max_segments));
 }
 
 void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
     if (!std::has_single_bit(e.ring_size))
         refuse(path + ".ring_size", std::to_string(e.ring_size) + " is not a power of two");
-    if (e.udp_port + e.port.queues - 1 > UINT16_MAX)
-        refuse(path + ".udp_port",
-               "leaves no port for each of the " + std::to_string(e.port.queues) + " queues");
+    check_udp_ports(path + ".udp_port", e.udp_port, e.port.queues);
+    if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, e.port.queues);
+    check_room(path, e, p);
     if (e.side == side::client) {
         need(path + ".peer_ip", e.peer_ip, "a client");
         need(path + ".peer_udp_port", e.peer_udp_port, "a client");
@@ -118,6 +145,8 @@ void check_sides(const plan &p) {
     if (two && p.endpoints[0].port.nic && p.endpoints[1].port.nic &&
         p.endpoints[0].port.nic->address == p.endpoints[1].port.nic->address)
         refuse("endpoints[1].port.nic.address", "the other side has this NIC");
+    if (two && p.endpoints[0].mtu != p.endpoints[1].mtu)
+        refuse("endpoints[1].mtu", "both ends of a wire need the same");
 }
 
 // Messages that a phase offers; infinity where it lasts for ever.
@@ -134,6 +163,8 @@ void check_hello(const plan &p) {
     const port_kind kind = p.endpoints[0].port.kind;
     if (kind == port_kind::null || kind == port_kind::pcap)
         refuse("hello_wait_ns", "is given, but nobody is at the other end of this wire");
+    if (p.endpoints[0].mtu < ip_udp_header_bytes + hello_bytes)
+        refuse("endpoints[0].mtu", "a hello does not fit into " + std::to_string(p.endpoints[0].mtu));
 }
 
 void check_load(const std::string &path, const load_plan &load) {
@@ -160,7 +191,9 @@ void check_sizes(const std::string &path, const std::optional<sizes_plan> &sizes
     if (kind == size_kind::uniform && (bytes.size() != 2 || bytes[0] > bytes[1])) refuse(path + ".bytes", "not the least and the most");
     if (kind != size_kind::weighted) return;
     if (weights.size() != bytes.size()) refuse(path + ".weights", "there must be one for each size");
-    if (std::accumulate(weights.begin(), weights.end(), 0.0) <= 0) refuse(path + ".weights", "all are 0");
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (sum <= 0) refuse(path + ".weights", "all are 0");
+    if (std::isinf(sum)) refuse(path + ".weights", "their sum is beyond a number");
 }
 
 void check_workload(const std::string &path, const workload_plan &w) {

@@ -24,7 +24,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) emulated_line {
     explicit emulated_line(uint64_t start) : start(start) {}
     const uint64_t start;              // TSC
     std::atomic<uint64_t> free_at{0};  // 2^-12 ticks since the start
-    std::atomic<uint32_t> waiting{0};  // packets in the queue. Several workers may overshoot its depth by one each
+    std::atomic<uint32_t> waiting{0};  // packets in the queue, as its workers last saw it; they may overshoot its depth by one each
 };
 
 // One queue's packets on the link: plain data, owned by the worker that runs nic_tx.

@@ -1,25 +1,10 @@
 #include "ports/faults.h"
 
-#include <bit>
-
 #include "core/random.h"
 
 namespace wt {
 
 namespace {
-
-// xoshiro256** 1.0 (Blackman, Vigna): four words of state, where the standard library's generators are
-// kilobytes.
-uint64_t next(uint64_t (&s)[4]) {
-    const uint64_t result = std::rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = std::rotl(s[3], 45);
-    return result;
-}
 
 uint64_t scaled(double probability) {
     const double whole = probability * 0x1p64;
@@ -27,7 +12,7 @@ uint64_t scaled(double probability) {
 }
 
 bool happens(faults &f, uint64_t probability) {
-    return probability == UINT64_MAX || next(f.random) < probability;
+    return probability == UINT64_MAX || random_next(&f.random) < probability;
 }
 
 // Sends a packet on; those that it overtakes for the last time follow it. They were held in the order of
@@ -51,8 +36,7 @@ void faults_init(faults &f, const fault_plan &p, uint64_t seed, rte_mempool *cop
     f.duplicate = scaled(p.duplicate);
     f.reorder = scaled(p.reorder);
     f.reorder_depth = p.reorder_depth;
-    // splitmix64 spreads one seed over the generator's state, as xoshiro's authors advise
-    for (uint64_t &word : f.random) word = random_next(&seed);
+    f.random = seed;
     f.copies = copies;
 }
 

@@ -13,7 +13,7 @@ namespace wt {
 struct faults {
     uint64_t loss, duplicate, reorder;  // probabilities scaled to 2^64-1
     uint32_t reorder_depth;
-    uint64_t random[4];  // xoshiro256**
+    uint64_t random;  // splitmix64 state
     struct {
         rte_mbuf *packet;
         uint32_t overtakes_left;

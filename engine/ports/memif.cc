@@ -21,10 +21,12 @@ namespace {
 constexpr uint32_t most_ring_bits = 14;  // ETH_MEMIF_MAX_LOG2_RING_SIZE, which no header shows
 constexpr uint32_t most_buffer = UINT16_MAX;
 
-// Whether somebody listens on the socket; a file that a killed server has left behind answers no.
+// Whether somebody listens on the socket; a file that a killed server has left behind answers no. One that hangs takes no
+// connection, and nobody waits for it.
 bool is_served(const sockaddr_un &address) {
-    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    const bool served = ::connect(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
+    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool taken = ::connect(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
+    const bool served = taken || errno == EAGAIN;
     ::close(fd);
     return served;
 }

@@ -202,6 +202,21 @@ TEST_F(hosts, ASecondClientIsToldUntilTheFirstIsReleased) {
     EXPECT_EQ(answer(next_word(word::hello)).beside, remark::taken);
 }
 
+TEST_F(hosts, AClientThatGoesOnIsNotReleased) {
+    ASSERT_TRUE(greeter_take(client, answer(next_word(word::hello)), &why));
+    answer(next_word(word::go));
+    greeter_release(server);  // main has looked before the second word came
+    EXPECT_EQ(server.peer, client_token);
+    EXPECT_EQ(heard(server), word::go);
+}
+
+TEST_F(hosts, AWordThatMeetsItsReleaseIsStray) {
+    ASSERT_TRUE(greeter_take(client, answer(next_word(word::hello)), &why));
+    server.word_heard = 0;  // main is half way through
+    EXPECT_TRUE(is_dropped(next_word(word::go)));
+    EXPECT_EQ(heard(server), word::none);
+}
+
 TEST_F(hosts, ASecondServerIsSeen) {
     hello first = answer(next_word(word::hello)), second = first;
     second.server = 42;

@@ -194,6 +194,19 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
     EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/length_ns", 0), "below 1"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/bytes", json::array()), "response_sizes.bytes"));
     EXPECT_TRUE(contains(refusal_with("/workers/0/lcore", 0), "below 1"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/extra_ticks", 1000000001), "above 1000000000"));
+}
+
+// Times are added up, and turned into ticks of 63 bits.
+TEST(Plan, RefusesTimesThatNoSumHolds) {
+    for (const char *where : {"/phases/warmup_ns", "/phases/duration_ns", "/phases/window_ns", "/phases/drain_ns",
+                              "/accounting/interrupted_above_ns", "/workloads/0/timeout_ns", "/hello_wait_ns",
+                              "/workloads/0/load/phases/0/length_ns", "/workloads/0/load/phases/0/on_ns",
+                              "/workloads/0/load/phases/0/off_ns"})
+        for (const uint64_t ns : {uint64_t{1'000'000'000'000'001}, UINT64_MAX})
+            EXPECT_TRUE(contains(refusal_with(where, ns), "above 1000000000000000")) << where;
+    EXPECT_TRUE(contains(refusal_with("/phases/messages", UINT64_MAX), "above"));
+    EXPECT_TRUE(contains(refusal_with("/raw_latency/limit", UINT64_MAX), "above"));
 }
 
 TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
@@ -222,6 +235,11 @@ TEST(Plan, ChecksEveryIndex) {
 TEST(Plan, RefusesWhatCannotFly) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/ring_size", 48), "not a power of two"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/udp_port", 65535), "no port for each"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_udp_port", 65535), "no port for each"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/1/mtu", 1400), "both ends"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/data_room_bytes", 1641), "below the 1642"));
+    EXPECT_EQ(refusal_with("/endpoints/0/pool/data_room_bytes", 1642), "");
+    EXPECT_TRUE(contains(refusal_with("/endpoints/1/applications/0/dispatchers", {0}), "no application"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/1/side", "client"), "a second client"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_ip", nullptr), "a client needs it"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/inflight", 0), "could never send"));
@@ -239,10 +257,33 @@ TEST(Plan, RefusesWhatCannotFly) {
     EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 16), "above the largest, 16"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {1.0}), "one for each size"));
     EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {0, 0}), "all are 0"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {1.7e308, 1.7e308}), "beyond a number"));
     EXPECT_TRUE(contains(refusal_with("/workers/1/lcore", 1), "another worker's"));
     EXPECT_TRUE(
         contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),
                  "has run before"));
+}
+
+TEST(Plan, RefusesMessagesOfMoreSegmentsThanAHeaderCounts) {
+    json plan = valid_plan();
+    for (json &e : plan["endpoints"]) e["mtu"] = 107;  // 63 bytes a segment
+    plan["workloads"][0]["response_bytes"] = 4128721;  // a header and 65535 segments
+    plan["workloads"][0]["response_sizes"] = nullptr;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["workloads"][0]["response_bytes"] = 4128722;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "65536 segments"));
+}
+
+TEST(Plan, RefusesMoreThanAHeaderCanName) {
+    json plan = valid_plan();
+    const json workload = plan["workloads"][0], application = plan["endpoints"][1]["applications"][0];
+    plan["workloads"] = json(256, workload);
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["workloads"].push_back(workload);
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "takes at most 256"));
+    plan = valid_plan();
+    plan["endpoints"][1]["applications"] = json(65536, application);
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "takes at most 65535"));
 }
 
 TEST(Plan, AHelloGoesOutToAnotherProcess) {
@@ -258,6 +299,11 @@ TEST(Plan, AHelloGoesOutToAnotherProcess) {
     }
     plan["endpoints"][0]["port"]["kind"] = "af_packet";
     EXPECT_EQ(wt::read_plan(plan.dump()).hello_wait_ns, 5u);
+    plan["endpoints"][0]["mtu"] = 124;
+    plan["workloads"][0].update({{"response_bytes", 16}, {"response_sizes", nullptr}});
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["endpoints"][0]["mtu"] = 123;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "a hello does not fit"));
 }
 
 TEST(Plan, EachKindOfPortNeedsItsKeys) {

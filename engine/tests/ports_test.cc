@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
 #include <rte_eal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <numeric>
 
 #include "core/clock.h"
@@ -275,6 +279,27 @@ TEST_F(Ports, MemifRefusesSocketsThatCannotBe) {
     std::ofstream(directory / "file") << "precious";
     EXPECT_TRUE(contains(refused(directory / "file"), "something else"));
     EXPECT_TRUE(fs::exists(directory / "file"));
+}
+
+// A server that is stopped takes no connection: one more would wait for ever.
+TEST_F(Ports, MemifRefusesASocketWhoseServerHangs) {
+    const std::string path = directory / "m.sock";
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const auto *at = reinterpret_cast<const sockaddr *>(&address);
+    const auto make = [] { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0); };
+    const int server = make();
+    ASSERT_EQ(bind(server, at, sizeof address) | listen(server, 0), 0);
+    std::vector<int> waiting;
+    do waiting.push_back(make());
+    while (connect(waiting.back(), at, sizeof address) == 0);
+    auto words = std::async(std::launch::async, [&] {
+        return refusal_of({{"kind", "memif"}, {"socket", path}, {"memif_role", "server"}});
+    });
+    EXPECT_EQ(words.wait_for(std::chrono::seconds(2)), std::future_status::ready);
+    for (const int fd : waiting) close(fd);
+    close(server);
+    EXPECT_TRUE(contains(words.get(), "another process serves it"));
 }
 
 TEST_F(Ports, ThresholdsAndFaultsAreNoted) {

@@ -1,7 +1,11 @@
 // The stages at the edges of what a plan may say: several applications, answers longer than a burst, handlers
 // that overstep, faults and recordings on a port that takes little at a time. Starts EAL on ordinary memory.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <set>
 
+#include "core/refusal.h"
 #include "ports/recorder.h"
 #include "stages_rig.h"
 
@@ -211,6 +215,40 @@ TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
     r.run(client, app_tx);
     const auto &slots = r.app(client).inflight->slots;
     EXPECT_EQ(slots[1].intended - slots[0].intended, 1000u);  // ticks of the rig's clock
+}
+
+TEST(edges, repeats_with_other_seeds_have_other_arrivals) {
+    const auto intervals = [](uint64_t seed) {
+        json plan = rig_plan();
+        plan["seed"] = seed;
+        plan["workloads"][0]["load"] = open_load(1e6, "poisson");
+        rig r(plan);
+        arrival_cursor c = r.app(client).sending->next;
+        std::set<int64_t> all;
+        for (int i = 0; i < 100; i++) {
+            const double before = c.next;
+            arrival_advance(c);
+            all.insert(std::llround(c.next - before));
+        }
+        return all;
+    };
+    const std::set<int64_t> one = intervals(1), two = intervals(2);
+    std::vector<int64_t> both;
+    std::ranges::set_intersection(one, two, std::back_inserter(both));
+    EXPECT_EQ(one, intervals(1));
+    EXPECT_LT(both.size(), 20u);  // some fall on the same nanosecond by chance
+}
+
+// The rig's clock has 1e9 ticks a second. A time of arrival beyond 63 bits would count as due at once, and for ever.
+TEST(edges, a_rate_that_the_clock_cannot_pace_is_refused) {
+    json plan = rig_plan();
+    for (const double rate : {1e10, 1e-12, 1e-320}) {
+        plan["workloads"][0]["load"] = open_load(rate, "constant");
+        ASSERT_THROW(rig{plan}, refusal) << rate;
+    }
+    plan["workloads"][0]["load"] = open_load(1e-5, "constant");
+    rig r(plan);
+    EXPECT_EQ(r.run(client, app_tx).objects, 0u);
 }
 
 TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {

@@ -73,6 +73,16 @@ TEST(sizes, answers_have_sizes_of_their_own) {
     }
 }
 
+TEST(sizes, of_answers_do_not_follow_those_of_requests) {
+    json plan = sized({16, 86}, {16, 86});
+    for (const char *sizes : {"request_sizes", "response_sizes"}) plan["workloads"][0][sizes]["kind"] = "uniform";
+    rig r(plan);
+    size_cursor requests = *r.app(client).sending->sizes, answers = *r.app(server).answering->sizes;
+    uint32_t alike = 0;
+    for (int i = 0; i < 1000; i++) alike += size_next(requests) == size_next(answers);
+    EXPECT_LT(alike, 50u);  // 14 of 1000 expected: one of 71 sizes
+}
+
 TEST(sizes, answers_alone_in_their_mbuf_have_them_too) {
     rig r(sized({86, 400, 16}, {300, 16, 90}));
     r.loops(1);
