@@ -83,7 +83,7 @@ def workload_rows(
         for workload in window.workloads:
             workloads.setdefault(workload.workload, []).append(workload)
     duration = seconds(chosen)
-    return [_workload_row(names[index], workloads[index], duration) for index in sorted(workloads)]
+    return [workload_row(names[index], workloads[index], duration) for index in sorted(workloads)]
 
 
 def level_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[LevelRow]:
@@ -217,7 +217,8 @@ def _port_row(members: list[PortWindow], duration_s: float) -> PortRow:
     )
 
 
-def _workload_row(name: str, members: list[WorkloadWindow], duration_s: float) -> WorkloadRow:
+def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float) -> WorkloadRow:
+    """One workload over some of its windows, which lasted `duration_s`, in their order."""
     counts = {c: _sum(members, c) for c in ("offered", "sent", "answered", "lost", "late", "duplicates")}
     return WorkloadRow(
         workload=name,
