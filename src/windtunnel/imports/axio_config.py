@@ -9,7 +9,7 @@ from typing import Any
 from windtunnel.imports.axio_keys import CARRIED, COLON, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.imports.source import Fault, Foreign
 from windtunnel.scenario.positions import lines_of, nearest_line
-from windtunnel.scenario.refusal import Path, dotted
+from windtunnel.scenario.refusal import Path, dotted, shown
 
 _COLON_LINE = re.compile(r"\s*([A-Za-z]\w*)\s*:(.*)")
 _TOML_LINE = re.compile(r"^\s*(\[\[?[\w.]+\]|schema_version\s*=)", re.MULTILINE)
@@ -240,10 +240,3 @@ def _whole(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 16:
         raise ValueError(f"{shown(value)} is no number of a workspace")
     return value
-
-
-def shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "a table" if isinstance(value, dict) else "a list"
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
