@@ -58,6 +58,25 @@ def test_a_file_that_is_no_scenario(tmp_path, refused, name, content, words):
     assert no_directory(tmp_path)
 
 
+def test_a_name_that_json_cannot_hold(tmp_path, refused):
+    scenario, out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")), Path(os.fsdecode(b"\xfe"))
+    scenario.write_text("")
+    echo = tmp_path / "echo.toml"
+    echo.write_text(ECHO)
+    for words in (["check", scenario], ["run", echo, "--trace", "--out", tmp_path / out], ["init", "echo", scenario]):
+        code, said = refused(list(map(str, words)))
+        assert code == 2 and "its name is not UTF-8" in said
+
+
+def test_a_terminals_commands_in_a_file_are_shown_and_not_obeyed(tmp_path, refused):
+    echo = tmp_path / "echo.toml"
+    echo.write_text('"\\u001b[31m" = 1\n' + ECHO)
+    code, said = refused(["check", str(echo)])
+    assert code == 2 and r'unknown key "\x1b[31m"' in said and "\x1b" not in said
+    echo.write_text('title = "\\u001b]0;mine\\u0007"\n' + ECHO)
+    assert r"title: holds the control character '\x1b'" in refused(["check", str(echo)])[1]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

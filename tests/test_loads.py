@@ -76,6 +76,10 @@ def test_one_rate_is_one_phase_for_ever(tmp_path):
             '"b" is not one capital letter',
         ),
         ({"request_sizes": {"distribution": "imix"}}, "request_sizes.genome is missing"),
+        (
+            {"request_sizes": {"distribution": "imix", "genome": "A", "custom": {"A": "63B"}}},
+            'not between 64B and 9018B; it takes a table of letters and sizes from "64B"',
+        ),
         ({"request_sizes": {"distribution": "uniform", "least": 64, "most": 63}}, "least is 64, most 63"),
         (
             {"request_sizes": {"distribution": "uniform", "least": 64, "most": 99, "genome": "a"}},

@@ -59,7 +59,7 @@ class Server:
         except OSError as error:
             raise UserError(
                 f"--metrics {address.host}:{address.port}: {error.strerror}",
-                remedy="choose another port, or end who has it",
+                remedy="an address of this host, and a port that nobody has",
             ) from error
         self._server.set_app(_preferring_openmetrics(make_wsgi_app(registry)))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="metrics", daemon=True)

@@ -10,6 +10,8 @@ from windtunnel.scenario.text_file import read_text
 
 MAX_FILE_BYTES = 16 << 20
 """A log of Axio grows by 3 KB a second."""
+MAX_LISTED = 50
+"""Faults. More of them mean that the file is of another kind."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Foreign:
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line)
         if len(ordered) == 1:
             return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)
-        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered]
-        return UserError("\n".join([f"{self.file}: {len(ordered)} faults, each with what would be right:", *listed]))
+        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered[:MAX_LISTED]]
+        number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
+        return UserError("\n".join([f"{self.file}: {number}, each with what would be right:", *listed]))
 
     def _place(self, fault: Fault) -> str:
         return f"{self.file}:{fault.line}" if fault.line else str(self.file)

@@ -2,13 +2,13 @@
 
 import difflib
 import re
-import tomllib
 from pathlib import Path as File
 from typing import Any
 
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError
+from windtunnel.scenario import toml
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.overrides import apply, parse_overrides
@@ -17,8 +17,6 @@ from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
-MAX_POINTS = 200
-"""In one line. tomllib needs seconds for a dotted key of thousands of parts."""
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
 LATER_WIRES = ("fabric",)
 
@@ -53,24 +51,11 @@ def _read(file: File) -> str:
 
 
 def _parse(file: File, text: str) -> dict[str, Any]:
-    remedy = "write it as TOML 1.0 has it: https://toml.io"
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.count(".") > MAX_POINTS:
-            raise UserError(
-                f"{file}:{number}: more than {MAX_POINTS} points in one line", remedy="shorter keys and texts"
-            )
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        what, _, at = str(error).rpartition(" (at ")
-        number = int(at.removeprefix("line ").split(",")[0]) if at.startswith("line ") else len(lines)
-        what, remedy = _toml_words(what, lines[number - 1]) or (what, remedy)
-        raise UserError(f"{file}:{number}: {what[:1].lower()}{what[1:]}", remedy=remedy) from None
-    except ValueError as error:
-        raise UserError(f"{file}: {error}", remedy=remedy) from None
-    except RecursionError:
-        raise UserError(f"{file}: tables or lists are nested too deeply", remedy=remedy) from None
+        return toml.parse(text)
+    except toml.Fault as fault:
+        what, remedy = _toml_words(fault.what, text.split("\n")[fault.line - 1]) or (fault.what, fault.remedy)
+        raise UserError(f"{file}:{fault.line}: {what}", remedy=remedy) from None
 
 
 def _toml_words(what: str, line: str) -> tuple[str, str] | None:
@@ -78,7 +63,7 @@ def _toml_words(what: str, line: str) -> tuple[str, str] | None:
     if bare := UNQUOTED.fullmatch(line):
         key, value = bare.groups()
         return f"{key}: {value} has no quotes", f'{key} = "{value}"'
-    if what == "Cannot overwrite a value":
+    if what == "cannot overwrite a value":
         return "the key or table stands twice", "keep one of them"
     return None
 

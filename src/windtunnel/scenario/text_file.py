@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, check_name
 from windtunnel.scenario.quantities import write
 
 
 def read_text(file: Path, most_bytes: int, remedy: str) -> str:
-    """The file's text. Raises UserError, with file and line, for what cannot be read, is larger, or is no UTF-8."""
+    """The file's text. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8."""
+    check_name(file)
     try:
         with file.open("rb") as stream:
             raw = stream.read(most_bytes + 1)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from windtunnel.scenario.quantities import AnyRate, Duration, Size
 from windtunnel.scenario.table import Table
-from windtunnel.scenario.values import Message, Text
+from windtunnel.scenario.values import Message, Text, Wanted
 
 
 class Sizes(Table):
@@ -18,9 +18,9 @@ class Sizes(Table):
     genome: Text | None = Field(
         None, description="imix: frame sizes with FCS after RFC 6985, a letter each, as in aaaaaaaeeeeg"
     )
-    custom: dict[str, Size("64B", "9018B")] = Field(
-        default_factory=dict, description="imix: sizes of capital letters, as in { A = 90 }"
-    )
+    custom: Annotated[
+        dict[str, Size("64B", "9018B")], Wanted('a table of letters and sizes from "64B" to "9018B", as in { A = 90 }')
+    ] = Field(default_factory=dict, description="imix: sizes of capital letters")
     least: Message | None = Field(None, description="uniform, zipf: the smallest")
     most: Message | None = Field(None, description="uniform, zipf: the largest")
     step: Annotated[int, Field(ge=1, le=1 << 22)] = Field(1, description="zipf: bytes from one size to the next")

@@ -1,6 +1,7 @@
 """Types of single values: what is read, what is refused, and how a message says what would be right."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal
@@ -14,8 +15,8 @@ MESSAGE_HEADER_BYTES = 16
 
 
 def _text(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("holds a NUL character")
+    if bad := next((c for c in text if unicodedata.category(c) == "Cc" and c not in "\t\n"), None):
+        raise ValueError(f"holds the control character {bad!r}")
     return text
 
 
