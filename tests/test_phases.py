@@ -115,6 +115,7 @@ def test_a_load_that_may_have_begun_late_moves_its_boundaries():
 
 def test_no_phases_no_table():
     assert phase_rows([window(0, WINDOW)], plan_with(load_of(phase(None)))) == []
+    assert phase_rows([window(0, WINDOW)], plan_with(load_of(phase(1), phase(None)))) == []
     assert phase_rows([window(0, WINDOW, of="warmup")], plan_with(load_of(phase(1), phase(1)))) == []
     assert (
         phase_rows([line for line in sample.engine_lines(sample.plan()) if line.type == "window"], sample.plan()) == []

@@ -49,7 +49,8 @@ def phase_rows(windows: Sequence[Window], plan: Plan) -> list[PhaseRow]:
         return []
     rows = []
     for index, workload in enumerate(plan.workloads):
-        if workload.load and len(workload.load.phases) - workload.load.lead > 1:
+        phases = workload.load.phases[workload.load.lead :] if workload.load else []
+        if len(phases) > 1 and phases[-1].length_ns:  # one that lasts for ever has no round
             rows += _rows_of(index, workload.name, Timetable(workload.load), chosen, load_began(windows, plan))
     return rows
 
