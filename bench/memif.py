@@ -22,11 +22,10 @@ def device(port: Port) -> str:
 
 
 def measure(session: Session) -> list[Figure]:
-    others = [cpu for cpu in session.cpus if cpu != session.cpu]
-    if not others:
+    if session.other_cpu is None:
         session.say("memif: needs two CPUs, left out")
         return []
-    sets = {"client.cores": f"[{session.cpu}]", "server.cores": f"[{others[-1]}]"}
+    sets = {"client.cores": f"[{session.cpu}]", "server.cores": f"[{session.other_cpu}]"}
     server, client = session.plans(SCENARIO, sets)
     frames = client.endpoints[0].applications[0].inflight
     rounds = session.in_turns(

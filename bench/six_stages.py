@@ -43,11 +43,10 @@ def _one_core(session: Session) -> Figure:
 
 def _split(session: Session) -> list[Figure]:
     """Server on the measured core, client on another. Both sides of one run make two figures."""
-    others = [cpu for cpu in session.cpus if cpu != session.cpu]
-    if not others:
+    if session.other_cpu is None:
         session.say("six stages split: needs two CPUs, left out")
         return []
-    sets = {"server.cores": f"[{session.cpu}]", "client.cores": f"[{others[-1]}]"}
+    sets = {"server.cores": f"[{session.cpu}]", "client.cores": f"[{session.other_cpu}]"}
     plan = session.plan(SCENARIO, sets)
     workers = {plan.endpoints[worker.stages[0].endpoint].side: number for number, worker in enumerate(plan.workers)}
 

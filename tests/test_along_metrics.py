@@ -2,8 +2,10 @@
 
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
+from contextlib import ExitStack
 
 import pytest
 import sample_lines
@@ -11,7 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from test_cli import SCENARIO, command, environment, windtunnel
 
 from windtunnel.along.openmetrics import Windows
-from windtunnel.along.server import Server, parse
+from windtunnel.along.server import MOST_READERS, Server, parse
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
 
@@ -117,6 +119,26 @@ def test_prometheus_without_openmetrics_gets_the_text_format(port):
 def test_a_silent_reader_holds_nobody_up(port):
     with Server(parse(f":{port}"), listened()[0]), socket.create_connection(("127.0.0.1", port)):
         assert get(port)[1].endswith("# EOF\n")
+
+
+def test_many_silent_readers_take_neither_threads_nor_the_terminal(port, monkeypatch, capfd):
+    monkeypatch.setattr("windtunnel.along.server._Quiet.timeout", 0.2)
+    with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
+        before = threading.active_count()
+        for _ in range(100):
+            readers.enter_context(socket.create_connection(("127.0.0.1", port)))
+        for _ in range(60):
+            assert threading.active_count() <= before + MOST_READERS
+            time.sleep(0.01)
+        assert get(port)[1].endswith("# EOF\n")
+        time.sleep(0.5)  # the last of them has been silent for long enough
+    assert capfd.readouterr().err == ""
+
+
+def test_the_wait_for_the_other_side_is_a_phase(port):
+    collector, windows = listened()
+    collector.line("windtunnel", windows[0].model_copy(update={"phase": "hello"}), "")
+    assert value(served(collector, port), "phase", windtunnel_phase="hello") == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from windtunnel.cli.app import app
 from windtunnel.runs import load
 
 ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "two-hosts"}
-"""Flown with what they need: root in test_kernel_witnesses, test_kernel_wires and test_two_hosts, a compiler in test_plugin, a NIC in
+"""Flown with what they need: root in test_kernel_peers and test_two_hosts, a compiler in test_plugin, a NIC in
 guest/guest_flights."""
 SHORTER = ("duration=300ms", "warmup=100ms", "window=100ms")
 

@@ -42,7 +42,7 @@ def no_directory(directory: Path) -> bool:
         ("directory.toml", "", "is a directory"),
         ("binary.toml", bytes(range(256)) * 8, ":2: byte 0x80 is not UTF-8"),
         ("latin.toml", b'title = "t"\nname = "caf\xe9"\n', ":2: byte 0xe9 is not UTF-8"),
-        ("large.toml", b"#" * (100 << 20), "larger than 64 KiB"),
+        ("large.toml", b"#" * (100 << 20), "larger than 64KiB"),
         ("empty.toml", b"", "workload is missing"),
         ("bom.toml", b"\xff\xfe[\0w\0", ":1: byte 0xff is not UTF-8"),
     ],
@@ -56,6 +56,25 @@ def test_a_file_that_is_no_scenario(tmp_path, refused, name, content, words):
     code, said = refused(["run", str(file), "--out", str(tmp_path / "run")])
     assert code == 2 and words in said and name in said and "remedy" in said
     assert no_directory(tmp_path)
+
+
+def test_a_name_that_json_cannot_hold(tmp_path, refused):
+    scenario, out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")), Path(os.fsdecode(b"\xfe"))
+    scenario.write_text("")
+    echo = tmp_path / "echo.toml"
+    echo.write_text(ECHO)
+    for words in (["check", scenario], ["run", echo, "--trace", "--out", tmp_path / out], ["init", "echo", scenario]):
+        code, said = refused(list(map(str, words)))
+        assert code == 2 and "its name is not UTF-8" in said
+
+
+def test_a_terminals_commands_in_a_file_are_shown_and_not_obeyed(tmp_path, refused):
+    echo = tmp_path / "echo.toml"
+    echo.write_text('"\\u001b[31m" = 1\n' + ECHO)
+    code, said = refused(["check", str(echo)])
+    assert code == 2 and r'unknown key "\x1b[31m"' in said and "\x1b" not in said
+    echo.write_text('title = "\\u001b]0;mine\\u0007"\n' + ECHO)
+    assert r"title: holds the control character '\x1b'" in refused(["check", str(echo)])[1]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Axio's configurations become scenarios that fly; what cannot be carried over is refused by name, all at once."""
 
+import os
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -267,6 +269,27 @@ def test_what_is_no_text_is_refused(tmp_path, raw):
         imported("axio", tmp_path / "none")
     with pytest.raises(UserError, match="is a directory"):
         imported("testpmd", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TOML.replace("iterations = 30", "iterations = " + "9" * 3000), "of at most 18 digits"),
+        (TOML.replace("iterations = 30", "iterations = " + "9" * 5000), "text:60: exceeds the limit (4300 digits)"),
+        (TOML + "a" + ".a" * 100_000 + " = 1\n", "more than 200 points in one line"),
+        ("\n" * 300_000 + "x", "neither a configuration nor a log"),
+        (COLONS + "x\n" * 60, "60 faults, the first 50 of them"),
+    ],
+)
+def test_what_is_out_of_all_proportion_is_refused_at_once(tmp_path, text, words):
+    assert words in refusal(tmp_path, "axio", text)
+
+
+def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path):
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.conf"))
+    file.write_text(COLONS)
+    with pytest.raises(UserError, match="its name is not UTF-8"):
+        imported("axio", file)
 
 
 def test_every_key_of_axio_has_one_fate():

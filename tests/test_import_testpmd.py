@@ -124,3 +124,17 @@ def test_the_testpmd_of_this_machine_is_understood(tmp_path):
     assert parsed.mode == "macswap" and [port.endpoint for port in parsed.ports] == ["port 0", "port 1"]
     assert parsed.ports[0].rx_packets > 0
     assert {figure.name for figure in parsed.figures} >= {"CPU cycles/packet", "RX-bursts", "TX-bursts"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("cycles/packet=204.14", "cycles/packet=2.0.4", "text:92: "),
+        ("cycles=4413858060", "cycles=" + "9" * 400, "is no line of cycles"),
+        ("RX-packets: ", "RX-packets: " + "9" * 5000, "is no line of the statistics of port 0"),
+        ("RX-packets: ", "a" * 300_000, "is no line of the statistics of port 0"),
+    ],
+)
+def test_numbers_that_nobody_counts_to_and_lines_without_end_are_refused_at_once(tmp_path, old, new, words):
+    assert old in MACSWAP
+    assert words in refusal(tmp_path, "testpmd", MACSWAP.replace(old, new, 1))

@@ -1,6 +1,7 @@
 """Loads in phases and bursts, and sizes that differ: what a scenario may say, and what then flies."""
 
 import itertools
+import os
 import struct
 from collections import Counter
 
@@ -75,13 +76,17 @@ def test_one_rate_is_one_phase_for_ever(tmp_path):
             '"b" is not one capital letter',
         ),
         ({"request_sizes": {"distribution": "imix"}}, "request_sizes.genome is missing"),
+        (
+            {"request_sizes": {"distribution": "imix", "genome": "A", "custom": {"A": "63B"}}},
+            'not between 64B and 9018B; it takes a table of letters and sizes from "64B"',
+        ),
         ({"request_sizes": {"distribution": "uniform", "least": 64, "most": 63}}, "least is 64, most 63"),
         (
             {"request_sizes": {"distribution": "uniform", "least": 64, "most": 99, "genome": "a"}},
             "genome has no meaning",
         ),
         ({"request_sizes": {"distribution": "zipf", "least": 16, "most": "1MiB", "exponent": 1}}, "step = 16"),
-        ({"request_sizes": {"distribution": "file", "file": "nowhere.txt"}}, "nowhere.txt: No such file"),
+        ({"request_sizes": {"distribution": "file", "file": "nowhere.txt"}}, "nowhere.txt: no such file"),
         ({"request_sizes": {"distribution": "normal"}}, "distribution is"),
         (
             {"request": 86, "request_sizes": {"distribution": "imix", "genome": "a"}},
@@ -107,6 +112,14 @@ def test_what_cannot_be_is_refused_in_words(tmp_path, workload, words):
 def test_a_list_of_sizes_is_refused_with_its_line(tmp_path, text, words):
     (tmp_path / "sizes.txt").write_text(text)
     assert words in refused(tmp_path, {"request_sizes": {"distribution": "file", "file": "sizes.txt"}})
+
+
+def test_a_list_of_sizes_that_is_no_text_is_refused(tmp_path):
+    of_file = {"request_sizes": {"distribution": "file", "file": "sizes.txt"}}
+    (tmp_path / "sizes.txt").write_bytes(b"86 1\n\x93\n")
+    assert "sizes.txt:2: byte 0x93 is not UTF-8" in refused(tmp_path, of_file)
+    os.truncate(tmp_path / "sizes.txt", 1 << 40)
+    assert "sizes.txt: larger than 16MiB" in refused(tmp_path, of_file)
 
 
 def test_sizes_become_lists(tmp_path):

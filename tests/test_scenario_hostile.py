@@ -11,8 +11,9 @@ from scenario_tools import SHIPPED, engine, loaded, machine, text
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
 from windtunnel.scenario import resolve
-from windtunnel.scenario.keys import Scenario, Table
+from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import keys_of
+from windtunnel.scenario.table import Table
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -70,7 +70,7 @@ def test_a_title_is_taken_from_the_file(tmp_path):
         ("[server]", '[server]\nanswer = "old"', 5, 'server.answer is "old"', '"request" | "new"'),
         ("[server]", "[server]\nworker = [{ core = 1 }]", 5, "server.worker.0.stages is missing", "stages ="),
         ("[server]", "[wire]\nfaults.loss = nan\n[server]", 5, "wire.faults.loss", "from 0 to 1"),
-        ('title = "t"', 'title = "a\\u0000b"', 3, "holds a NUL character", "text"),
+        ('title = "t"', 'title = "a\\u0000b"', 3, "holds the control character", "text"),
         ('title = "t"', "title = ", 3, "invalid value", "TOML"),
         ('title = "t"', 'title = "t"\ntitle = "u"', 4, "stands twice", "one of them"),
         ('title = "t"', "duration = 5s  # short", 3, "duration: 5s has no quotes", 'duration = "5s"'),

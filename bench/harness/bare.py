@@ -9,7 +9,7 @@ from windtunnel.engine import leftovers
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
-from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES
+from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
 
 WARMUP_MS = 300
 

@@ -56,6 +56,11 @@ class Session(ExitStack):
     def cpus(self) -> list[int]:
         return sorted(os.sched_getaffinity(0))
 
+    @property
+    def other_cpu(self) -> int | None:
+        """A CPU beside the measured one; None where there is just one."""
+        return next((cpu for cpu in reversed(self.cpus) if cpu != self.cpu), None)
+
     def say(self, text: str) -> None:
         console().print(f"[dim]{self.memory}: {text}[/]")
 

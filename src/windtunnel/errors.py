@@ -1,4 +1,6 @@
-"""The one exception that a user is meant to see."""
+"""The one exception that a user is meant to see, and the one thing that is asked of every path."""
+
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -11,3 +13,13 @@ class UserError(Exception):
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+
+
+def check_name(path: Path) -> None:
+    """Raises UserError for a path that is not UTF-8: plans and records are JSON and could not name it."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UserError(
+            f"{path}: its name is not UTF-8", remedy="another name, of the file or of its directories"
+        ) from None

@@ -16,6 +16,9 @@ from prometheus_client.registry import Collector
 
 from windtunnel.errors import UserError
 
+MOST_READERS = 16
+"""At once."""
+
 _ADDRESS = re.compile(r"(?:(?P<host>[^:\[\]]*|\[[^\[\]]+\]):)?(?P<port>[0-9]{1,5})", re.ASCII)
 
 
@@ -56,7 +59,7 @@ class Server:
         except OSError as error:
             raise UserError(
                 f"--metrics {address.host}:{address.port}: {error.strerror}",
-                remedy="choose another port, or end who has it",
+                remedy="an address of this host, and a port that nobody has",
             ) from error
         self._server.set_app(_preferring_openmetrics(make_wsgi_app(registry)))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="metrics", daemon=True)
@@ -76,6 +79,23 @@ class _Server(ThreadingMixIn, WSGIServer):
 
     daemon_threads = True
     block_on_close = False
+
+    def __init__(self, *arguments: Any):
+        self._places = threading.BoundedSemaphore(MOST_READERS)
+        super().__init__(*arguments)
+
+    def verify_request(self, *_: object) -> bool:
+        """One reader too many is sent away: the run needs its CPUs and file descriptors itself."""
+        return self._places.acquire(blocking=False)
+
+    def process_request_thread(self, *arguments: Any) -> None:
+        try:
+            super().process_request_thread(*arguments)
+        finally:
+            self._places.release()
+
+    def handle_error(self, *_: object) -> None:
+        """Of a reader that left or said nothing: the terminal is the run's."""
 
     def server_bind(self) -> None:
         """As WSGIServer's, without its look for the host's name in the DNS."""

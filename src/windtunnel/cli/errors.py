@@ -18,4 +18,9 @@ def show_warning(words: str) -> None:
 
 
 def _say(label: str, style: str, words: str) -> None:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text.assemble((label, style), words))
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text.assemble((label, style), _harmless(words)))
+
+
+def _harmless(words: str) -> str:
+    """What came from a file may hold a terminal's commands: they are shown, not obeyed."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in words)

@@ -1,19 +1,20 @@
 """Axio's configuration, in its colon form or in TOML, read into one shape. Every fault of the file is found, each with its line."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from windtunnel.imports.axio_keys import CARRIED, COLON, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.imports.source import Fault, Foreign
+from windtunnel.scenario import toml
 from windtunnel.scenario.positions import lines_of, nearest_line
-from windtunnel.scenario.refusal import Path, dotted
+from windtunnel.scenario.refusal import Path, dotted, shown
 
 _COLON_LINE = re.compile(r"\s*([A-Za-z]\w*)\s*:(.*)")
-_TOML_LINE = re.compile(r"^\s*(\[\[?[\w.]+\]|schema_version\s*=)", re.MULTILINE)
+_TOML_LINE = re.compile(r"^[ \t]*(\[\[?[\w.]+\]|schema_version[ \t]*=)", re.MULTILINE)
 _WORKLOAD = "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0 : 0,1|2 : 0|2"
+MAX_NUMBER = 10**18
 MAX_GROUP = 256
 """Axio has at most 16 workspaces; a range of more is a slip of the pen."""
 
@@ -65,7 +66,8 @@ class AxioConfig:
     def _check_type(self, name: str, given: Given) -> None:
         what, remedy = f"{given.key}: {shown(given.value)}", None
         if name in NUMBERS:
-            remedy = None if type(given.value) is int and given.value >= 0 else "a whole number that is not negative"
+            whole = type(given.value) is int and 0 <= given.value < MAX_NUMBER
+            remedy = None if whole else "a whole number that is not negative, of at most 18 digits"
         elif name in SWITCHES:
             remedy = None if isinstance(given.value, bool) else "true or false"
         elif not isinstance(given.value, str):
@@ -152,11 +154,9 @@ def _ids(text: str) -> list[int]:
 def _from_toml(text: str) -> AxioConfig:
     config = AxioConfig("TOML")
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        at = re.search(r"\(at line ([0-9]+)", str(error))
-        line = int(at[1]) if at else len(text.splitlines())
-        config.faults.append(Fault(line, str(error).partition(" (at ")[0], "TOML 1.0: https://toml.io"))
+        data = toml.parse(text)
+    except toml.Fault as fault:
+        config.faults.append(Fault(fault.line, fault.what, fault.remedy))
         return config
     lines = lines_of(text)
     for path, value in _leaves(data):
@@ -240,10 +240,3 @@ def _whole(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 16:
         raise ValueError(f"{shown(value)} is no number of a workspace")
     return value
-
-
-def shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "a table" if isinstance(value, dict) else "a list"
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from windtunnel.imports.axio_config import AxioConfig, AxioWorkload, Given, shown
+from windtunnel.imports.axio_config import AxioConfig, AxioWorkload, Given
 from windtunnel.imports.axio_keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
 from windtunnel.imports.source import Fault, Foreign
 from windtunnel.imports.toml_text import text_of
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Mempool, Scenario
 from windtunnel.scenario.load import refusal_of
-from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.scenario.refusal import Path, Refusal, shown
 
 SIDES = ("client", "server")
 _LOOP = {

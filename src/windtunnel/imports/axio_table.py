@@ -82,7 +82,8 @@ def _table(lines: list[str], index: int, columns: str, side: str | None) -> tupl
     faults: list[Fault] = []
     in_use = None
     number = index + 1
-    for number, line in enumerate(lines[index + 1 :], start=index + 2):
+    for number in range(index + 2, len(lines) + 1):  # no slice: a log of many heads would be copied for each
+        line = lines[number - 1]
         name, *cells = line.replace(")", ") ").split() or [""]
         if line.startswith(
             _SHORTEST_RULE

@@ -52,7 +52,7 @@ def keep(
     )
     make_directory(directory)
     try:
-        (directory / SOURCE).write_bytes(foreign.raw)
+        (directory / SOURCE).write_bytes(foreign.text.encode())
     except OSError as error:
         raise cannot_write(directory / SOURCE, error) from error
     replace(directory / "run.json", record.model_dump_json(indent=1) + "\n")

@@ -18,11 +18,11 @@ _STREAM = re.compile(
 )
 _ALL = re.compile(r"\s*\+{5,} Accumulated forward statistics for all ports\s*\+{5,}\s*")
 _END = re.compile(r"\s*(-{20,}|\+{20,})\s*")
-_COUNTER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9 -]*?): +(?P<value>[0-9]+)\s*")
-_BURSTS = re.compile(r"\s*(RX|TX)-bursts : ([0-9]+) \[(.*)\]\s*")
-_SHARE = re.compile(r"([0-9]{1,3})% of (?:([0-9]+) pkts|others?)")
+_COUNTER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9 -]{0,40}?): +(?P<value>[0-9]{1,20})\s*")
+_BURSTS = re.compile(r"\s*(RX|TX)-bursts : ([0-9]{1,20}) \[(.*)\]\s*")
+_SHARE = re.compile(r"([0-9]{1,3})% of (?:([0-9]{1,5}) pkts|others?)")
 _CYCLES = re.compile(
-    r"\s*CPU cycles/packet=([0-9.]+) \(total cycles=([0-9]+) / total (.*) packets=([0-9]+)\) at ([0-9]+) MHz Clock\s*"
+    r"\s*CPU cycles/packet=([0-9]{1,20}(?:\.[0-9]{1,9})?) \(total cycles=([0-9]{1,20}) / total ([\w -]*) packets=([0-9]{1,20})\) at ([0-9]{1,20}) MHz Clock\s*"
 )
 _PROMPT = "testpmd> "
 _NEEDED = ("RX-packets", "RX-dropped", "RX-total", "TX-packets", "TX-dropped", "TX-total")
@@ -40,7 +40,7 @@ class _Block:
 
 @dataclass
 class _Report:
-    ports: dict[int, _Block] = field(default_factory=dict)
+    ports: dict[str, _Block] = field(default_factory=dict)
     streams: list[_Block] = field(default_factory=list)
     total: _Block | None = None
     cycles: list[Figure] = field(default_factory=list)
@@ -102,6 +102,8 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
         elif cycles := _CYCLES.fullmatch(line):
             if reports:
                 reports[-1].cycles = _cycles(cycles)
+        elif line.lstrip().startswith("CPU cycles/packet="):
+            faults.append(Fault(number, f'"{line.strip()[:60]}" is no line of cycles', "as testpmd printed it"))
         elif block is None:
             continue
         elif _END.fullmatch(line) or (block.of.startswith("stream") and not line.strip()):
@@ -147,10 +149,10 @@ def _put(report: _Report, block: _Block) -> list[Fault]:
         report.streams.append(block)
     elif kind == "all":
         report.total = block
-    elif int(number) in report.ports:
+    elif number in report.ports:
         return [Fault(block.line, f"{block.of} stands twice in one report", "one block for each port")]
     else:
-        report.ports[int(number)] = block
+        report.ports[number] = block
     return []
 
 
@@ -194,7 +196,7 @@ def _check(report: _Report) -> list[Fault]:
     return faults
 
 
-def _stage_rows(number: int, block: _Block) -> list[StageRow]:
+def _stage_rows(number: str, block: _Block) -> list[StageRow]:
     """Of a port: what nic_rx and nic_tx moved, and what they dropped."""
     return [
         only(

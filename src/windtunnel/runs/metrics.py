@@ -5,6 +5,9 @@ What the accounting level did not measure, or what had nothing to measure, is No
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
 
 from windtunnel.engine.lines import Hello, Histogram, PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
 from windtunnel.runs.histogram import merge, percentile
@@ -37,10 +40,7 @@ def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] 
     A stage without a call was not counted (accounting `off`): it has no row, rather than one of zeros.
     """
     chosen = measured(windows, phases)
-    groups: dict[tuple[str, str], list[StageWindow]] = {}
-    for window in chosen:
-        for stage in window.stages:
-            groups.setdefault((stage.endpoint, stage.stage), []).append(stage)
+    groups = _by("endpoint stage", (window.stages for window in chosen))
     worker_cycles = _worker_cycles(chosen)
     duration = seconds(chosen)
     counted = {key: members for key, members in groups.items() if _sum(members, "calls")}
@@ -51,13 +51,8 @@ def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] 
 def worker_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[WorkerRow]:
     """The workers of one engine."""
     chosen = measured(windows, phases)
-    workers: dict[int, list[WorkerWindow]] = {}
-    stages: dict[int, list[StageWindow]] = {}
-    for window in chosen:
-        for worker in window.workers:
-            workers.setdefault(worker.worker, []).append(worker)
-        for stage in window.stages:
-            stages.setdefault(stage.worker, []).append(stage)
+    workers = _by("worker", (window.workers for window in chosen))
+    stages = _by("worker", (window.stages for window in chosen))
     duration = seconds(chosen)
     return [_worker_row(workers[w], stages.get(w, []), duration) for w in sorted(workers)]
 
@@ -65,10 +60,7 @@ def worker_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -
 def port_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[PortRow]:
     """The ports of one engine: the totals of its endpoints, counted at the wire."""
     chosen = measured(windows, phases)
-    ports: dict[str, list[PortWindow]] = {}
-    for window in chosen:
-        for port in window.ports:
-            ports.setdefault(port.endpoint, []).append(port)
+    ports = _by("endpoint", (window.ports for window in chosen))
     duration = seconds(chosen)
     return [_port_row(ports[side], duration) for side in sorted(ports)]
 
@@ -78,12 +70,9 @@ def workload_rows(
 ) -> list[WorkloadRow]:
     """The workloads as the client saw them; `names` are those of the plan's workloads, in its order."""
     chosen = measured(windows, phases)
-    workloads: dict[int, list[WorkloadWindow]] = {}
-    for window in chosen:
-        for workload in window.workloads:
-            workloads.setdefault(workload.workload, []).append(workload)
+    workloads = _by("workload", (window.workloads for window in chosen))
     duration = seconds(chosen)
-    return [_workload_row(names[index], workloads[index], duration) for index in sorted(workloads)]
+    return [workload_row(names[index], workloads[index], duration) for index in sorted(workloads)]
 
 
 def level_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[LevelRow]:
@@ -117,6 +106,15 @@ def latency(histogram: Histogram | None) -> Latency:
     """Percentiles of a histogram of ns."""
     p50, p90, p99, p999 = (percentile(histogram, p) for p in PERCENTILES)
     return Latency(p50, p90, p99, p999, histogram.max if histogram else None, histogram.total if histogram else 0)
+
+
+def _by(names: str, parts: Iterable[Iterable[Any]]) -> dict[Any, list[Any]]:
+    """The parts of all windows by the values of these attributes."""
+    key = attrgetter(*names.split())
+    groups: dict[Any, list[Any]] = {}
+    for part in chain.from_iterable(parts):
+        groups.setdefault(key(part), []).append(part)
+    return groups
 
 
 def _sum(members: Sequence[object], name: str) -> int:
@@ -217,7 +215,8 @@ def _port_row(members: list[PortWindow], duration_s: float) -> PortRow:
     )
 
 
-def _workload_row(name: str, members: list[WorkloadWindow], duration_s: float) -> WorkloadRow:
+def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float) -> WorkloadRow:
+    """One workload over some of its windows, which lasted `duration_s`, in their order."""
     counts = {c: _sum(members, c) for c in ("offered", "sent", "answered", "lost", "late", "duplicates")}
     return WorkloadRow(
         workload=name,

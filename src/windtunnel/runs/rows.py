@@ -114,6 +114,28 @@ class WorkloadRow:
 
 
 @dataclass(frozen=True)
+class PhaseRow:
+    """One workload in one phase of its load, over the measured windows that lie wholly in the phase."""
+
+    workload: str
+    phase: int
+    """From 1, in the scenario's order."""
+    load: str
+    """What the phase offers, in words."""
+    measured_s: float
+    """Measured time that belongs to the phase, s."""
+    counted_s: float
+    """Length of the windows that lie wholly in it, s."""
+    result: WorkloadRow | None
+    """None: no window does. An answer belongs to the phase in which it came."""
+
+    @property
+    def left_out(self) -> float:
+        """Share of the phase's time that stands in no row: that of windows that straddle its boundaries."""
+        return max(1 - self.counted_s / self.measured_s, 0)
+
+
+@dataclass(frozen=True)
 class LevelRow:
     """How full a ring got, or how empty a pool, as seen at the ends of windows."""
 

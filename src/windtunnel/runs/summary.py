@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 
 from windtunnel.runs import metrics
+from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
-from windtunnel.runs.rows import LevelRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import LevelRow, PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 
 SUMMARY_VERSION = 1
 
@@ -26,13 +27,14 @@ class Summary:
     workers: list[WorkerRow]
     ports: list[PortRow]
     workloads: list[WorkloadRow]
+    phases: list[PhaseRow]
     levels: list[LevelRow]
 
 
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine that never spoke adds none."""
     if imported := run.record.imported:
-        return Summary(None, imported.stages, [], imported.ports, [], [])
+        return Summary(None, imported.stages, [], imported.ports, [], [], [])
     engines = [(e, run.windows[e.name]) for e in run.record.engines if e.hello]
 
     def rows(of_engine):
@@ -45,6 +47,7 @@ def summarise(run: Run) -> Summary:
         workers=rows(lambda _, windows: metrics.worker_rows(windows)),
         ports=sorted(rows(lambda _, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
+        phases=rows(lambda e, windows: phase_rows(windows, e.plan)),
         levels=rows(lambda _, windows: metrics.level_rows(windows)),
     )
 

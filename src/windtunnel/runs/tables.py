@@ -13,7 +13,7 @@ from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
-from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import crowded, lossy_nics, summarise
 
 _BAR_CELLS = 8
@@ -27,6 +27,7 @@ def run_view(run: Run) -> RenderableType:
         parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
         parts += [worker_table(summary.workers), Text()] if summary.workers else []
         parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
+        parts += [phase_table(summary.phases), Text()] if summary.phases else []
         parts += [port_table(summary.ports), Text()] if summary.ports else []
         parts += [ledger_line(run.record.engines)] if run.record.engines else []
         parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
@@ -134,6 +135,37 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
             column("duplicates", lambda r: fmt.count(r.duplicates), spare=7),
         ]
     )
+
+
+def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:
+    """Workloads in each phase of their load, over the windows that lie wholly in it, and the share of those that do not."""
+    starts = [n for n, row in enumerate(rows) if n == 0 or row.workload != rows[n - 1].workload]
+    column = _columns_of(rows)
+
+    def result(head: str, show: Callable[[WorkloadRow], str | Text], **layout: Any) -> Column:
+        return column(head, lambda r: show(r.result) if r.result else fmt.DASH, **layout)
+
+    table = Fitting(
+        [
+            Column("phases of", [row.workload if n in starts else "" for n, row in enumerate(rows)], words=True),
+            column("", lambda r: str(r.phase)),
+            column("load", lambda r: r.load, words=True),
+            column("seconds", lambda r: fmt.number(r.counted_s, 2)),
+            column("left out", lambda r: fmt.percent(r.left_out, 0), spare=1),
+            result("offered", lambda r: fmt.rate(r.offered_per_s), spare=3),
+            result("answered", lambda r: fmt.rate(r.answered_per_s)),
+            result("p50", lambda r: _time(r.latency.p50)),
+            result("p90", lambda r: _time(r.latency.p90), spare=4),
+            result("p99", lambda r: _time(r.latency.p99)),
+            result("lost", lambda r: _loss(r.lost)),
+            result("late", lambda r: _loss(r.late), spare=5),
+            result("unsent", lambda r: fmt.count(r.unsent), spare=2),
+        ],
+        sections=starts[1:],
+    )
+    left_out = 1 - sum(row.counted_s for row in rows) / sum(row.measured_s for row in rows)
+    words = f"windows that straddle phases are left out: {fmt.percent(max(left_out, 0))} of the time"
+    return Group(table, Text(words, style="dim"))
 
 
 def port_table(rows: Sequence[PortRow]) -> RenderableType:

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from windtunnel import __version__
 from windtunnel.engine.lines import Error, Hello, Line, Met, Phase, Ready, Result, Window
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, check_name
 from windtunnel.runs.files import LineFile, cannot_write, replace
 from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run, load
@@ -87,6 +87,7 @@ class RunWriter:
 
 def make_directory(directory: Path) -> None:
     """Raises UserError for a directory that exists or cannot be made."""
+    check_name(directory)
     try:
         directory.mkdir(parents=True)
     except FileExistsError as error:

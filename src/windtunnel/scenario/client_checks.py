@@ -1,6 +1,6 @@
 """Checks of what the client offers: budgets and batches, a peer that fits, rates, messages that can be cut."""
 
-from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Client, Scenario, Server
+from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import check_load
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import (
@@ -12,6 +12,7 @@ from windtunnel.scenario.topology import (
     response_bytes,
     segments,
 )
+from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
 
 MAX_SEGMENTS = 65535
 """The message header counts them in 16 bits."""

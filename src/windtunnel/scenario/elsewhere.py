@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from windtunnel.engine.plan import Side
-from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Scenario
+from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import IP_UDP_HEADER_BYTES, endpoint, two_processes
+from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
 
 HELLO_BYTES = MESSAGE_HEADER_BYTES + 80
 """UDP payload of a word between two hosts (engine/core/hello.h)."""

@@ -6,26 +6,30 @@ in `checks`; what the host must offer, in `placement`, `demand`, `memory` and `n
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-from windtunnel.engine.plan import MAX_BATCH, Offload, Steering
-from windtunnel.scenario.quantities import AnyRate, BitRate, Duration, Rate, Size
+from windtunnel.engine.plan import Offload, Steering
+from windtunnel.scenario.quantities import BitRate, Duration, Rate, Size
 from windtunnel.scenario.refusal import Source
-from windtunnel.scenario.values import Cores, Ip, Mac, Options, PciAddress, PeerMac, PoolSize, StageName, Text
-
-MESSAGE_HEADER_BYTES = 16
-Message = Size(f"{MESSAGE_HEADER_BYTES}B", "4MiB")
-Port = Annotated[int, Field(ge=1, le=65535)]
-Batched = Annotated[int, Field(ge=1, le=MAX_BATCH)]
-Descriptors = Annotated[int, Field(ge=2, le=32768)]
-Threshold = Annotated[int, Field(ge=0, le=32768)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-
-
-class Table(BaseModel):
-    """A table of the scenario: unknown keys are refused, nothing is converted in silence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False)
+from windtunnel.scenario.table import Table
+from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
+from windtunnel.scenario.values import (
+    Batched,
+    Cores,
+    Descriptors,
+    Ip,
+    Mac,
+    Message,
+    Options,
+    PciAddress,
+    PeerMac,
+    PoolSize,
+    Port,
+    Probability,
+    StageName,
+    Text,
+    Threshold,
+)
 
 
 class Accounting(Table):
@@ -186,39 +190,6 @@ class Server(Endpoint):
     answer: Literal["request", "new"] = Field(
         "request", description="the mbuf that carries the answer: the request's, or a new one"
     )
-
-
-class Sizes(Table):
-    """Sizes that differ from message to message, drawn from the seed: the same on every repeat."""
-
-    distribution: Literal["imix", "uniform", "zipf", "file"] = Field(
-        description="a genome's frames in turn; a range, each size alike; a range by rank; a list with weights"
-    )
-    genome: Text | None = Field(
-        None, description="imix: frame sizes with FCS after RFC 6985, a letter each, as in aaaaaaaeeeeg"
-    )
-    custom: dict[str, Size("64B", "9018B")] = Field(
-        default_factory=dict, description="imix: sizes of capital letters, as in { A = 90 }"
-    )
-    least: Message | None = Field(None, description="uniform, zipf: the smallest")
-    most: Message | None = Field(None, description="uniform, zipf: the largest")
-    step: Annotated[int, Field(ge=1, le=1 << 22)] = Field(1, description="zipf: bytes from one size to the next")
-    exponent: Annotated[float, Field(gt=0, le=64)] | None = Field(
-        None, description="zipf: the smallest size has rank 1, rank k a weight of 1 / k^exponent"
-    )
-    file: Text | None = Field(
-        None, description="file: lines of a size in bytes and a weight (1), relative to this file"
-    )
-
-
-class LoadPhase(Table):
-    """A time in which the load is the same. After the last phase the first one comes again."""
-
-    duration: Duration("1us", "24h") = Field(description="how long it lasts")
-    rate: AnyRate = Field(description="messages a second, 0pps for none")
-    arrivals: Literal["constant", "poisson"] | None = Field(None, description="spacing of the messages; the client's")
-    on: Duration("1us", "1h") | None = Field(None, description="bursts: sends at the rate for so long")
-    off: Duration("1us", "1h") | None = Field(None, description="bursts: then pauses for so long")
 
 
 class ClientPart(Table):

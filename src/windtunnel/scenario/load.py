@@ -2,24 +2,23 @@
 
 import difflib
 import re
-import tomllib
 from pathlib import Path as File
 from typing import Any
 
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError
+from windtunnel.scenario import toml
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.scenario.reference import Key, key_at, keys_of, table_at
-from windtunnel.scenario.refusal import Path, Refusal, Source, dotted
+from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
+from windtunnel.scenario.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
-MAX_POINTS = 200
-"""In one line. tomllib needs seconds for a dotted key of thousands of parts."""
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
-LATER_WIRES = ("af_xdp", "tap", "fabric")
+LATER_WIRES = ("fabric",)
 
 
 def load(path: str | File, sets: list[str] | None = None) -> Scenario:
@@ -46,45 +45,17 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
 
 
 def _read(file: File) -> str:
-    remedy = "name a scenario file, as in scenarios/echo.toml"
     if (file / "run.json").is_file():
         raise UserError(f"{file}: a run directory, not a scenario", remedy=f"windtunnel show {file}")
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
-        raise UserError(f"{file}: {reason}", remedy=remedy) from None
-    if len(raw) > MAX_FILE_BYTES:
-        raise UserError(f"{file}: larger than 64 KiB", remedy=remedy)
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8", remedy="save it as UTF-8"
-        ) from None
+    return read_text(file, MAX_FILE_BYTES, "name a scenario file, as in scenarios/echo.toml")
 
 
 def _parse(file: File, text: str) -> dict[str, Any]:
-    remedy = "write it as TOML 1.0 has it: https://toml.io"
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.count(".") > MAX_POINTS:
-            raise UserError(
-                f"{file}:{number}: more than {MAX_POINTS} points in one line", remedy="shorter keys and texts"
-            )
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        what, _, at = str(error).rpartition(" (at ")
-        number = int(at.removeprefix("line ").split(",")[0]) if at.startswith("line ") else len(lines)
-        what, remedy = _toml_words(what, lines[number - 1]) or (what, remedy)
-        raise UserError(f"{file}:{number}: {what[:1].lower()}{what[1:]}", remedy=remedy) from None
-    except ValueError as error:
-        raise UserError(f"{file}: {error}", remedy=remedy) from None
-    except RecursionError:
-        raise UserError(f"{file}: tables or lists are nested too deeply", remedy=remedy) from None
+        return toml.parse(text)
+    except toml.Fault as fault:
+        what, remedy = _toml_words(fault.what, text.split("\n")[fault.line - 1]) or (fault.what, fault.remedy)
+        raise UserError(f"{file}:{fault.line}: {what}", remedy=remedy) from None
 
 
 def _toml_words(what: str, line: str) -> tuple[str, str] | None:
@@ -92,7 +63,7 @@ def _toml_words(what: str, line: str) -> tuple[str, str] | None:
     if bare := UNQUOTED.fullmatch(line):
         key, value = bare.groups()
         return f"{key}: {value} has no quotes", f'{key} = "{value}"'
-    if what == "Cannot overwrite a value":
+    if what == "cannot overwrite a value":
         return "the key or table stands twice", "keep one of them"
     return None
 
@@ -116,7 +87,7 @@ def refusal_of(error: Any) -> Refusal:
         return _unknown_key(path)
     key = key_at(path)
     if key and key.table and kind in ("missing", "too_short", "list_type", "model_type"):
-        what = "is missing" if kind in ("missing", "too_short") else f"is {_shown(error['input'])}"
+        what = "is missing" if kind in ("missing", "too_short") else f"is {shown(error['input'])}"
         return Refusal(
             path, f"{name} {what}", f"write {'at least one [[' if key.many else '['}{name}{']]' if key.many else ']'}"
         )
@@ -129,7 +100,7 @@ def refusal_of(error: Any) -> Refusal:
         return Refusal(path, f"{name}: {error['ctx']['error']}", wanted)
     if kind == "literal_error" and (close := _close(error["input"], re.findall(r'"([^"]+)"', key.wanted))):
         wanted = f"{close} {wanted}"
-    return Refusal(path, f"{name} is {_shown(error['input'])}", wanted)
+    return Refusal(path, f"{name} is {shown(error['input'])}", wanted)
 
 
 def _unless_given(key: Key) -> str:
@@ -147,13 +118,6 @@ def _unknown_key(path: Path) -> Refusal:
     where = f"[{dotted(tuple(table))}]" if table else "the scenario"
     remedy = _close(name, known) or f"known keys: {', '.join(known)}"
     return Refusal(path, f'unknown key "{name}" in {where}', remedy)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "a table" if isinstance(value, dict) else "a list"  # not str(): it may be nested deeper than the stack
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _question(text: str) -> str:

@@ -3,10 +3,11 @@
 import itertools
 
 from windtunnel.engine import plan as plans
-from windtunnel.scenario.keys import Client, LoadPhase, Scenario, Workload
+from windtunnel.scenario.keys import Client, Scenario, Workload
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import rates
+from windtunnel.scenario.traffic_keys import LoadPhase
 
 
 def plan_load(scenario: Scenario, client: Client, index: int) -> plans.Load:

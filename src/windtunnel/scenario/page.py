@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from windtunnel.scenario.keys import Scenario, Table
+from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import Key, keys_of
+from windtunnel.scenario.table import Table
 
 HEAD = """\
 # The keys of a scenario

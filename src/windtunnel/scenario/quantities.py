@@ -12,6 +12,8 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
+from windtunnel.scenario.refusal import shown
+
 UNITS: dict[str, dict[str, int]] = {
     "duration": {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9},
     "size": {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
@@ -32,15 +34,15 @@ def parse(kind: str, value: Any) -> int | float:
     if kind in BARE and type(value) is int:
         return value
     if not isinstance(value, str):
-        raise ValueError(f"{_shown(value)} is not a {kind} in quotes{_with_unit(kind)}")  # noqa: TRY004 - what pydantic reports
+        raise ValueError(f"{shown(value)} is not a {kind} in quotes{_with_unit(kind)}")  # noqa: TRY004 - what pydantic reports
     match = _NUMBER.fullmatch(value)
     if match is None or match[2] not in UNITS[kind]:
-        raise ValueError(f"{_shown(value)} is not a {kind}{_with_unit(kind)}")
+        raise ValueError(f"{shown(value)} is not a {kind}{_with_unit(kind)}")
     exact = Decimal(match[1]) * UNITS[kind][match[2]]
     if kind.endswith("rate"):
         return float(exact)
     if exact != int(exact):
-        raise ValueError(f"{_shown(value)} is not a whole number of {next(iter(UNITS[kind])) or 'things'}")
+        raise ValueError(f"{shown(value)} is not a whole number of {next(iter(UNITS[kind])) or 'things'}")
     return int(exact)
 
 
@@ -69,13 +71,6 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "a table" if isinstance(value, dict) else "a list"
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 @dataclass(frozen=True)
 class Quantity:
     """Annotation of a key that takes a quantity between two others, both included."""
@@ -87,7 +82,7 @@ class Quantity:
     def read(self, value: Any) -> int | float:
         base = parse(self.kind, value)
         if not parse(self.kind, self.low) <= base <= parse(self.kind, self.high):
-            raise ValueError(f"{_shown(value)} is not between {self.low} and {self.high}")
+            raise ValueError(f"{shown(value)} is not between {self.low} and {self.high}")
         return base
 
     def wanted(self) -> str:

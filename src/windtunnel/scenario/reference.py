@@ -11,9 +11,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from windtunnel.scenario.keys import Scenario, Table
+from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.quantities import Quantity, write
 from windtunnel.scenario.refusal import Path
+from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Wanted
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path as File
+from typing import Any
 
 from windtunnel.errors import UserError
 
@@ -12,6 +13,14 @@ Path = tuple[str | int, ...]
 def dotted(path: Path) -> str:
     """`workload.0.request`: as `--set` and the messages write a path."""
     return ".".join(str(part) for part in path)
+
+
+def shown(value: Any) -> str:
+    """A bad value, as a message has it."""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"  # not str(): it may be nested deeper than the stack
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class Refusal(Exception):

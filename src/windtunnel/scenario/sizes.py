@@ -8,8 +8,12 @@ from pathlib import Path as File
 
 from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import MAX_MESSAGE_BYTES
-from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Scenario, Sizes
+from windtunnel.errors import UserError
+from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.scenario.text_file import read_text
+from windtunnel.scenario.traffic_keys import Sizes
+from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
 
 GENOME = dict(zip("abcdefghij", (64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000, 16000), strict=True))
 """RFC 6985's table. Its z is the MTU; its capital letters are the user's own."""
@@ -17,6 +21,8 @@ FRAME_OVERHEAD_BYTES = 14 + 20 + 8 + 4
 """Ethernet, IPv4 and UDP headers, FCS."""
 IP_FRAME_BYTES = 14 + 4
 MAX_SIZES = 65536
+MAX_FILE_BYTES = 16 << 20
+LINES = "lines of a size in bytes and, if it is not 1, its weight: 86 0.7"
 
 KEYS = {
     "imix": {"genome"},
@@ -110,16 +116,10 @@ def _file(file: File, here: Path) -> tuple[tuple[int, ...], tuple[float, ...]]:
     try:
         state = file.stat()
         return _read(file, state.st_mtime_ns, state.st_size)
-    except (OSError, UnicodeDecodeError, _Wrong) as error:
-        what = (
-            str(error) if isinstance(error, _Wrong) else f"{file}: {getattr(error, 'strerror', None) or 'not a text'}"
-        )
-        remedy = "lines of a size in bytes and, if it is not 1, its weight: 86 0.7"
-        raise Refusal((*here, "file"), what[:1].lower() + what[1:], remedy) from None
-
-
-class _Wrong(Exception):
-    """A line that is not what it should be."""
+    except OSError as error:
+        raise Refusal((*here, "file"), f"{file}: {(error.strerror or str(error)).lower()}", LINES) from None
+    except UserError as error:
+        raise Refusal((*here, "file"), error.message, LINES) from None
 
 
 @lru_cache
@@ -127,23 +127,25 @@ def _read(file: File, _changed: int, _size: int) -> tuple[tuple[int, ...], tuple
     sizes: list[int] = []
     weights: list[float] = []
     if not file.is_file():
-        raise _Wrong(f"{file}: not a file")
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        raise UserError(f"{file}: not a file")
+    for number, line in enumerate(read_text(file, MAX_FILE_BYTES, LINES).splitlines(), start=1):
         words = line.partition("#")[0].replace(",", " ").split()
         if not words:
             continue
         try:
             size, weight = int(words[0]), float(words[1]) if len(words) > 1 else 1.0
         except ValueError:
-            raise _Wrong(f"{file}:{number}: not a size and a weight: {line.strip()[:40]!r}") from None
+            raise UserError(f"{file}:{number}: not a size and a weight: {line.strip()[:40]!r}") from None
         if len(words) > 2 or not MESSAGE_HEADER_BYTES <= size <= MAX_MESSAGE_BYTES or not 0 <= weight < 1e300:
-            raise _Wrong(
+            raise UserError(
                 f"{file}:{number}: a size is from 16 to {MAX_MESSAGE_BYTES}, a weight not below 0: {line.strip()[:40]!r}"
             )
         sizes.append(size)
         weights.append(weight)
     if not 0 < len(sizes) <= MAX_SIZES or sum(weights) == 0:
-        raise _Wrong(f"{file}: {len(sizes)} sizes with a weight of {sum(weights):g} in all; 1 to {MAX_SIZES} are taken")
+        raise UserError(
+            f"{file}: {len(sizes)} sizes with a weight of {sum(weights):g} in all; 1 to {MAX_SIZES} are taken"
+        )
     return tuple(sizes), tuple(weights)
 
 

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, check_name
 from windtunnel.scenario.commented import commented
 
 
@@ -44,6 +44,7 @@ def write(template: Template, file: Path) -> list[Path]:
 
     Raises UserError where one of them exists with another content; nothing is written then, and nothing overwritten ever.
     """
+    check_name(file)
     wanted = {file: commented(template.text).encode()}
     wanted |= {file.parent / name: content for name, content in template.files.items()}
     missing = {path: content for path, content in wanted.items() if path == file or not _is(path, content)}

@@ -7,8 +7,9 @@ dispatchers of a workload, application a uses dispatcher a mod D where A >= D, e
 from dataclasses import dataclass
 
 from windtunnel.engine.plan import Application, Dispatcher, Side, Stage
-from windtunnel.scenario.keys import MESSAGE_HEADER_BYTES, Client, Scenario, Server, Workload
+from windtunnel.scenario.keys import Client, Scenario, Server, Workload
 from windtunnel.scenario.sizes import plan_sizes
+from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
 
 DEFAULT_RESPONSE_BYTES = 86
 IP_UDP_HEADER_BYTES = 28

@@ -1,18 +1,22 @@
 """Types of single values: what is read, what is refused, and how a message says what would be right."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
 
-from windtunnel.engine.plan import STAGES
+from windtunnel.engine.plan import MAX_BATCH, STAGES
+from windtunnel.scenario.quantities import Size
+
+MESSAGE_HEADER_BYTES = 16
 
 
 def _text(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("holds a NUL character")
+    if bad := next((c for c in text if unicodedata.category(c) == "Cc" and c not in "\t\n"), None):
+        raise ValueError(f"holds the control character {bad!r}")
     return text
 
 
@@ -100,3 +104,9 @@ PoolSize = Annotated[
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 1 << 22}]}),
 ]
 StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]
+Message = Size(f"{MESSAGE_HEADER_BYTES}B", "4MiB")
+Port = Annotated[int, Field(ge=1, le=65535)]
+Batched = Annotated[int, Field(ge=1, le=MAX_BATCH)]
+Descriptors = Annotated[int, Field(ge=2, le=32768)]
+Threshold = Annotated[int, Field(ge=0, le=32768)]
+Probability = Annotated[float, Field(ge=0, le=1)]

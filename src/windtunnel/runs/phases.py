@@ -1,0 +1,100 @@
+"""Results by phase of the load: a window counts where it lies wholly in one phase, and is left out where it straddles two.
+
+Windows end when the engine's main thread wakes up, some tens of µs late, and not at the load's boundaries: a window that is
+beyond one by a thousandth of its length still counts.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Load, LoadPhase, Plan
+from windtunnel.runs import format as fmt
+from windtunnel.runs.metrics import measured, seconds, workload_row
+from windtunnel.runs.rows import PhaseRow
+
+SLACK = 1000
+"""What may lie beyond a boundary is a window's length divided by this."""
+
+
+class Timetable:
+    """Which phase of a load flies when, in ns since it began: after the last phase the first comes again."""
+
+    def __init__(self, load: Load):
+        self.phases: list[LoadPhase] = load.phases[load.lead :]
+        self._lead = sum(phase.length_ns or 0 for phase in load.phases[: load.lead])
+        self._ends = list(accumulate(phase.length_ns or 0 for phase in self.phases))
+
+    def phase_of(self, begin: int, end: int) -> int | None:
+        """The phase that holds all of the time from `begin` to `end`; None where there is none."""
+        at = max(begin - self._lead, 0) % self._ends[-1]
+        phase = bisect_right(self._ends, at)
+        return phase if at + end - begin <= self._ends[phase] else None
+
+    def ns_of(self, phase: int, begin: int, end: int) -> int:
+        """How much of the time from `begin` to `end` belongs to the phase."""
+        return self._until(phase, end) - self._until(phase, begin)
+
+    def _until(self, phase: int, time: int) -> int:
+        rounds, at = divmod(max(time - self._lead, 0), self._ends[-1])
+        length = self.phases[phase].length_ns or 0
+        return rounds * length + min(max(at - (self._ends[phase] - length), 0), length)
+
+
+def phase_rows(windows: Sequence[Window], plan: Plan) -> list[PhaseRow]:
+    """A row for each phase that the measurement saw of each workload whose load has several."""
+    chosen = measured(windows)
+    if not chosen:
+        return []
+    rows = []
+    for index, workload in enumerate(plan.workloads):
+        phases = workload.load.phases[workload.load.lead :] if workload.load else []
+        if len(phases) > 1 and phases[-1].length_ns:  # one that lasts for ever has no round
+            rows += _rows_of(index, workload.name, Timetable(workload.load), chosen, load_began(windows, plan))
+    return rows
+
+
+def load_began(windows: Sequence[Window], plan: Plan) -> tuple[int, int]:
+    """Earliest and latest time at which the load can have begun, ns since the engine's start. Not before the first window;
+    and since no window ends before its time, not later than the end of each less what it is to last."""
+    flown = [window for window in windows if window.phase in ("warmup", "measure")]
+    first = [window for window in flown if window.phase == flown[0].phase]
+    earliest, last = flown[0].start_ns, first.pop()
+    latest = [window.end_ns - n * plan.phases.window_ns for n, window in enumerate(first, 1)]
+    if last.phase == "warmup":
+        latest.append(last.end_ns - plan.phases.warmup_ns)
+    return earliest, max(earliest, min(latest, default=earliest))
+
+
+def _rows_of(
+    index: int, name: str, timetable: Timetable, windows: Sequence[Window], began: tuple[int, int]
+) -> list[PhaseRow]:
+    earliest, latest = began
+    whole: dict[int | None, list[Window]] = {}
+    for window in windows:
+        slack = (window.end_ns - window.start_ns) // SLACK
+        phase = timetable.phase_of(window.start_ns - latest + slack, window.end_ns - earliest - slack)
+        whole.setdefault(phase, []).append(window)
+    rows = []
+    for number, phase in enumerate(timetable.phases):
+        flown = timetable.ns_of(number, windows[0].start_ns - latest, windows[-1].end_ns - latest)
+        chosen = whole.get(number, [])
+        if not flown:
+            continue
+        members = [workload for window in chosen for workload in window.workloads if workload.workload == index]
+        counted = seconds(chosen)
+        result = workload_row(name, members, counted) if members else None
+        rows.append(PhaseRow(name, number + 1, _words(phase), flown / 1e9, counted, result))
+    return rows
+
+
+def _words(phase: LoadPhase) -> str:
+    """As in "500 k/s, poisson, 10 ms on, 30 ms off"; the rate is that of the time in which it sends."""
+    if not phase.rate_per_s:
+        return "silence"
+    words = [fmt.rate(phase.rate_per_s)]
+    words += ["poisson"] if phase.arrivals == "poisson" else []
+    if phase.on_ns and phase.off_ns:
+        words.append(f"{phase.on_ns / 1e6:g} ms on, {phase.off_ns / 1e6:g} ms off")
+    return ", ".join(words)

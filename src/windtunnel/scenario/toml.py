@@ -1,0 +1,39 @@
+"""Reading TOML that anybody may have written."""
+
+import tomllib
+from typing import Any
+
+MAX_POINTS = 200
+"""In one line. tomllib needs seconds for a dotted key of thousands of parts."""
+_REMEDY = "write it as TOML 1.0 has it: https://toml.io"
+
+
+class Fault(Exception):
+    """Where a text is no TOML, and why; `remedy` says what would be right."""
+
+    def __init__(self, line: int, what: str, remedy: str = _REMEDY):
+        super().__init__(what)
+        self.line, self.what, self.remedy = line, what[:1].lower() + what[1:], remedy
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Raises Fault."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if line.count(".") > MAX_POINTS:
+            raise Fault(number, f"more than {MAX_POINTS} points in one line", "shorter keys and texts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what, _, at = str(error).rpartition(" (at ")
+        raise Fault(
+            int(at.removeprefix("line ").split(",")[0]) if at.startswith("line ") else len(lines), what
+        ) from None
+    except ValueError as error:  # of a number of thousands of digits: Python does not say where
+        raise Fault(_longest(lines), str(error).partition(";")[0]) from None
+    except RecursionError:
+        raise Fault(_longest(lines), "tables or lists are nested too deeply") from None
+
+
+def _longest(lines: list[str]) -> int:
+    return max(range(len(lines)), key=lambda n: len(lines[n])) + 1
