@@ -169,6 +169,16 @@ def test_refusal_at_open_is_shown_in_the_plugins_words(tmp_path, plugin):
     assert "add = 256 is more than a byte can hold, 255" in reason
 
 
+def test_worker_without_a_cpu_is_said(tmp_path):
+    """Nobody takes it for a hang of the engine's own; here the handler itself has given its CPU away."""
+    library = built(tmp_path, "sleeps")
+    short = ("duration=3s", "warmup=100ms", "window=100ms", "drain=100ms")
+    run = fly(tmp_path, scenario({"handler": f"./{library.name}"}, server={"cores": [1]}), *short).run
+    [reason] = run.record.verdict.reasons
+    assert reason.startswith("engine killed: ")
+    assert reason.endswith("while flying, though the worker on CPU 1 has not run for a second")
+
+
 def test_crash_at_open_has_a_name(tmp_path):
     library = built(tmp_path, "crashes_at_open")
     run = fly(tmp_path, scenario({"handler": f"./{library.name}"})).run

@@ -1,5 +1,6 @@
 // From the plan's lists to endpoints: handlers opened for whoever runs them, applications and dispatchers linked.
 #include "flight/endpoints.h"
+#include "flight/seed.h"
 
 #include <rte_lcore.h>
 
@@ -70,7 +71,7 @@ const wt_handler *open_handler(flight &f, const handler_plan &h, wt_kind kind, c
     open.answer_length = w.response_bytes - message_header_bytes;
     open.scan = w.scan;
     open.numa_socket = socket_of(f.plan, runs_in);
-    open.seed = f.plan.seed + runs_in.index;
+    open.seed = seed_of(f.plan.seed, chance::handlers, runs_in.index);
     const opened_handler &opened = f.handlers.emplace_back(std::move(table), open, h.options);
     *state = opened.state();
     return &opened.table();

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/worker.h"
 #include "flight/meeting.h"
+#include "flight/schedstat.h"
 #include "flight/telemetry.h"
 #include "flight/tracer.h"
 #include "handlers/opened.h"
@@ -50,7 +51,7 @@ struct flight {
     telemetry_totals shown;
 
     std::vector<std::vector<stage_tally>> totals;  // [worker][stage], since the start: the ledgers are closed on these
-    std::vector<std::pair<uint64_t, uint64_t>> sched;  // [worker]: on_cpu_ns, run_delay_ns at the last window
+    std::vector<sched_times> sched;  // [worker]: at the last window
     uint32_t windows = 0;
     uint64_t window_start = 0;  // TSC
 

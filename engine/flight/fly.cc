@@ -84,16 +84,31 @@ struct pilot {
         if (!ordered && !all_links_up()) ordered = end_reason::peer_lost;
     }
 
+    // Waits until a worker writes to the next set of counters. A handler may take its time; the supervisor notices when it takes for
+    // ever. A worker that has no CPU is said, because it takes more patience: six that spin on two CPUs were seen to leave one
+    // without any for more than six seconds.
+    void await(const worker &w, uint32_t epoch) {
+        const uint64_t second = 1000 * ms;
+        uint64_t look_at = now_ns() + second;
+        std::optional<sched_times> before;
+        bool said = false;
+        while (w.epoch_seen.load(std::memory_order_acquire) != epoch && ordered != end_reason::parent_lost) {
+            wait(now_ns() + ms / 20);
+            if (said || now_ns() < look_at) continue;
+            look_at += second;
+            const auto now = schedstat_of(w.tid.load(std::memory_order_relaxed));
+            if (before && now && now->on_cpu_ns - before->on_cpu_ns < second / 100)
+                said = f.lines.phase("flying, though the worker on CPU " + std::to_string(w.cpu) + " has not run for a second");
+            before = now;
+        }
+    }
+
     // Closes the window: every worker goes on to the next set of counters, then the last one is read.
     void next_window(const char *phase) {
         const uint32_t epoch = f.signals.epoch.load(std::memory_order_relaxed) + 1;
         f.signals.epoch.store(epoch, std::memory_order_release);
-        for (worker &w : f.workers) {
-            // A handler may take its time; the supervisor notices when it takes for ever.
-            while (w.epoch_seen.load(std::memory_order_acquire) != epoch && ordered != end_reason::parent_lost)
-                wait(now_ns() + ms / 20);
-            if (ordered == end_reason::parent_lost) return;
-        }
+        for (const worker &w : f.workers) await(w, epoch);
+        if (ordered == end_reason::parent_lost) return;
         write_window(f, phase, epoch - 1, rte_rdtsc());
     }
 

@@ -1,7 +1,6 @@
 // One window as a JSON line, from counters that its workers have left.
 #include <rte_mempool.h>
 
-#include <cstdio>
 #include <optional>
 
 #include "flight/flight.h"
@@ -23,28 +22,19 @@ json stages_json(flight &f, uint32_t epoch) {
     return list;
 }
 
-// Time on the CPU and time runnable but not on it, ns since the thread's start (Documentation/scheduler/sched-stats.rst).
-std::optional<std::pair<uint64_t, uint64_t>> read_schedstat(int tid) {
-    const std::string path = "/proc/self/task/" + std::to_string(tid) + "/schedstat";
-    std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "r"), std::fclose);
-    unsigned long long on_cpu, delay;
-    if (!file || std::fscanf(file.get(), "%llu %llu", &on_cpu, &delay) != 2) return {};
-    return std::pair<uint64_t, uint64_t>{on_cpu, delay};
-}
-
 json workers_json(flight &f, uint32_t epoch) {
     json list = json::array();
     for (size_t i = 0; i < f.workers.size(); i++) {
         worker &w = f.workers[i];
         worker_stats &stats = w.stats[epoch & 1];
-        const auto now = read_schedstat(w.tid.load(std::memory_order_relaxed));
+        const auto now = schedstat_of(w.tid.load(std::memory_order_relaxed));
         list.push_back({{"worker", i},
                         {"cpu", w.cpu},
                         {"loops", stats.loops},
                         {"cycles", stats.cycles},
                         {"timed_cycles", stats.timed_cycles},
-                        {"run_delay_ns", now ? json(now->second - f.sched[i].second) : json()},
-                        {"on_cpu_ns", now ? json(now->first - f.sched[i].first) : json()}});
+                        {"run_delay_ns", now ? json(now->run_delay_ns - f.sched[i].run_delay_ns) : json()},
+                        {"on_cpu_ns", now ? json(now->on_cpu_ns - f.sched[i].on_cpu_ns) : json()}});
         if (now) f.sched[i] = *now;
         stats = {};
     }

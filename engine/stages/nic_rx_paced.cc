@@ -28,7 +28,7 @@ call_result nic_rx_paced(void *role, const stage_call &call) {
 
     for (uint32_t i = 0; i < count; i++) {
         fill(p, p.times.next + i, packets[i]);
-        p.late.add((now - pacer_time(p.times, p.times.next + i)) * p.tick_mult >> 32);
+        p.late.add(ticks_to_ns(now - pacer_time(p.times, p.times.next + i), p.tick_mult));
     }
     pacer_advance(p.times, count);
     call.stats->packets += count;

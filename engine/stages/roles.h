@@ -78,7 +78,7 @@ struct application {
     ~application();
 };
 
-// Ticks to ns in fixed point: latencies stay below 2^36 ns, so the product fits.
+// Ticks to ns in fixed point.
 inline uint64_t ticks_to_ns(uint64_t ticks, uint64_t mult) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> 32);
 }
