@@ -17,7 +17,8 @@
 
 namespace wt {
 
-struct inflight_slot {
+// Aligned, so that none lies across two cache lines: malloc would begin 16 bytes into one.
+struct alignas(32) inflight_slot {
     std::atomic<uint32_t> generation{0};  // odd: in flight
     uint32_t lost_history = 0;            // bit k: the message k retirements ago was lost
     uint16_t arrived = 0;                 // segments of the answer so far

@@ -1,10 +1,10 @@
 // From the plan's lists to endpoints: handlers opened for whoever runs them, applications and dispatchers linked.
 #include "flight/endpoints.h"
-#include "flight/seed.h"
 
 #include <rte_lcore.h>
 
 #include "core/refusal.h"
+#include "flight/seed.h"
 
 namespace wt {
 
