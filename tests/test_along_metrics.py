@@ -103,6 +103,25 @@ def test_latency_is_a_histogram_in_seconds(port):
     )
 
 
+def paced(window: Window) -> Window:
+    """The window as an open loop leaves it."""
+    workloads = [w.model_copy(update={"pacing": w.latency}) for w in window.workloads]
+    return window.model_copy(update={"workloads": workloads})
+
+
+def test_pacing_is_there_in_open_loop_alone(port):
+    closed, windows = listened()
+    assert not any("pacing_seconds_count" in name for name, _ in served(closed, port))
+    opened = Windows(sample_lines.flight([sample_lines.plan()]))
+    for window in windows:
+        opened.line("windtunnel", paced(window), "")
+    found = served(opened, port)
+    for name in ("seconds_count", "seconds_sum"):
+        late = value(found, f"workload_pacing_{name}", workload="echo")
+        assert late == value(found, f"workload_latency_{name}", workload="echo") > 0
+    assert value(found, "workload_window_pacing_seconds", workload="echo", quantile="0.99") > 0
+
+
 def test_what_was_not_measured_is_absent(port):
     found = served(listened(sample_lines.plan(level="counts"))[0], port)
     names = {name for name, _ in found}

@@ -21,6 +21,7 @@ ECHO = {
     "duration": "60s",
     "warmup": "0s",
     "window": "100ms",
+    "client": {"rate": "200kpps"},
     "workload": [{"name": "small-rpc.1", "handler": "l_app"}],
 }
 LANDED = ["stopped before the end: interrupted by the user"]
@@ -106,6 +107,7 @@ def test_telemetry_answers_while_a_run_flies(tmp_path):
     [(name, workload)] = shown.workloads.items()
     assert name == "small_rpc_1" and workload["total_sent"] >= workload["total_answered"] > 0
     assert workload["p50_ns"] <= workload["p99_ns"] <= workload["max_ns"]
+    assert workload["pacing_p50_ns"] <= workload["pacing_p99_ns"] <= workload["pacing_max_ns"]
     assert set(shown.ports) == set(shown.pools) == {"client", "server"}
     assert len(shown.workers) == len(flown.run.record.engines[0].plan.workers)
     if shown.script:

@@ -96,26 +96,26 @@ void add_stage(row &r, const json &of, const tsc_clock &clock, telemetry_totals 
 }
 
 // As windtunnel.runs.histogram has it: the top of the bucket, and nothing where fewer than 1 / (1 - q) answers came.
-void add_percentile(row &r, const json &latency, const char *key, uint64_t permille) {
-    const auto total = latency["total"].get<uint64_t>();
+void add_percentile(row &r, const json &times, const std::string &key, uint64_t permille) {
+    const auto total = times["total"].get<uint64_t>();
     if (total * (1000 - permille) < 1000) return;
     const uint64_t wanted = std::max<uint64_t>(1, (total * permille + 500) / 1000);
-    const auto bits = latency["bits"].get<unsigned>();
+    const auto bits = times["bits"].get<unsigned>();
     uint64_t seen = 0;
-    for (const json &bucket : latency["counts"]) {
+    for (const json &bucket : times["counts"]) {
         seen += bucket[1].get<uint64_t>();
         if (seen < wanted) continue;
         const auto lowest = bucket[0].get<uint64_t>();
         const unsigned width = static_cast<unsigned>(std::bit_width(lowest));
         const uint64_t top = lowest + (width > bits ? (uint64_t{1} << (width - bits)) - 1 : 0);
-        return r.add(key, std::min(top, latency["max"].get<uint64_t>()));
+        return r.add(key, std::min(top, times["max"].get<uint64_t>()));
     }
 }
 
-void add_latency(row &r, const json &of) {
+void add_times(row &r, const json &times, const std::string &of) {
     for (const auto &[key, permille] : {std::pair{"p50_ns", 500}, {"p90_ns", 900}, {"p99_ns", 990}, {"p999_ns", 999}})
-        add_percentile(r, of["latency"], key, static_cast<uint64_t>(permille));
-    if (!of["latency"]["max"].is_null()) r.add("max_ns", of["latency"]["max"].get<uint64_t>());
+        add_percentile(r, times, of + key, static_cast<uint64_t>(permille));
+    if (!times["max"].is_null()) r.add(of + "max_ns", times["max"].get<uint64_t>());
 }
 
 row row_of(const table &t, const json &of, const plan &p, const tsc_clock &clock, uint64_t window_ns, telemetry_totals &totals) {
@@ -131,7 +131,8 @@ row row_of(const table &t, const json &of, const plan &p, const tsc_clock &clock
         r.add(std::string("total_") + key, totals[std::string(t.name) + "/" + r.name + "/" + key] += count);
     }
     if (of.contains("drops")) add_stage(r, of, clock, totals);
-    if (of.contains("latency")) add_latency(r, of);
+    if (of.contains("latency")) add_times(r, of["latency"], "");
+    if (of.contains("pacing") && !of["pacing"].is_null()) add_times(r, of["pacing"], "pacing_");
     return r;
 }
 

@@ -32,6 +32,11 @@ PHASES = ("starting", "hello", "warmup", "measure", "drain")
 BOUNDS_NS = [digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)] + [10**10]
 """1 us to 10 s. A bucket of the engine's histogram that lies across a bound is counted above it: 0.1% of the value at most."""
 QUANTILES = (50.0, 90.0, 99.0, 99.9)
+TIMES = {
+    "latency": "Answer minus intended send time",
+    "pacing": "Real minus intended send time, in open loop",
+}
+"""Histograms of a workload's window, and their meaning."""
 
 Counted = tuple[str, str, Callable[[Any], int | None]]
 """Name of a counter without `_total`, its meaning, and its value in a window's part."""
@@ -98,7 +103,7 @@ class Windows(Collector):
         self._phase = "starting"
         self._hz: dict[str, int] = {}
         self._sums: dict[str, dict[tuple[str, ...], float]] = defaultdict(lambda: defaultdict(float))
-        self._latency: dict[tuple[str, ...], _Latency] = {}
+        self._times: dict[str, dict[tuple[str, ...], _Times]] = {name: defaultdict(_Times) for name in TIMES}
         self._last: dict[str, Window] = {}
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
@@ -127,7 +132,9 @@ class Windows(Collector):
         for workload in window.workloads:
             labels = (self._workloads[workload.workload],)
             self._add("workload", WORKLOAD, labels, workload)
-            self._latency.setdefault(labels, _Latency()).add(workload.latency)
+            for name, times in self._times.items():
+                if histogram := getattr(workload, name):
+                    times[labels].add(histogram)
 
     def _add(self, of: str, counters: list[Counted], labels: tuple[str, ...], part: Any, unit: float = 1) -> None:
         for name, _, value in counters:
@@ -137,7 +144,7 @@ class Windows(Collector):
 
     def collect(self) -> Iterator[Metric]:
         with self._lock:
-            families = [*self._about(), *self._counters(), *self._levels(), *self._latencies()]
+            families = [*self._about(), *self._counters(), *self._levels(), *self._histograms()]
         return iter(families)
 
     def describe(self) -> list[Metric]:
@@ -189,30 +196,33 @@ class Windows(Collector):
             family.add_metric((named,), value)
         return family
 
-    def _latencies(self) -> Iterator[Metric]:
-        about = "Answer minus intended send time"
-        family = HistogramMetricFamily(
-            "windtunnel_workload_latency_seconds", about, labels=("workload",), unit="seconds"
-        )
-        for labels, latency in self._latency.items():
-            family.add_metric(labels, latency.buckets(), latency.sum_ns / NS)
-        yield family
-        last = GaugeMetricFamily(
-            "windtunnel_workload_window_latency_seconds",
+    def _histograms(self) -> Iterator[Metric]:
+        for name, about in TIMES.items():
+            family = HistogramMetricFamily(
+                f"windtunnel_workload_{name}_seconds", about, labels=("workload",), unit="seconds"
+            )
+            for labels, times in self._times[name].items():
+                family.add_metric(labels, times.buckets(), times.sum_ns / NS)
+            yield family
+            yield self._quantiles(name)
+
+    def _quantiles(self, name: str) -> Metric:
+        family = GaugeMetricFamily(
+            f"windtunnel_workload_window_{name}_seconds",
             "Quantiles of the last window, of 3 digits",
             labels=("workload", "quantile"),
             unit="seconds",
         )
-        for window in self._last.values():
-            for workload in window.workloads:
-                for quantile in QUANTILES:
-                    if (value := percentile(workload.latency, quantile)) is not None:
-                        last.add_metric((self._workloads[workload.workload], f"{quantile / 100:g}"), value / NS)
-        yield last
+        for workload in (workload for window in self._last.values() for workload in window.workloads):
+            histogram = getattr(workload, name)
+            for quantile in QUANTILES if histogram else ():
+                if (value := percentile(histogram, quantile)) is not None:
+                    family.add_metric((self._workloads[workload.workload], f"{quantile / 100:g}"), value / NS)
+        return family
 
 
-class _Latency:
-    """A latency histogram with bounds that people read."""
+class _Times:
+    """A histogram with bounds that people read."""
 
     def __init__(self) -> None:
         self._counts = [0] * (len(BOUNDS_NS) + 1)
