@@ -49,6 +49,30 @@ TEST(stages, app_tx_makes_one_message_of_what_is_left) {
     EXPECT_EQ(rte_mempool_avail_count(r.f.pools[client]), 2u);
 }
 
+// Whatever their last owner has left in them.
+TEST(stages, mbufs_are_taken_as_a_sender_needs_them) {
+    rig r(rig_plan());
+    rte_mempool *const pool = r.f.pools[client];
+    std::vector<rte_mbuf *> all(rte_mempool_avail_count(pool));
+    for (int round = 0; round < 2; round++) {
+        ASSERT_TRUE(mbufs_take(pool, all.data(), static_cast<uint32_t>(all.size())));
+        rte_mbuf *none = nullptr;
+        EXPECT_FALSE(mbufs_take(pool, &none, 1));
+        for (rte_mbuf *m : all) {
+            EXPECT_EQ(m->data_off, RTE_PKTMBUF_HEADROOM);
+            EXPECT_EQ(m->ol_flags, 0u);
+            EXPECT_EQ(m->port, RTE_MBUF_PORT_INVALID);
+            EXPECT_EQ(rte_mbuf_refcnt_read(m), 1);
+            EXPECT_EQ(m->nb_segs, 1);
+            EXPECT_EQ(m->next, nullptr);
+            m->data_off = 14;
+            m->ol_flags = RTE_MBUF_F_RX_VLAN;
+            m->port = 3;
+        }
+        rte_pktmbuf_free_bulk(all.data(), static_cast<unsigned>(all.size()));
+    }
+}
+
 // Near its intended times and far behind them: each message is in its own bucket of the pacing error.
 TEST(stages, open_loop_records_how_late_each_message_leaves) {
     rig r(with("/workloads/0/load", open_load(1e6, "constant")));
