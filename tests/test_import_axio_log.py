@@ -258,6 +258,31 @@ def test_a_log_that_does_not_say_its_side_asks_for_it(tmp_path):
     assert {side for side, _ in stages(run_of(tmp_path, "axio", still, "--side", "client"))} == {"client"}
 
 
+def unnamed(text: str) -> str:
+    """A log's table alone, which does not say whose it is."""
+    [table] = tables_of(text)[0]
+    return text_of([Table(None, table.rows, table.pool)]) if table.side else text
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "said"),
+    [
+        (unnamed(SERVER) + unnamed(CLIENT), (), "a client's and a server's?"),
+        (unnamed(CLIENT) + unnamed(SERVER), (), "a client's and a server's?"),
+        (unnamed(SERVER), ("--side", "client"), "app_tx, which a client has, moved nothing"),
+        (unnamed(CLIENT), ("--side", "server"), "only a client has, moved packets"),
+        (unnamed(CLIENT) + unnamed(SERVER), ("--side", "server"), "only a client has, moved packets"),
+    ],
+)
+def test_tables_of_two_sides_are_not_one(tmp_path, text, given, said):
+    assert said in refusal(tmp_path, "axio", text, *given)
+
+
+def test_a_client_that_drains_is_one_where_it_is_said(tmp_path):
+    run = run_of(tmp_path, "axio", unnamed(CLIENT) + unnamed(SERVER), "--side", "client")
+    assert {side for side, _ in stages(run)} == {"client"}
+
+
 def test_nothing_is_overwritten(tmp_path):
     run = run_of(tmp_path, "axio", SERVER)
     before = (run.path / "run.json").read_bytes()

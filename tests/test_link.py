@@ -53,6 +53,14 @@ def test_a_full_queue_drops_its_tail_by_name(tmp_path):
     assert asked.received + full + asked.in_wire == asked.sent
 
 
+def test_a_packet_counts_once_on_its_way_over_the_link(tmp_path):
+    run = fly_well(tmp_path, scenario(wire=link(rate="100Mbps", delay="50us"), client={"inflight": 64}))
+    sent = {p.source: p.sent for p in run.record.engines[0].result.packets}
+    for side in ("client", "server"):
+        stages = [s for w in run.windows["windtunnel"] for s in w.stages if (s.endpoint, s.stage) == (side, "nic_tx")]
+        assert sum(stage.objects for stage in stages) == sent[side] > 0
+
+
 def test_what_is_under_way_at_the_end_is_in_the_ledger(tmp_path):
     data = scenario(L_APP | {"timeout": "10s"}, wire=link(delay="5s"), client={"inflight": 100}, drain="0s")
     run = fly(tmp_path, data).run

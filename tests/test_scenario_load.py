@@ -120,6 +120,7 @@ def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):
         ),
         ({"workload": [{"handler": "l_app", "inflight": 8}]}, "inflight", "only 8 messages"),
         ({"client": {"mtu": 576}}, "mtu", "server.mtu 1500"),
+        ({"client": {"rate": "1kpps"}, "workload": [{"handler": "a", "rate": "2kpps"}]}, "rate", "no meaning here"),
         ({"client": {"ip": "10.77.0.2"}}, "ip", "the same ip"),
         ({"client": {"mac": "02:77:74:00:00:02"}}, "mac", "the same mac"),
         ({"workload": [{"packet_handler": "echo", "response": 22}]}, "response", "the request's own bytes"),

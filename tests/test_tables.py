@@ -7,6 +7,7 @@ import pytest
 import sample_lines as sample
 from rich.console import Console
 from rich.text import Text
+from test_report import fly
 
 from windtunnel.engine.planted import planted
 from windtunnel.errors import UserError
@@ -14,7 +15,7 @@ from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.latest import latest
 from windtunnel.runs.metrics import stage_rows, worker_rows, workload_rows
 from windtunnel.runs.rows import Latency
-from windtunnel.runs.summary import crowded
+from windtunnel.runs.summary import crowded, slow_windows
 from windtunnel.runs.tables import drops, latency_table, stage_table
 
 WINDOWS = [line for line in sample.engine_lines(sample.plan()) if line.type == "window"]
@@ -83,6 +84,21 @@ def test_a_machine_that_ran_others_is_warned_of():
         f"the kernel ran others on CPU {workers[0].cpu} for 50% of the time: repeat this where it is quieter"
     ]
     assert crowded([replace(row, preempted_share=None) for row in workers]) == []
+
+
+def test_windows_that_lasted_too_long_are_warned_of(tmp_path):
+    run = fly(tmp_path / "run", [sample.plan()], ["windtunnel"])
+    engines = run.record.engines
+    assert slow_windows(engines, run.windows) == []
+    late = [w.model_copy(update={"end_ns": w.start_ns + 3 * sample.WINDOW_NS}) for w in run.windows["windtunnel"]]
+    [warning] = slow_windows(engines, {"windtunnel": late})
+    assert warning.startswith("windows lasted ") and "longer windows" in warning
+
+
+def test_open_loop_keeps_what_counts_for_it_on_80_columns():
+    [row] = workload_rows(WINDOWS, ["rpc"])
+    [head] = [line for line in printed(latency_table([replace(row, pacing=row.latency)]), 80) if "workload" in line]
+    assert all(name in head for name in ("answered", "p99", "pacing p99", "lost", "unsent"))
 
 
 def test_faults_that_differ_are_told_apart():

@@ -53,7 +53,8 @@ json parse_json(std::string_view text) {
 }
 
 std::string in_quotes(std::string_view text) {
-    return "\"" + readable(text) + "\"";
+    std::string quoted(1, '"');
+    return quoted.append(readable(text)).append(1, '"');  // operator+ here sets off GCC 12's false -Wrestrict
 }
 
 void json_value::refuse(const std::string &why) const {

@@ -83,13 +83,14 @@ __rte_noinline static uint32_t post_emulated(dispatcher &d, const stage_call &ca
         taken = over_link(d, call);
     else if (was_empty)
         taken = through_faults(d, d.wire_burst.data(), &d.wire_count, call);
-    if (d.wire_count == 0) return taken;
+    if (d.wire_count == 0) return d.link_ahead != nullptr ? 0 : taken;
     for (uint32_t i = 0; was_empty && i < d.wire_count; i++) call.stats->tx_bytes += d.wire_burst[i]->pkt_len;
     const uint32_t sent = post(d, d.wire_burst.data() + d.wire_head, d.wire_count, call);
     d.wire_head += sent;
     d.wire_count -= sent;
     *waiting = sent == 0 && taken == 0;
-    return std::max(taken, std::min(sent, d.post_tx));
+    // A packet that waits on the link is moved when it leaves for the port, so that none counts twice.
+    return d.link_ahead != nullptr ? sent : std::max(taken, std::min(sent, d.post_tx));
 }
 
 call_result nic_tx(void *role, const stage_call &call) {

@@ -34,14 +34,35 @@ _STALLS, _COMPLETIONS = slice(3, 6), slice(6, 9)
 def sides_of(foreign: Foreign, tables: Sequence[Table], given: str | None) -> dict[str, list[Table]]:
     """The tables by the side that they are of: what the log says, else what was given, else by app_tx, which only a client
     has. Raises UserError where nothing tells."""
-    guess = given or _guess([table for table in tables if table.side is None])
-    if guess is None and any(table.side is None for table in tables):
+    unnamed = [table for table in tables if table.side is None]
+    _refuse_contradiction(foreign, unnamed, given)
+    guess = given or _guess(unnamed)
+    if guess is None and unnamed:
         what = "the log does not say whether it is the client's or the server's, and nothing moved"
         raise foreign.error([Fault(tables[0].line, what, "--side client, or --side server")])
     sides: dict[str, list[Table]] = {}
     for table in tables:
         sides.setdefault(table.side or guess, []).append(table)
     return sides
+
+
+def _refuse_contradiction(foreign: Foreign, tables: Sequence[Table], given: str | None) -> None:
+    """Raises UserError for tables that are evidently of two sides, or of the other one than was given."""
+    lines: dict[str, int] = {}
+    for table in tables:
+        if (side := _guess([table])) is not None:
+            lines.setdefault(side, table.line)
+    if given == "client" and lines.keys() == {"server"}:
+        what = "app_tx, which a client has, moved nothing, and other stages did"
+        raise foreign.error([Fault(lines["server"], what, "--side server")])
+    if given == "server" and "client" in lines:
+        what = "app_tx, which only a client has, moved packets"
+        raise foreign.error([Fault(lines["client"], what, "--side client, or a file for each side")])
+    if given is None and len(lines) > 1:
+        what = f"app_tx moved packets here, and none in the table of line {lines['server']}: a client's and a server's?"
+        raise foreign.error(
+            [Fault(lines["client"], what, "a file for each side, or --side client if both are a client's")]
+        )
 
 
 def _guess(tables: Iterable[Table]) -> str | None:

@@ -12,7 +12,7 @@ from windtunnel.runs.joined import Joined
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import StageRow
-from windtunnel.runs.summary import Summary, crowded, lossy_nics, summarise
+from windtunnel.runs.summary import Summary, summarise, warnings_of
 
 _HOST_LINES = (
     ("Host", "hostname"),
@@ -53,7 +53,7 @@ def render(run: Run) -> str:
         run=run,
         record=run.record,
         summary=summary,
-        warnings=[*crowded(summary.workers), *lossy_nics(run.record.engines)] if summary else [],
+        warnings=warnings_of(run, summary) if summary else [],
         headline=headline(summary) if summary and not run.record.imported else [],
         drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
         if summary

@@ -9,7 +9,7 @@ from rich.text import Text
 from windtunnel.runs import format as fmt
 from windtunnel.runs.columns import plain_table
 from windtunnel.runs.reader import Run
-from windtunnel.runs.summary import Summary, summarise
+from windtunnel.runs.summary import Summary, summarise, warnings_of
 
 _STAGE_FIGURES = (
     ("Mpps", lambda row: fmt.number(row.mpps, 3)),
@@ -49,7 +49,7 @@ def beside_view(runs: Sequence[Run]) -> RenderableType:
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
     _add(table, summaries, _WORKLOAD_FIGURES, lambda summary: {(r.workload,): r for r in summary.workloads})
     _add(table, summaries, _STAGE_FIGURES, lambda summary: {(r.endpoint, r.stage): r for r in summary.stages})
-    return Group(*_warnings(runs), table)
+    return Group(*_warnings(runs, summaries), table)
 
 
 def _add(table: Table, summaries: Sequence[Summary | None], figures, rows_by_key) -> None:
@@ -62,12 +62,13 @@ def _add(table: Table, summaries: Sequence[Summary | None], figures, rows_by_key
             table.add_row(Text("" if position else " ".join(key)), name, *values)
 
 
-def _warnings(runs: Sequence[Run]) -> list[Text]:
+def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[Text]:
     warnings = []
     if len({run.record.memory for run in runs}) > 1:
         modes = ", ".join(f"{run.path.name} {run.record.memory or 'not known'}" for run in runs)
         warnings.append(f"memory modes differ ({modes}): these numbers cannot be held against each other")
-    for run in runs:
+    for run, summary in zip(runs, summaries, strict=True):
+        warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
         warnings += [f"{run.path.name}: invalid, no numbers shown: {r}" for r in run.record.verdict.reasons]
         warnings += [f"{run.path.name}: {problem}" for problem in run.problems]
     return [Text(f"warning: {warning}", style="bold yellow") for warning in warnings]

@@ -1,9 +1,11 @@
 """All rows of a run, whatever the number of its engines, and the document that `--json` prints."""
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 
+from windtunnel.engine.lines import Window
 from windtunnel.runs import metrics
 from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
@@ -14,6 +16,8 @@ SUMMARY_VERSION = 1
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
+SLOW_WINDOW = 1.5
+"""A window's median length in times of what was asked."""
 NIC_LOSSES = ("miss", "error", "drop", "discard")
 """In the names that drivers give to their counters of what was lost; the first three are DPDK's own."""
 
@@ -59,6 +63,24 @@ def crowded(workers: Sequence[WorkerRow]) -> list[str]:
         return []
     where = " and ".join(f"CPU {row.cpu} for {row.preempted_share:.0%} of the time" for row in taken)
     return [f"the kernel ran others on {where}: repeat this where it is quieter"]
+
+
+def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> list[str]:
+    """A warning where windows lasted much longer than was asked: the engine's main thread came late, and the flight with it."""
+    warnings = []
+    for engine in engines:
+        lasted = [window.end_ns - window.start_ns for window in metrics.measured(windows[engine.name])]
+        asked = engine.plan.phases.window_ns
+        if lasted and (median := statistics.median(lasted)) > SLOW_WINDOW * asked:
+            words = f"windows lasted {median / 1e6:.3g} ms where {asked / 1e6:.3g} ms were asked, and the flight that much longer"
+            warnings.append(f"{words}: longer windows, or a free core for the main thread")
+    return warnings
+
+
+def warnings_of(run: Run, summary: Summary) -> list[str]:
+    """What a reader of the figures should know of the machine that they were taken on."""
+    engines = run.record.engines
+    return [*crowded(summary.workers), *lossy_nics(engines), *slow_windows(engines, run.windows)]
 
 
 def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:

@@ -14,7 +14,7 @@ from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
-from windtunnel.runs.summary import crowded, lossy_nics, summarise
+from windtunnel.runs.summary import summarise, warnings_of
 
 _BAR_CELLS = 8
 
@@ -31,8 +31,7 @@ def run_view(run: Run) -> RenderableType:
         parts += [port_table(summary.ports), Text()] if summary.ports else []
         parts += [ledger_line(run.record.engines)] if run.record.engines else []
         parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
-        warnings = [*crowded(summary.workers), *lossy_nics(run.record.engines)]
-        parts += [Text(f"warning: {words}", style="yellow") for words in warnings]
+        parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
     parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
@@ -122,16 +121,16 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
         [
             column("workload", lambda r: r.workload, words=True),
             column("answered", lambda r: fmt.rate(r.answered_per_s), width=8),
-            column("offered", lambda r: fmt.rate(r.offered_per_s), spare=4, width=8),
+            column("offered", lambda r: fmt.rate(r.offered_per_s), spare=3, width=8),
             column("p50", lambda r: _time(r.latency.p50), width=6),
-            column("p90", lambda r: _time(r.latency.p90), spare=5, width=6),
+            column("p90", lambda r: _time(r.latency.p90), spare=6, width=6),
             column("p99", lambda r: _time(r.latency.p99), width=6),
-            column("p99.9", lambda r: _time(r.latency.p999), spare=2, width=6),
+            column("p99.9", lambda r: _time(r.latency.p999), spare=5, width=6),
             column("max", lambda r: _time(r.latency.maximum), spare=1, width=6),
-            column("pacing p99", lambda r: _time(r.pacing and r.pacing.p99), spare=4),
+            column("pacing p99", lambda r: _time(r.pacing and r.pacing.p99), spare=2),
             column("lost", lambda r: _loss(r.lost)),
-            column("late", lambda r: _loss(r.late), spare=3),
-            column("unsent", lambda r: fmt.count(r.unsent), spare=6),
+            column("late", lambda r: _loss(r.late), spare=4),
+            column("unsent", lambda r: fmt.count(r.unsent), spare=2),
             column("duplicates", lambda r: fmt.count(r.duplicates), spare=7),
         ]
     )

@@ -27,6 +27,10 @@ def check_client(scenario: Scenario, topology: Topology, client: Client) -> None
     if scenario.wire.kind == "null":
         _unanswered(scenario, topology, client)
     _messages(scenario, client)
+    own = [workload.phase or workload.rate for workload in scenario.workload]
+    if client.rate is not None and all(own):
+        what = "rate has no meaning here: every workload has a rate of its own, or phases"
+        raise Refusal(("client", "rate"), what, "a change of these, or none of them")
     for index in range(len(scenario.workload)):
         check_load(scenario, client, index)
 
