@@ -42,6 +42,7 @@ def test_tshark_finds_nothing_wrong(tmp_path, change):
     result = run.record.engines[0].result
     assert len(frames) == result.recorded > 1000
     assert result.record_missed == 0
+    assert f"flight.pcap in the run directory: {result.recorded:,} frames, 0 missed" in run.record.all_notes()
     assert result.recorded == sum(ports(run, side)["tx_packets"] for side in ("client", "server"))
     for malformed, ip_sum, udp_sum, ip_length, udp_length in frames:
         assert (malformed, ip_sum, udp_sum) == ("", GOOD, GOOD)

@@ -6,6 +6,7 @@ History of the record's version:
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
@@ -127,6 +128,7 @@ class Record(Part):
             *self.notes,
             *(note for engine in self.engines if engine.ready for note in engine.ready.notes),
             *(pacing for engine in self.engines if (pacing := _pacing(engine))),
+            *(recording for engine in self.engines if (recording := _recording(engine))),
         ]
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
 
@@ -136,6 +138,14 @@ class Record(Part):
             return []
         other = "client" if plans[0].endpoints[0].side == "server" else "server"
         return [f"the {other} flew elsewhere: `windtunnel show` of both runs joins them"]
+
+
+def _recording(engine: EngineRecord) -> str | None:
+    """What stands in the pcap, in words; None where nothing was recorded."""
+    result, path = engine.result, engine.plan.record
+    if result is None or result.recorded is None or path is None:
+        return None
+    return f"{Path(path).name} in the run directory: {result.recorded:,} frames, {result.record_missed or 0:,} missed"
 
 
 def _pacing(engine: EngineRecord) -> str | None:
