@@ -1,5 +1,6 @@
 """What an engine leaves behind is removed, and nothing of anybody else."""
 
+import errno
 import json
 import os
 import socket
@@ -34,6 +35,26 @@ def test_leftovers_are_removed_and_nothing_else(tmp_path, monkeypatch):
     memif.write_text("somebody's file")
     leftovers.remove(plan)
     assert memif.exists()
+
+
+def test_a_socket_that_is_served_stays_even_where_its_server_hangs(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    memif = tmp_path / "memif.sock"
+    plan = make_plan(SERVER, kind="memif", socket=str(memif))
+    waiting = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(5)]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        server.bind(str(memif))
+        server.listen(0)
+        for client in waiting:  # nobody accepts them: soon there is no place for another
+            client.setblocking(False)
+            leftovers.remove(plan)
+            assert memif.exists()
+            full = client.connect_ex(str(memif)) == errno.EAGAIN
+        assert full
+    for client in waiting:
+        client.close()
+    leftovers.remove(plan)
+    assert not memif.exists()
 
 
 @pytest.mark.parametrize(("name", "taken"), [("xsk_def_prog", True), ("my_filter", False), (None, False)])

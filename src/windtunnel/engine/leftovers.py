@@ -1,6 +1,7 @@
 """What an engine can leave behind when it did not end by itself, and its removal."""
 
 import contextlib
+import errno
 import glob
 import os
 import shutil
@@ -50,7 +51,8 @@ def _remove_socket(path: Path) -> None:
 
 
 def _is_served(path: Path) -> bool:
-    """Whether a process listens: another server, for which the engine has refused the scenario."""
+    """Whether a process listens: another server, for which the engine has refused the scenario. One that hangs has no
+    place for another connection."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
         probe.setblocking(False)
-        return probe.connect_ex(os.fsencode(path)) == 0
+        return probe.connect_ex(os.fsencode(path)) in (0, errno.EAGAIN)

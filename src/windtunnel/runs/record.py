@@ -145,7 +145,7 @@ def _recording(engine: EngineRecord) -> str | None:
     result, path = engine.result, engine.plan.record
     if result is None or result.recorded is None or path is None:
         return None
-    return f"{Path(path).name} in the run directory: {result.recorded:,} frames, {result.record_missed or 0:,} missed"
+    return f"{Path(path).name} in the run directory: {result.recorded:,} frames, {result.record_missed:,} missed"
 
 
 def _pacing(engine: EngineRecord) -> str | None:

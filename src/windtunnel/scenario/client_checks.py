@@ -30,7 +30,7 @@ def check_client(scenario: Scenario, topology: Topology, client: Client) -> None
     own = [workload.phase or workload.rate for workload in scenario.workload]
     if client.rate is not None and all(own):
         what = "rate has no meaning here: every workload has a rate of its own, or phases"
-        raise Refusal(("client", "rate"), what, "a change of these, or none of them")
+        raise Refusal(("client", "rate"), what, "leave it out, or leave one of theirs out")
     for index in range(len(scenario.workload)):
         check_load(scenario, client, index)
 
