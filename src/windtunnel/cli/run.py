@@ -1,7 +1,6 @@
 """windtunnel run: fly a scenario and keep what it leaves."""
 
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,50 +66,37 @@ def run(
     """
     from windtunnel.cli import along, outcome
     from windtunnel.cli.side import alone
-    from windtunnel.engine.find import find_engine
     from windtunnel.engine.interrupts import Interrupts
-    from windtunnel.engine.supervisor import Supervisor
-    from windtunnel.engine.verdict import INVALID, exit_code, judge
+    from windtunnel.engine.verdict import INVALID
     from windtunnel.errors import UserError
-    from windtunnel.host import facts
-    from windtunnel.runs import RunWriter
+    from windtunnel.measure.flight import fly, new_directory
     from windtunnel.scenario import here, load, resolve
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    directory = out or _directory_for(file, side)
+    directory = out or new_directory(file.stem, side)
     flight = resolve(load(file, sets or []), here(), alone(side, wait))
     trace = trace or trace_every is not None or trace_limit is not None
     if trace:
         flight = along.traced(flight, directory, trace_every or along.TRACE_EVERY, trace_limit or along.TRACE_LIMIT)
-    flight = flight.into(directory)
-    engine = find_engine()
-    with along.serving(flight, metrics) as served:
-        writer = RunWriter(directory, flight, facts.collect())
-        with Interrupts() as interrupts, _display(flight, interrupts, metrics, silent=json or quiet) as display:
-            listeners = [writer.line, *(each.line for each in (display, served) if each)]
-            flown = Supervisor(engine, writer.log_path, listeners, interrupts).fly(flight.plans, flight.names)
-    verdict = judge(flown)
-    try:
-        finished = writer.finish(verdict)
-    except UserError as error:
-        outcome.print_unkept(verdict, error)
-        raise typer.Exit(exit_code(flown, verdict) or INVALID) from None
-    traced = along.write_trace(finished) if trace else None
-    page = None if no_report else outcome.write_report(finished)
+    with (
+        along.serving(flight, metrics) as served,
+        Interrupts() as interrupts,
+        _display(flight, interrupts, metrics, silent=json or quiet) as display,
+    ):
+        landing = fly(flight, directory, interrupts, [each.line for each in (display, served) if each])
+    if landing.run is None:
+        outcome.print_unkept(landing.verdict, landing.unkept)
+        raise typer.Exit(landing.exit_code or INVALID)
+    traced = along.write_trace(landing.run) if trace else None
+    page = None if no_report else outcome.write_report(landing.run)
     if json:
-        outcome.print_json(finished)
+        outcome.print_json(landing.run)
     elif quiet:
-        outcome.print_short(verdict, finished.path)
+        outcome.print_short(landing.verdict, landing.run.path)
     else:
-        outcome.print_tables(finished, page, traced)
-    raise typer.Exit(exit_code(flown, verdict))
-
-
-def _directory_for(file: Path, side: str | None) -> Path:
-    from windtunnel.runs.latest import RUNS
-
-    return RUNS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{file.stem}{f'-{side}' if side else ''}"
+        outcome.print_tables(landing.run, page, traced)
+    raise typer.Exit(landing.exit_code)
 
 
 def _display(

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -10,8 +11,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interrupts:
     """Context manager: counts SIGINT, SIGTERM and SIGHUP while it is open; `fd` becomes readable with each.
 
-    What the caller ignores (nohup, a background job of a script) stays ignored. Works in the main thread only, as
-    Python's signals do.
+    What the caller ignores (nohup, a background job of a script) stays ignored. Python gives signals to the main thread
+    alone: in another one nothing is counted.
     """
 
     def __init__(self) -> None:
@@ -21,7 +22,8 @@ class Interrupts:
         self.fd, self._wakeup = os.pipe()
         os.set_blocking(self.fd, False)
         os.set_blocking(self._wakeup, False)
-        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        main = threading.current_thread() is threading.main_thread()
+        heeded = [number for number in SIGNALS if main and signal.getsignal(number) is not signal.SIG_IGN]
         self._before = {number: signal.signal(number, self._take) for number in heeded}
         return self
 

@@ -1,7 +1,9 @@
 """`--set path.to.key=VALUE`: changes one key from the command line."""
 
+import json
 import re
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.errors import UserError
@@ -27,6 +29,11 @@ def parse_overrides(sets: list[str]) -> list[Override]:
     return overrides
 
 
+def as_sets(changes: Mapping[str, Any]) -> list[str]:
+    """The texts of --set for these keys and values: {"client.inflight": 64} is ["client.inflight=64"]."""
+    return [f"{key}={_text(value)}" for key, value in changes.items()]
+
+
 def apply(override: Override, data: dict[str, Any]) -> None:
     """Changes `data` in place; tables on the way are made where they are missing. Raises Refusal."""
     level: Any = data
@@ -46,6 +53,11 @@ def apply(override: Override, data: dict[str, Any]) -> None:
             level[key] = _value(override.text.partition("=")[2].strip())
         else:
             level = level[key] if isinstance(level, list) else level.setdefault(key, {})
+
+
+def _text(value: Any) -> str:
+    """What `_value` turns back into the value. JSON's texts, numbers and lists of them are TOML's."""
+    return value if isinstance(value, str) and _value(value) == value else json.dumps(value)
 
 
 def _is_index(part: str) -> bool:
