@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -36,20 +37,10 @@ class Figure:
 
 def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
-    from plotly.offline import get_plotlyjs
-
-    environment = Environment(
-        loader=PackageLoader("windtunnel.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    for name in ("number", "count", "percent", "duration", "rate", "size"):
-        environment.filters[name] = getattr(fmt, name)
     summary = summarise(run) if run.record.verdict.valid else None
-    here = files("windtunnel.report")
-    return environment.get_template("page.html").render(
+    return page_of(
+        "page.html",
+        drawn=summary is not None,
         run=run,
         record=run.record,
         summary=summary,
@@ -64,9 +55,28 @@ def render(run: Run) -> str:
         host=_hosts(run),
         facts=_pretty(run.record.host),
         scenario=_pretty(run.record.scenario),
+    )
+
+
+def page_of(template: str, drawn: bool, **shown: Any) -> str:
+    """A page in the look of all pages; `drawn`: it has plots."""
+    from plotly.offline import get_plotlyjs
+
+    environment = Environment(
+        loader=PackageLoader("windtunnel.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    for name in ("number", "count", "percent", "duration", "rate", "size"):
+        environment.filters[name] = getattr(fmt, name)
+    here = files("windtunnel.report")
+    return environment.get_template(template).render(
         css=(here / "page.css").read_text(encoding="utf-8"),
         js=(here / "page.js").read_text(encoding="utf-8"),
-        plotly=get_plotlyjs() if summary else "",
+        plotly=get_plotlyjs() if drawn else "",
+        **shown,
     )
 
 
