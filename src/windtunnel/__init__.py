@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
-    from windtunnel.library import run
+    from windtunnel.library import compare, run
+    from windtunnel.measure.compare import Comparison
     from windtunnel.runs import Run, load
 
 __version__ = "0.1.0"
-__all__ = ["Run", "UserError", "load", "run"]
+__all__ = ["Comparison", "Run", "UserError", "compare", "load", "run"]
 
 _HOMES = {
     "run": "windtunnel.library",
+    "compare": "windtunnel.library",
+    "Comparison": "windtunnel.measure.compare",
     "Run": "windtunnel.runs",
     "load": "windtunnel.runs",
     "UserError": "windtunnel.errors",

@@ -6,13 +6,16 @@ made from the main thread.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.measure.flight import fly, new_directory
 from windtunnel.runs import Run
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.overrides import as_sets
+
+if TYPE_CHECKING:
+    from windtunnel.measure.compare import Comparison
 
 
 def run(
@@ -21,7 +24,7 @@ def run(
     """Fly a scenario and read back what it left; an invalid run is returned with the reasons in `run.record.verdict`.
 
     `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the run directory, new; without it
-    one below runs/. `report` writes report.html too. Raises UserError for bad input, and where nothing could be kept.
+    one below runs/. `report` writes report.html beside it. Raises UserError for bad input, and where nothing could be kept.
     """
     file = Path(scenario)
     flight = resolve(load(file, as_sets(sets or {})), here())
@@ -34,3 +37,35 @@ def run(
 
         write(landing.run.path)
     return landing.run
+
+
+def compare(
+    a: str | Path,
+    b: str | Path,
+    sets: Mapping[str, Any] | None = None,
+    *,
+    sets_a: Mapping[str, Any] | None = None,
+    sets_b: Mapping[str, Any] | None = None,
+    pairs: int | None = None,
+    within_s: float | None = None,
+    seed: int | None = None,
+    between_runs: float = 0.05,
+    out: str | Path | None = None,
+    report: bool = False,
+) -> "Comparison":
+    """Hold B against A, each of them a run directory, a directory with runs below it, or a scenario file.
+
+    Two scenarios are flown in turn, `pairs` times (15) or for as long as `within_s`, with `sets` for both, `sets_a` and `sets_b` for
+    one; the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have flown
+    nothing is written without `out`. `report` writes report.html beside it. `between_runs` is the share by which identical runs are
+    assumed to differ where they are too few to tell. Raises UserError for bad input.
+    """
+    from windtunnel.measure.compare import Flying
+    from windtunnel.measure.compare import compare as hold
+    from windtunnel.report import write_comparison
+
+    flying = Flying(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed)
+    comparison, directory = hold(Path(a), Path(b), flying, Path(out) if out else None, between_runs)
+    if report and directory:
+        write_comparison(comparison, directory / "report.html")
+    return comparison

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from windtunnel.cli.turns import TurnsDisplay
     from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.compare.turns import Turn
 
 Sets = list[str] | None
 FAILED, INTERRUPTED = 1, 130
@@ -77,9 +78,11 @@ def compare(
     windtunnel compare runs/2026-11-22T10-00-00Z-echo-against-echo/a runs/2026-11-22T10-00-00Z-echo-against-echo/b
     """
     from windtunnel.errors import UserError
-    from windtunnel.measure.compare import are_scenarios
+    from windtunnel.measure.compare import Flying
+    from windtunnel.measure.compare import compare as hold
     from windtunnel.measure.compare.quantities import percent, seconds
     from windtunnel.measure.compare.thresholds import conditions, failures
+    from windtunnel.report import write_comparison
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -88,18 +91,12 @@ def compare(
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    if are_scenarios(a, b):
-        both, silent = list(sets or []), json or quiet
-        flags = (pairs, limit, seed)
-        comparison, directory = _fly(
-            a, b, [*both, *(sets_a or [])], [*both, *(sets_b or [])], flags, out, between, silent
-        )
-    else:
-        _refuse_flying(
-            {"--pairs": pairs, "--within": within, "--seed": seed, "--set": sets, "--set-a": sets_a, "--set-b": sets_b}
-        )
-        comparison, directory = _read(a, b, between, out), out
-    files = _keep(comparison, directory, report)
+    flying = Flying(sets or (), sets_a or (), sets_b or (), pairs, limit, seed)
+    with _display(silent=json or quiet) as display:
+        comparison, directory = hold(a, b, flying, out, between, display.turn if display else _nothing)
+    files = {"comparison": directory / "comparison.json"} if directory else {}
+    if page := report or (directory and directory / "report.html"):
+        files["report"] = write_comparison(comparison, page)
     failed = failures(asked, comparison)
     _print(comparison, files, failed, json, quiet)
     if comparison.flown and comparison.flown.stopped == "interrupted":
@@ -108,65 +105,8 @@ def compare(
         raise typer.Exit(FAILED)
 
 
-def _fly(
-    a: Path,
-    b: Path,
-    sets_a: list[str],
-    sets_b: list[str],
-    flags: tuple[int | None, float | None, int | None],
-    out: Path | None,
-    between: float,
-    silent: bool,
-) -> "tuple[Comparison, Path]":
-    from windtunnel.engine.interrupts import Interrupts
-    from windtunnel.measure.compare import judge, sides
-    from windtunnel.measure.compare.turns import PAIRS, Contestant, directory_for, fly_in_turn
-
-    pairs, within_s, seed = flags
-    directory = out or directory_for(a, b)
-    with Interrupts() as interrupts, _display(silent) as display:
-        flown = fly_in_turn(
-            Contestant(a, sets_a),
-            Contestant(b, sets_b),
-            directory,
-            interrupts,
-            pairs=pairs or PAIRS,
-            within_s=within_s,
-            seed=1 if seed is None else seed,
-            **({"announce": display.turn} if display else {}),
-        )
-    return judge(*sides(directory / "a", directory / "b"), between, flown), directory
-
-
-def _read(a: Path, b: Path, between: float, out: Path | None) -> "Comparison":
-    from windtunnel.measure.compare import judge, sides
-    from windtunnel.runs.writer import make_directory
-
-    comparison = judge(*sides(a, b), between)
-    if out is not None:
-        make_directory(out)
-    return comparison
-
-
-def _refuse_flying(given: dict[str, object]) -> None:
-    """These say how scenarios are flown, and runs have flown."""
-    from windtunnel.errors import UserError
-
-    for name, value in given.items():
-        if value is not None:
-            raise UserError(f"{name}: the runs have flown already", remedy="only for two scenarios")
-
-
-def _keep(comparison: "Comparison", directory: Path | None, report: Path | None) -> dict[str, Path]:
-    from windtunnel.measure.compare.keep import keep
-    from windtunnel.report import write_comparison
-
-    files = {}
-    if directory is not None:
-        files["comparison"] = keep(comparison, directory)
-    if report is not None or directory is not None:
-        files["report"] = write_comparison(comparison, report or directory / "report.html")
-    return files
+def _nothing(turn: "Turn") -> None:
+    pass
 
 
 def _display(silent: bool) -> "AbstractContextManager[TurnsDisplay | None]":

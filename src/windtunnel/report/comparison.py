@@ -4,7 +4,7 @@ from html import escape
 
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.compare.model import Measure, Point
-from windtunnel.measure.compare.view import changed, figure, how, name_of, percent, said
+from windtunnel.measure.compare.view import changed, figure, how, name_of, percent, said, verdicts, worth_a_row
 from windtunnel.report.layout import layout_of
 from windtunnel.report.page import page_of
 
@@ -28,7 +28,7 @@ def render(comparison: Comparison) -> str:
         headline=headline(comparison),
         charts=charts,
         how=how(comparison),
-        **{each.__name__: each for each in (figure, percent, said, name_of, changed)},
+        **{each.__name__: each for each in (figure, percent, said, name_of, changed, worth_a_row, verdicts)},
     )
 
 
@@ -50,8 +50,8 @@ def forest(point: Point) -> dict | None:
         "orientation": "h",
         "name": "too small to be found",
         "y": names,
-        "base": [-each.smallest for each in found],
-        "x": [2 * each.smallest for each in found],
+        "base": [_fall(each.smallest) for each in found],
+        "x": [each.smallest - _fall(each.smallest) for each in found],
         "marker": {"color": "var(--shade)", "line": {"width": 0}},
         "hovertemplate": "%{y}<br>up to %{customdata:.2f}% could hide here<extra></extra>",
         "customdata": [each.smallest for each in found],
@@ -88,14 +88,14 @@ def forest(point: Point) -> dict | None:
 
 def in_time(point: Point) -> dict | None:
     """The deciding metric of each run of both sides in the order in which they flew."""
-    deciding = [measure for measure in point.measures if _decides(measure, point)]
-    flown = [run for run in point.runs if not run.reasons]
-    if not deciding or not flown:
+    measure = next((measure for measure in point.measures if _decides(measure, point)), None)
+    if measure is None:
         return None
-    measure = deciding[0]
     traces = []
     for side, (label, colour) in _SIDES.items():
-        values = dict(zip(_places(point, side), getattr(measure, side), strict=True))
+        of = getattr(measure, side)
+        placed = [(number, run.place) for number, run in enumerate(point.runs, 1) if run.side == side]
+        values = {number: of[place] for number, place in placed if place is not None}
         traces.append(
             {
                 "type": "scatter",
@@ -118,14 +118,6 @@ def _decides(measure: Measure, point: Point) -> bool:
     return any((each.workload, each.decided_by) == (measure.workload, measure.metric) for each in point.judged)
 
 
-def _places(point: Point, side: str) -> list[int]:
-    """Of the runs whose figures a measure holds, in its order: where each stands in time, from 1."""
-    paired = any(run.pair is not None for run in point.runs)
-    held = [
-        (run.pair if paired else 0, place)
-        for place, run in enumerate(point.runs, 1)
-        if run.side == side and not run.reasons and (run.pair is not None or not paired)
-    ]
-    return [
-        place for _, place in (sorted(held) if paired else sorted(held, key=lambda each: point.runs[each[1] - 1].path))
-    ]
+def _fall(rise: float) -> float:
+    """The fall that is as far from 0 as this rise, both in percent: they are one ratio, and its inverse."""
+    return -100 * rise / (100 + rise)

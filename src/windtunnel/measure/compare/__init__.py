@@ -1,10 +1,11 @@
 """Comparing runs: is B faster than A, slower, or can nobody tell?
 
-Nothing in here knows how the runs came about, except `turns`, which flies two scenarios in turn.
+`compared` takes what a user names, `turns` flies scenarios, `judge` knows nothing of how runs came about.
 """
 
+from windtunnel.measure.compare.compared import Flying, compare
 from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
 from windtunnel.measure.compare.model import Comparison
-from windtunnel.measure.compare.sides import Side, are_scenarios, sides
+from windtunnel.measure.compare.sides import Side, sides
 
-__all__ = ["BETWEEN_RUNS", "Comparison", "Side", "are_scenarios", "judge", "sides"]
+__all__ = ["BETWEEN_RUNS", "Comparison", "Flying", "Side", "compare", "judge", "sides"]

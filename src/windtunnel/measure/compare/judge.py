@@ -178,9 +178,8 @@ def _interval(found: Estimate, corrected: float) -> model.Interval:
 def _runs(compared: _Compared) -> list[model.Run]:
     """All of them, in the order of time."""
     held = compared.held
-    position = {}
-    if held and held.in_turn:
-        position = {id(reading): n for side in (held.a, held.b) for n, reading in enumerate(side)}
+    sides = (held.a, held.b) if held else ()
+    place = {id(reading): n for side in sides for n, reading in enumerate(side)}
     runs = [("a", reading) for reading in compared.point.a] + [("b", reading) for reading in compared.point.b]
     runs.sort(key=lambda run: (run[1].started is None, run[1].started.timestamp() if run[1].started else 0))
     return [
@@ -188,7 +187,7 @@ def _runs(compared: _Compared) -> list[model.Run]:
             side=side,
             path=str(reading.path),
             started=reading.started,
-            pair=position.get(id(reading)),
+            place=place.get(id(reading)),
             reasons=reading.reasons,
         )
         for side, reading in runs

@@ -44,9 +44,8 @@ class Held:
         squares = 0.0
         for side in (self.a, self.b):
             for reading in side:
-                seen = [window.get(figure) for window in self._windows[id(reading)]]
-                if all(seen):
-                    squares += (statistics.windows_error(seen) / len(side)) ** 2
+                seen = [value for window in self._windows[id(reading)] if (value := window.get(figure))]
+                squares += (statistics.windows_error(seen) / len(side)) ** 2 if seen else 0.0
         return sqrt(squares)
 
 

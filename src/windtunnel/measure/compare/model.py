@@ -12,6 +12,8 @@ COMPARISON_VERSION = 1
 
 Verdict = Literal["faster", "slower", "no difference shown", "cannot be compared", "invalid"]
 
+Stopped = Literal["all flown", "time", "interrupted", "failed"]
+
 
 class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -23,7 +25,9 @@ class Run(Part):
     side: Literal["a", "b"]
     path: str
     started: AwareDatetime | None
-    pair: int | None = Field(description="position among the pairs, from 0; null: it is in none, or was left out")
+    place: int | None = Field(
+        description="position of its figures in the lists of a measure, where pairs stand at the same one; null: left out"
+    )
     reasons: list[str] = Field(description="why it is invalid and was left out; empty: it is valid")
 
 
@@ -100,9 +104,9 @@ class Flown(Part):
     """How the runs came about, where the comparison flew them itself."""
 
     pairs_wanted: int
-    pairs: int
+    pairs: int = Field(description="with two valid runs")
     seed: int
-    stopped: Literal["all flown", "time", "interrupted", "failed"]
+    stopped: Stopped
 
 
 class Comparison(Part):

@@ -6,8 +6,8 @@ from windtunnel.measure.compare.points import Point
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.record import DID_NOT_FINISH
 
-MOST_INVALID = 0.2
-"""Share of a side's runs that may be invalid and left out; with more of them, what is left is a choice."""
+MOST_INVALID = 0.5
+"""Share of a side's runs that may be invalid and left out; with more of them, what is left is the exception."""
 
 
 def invalid(point: Point) -> list[str]:

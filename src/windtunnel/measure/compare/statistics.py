@@ -28,8 +28,8 @@ LEAST_RUNS = 3
 RESOLUTION = 0.0005
 """Half a bucket of the engine's histograms, logarithmic: no figure of a run is finer."""
 EXACT_PAIRS = 100
-EXACT_RUNS = 60
-"""Above these the distributions of ranks are normal for all purposes."""
+EXACT_RUNS = 3600
+"""Runs of A times runs of B. Above these the distributions of ranks are normal for all purposes."""
 RESAMPLES = 999
 
 Method = Literal["paired", "unpaired", "assumed"]
@@ -195,7 +195,7 @@ def _signed_ranks(count: int) -> np.ndarray:
 @cache
 def _ranks(of_a: int, of_b: int) -> np.ndarray:
     """Likewise of Mann and Whitney's statistic, 0 .. n m."""
-    if max(of_a, of_b) > EXACT_RUNS:
+    if of_a * of_b > EXACT_RUNS:
         return _normal(of_a * of_b, sqrt(of_a * of_b * (of_a + of_b + 1) / 12))
     ways = np.zeros((of_a + 1, of_a * of_b + 1))  # [runs of A][statistic], while the runs of B grow
     ways[:, 0] = 1

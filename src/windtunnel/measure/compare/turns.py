@@ -9,7 +9,7 @@ from pathlib import Path
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.host import facts
-from windtunnel.measure.compare.model import Flown
+from windtunnel.measure.compare.model import Flown, Stopped
 from windtunnel.measure.flight import fly, new_directory
 from windtunnel.runs.writer import make_directory
 from windtunnel.scenario import Flight, here, load, resolve
@@ -17,8 +17,10 @@ from windtunnel.scenario import Flight, here, load, resolve
 PAIRS = 15
 START_S = 1.5
 """What a flight takes beside its windows, until there is one to look at."""
-HOPELESS = 3
+HOPELESS = 5
 """Flights of one side; if all of them are invalid no more are flown."""
+MOST_FLOWN = 2
+"""Times the pairs that are asked for: a pair with an invalid run is flown again, up to so many in all."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Turn:
 
     side: str
     """A or B."""
-    pair: int
-    """From 1."""
+    done_pairs: int
+    """Valid ones."""
     pairs: int
     done: float
     """Share of all that will be flown."""
@@ -54,21 +56,36 @@ class _Turns:
     pairs: int
     within_s: float | None
     began: float = field(default_factory=time.monotonic)
-    flown: int = 0
     verdicts: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
+
+    @property
+    def flown(self) -> int:
+        return sum(map(len, self.verdicts))
+
+    @property
+    def valid_pairs(self) -> int:
+        return sum(all(pair) for pair in zip(*self.verdicts, strict=False))
 
     def flight_s(self, planned_s: float) -> float:
         """Length of a flight, as far as it is known."""
         return (time.monotonic() - self.began) / self.flown if self.flown else planned_s
 
     def left_s(self, planned_s: float) -> float:
-        left = (2 * self.pairs - self.flown) * self.flight_s(planned_s)
+        missing = self.pairs - self.valid_pairs - self.flown % 2 / 2
+        left = 2 * missing * self.flight_s(planned_s)
         return left if self.within_s is None else min(left, self.within_s - (time.monotonic() - self.began))
 
     def out_of_time(self, planned_s: float) -> bool:
         """Whether another pair would end too late. There is always one."""
         spent = time.monotonic() - self.began
         return self.within_s is not None and self.flown > 0 and spent + 2 * self.flight_s(planned_s) > self.within_s
+
+    def turn(self, side: str, planned_s: float) -> Turn:
+        spent, left = time.monotonic() - self.began, self.left_s(planned_s)
+        return Turn(side, self.valid_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
+
+    def ended(self, why: Stopped, seed: int) -> Flown:
+        return Flown(pairs_wanted=self.pairs, pairs=self.valid_pairs, seed=seed, stopped=why)
 
     @property
     def hopeless(self) -> bool:
@@ -101,29 +118,23 @@ def fly_in_turn(
     host, coin = facts.collect(), random.Random(seed)
     turns = _Turns((a, b), pairs, within_s)
     width = max(2, len(str(pairs)))
-    for pair in range(1, pairs + 1):
+    for pair in range(1, MOST_FLOWN * pairs + 1):
+        if turns.valid_pairs == pairs:
+            break
         if turns.out_of_time(planned_s):
-            return Flown(pairs_wanted=pairs, pairs=pair - 1, seed=seed, stopped="time")
+            return turns.ended("time", seed)
         for side in (0, 1) if coin.random() < 0.5 else (1, 0):
-            left = turns.left_s(planned_s)
-            spent = time.monotonic() - turns.began
-            announce(Turn("AB"[side], pair, pairs, spent / (spent + left), left))
-            landing = fly(
-                turns.contestants[side].flight(),
-                directory / "ab"[side] / f"{pair:0{width}}",
-                interrupts,
-                listeners,
-                host,
-            )
+            announce(turns.turn("AB"[side], planned_s))
+            run = directory / "ab"[side] / f"{pair:0{width}}"
+            landing = fly(turns.contestants[side].flight(), run, interrupts, listeners, host)
             if landing.run is None and landing.unkept:
                 raise landing.unkept
-            turns.flown += 1
             turns.verdicts[side].append(landing.verdict.valid)
             if landing.interrupted:
-                return Flown(pairs_wanted=pairs, pairs=pair - 1, seed=seed, stopped="interrupted")
+                return turns.ended("interrupted", seed)
             if turns.hopeless:
-                return Flown(pairs_wanted=pairs, pairs=pair, seed=seed, stopped="failed")
-    return Flown(pairs_wanted=pairs, pairs=pairs, seed=seed, stopped="all flown")
+                return turns.ended("failed", seed)
+    return turns.ended("all flown" if turns.valid_pairs == pairs else "failed", seed)
 
 
 def _length_s(flight: Flight) -> float:

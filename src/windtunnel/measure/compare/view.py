@@ -36,16 +36,16 @@ def comparison_view(comparison: Comparison) -> RenderableType:
         parts += [Text(), *_point(point, named=len(comparison.points) > 1 or bool(point.factors))]
     parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in comparison.warnings]
-    verdicts = [line for point in comparison.points for line in _verdicts(point)]
+    lines = [line for point in comparison.points for line in verdicts(point)]
     parts += [
-        Panel(Group(*verdicts, *map(_whole, comparison.whole)), title="B against A", title_align="left", expand=False)
+        Panel(Group(*lines, *map(_whole, comparison.whole)), title="B against A", title_align="left", expand=False)
     ]
     return Group(*parts)
 
 
 def verdict_lines(comparison: Comparison) -> list[str]:
     """One a workload and point, and one for each over all points."""
-    lines = [line.plain for point in comparison.points for line in _verdicts(point)]
+    lines = [line.plain for point in comparison.points for line in verdicts(point)]
     return lines + [_whole(each).plain for each in comparison.whole]
 
 
@@ -57,7 +57,7 @@ def how(comparison: Comparison) -> str:
     words = [f"runs: {counts}", *(METHODS[method] for method in methods), f"intervals of {1 - comparison.level:.0%}"]
     if comparison.flown and comparison.flown.stopped != "all flown":
         flown = comparison.flown
-        why = {"time": "out of time", "interrupted": "interrupted", "failed": "every flight of a side was invalid"}
+        why = {"time": "out of time", "interrupted": "interrupted", "failed": "too many invalid runs"}
         words.insert(0, f"{why[flown.stopped]} after {flown.pairs} of {flown.pairs_wanted} pairs")
     return " · ".join(words)
 
@@ -90,6 +90,11 @@ def said(measure: Measure) -> str:
     return "higher" if measure.interval.percent > 0 else "lower"
 
 
+def worth_a_row(measure: Measure) -> bool:
+    """What never happened on either side is left to comparison.json."""
+    return any((*measure.a, *measure.b))
+
+
 def changed(value: object) -> str:
     return "not set" if value is None else str(list(value)) if isinstance(value, tuple) else str(value)
 
@@ -112,7 +117,7 @@ def _point(point: Point, named: bool) -> list[RenderableType]:
 
 def _table(point: Point) -> RenderableType:
     deciding = {(judged.workload, judged.decided_by) for judged in point.judged}
-    rows = sorted(point.measures, key=lambda m: (not m.workload, (m.workload, m.metric) not in deciding))
+    rows = sorted(filter(worth_a_row, point.measures), key=lambda row: not row.workload)
     places = [row.workload or row.metric.rpartition(".")[0] for row in rows]
     starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
     sections = [n for n in starts if n and places[n].partition(".")[0] != places[n - 1].partition(".")[0]]
@@ -144,7 +149,7 @@ def range_of(interval: Interval) -> str:
     return f"{percent(interval.low)} .. {percent(interval.high)}"
 
 
-def _verdicts(point: Point) -> list[Text]:
+def verdicts(point: Point) -> list[Text]:
     where = "".join(f"{key} = {value}: " for key, value in point.factors.items())
     return [_verdict(judged, point, where) for judged in point.judged]
 
