@@ -5,32 +5,44 @@ import os
 import signal
 import subprocess
 import time
+from shutil import copytree
 
 import jsonschema
 import pytest
 from comparing import in_turn
 from flying import FAKE
-from test_cli import command, environment, scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
+from test_cli import SCENARIO, command, environment, scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
 from test_report import HOSTILE, Page
 
 import windtunnel as library
 from windtunnel.errors import UserError
+from windtunnel.measure.compare import Flying, turns
 from windtunnel.measure.compare import compare as hold
-from windtunnel.measure.compare import Flying
 from windtunnel.measure.compare.quantities import percent, seconds
+from windtunnel.measure.flight import Landing
 from windtunnel.report import write_comparison
-from windtunnel.runs import load
+from windtunnel.runs import Verdict, load
 from windtunnel.scenario.schemas import CHECKOUT
 
 SLOWER = "window=25ms"
 """The fake engine answers 1000 messages a window."""
 
 
-@pytest.fixture
-def flown(scenario, tmp_path):  # noqa: F811
-    done = windtunnel("compare", scenario, scenario, "--set-b", SLOWER, "--pairs", 3, "--out", "here", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """What a comparison said and left; not to be written to."""
+    directory = tmp_path_factory.mktemp("first")
+    file = directory / "echo.toml"
+    file.write_text(SCENARIO.format(duration="60ms"))
+    done = windtunnel("compare", file, file, "--set-b", SLOWER, "--pairs", 3, "--out", "here", cwd=directory)
     assert done.returncode == 0, done.stderr
-    return done.stdout, tmp_path / "here"
+    return done.stdout, directory / "here"
+
+
+@pytest.fixture
+def flown(first, tmp_path):
+    copytree(first[1], tmp_path / "here")
+    return first[0], tmp_path / "here"
 
 
 def test_two_scenarios_are_flown_in_turn_and_everything_is_kept(flown):
@@ -76,15 +88,40 @@ def test_nothing_that_is_there_is_written_over(flown, tmp_path):
     assert done.returncode == 0 and "l_app answered_per_s" in (tmp_path / "new.html").read_text()
 
 
-def test_the_seed_decides_the_order(scenario, tmp_path):  # noqa: F811
-    def order(seed, out):
-        windtunnel("compare", scenario, scenario, "--pairs", 6, "--seed", seed, "-q", "--out", out, cwd=tmp_path)
-        starts = [(load(path).record.started, path.parent.name) for path in (tmp_path / out).glob("?/*")]
-        return "".join(side for _, side in sorted(starts))
+@pytest.fixture
+def flights(scenario, monkeypatch):  # noqa: F811
+    """A call that flies so many pairs with a seed, and says which side flew when; `verdicts` are those of the flights."""
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
 
-    once = order(1, "one")
-    assert once == order(1, "again") != order(2, "two")
-    assert "ab" in {once[n : n + 2] for n in range(0, 12, 2)} and "ba" in {once[n : n + 2] for n in range(0, 12, 2)}
+    def fly_pairs(directory, pairs, seed=1, verdicts=()):
+        order, verdicts = [], list(verdicts)
+
+        def stub(flight, directory, *_):
+            order.append(directory.parent.name)
+            valid = verdicts.pop(0) if verdicts else True
+            return Landing(object(), Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
+
+        monkeypatch.setattr(turns, "fly", stub)
+        contestant = turns.Contestant(scenario, [])
+        flown = turns.fly_in_turn(contestant, contestant, directory, None, pairs=pairs, seed=seed)
+        return flown, "".join(order)
+
+    return fly_pairs
+
+
+def test_a_seed_decides_the_order_within_each_pair(flights, tmp_path):
+    _, order = flights(tmp_path / "1", 8)
+    assert {order[n : n + 2] for n in range(0, 16, 2)} == {"ab", "ba"}
+    assert flights(tmp_path / "2", 8)[1] == order != flights(tmp_path / "3", 8, seed=2)[1]
+
+
+def test_pairs_with_an_invalid_run_are_flown_again_up_to_twice_as_many(flights, tmp_path):
+    flown, order = flights(tmp_path / "1", 3, verdicts=[True, False, False, True])
+    assert (flown.pairs, flown.stopped, len(order)) == (3, "all flown", 10)
+    flown, order = flights(tmp_path / "2", 3, verdicts=[True, False] * 6)
+    assert (flown.pairs, flown.stopped, len(order)) == (0, "failed", 12)
+    flown, order = flights(tmp_path / "3", 15, verdicts=[False] * 30)
+    assert (flown.pairs, flown.stopped) == (0, "failed") and len(order) in (9, 10)
 
 
 def test_a_limit_of_time_flies_one_pair_at_least(scenario, tmp_path):  # noqa: F811
@@ -105,7 +142,12 @@ def test_invalid_flights_are_flown_again_up_to_an_end(scenario, tmp_path):  # no
 def test_ctrl_c_compares_what_has_flown(scenario, tmp_path):  # noqa: F811
     arguments = ["compare", scenario, scenario, "--set", "duration=400ms", "--out", "here"]
     with subprocess.Popen(
-        command(*arguments), cwd=tmp_path, env=environment("fly"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*arguments),
+        cwd=tmp_path,
+        env=environment("fly"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as flight:
         for line in flight.stdout:
             if line.startswith("2 of 15 pairs"):
@@ -159,7 +201,9 @@ def test_percents_and_times():
 def test_the_library_does_what_the_command_does(scenario, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
     monkeypatch.chdir(tmp_path)
-    found = library.compare(scenario, scenario, {"duration": "80ms"}, sets_b={"window": "25ms"}, pairs=3, out="x", report=True)
+    found = library.compare(
+        scenario, scenario, {"duration": "80ms"}, sets_b={"window": "25ms"}, pairs=3, out="x", report=True
+    )
     assert isinstance(found, library.Comparison) and found.points[0].judged[0].verdict == "slower"
     assert (tmp_path / "x" / "report.html").is_file()
     again = library.compare("x/a", "x/b")

@@ -48,7 +48,11 @@ def pool(tmp_path_factory):
 def test_the_same_thing_twice_shows_no_difference_and_what_could_have_been_found(pool):
     comparison = compare(*pool["same"])
     judged = only(comparison)
-    assert (judged.verdict, judged.decided_by, judged.because) == ("no difference shown", "answered_per_s", "closed loop")
+    assert (judged.verdict, judged.decided_by, judged.because) == (
+        "no difference shown",
+        "answered_per_s",
+        "closed loop",
+    )
     found = measure(comparison, "answered_per_s").interval
     assert found.method == "paired" and found.low < 0 < found.high and 0 < found.smallest < 5
     assert not any(each.shown for each in comparison.points[0].measures)
@@ -79,7 +83,9 @@ def test_runs_that_were_not_flown_in_turn_are_compared_with_a_warning(tmp_path):
         made(tmp_path / "b" / f"{n}", 5.0, 1000 + 10 * n, seed=100 + n)
     comparison = compare(tmp_path / "a", tmp_path / "b")
     assert only(comparison).verdict == "slower" and measure(comparison, "p50").interval.method == "unpaired"
-    assert any("not flown in turn: a drift of the host looks like a difference" in words for words in comparison.warnings)
+    assert any(
+        "not flown in turn: a drift of the host looks like a difference" in words for words in comparison.warnings
+    )
 
 
 def test_one_run_a_side_hides_nothing_of_what_it_assumes(tmp_path):
@@ -197,7 +203,10 @@ def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
     comparison = compare(a, b)
     verdicts = {point.factors["server.batch.app_rx"]: point.judged[0].verdict for point in comparison.points}
     assert verdicts == {8: "no difference shown", 32: "slower"}
-    assert [(d.key, d.a, d.b) for d in comparison.points[0].differences] == [("seed", None, 7), ("client.inflight", None, 9)]
+    assert [(d.key, d.a, d.b) for d in comparison.points[0].differences] == [
+        ("seed", None, 7),
+        ("client.inflight", None, 9),
+    ]
     assert {"only in A: server.batch.app_rx = 64", "only in B: server.batch.app_rx = 128"} <= set(comparison.warnings)
     (whole,) = comparison.whole
     assert (whole.verdict, whole.points) == ("slower", 2)
@@ -304,10 +313,14 @@ def test_with_any_condition_what_is_no_comparison_fails(tmp_path):
 def test_a_condition_on_what_was_not_measured_fails(tmp_path):
     plan = sample.plan(level="off")
     comparison = compare(made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 6.0, 10, plan=plan))
-    assert failures(conditions(["server.app_rx.work_ns:+5%"]), comparison) == ["server.app_rx.work_ns:+5%: not measured"]
+    assert failures(conditions(["server.app_rx.work_ns:+5%"]), comparison) == [
+        "server.app_rx.work_ns:+5%: not measured"
+    ]
 
 
-@pytest.mark.parametrize("text", ["", "slower:", "slower:5", "slower:+5%", "p99:5%", "p98:+5%", "invalid:5%", "p99", "slower:5%x"])
+@pytest.mark.parametrize(
+    "text", ["", "slower:", "slower:5", "slower:+5%", "p99:5%", "p98:+5%", "invalid:5%", "p99", "slower:5%x"]
+)
 def test_conditions_that_mean_nothing(text):
     with pytest.raises(UserError) as refused:
         conditions([text])
