@@ -64,7 +64,7 @@ class Fake:
     def hello(self, **changes: object) -> None:
         line = {
             "type": "hello",
-            "version": 2,
+            "version": 3,
             "engine": "0.1.0",
             "dpdk": "DPDK 22.11.0",
             "pid": os.getpid(),

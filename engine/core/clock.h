@@ -35,4 +35,14 @@ struct tsc_clock {
 
 tsc_clock clock_start(double hz);
 
+// One moment on both clocks, for a look at how far they have drifted apart.
+struct clock_check {
+    uint64_t tsc, raw_ns;
+};
+
+clock_check check_clock();
+
+// By how many parts in a million the TSC's nanoseconds have run faster than CLOCK_MONOTONIC_RAW since then.
+double clock_error_ppm(const tsc_clock &clock, const clock_check &since);
+
 }  // namespace wt
