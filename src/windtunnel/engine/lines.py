@@ -74,6 +74,7 @@ class Ready(Line):
     level_cost_ticks: float = Field(
         description="what the accounting level adds to one stage call, measured on an empty stage"
     )
+    stamp_ticks: float = Field(description="what reading the clock once costs")
     drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
     notes: list[str] = Field(
         description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ..."
@@ -151,7 +152,9 @@ class WorkloadWindow(Line):
     workload: int
     offered: int = Field(description="messages that fell due")
     unsent: int = Field(description="open loop: fell due and still wait at the end of the window")
-    no_place: int = Field(description="open loop: calls of app_tx that found a message due and the whole budget in flight")
+    no_place: int = Field(
+        description="open loop: calls of app_tx that found a message due and the whole budget in flight"
+    )
     sent: int
     answered: int
     lost: int = Field(description="gave their in-flight budget back after the timeout")

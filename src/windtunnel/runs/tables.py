@@ -15,6 +15,7 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import summarise, warnings_of
+from windtunnel.runs.validity import windows_of
 
 _BAR_CELLS = 8
 
@@ -32,7 +33,7 @@ def run_view(run: Run) -> RenderableType:
         parts += [ledger_line(run.record.engines)] if run.record.engines else []
         parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
         parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
-    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict))
+    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict, run))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
 
@@ -233,10 +234,12 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
     return missing
 
 
-def verdict_view(verdict: Verdict) -> RenderableType:
-    """Valid, or the reasons why the numbers are not shown."""
+def verdict_view(verdict: Verdict, run: Run | None = None) -> RenderableType:
+    """Valid, and over how many of the measured windows where it is not over all; or the reasons why the numbers are not shown."""
     if verdict.valid:
-        return Text("verdict: valid", style="bold green")
+        flown, counted = (windows_of(windows) for windows in (run.windows, run.counted)) if run else (0, 0)
+        part = f", over {counted} of {flown} windows" if counted < flown else ""
+        return Text(f"verdict: valid{part}", style="bold green")
     reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
     return Panel(reasons, title="invalid: no numbers to show", title_align="left", border_style="red", expand=False)
 
