@@ -208,7 +208,7 @@ def test_a_client_too_slow_for_its_rate_is_the_generators_fault():
 
 
 def test_what_finds_no_place_in_flight_is_the_data_planes_doing():
-    engine, windows = opened(*flown(), offered=10_000, sent=9_000, no_place=12)
+    engine, windows = opened(*flown(), offered=10_000, sent=9_000, no_place=10**6)
     found = judged(engine, windows)
     assert found.reasons == []
     assert check(found, "generator").state == "warning" and "overloaded: 10.0%" in check(found, "generator").words
@@ -261,3 +261,15 @@ def test_no_window_at_all_is_no_crash():
     engine, windows = flown(0)
     assert disturbed.stolen_check({engine.name: []}, [], LIMITS).state == "good"
     assert judged(engine, windows).marks == []
+
+
+def test_a_full_port_is_the_data_planes_doing_too():
+    engine, windows = opened(*flown(), offered=10_000, sent=9_000, no_place=0)
+
+    def held(stage):
+        client = (stage.endpoint, stage.stage) == ("client", "nic_tx")
+        return stage.model_copy(update={"stalled_calls": stage.calls}) if client else stage
+
+    windows = [w.model_copy(update={"stages": [held(stage) for stage in w.stages]}) for w in windows]
+    found = judged(engine, windows)
+    assert found.reasons == [] and check(found, "generator").state == "warning"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from windtunnel.engine.lines import Result, Window
+from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.validity import Check
@@ -62,23 +63,20 @@ def resolution_check(
 
 
 def _short_calls(engine: EngineRecord, windows: Sequence[Window]) -> list[str]:
-    """Stages whose calls last hardly longer than taking their time."""
-    if engine.ready is None:
+    """Stages whose calls with work last hardly longer than taking their time."""
+    if engine.ready is None or engine.hello is None:
         return []
-    ticks: dict[tuple[str, str], list[int]] = {}
-    for stage in (stage for window in windows for stage in window.stages):
-        seen = ticks.setdefault((stage.endpoint, stage.stage), [0, 0])
-        seen[0] += stage.busy_cycles + stage.idle_cycles
-        seen[1] += stage.timed_calls
-    stamp = engine.ready.stamp_ticks
-    short = [
-        f"{side} {name}"
-        for (side, name), (spent, calls) in ticks.items()
-        if calls and stamp > STAMP_SHARE * spent / calls
-    ]
+    stamp, tick_ns = engine.ready.stamp_ticks, 1e9 / engine.hello.tsc_hz
+    short = []
+    for row in metrics.stage_rows(windows, engine.hello):
+        if row.work_ns is None or not row.mean_burst:
+            continue
+        call_ticks = (row.work_ns + (row.stall_ns or 0)) * row.mean_burst / tick_ns
+        if stamp > STAMP_SHARE * call_ticks:
+            short.append(f"{row.endpoint} {row.stage}")
     if not short:
         return []
-    return [f"taking the time ({stamp:.0f} ticks) is more than {STAMP_SHARE:.0%} of a mean call of {', '.join(short)}"]
+    return [f"taking the time ({stamp:.0f} ticks) is more than {STAMP_SHARE:.0%} of a call of {', '.join(short)}"]
 
 
 def _short_latencies(engine: EngineRecord, windows: Sequence[Window], workloads: Sequence[WorkloadRow]) -> list[str]:

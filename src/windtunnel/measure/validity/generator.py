@@ -1,7 +1,8 @@
 """Whether the client could offer what it was to offer. What it cannot send is unsent: its own fault, and never a loss.
 
-A message that is due and finds the whole budget in flight waits for an answer: that the data plane is too slow, or the budget too
-small, is what an open loop is there to show. One that waits though there is room waits for the client itself.
+A message that is due and finds the whole budget in flight waits for an answer, one that finds the port full for the wire: that
+the data plane is too slow, or the budget too small, is what an open loop is there to show. One that waits though there is room
+waits for the client itself.
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,8 @@ from windtunnel.runs.rows import WorkerRow
 from windtunnel.runs.validity import Check
 from windtunnel.scenario.validity_keys import Validity as Limits
 
-OVERLOADED = 0.01
-"""Of the messages offered that found no place: a queue that is this full is no accident."""
+HELD_UP = 0.05
+"""Of the client's calls in a window that found no place or no port: less does not explain what stayed unsent."""
 BUSY = 0.95
 """Of a worker's time without a pause."""
 
@@ -32,8 +33,13 @@ def checks(measured: Sequence[Window], plan: Plan, workers: Sequence[WorkerRow],
 def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[WorkerRow], limits: Limits) -> Check:
     seen = [w for window in measured for w in window.workloads if w.workload == index]
     offered = sum(w.offered for w in seen)
-    late = sum(max(w.offered - w.sent, 0) for w in seen if not w.no_place)
-    waiting = sum(max(w.offered - w.sent, 0) for w in seen if w.no_place)
+    waiting, late = 0, 0
+    for window in measured:
+        unsent = sum(max(w.offered - w.sent, 0) for w in window.workloads if w.workload == index)
+        if _held_up(window, index):
+            waiting += unsent
+        else:
+            late += unsent
     if not offered:
         return Check(name="generator", state="unknown", words=f"{name} offered nothing")
     share, about = late / offered, {"value": late / offered, "limit": limits.unsent, "unit": "share"}
@@ -43,13 +49,22 @@ def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[W
             "they are no loss. A lower rate, or more applications and cores for the client"
         )
         return Check(name="generator", state="bad", words=words, **about)
-    if waiting > OVERLOADED * offered:
+    if waiting > limits.unsent * offered:
         words = (
-            f"overloaded: {waiting / offered:.1%} of {name}'s messages fell due and found the whole budget in flight: "
-            "the answers come too slowly for the rate, or client.inflight is too small"
+            f"overloaded: {waiting / offered:.1%} of {name}'s messages fell due and found the whole budget in flight, or the port "
+            "full: the data plane is too slow for the rate, or client.inflight is too small"
         )
         return Check(name="generator", state="warning", words=words, **about)
     return Check(name="generator", state="good", words=f"the client sent what {name} offered", **about)
+
+
+def _held_up(window: Window, index: int) -> bool:
+    """Whether it was for want of an answer or of the port that messages of the workload waited in this window."""
+    client = [stage for stage in window.stages if stage.endpoint == "client"]
+    calls = sum(stage.calls for stage in client if stage.stage == "app_tx")
+    held = sum(w.no_place for w in window.workloads if w.workload == index)
+    held += sum(stage.stalled_calls for stage in client if stage.stage == "nic_tx")
+    return held > HELD_UP * calls
 
 
 def _closed(workers: Sequence[WorkerRow]) -> Check:
