@@ -116,11 +116,12 @@ def worker_table(rows: Sequence[WorkerRow]) -> RenderableType:
 
 
 def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
-    """Workloads as the client saw them; latency from the intended send time."""
+    """Workloads as the client saw them; latency from the intended send time, in an open loop beside that from the real one."""
     column = _columns_of(rows)
     return Fitting(
         [
             column("workload", lambda r: r.workload, words=True),
+            column("loop", lambda r: r.loop, words=True),
             column("answered", lambda r: fmt.rate(r.answered_per_s), width=8),
             column("offered", lambda r: fmt.rate(r.offered_per_s), spare=3, width=8),
             column("p50", lambda r: _time(r.latency.p50), width=6),
@@ -128,6 +129,7 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
             column("p99", lambda r: _time(r.latency.p99), width=6),
             column("p99.9", lambda r: _time(r.latency.p999), spare=5, width=6),
             column("max", lambda r: _time(r.latency.maximum), spare=1, width=6),
+            column("p99 from send", lambda r: _time(r.latency_sent.p99) if r.loop == "open" else fmt.DASH, spare=2),
             column("pacing p99", lambda r: _time(r.pacing and r.pacing.p99), spare=2),
             column("lost", lambda r: _loss(r.lost)),
             column("late", lambda r: _loss(r.late), spare=4),
