@@ -39,7 +39,7 @@ static void start_eal(const eal_plan &eal) {
 
 static json hello(const plan &p, const tsc_clock &clock) {
     return {{"type", "hello"},
-            {"version", 2},
+            {"version", 3},
             {"engine", WT_VERSION},
             {"dpdk", rte_version()},
             {"pid", getpid()},

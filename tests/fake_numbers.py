@@ -38,6 +38,9 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
             "timed_cycles": 1_000_000,
             "run_delay_ns": 0,
             "on_cpu_ns": length,
+            "stolen_ns": 0,
+            "chain_ticks": 290.0,
+            "wide_ticks": 140.0,
         }
         for number, worker in enumerate(plan["workers"])
     ]
@@ -45,7 +48,14 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
     histogram |= {"min": 1500, "max": 3000}
     workloads = [
         {"workload": number, "offered": 1000, "unsent": 0, "sent": 1000, "answered": 1000, "lost": 0, "late": 0}
-        | {"duplicates": 0, "in_flight": 0, "latency": histogram, "latency_sent": histogram, "pacing": None}
+        | {
+            "no_place": 0,
+            "duplicates": 0,
+            "in_flight": 0,
+            "latency": histogram,
+            "latency_sent": histogram,
+            "pacing": None,
+        }
         for number in range(len(plan["workloads"]) if "client" in sides else 0)
     ]
     counts = dict.fromkeys(("rx_packets", "rx_bursts", "tx_packets", "tx_bursts"), 1000)
@@ -75,6 +85,7 @@ def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) 
         "at_ns": at_ns,
         "reason": reason,
         "measured_ns": windows * plan["phases"]["window_ns"],
+        "clock_error_ppm": 0.3,
         "mbufs": [{"endpoint": side} | mbufs for side in sides],
         "packets": [packets | {"missing": 0}] if len(sides) == 2 else [],
         "messages": [messages] if "client" in sides else [],

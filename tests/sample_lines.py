@@ -111,7 +111,7 @@ def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -
         lines.Phase(type="phase", name="starting EAL", at_ns=0),
         lines.Hello(
             type="hello",
-            version=2,
+            version=3,
             engine="0.1.0",
             dpdk="DPDK 22.11.7",
             pid=4711,
@@ -122,7 +122,9 @@ def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -
             numa_sockets=1,
         ),
         lines.Phase(type="phase", name="opening ports", at_ns=380_000_000),
-        lines.Ready(type="ready", at_ns=420_000_000, level_cost_ticks=4.5, drivers=drivers, notes=notes),
+        lines.Ready(
+            type="ready", at_ns=420_000_000, level_cost_ticks=4.5, stamp_ticks=36.0, drivers=drivers, notes=notes
+        ),
         *windows,
         _result(of, windows),
     ]
@@ -205,6 +207,9 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
                 timed_cycles=timed[n],
                 run_delay_ns=int(rng.integers(100_000, 900_000)),
                 on_cpu_ns=WINDOW_NS - 1_000_000,
+                stolen_ns=0,
+                chain_ticks=float(rng.normal(290, 2)),
+                wide_ticks=float(rng.normal(140, 3)),
             )
             for n, worker in enumerate(of.workers)
         ],
@@ -293,6 +298,7 @@ def _workload(packets: int, lost: int, rng) -> lines.WorkloadWindow:
         workload=0,
         offered=packets,
         unsent=0,
+        no_place=0,
         sent=packets,
         answered=answered,
         lost=lost,
@@ -316,6 +322,7 @@ def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
         at_ns=windows[-1].end_ns,
         reason="duration",
         measured_ns=8 * WINDOW_NS,
+        clock_error_ppm=0.3,
         mbufs=[
             lines.MbufLedger(endpoint=e.side, size=8191, free=8191 - 1024, held={"port rx": 1024}, missing=0)
             for e in of.endpoints

@@ -37,6 +37,7 @@ def window(stages=(), workers=(), ports=(), phase="measure", start_ns=0, end_ns=
 
 def worker(number=0, timed_cycles=0, **more) -> WorkerWindow:
     given_ = {"worker": number, "cpu": number, "loops": 1, "cycles": 1, "run_delay_ns": None, "on_cpu_ns": None}
+    given_ |= {"stolen_ns": 0, "chain_ticks": None, "wide_ticks": None}
     return WorkerWindow(**(given_ | {"timed_cycles": timed_cycles} | more))
 
 

@@ -35,7 +35,7 @@ def plan_with(load: Load, warmup_ns=0) -> Plan:
 
 def window(begin, end, latencies=(), of="measure", **counts) -> Window:
     """A window from `begin` to `end`, ns since the first, in which answers of these latencies came."""
-    zero = dict.fromkeys(("offered", "unsent", "sent", "lost", "late", "duplicates", "in_flight"), 0)
+    zero = dict.fromkeys(("offered", "unsent", "no_place", "sent", "lost", "late", "duplicates", "in_flight"), 0)
     seen = sample.histogram(latencies)
     one = WorkloadWindow(
         **(zero | counts), workload=0, answered=len(latencies), latency=seen, latency_sent=seen, pacing=None

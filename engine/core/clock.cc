@@ -60,6 +60,30 @@ double measure_tsc_hz() {
     return *median;
 }
 
+double stamp_ticks() {
+    constexpr uint32_t stamps = 1000, trials = 5;
+    uint64_t least = UINT64_MAX;  // whatever disturbs a trial only adds
+    for (uint32_t trial = 0; trial < trials; trial++) {
+        const uint64_t start = rte_rdtsc();
+        uint64_t last = start;
+        for (uint32_t i = 0; i < stamps; i++) last = rte_rdtsc();
+        least = std::min(least, last - start);
+    }
+    return static_cast<double>(least) / stamps;
+}
+
+clock_check check_clock() {
+    const moment m = read_both_well();
+    return {m.tsc, m.raw_ns};
+}
+
+double clock_error_ppm(const tsc_clock &clock, const clock_check &since) {
+    const clock_check now = check_clock();
+    const auto by_tsc = static_cast<double>(clock.ns(now.tsc - since.tsc));
+    const auto by_raw = static_cast<double>(now.raw_ns - since.raw_ns);
+    return by_raw > 0 ? 1e6 * (by_tsc - by_raw) / by_raw : 0.0;
+}
+
 tsc_clock clock_start(double hz) {
     // 2^40: a part in 10^11 at 1 GHz, and room for ticks as long as 16 ms
     constexpr unsigned shift = 40;

@@ -19,6 +19,9 @@ constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";
 // out.
 double measure_tsc_hz();
 
+// Ticks from one read of the clock to the next when nothing stands between them: what a chained stamp costs.
+double stamp_ticks();
+
 // Turns ticks into nanoseconds. Plain data, for hot paths.
 struct tsc_clock {
     uint64_t start;  // TSC at clock_start
@@ -34,5 +37,15 @@ struct tsc_clock {
 };
 
 tsc_clock clock_start(double hz);
+
+// One moment on both clocks, for a look at how far they have drifted apart.
+struct clock_check {
+    uint64_t tsc, raw_ns;
+};
+
+clock_check check_clock();
+
+// By how many parts in a million the TSC's nanoseconds have run faster than CLOCK_MONOTONIC_RAW since then.
+double clock_error_ppm(const tsc_clock &clock, const clock_check &since);
 
 }  // namespace wt

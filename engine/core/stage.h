@@ -24,6 +24,7 @@ struct latencies {
 // What the stages themselves tally; each uses those that apply to it.
 struct stage_tally {
     uint64_t offered, sent;                        // messages: app_tx
+    uint64_t no_place;                             // open loop: calls of app_tx that found a message due and the budget in flight
     uint64_t answered, lost, late, duplicates;     // messages: app_rx of a client
     uint64_t packets, bursts;                      // at the port: nic_rx, nic_tx
     uint64_t rx_bytes, tx_bytes;                   // of the port's packets, tallied where their length is read anyway: disp_rx,
@@ -31,7 +32,7 @@ struct stage_tally {
     uint64_t wire_lost, wire_duplicated, wire_full;  // emulated: nic_tx
 
     stage_tally &operator+=(const stage_tally &o) {
-        offered += o.offered, sent += o.sent;
+        offered += o.offered, sent += o.sent, no_place += o.no_place;
         answered += o.answered, lost += o.lost, late += o.late, duplicates += o.duplicates;
         packets += o.packets, bursts += o.bursts;
         rx_bytes += o.rx_bytes, tx_bytes += o.tx_bytes;

@@ -116,6 +116,12 @@ void switch_window(worker &w, uint32_t epoch) {
     w.epoch_seen.store(epoch, std::memory_order_release);
 }
 
+// How fast the core runs just now. Outside every stage, so in none of their cycles.
+void take_beat(worker &w, uint32_t beat) {
+    w.beat = beat;
+    w.speed[w.epoch & 1].add(speed_measure());
+}
+
 // Tracing is a loop of its own: who does not trace pays nothing for it.
 template <accounting level, bool traces>
 void loop(worker &w) {
@@ -124,6 +130,8 @@ void loop(worker &w) {
     while (likely(!w.signals->stop.load(std::memory_order_relaxed))) {
         const uint32_t epoch = w.signals->epoch.load(std::memory_order_acquire);
         if (unlikely(epoch != w.epoch)) switch_window(w, epoch);
+        const uint32_t beat = w.signals->beat.load(std::memory_order_relaxed);
+        if (unlikely(beat != w.beat)) take_beat(w, beat);
         worker_stats &stats = w.stats[w.epoch & 1];
         stats.loops++;
         if constexpr (traces) {

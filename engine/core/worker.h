@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/speed.h"
 #include "core/stage.h"
 #include "core/trace.h"
 
@@ -13,6 +14,7 @@ namespace wt {
 // What main tells all workers. Read once a loop; written a few times a second.
 struct alignas(RTE_CACHE_LINE_SIZE) flight_signals {
     std::atomic<uint32_t> epoch{0};      // number of the window
+    std::atomic<uint32_t> beat{0};       // goes up when workers are to look how fast their cores run
     std::atomic<bool> stop{false};       // leave the loop
     std::atomic<bool> sending{false};    // clients may make new messages
     uint64_t sending_since = 0;          // TSC; before `sending` was set
@@ -34,9 +36,10 @@ struct worker {
     flight_signals *signals;
     worker_trace *trace = nullptr;  // where loops are traced
 
-    uint32_t epoch = 0;
+    uint32_t epoch = 0, beat = 0;
     uint64_t window_start = 0;
     worker_stats stats[2] = {};
+    speed_log speed[2];
     // what main reads while the worker runs
     alignas(RTE_CACHE_LINE_SIZE) std::atomic<uint32_t> epoch_seen{0};
     std::atomic<int> tid{0};       // kernel thread, 0 before it started

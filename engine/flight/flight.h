@@ -12,6 +12,7 @@
 #include "core/worker.h"
 #include "flight/meeting.h"
 #include "flight/schedstat.h"
+#include "flight/steal.h"
 #include "flight/telemetry.h"
 #include "flight/tracer.h"
 #include "handlers/opened.h"
@@ -52,10 +53,12 @@ struct flight {
 
     std::vector<std::vector<stage_tally>> totals;  // [worker][stage], since the start: the ledgers are closed on these
     std::vector<sched_times> sched;  // [worker]: at the last window
+    std::vector<uint64_t> stolen;    // [worker], likewise, ns
+    clock_check clock_at_start;
     uint32_t windows = 0;
     uint64_t window_start = 0;  // TSC
 
-    flight(const struct plan &p, line_writer &l, const tsc_clock &c) : plan(p), lines(l), clock(c) {}
+    flight(const struct plan &p, line_writer &l, const tsc_clock &c) : plan(p), lines(l), clock(c), clock_at_start(check_clock()) {}
     ~flight();
 };
 
@@ -80,6 +83,13 @@ void write_window(flight &f, const char *phase, uint32_t epoch, uint64_t end_tsc
 
 // After the workers have stopped: gives back every mbuf that somebody still holds, closes the ports, and writes the result line.
 void write_result(flight &f, const flight_end &end);
+
+// Of the workers, in their order.
+inline std::vector<int> cpus_of(const flight &f) {
+    std::vector<int> cpus;
+    for (const worker &w : f.workers) cpus.push_back(w.cpu);
+    return cpus;
+}
 
 // Runs over stages: `visit(stage &, worker index, stage index)`.
 template <typename Visit>

@@ -22,6 +22,8 @@ constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
 constexpr uint64_t hold_ns = 3'000 * ms, orphan_hold_ns = 1'000 * ms;
 // How long a client asks its server to take note of its landing, how long a server answers that, and how long who stops early.
 constexpr uint64_t parting_ns = 2'000 * ms, echo_ns = 300 * ms, hurried_parting_ns = 500 * ms;
+// How often workers look how fast their cores run: not more often, and about so many times a window.
+constexpr uint64_t beat_ns = 10 * ms, beats_a_window = 48;
 // Who stops a flight early does not wait for every answer.
 constexpr uint64_t hurried_drain_ns = 500 * ms;
 
@@ -32,6 +34,7 @@ struct pilot {
     bool client_landed = false;         // says the supervisor to a server
     bool watch_link = false;
     meeting other{f.greeter.get(), f.plan, f.lines};
+    uint64_t next_beat = 0;
     bool measured = false;  // nothing that the other host says changes the measurement any more
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
@@ -51,6 +54,13 @@ struct pilot {
         if (f.trace) f.trace->drain();
         if (watch_link) look_at_links();
         look_at_other_host();
+        beat();
+    }
+
+    void beat() {
+        if (now_ns() < next_beat) return;
+        next_beat = now_ns() + std::max(beat_ns, f.plan.phases.window_ns / beats_a_window);
+        f.signals.beat.fetch_add(1, std::memory_order_relaxed);
     }
 
     void look_at_other_host() {
@@ -233,6 +243,7 @@ json ready_line(const flight &f) {
     return {{"type", "ready"},
             {"at_ns", f.lines.now_ns()},
             {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
+            {"stamp_ticks", stamp_ticks()},
             {"drivers", drivers},
             {"notes", notes}};
 }

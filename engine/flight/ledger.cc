@@ -271,6 +271,7 @@ void write_result(flight &f, const flight_end &end) {
                    {"at_ns", f.lines.now_ns()},
                    {"reason", reason_names[static_cast<int>(end.reason)]},
                    {"measured_ns", end.measured_ns},
+                   {"clock_error_ppm", clock_error_ppm(f.clock, f.clock_at_start)},
                    {"mbufs", owners.ledger(free_at_stop)},
                    {"packets", packets},
                    {"messages", messages},

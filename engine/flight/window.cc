@@ -24,9 +24,12 @@ json stages_json(flight &f, uint32_t epoch) {
 
 json workers_json(flight &f, uint32_t epoch) {
     json list = json::array();
+    const std::vector<uint64_t> stolen = stolen_ns(cpus_of(f));
     for (size_t i = 0; i < f.workers.size(); i++) {
         worker &w = f.workers[i];
         worker_stats &stats = w.stats[epoch & 1];
+        speed_log &speed = w.speed[epoch & 1];
+        const bool sampled = speed.taken > 0;
         const auto now = schedstat_of(w.tid.load(std::memory_order_relaxed));
         list.push_back({{"worker", i},
                         {"cpu", w.cpu},
@@ -34,10 +37,15 @@ json workers_json(flight &f, uint32_t epoch) {
                         {"cycles", stats.cycles},
                         {"timed_cycles", stats.timed_cycles},
                         {"run_delay_ns", now ? json(now->run_delay_ns - f.sched[i].run_delay_ns) : json()},
-                        {"on_cpu_ns", now ? json(now->on_cpu_ns - f.sched[i].on_cpu_ns) : json()}});
+                        {"on_cpu_ns", now ? json(now->on_cpu_ns - f.sched[i].on_cpu_ns) : json()},
+                        {"stolen_ns", stolen[i] - f.stolen[i]},
+                        {"chain_ticks", sampled ? json(speed_chain(speed)) : json()},
+                        {"wide_ticks", sampled ? json(speed_wide(speed)) : json()}});
         if (now) f.sched[i] = *now;
         stats = {};
+        speed.taken = 0;
     }
+    f.stolen = stolen;
     return list;
 }
 
@@ -90,6 +98,7 @@ json workload_json(flight &f, uint32_t epoch, uint32_t workload) {
     return {{"workload", workload},
             {"offered", window.offered},
             {"unsent", so_far.offered - so_far.sent},
+            {"no_place", window.no_place},
             {"sent", window.sent},
             {"answered", window.answered},
             {"lost", window.lost},

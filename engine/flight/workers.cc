@@ -60,6 +60,7 @@ void open_workers(flight &f) {
         f.totals.emplace_back(w.stages.size());
     }
     f.sched.resize(f.workers.size());
+    f.stolen = stolen_ns(cpus_of(f));
 }
 
 }  // namespace wt

@@ -155,7 +155,9 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     if (s.open_loop) {
         if (unlikely(!s.started)) start_clock(s, now);
         call.stats->offered += arrival_pass_due(s.due, now);
-        wanted = wanted && arrival_is_due(s.next, now);
+        const bool due = arrival_is_due(s.next, now);
+        call.stats->no_place += due && !wanted;
+        wanted = wanted && due;
         if (wanted) count = take_open(a, now, budget);
     } else if (wanted) {
         count = take_closed(a, now, budget, call);

@@ -6,6 +6,7 @@ name says otherwise; cycles are TSC ticks. A value that could not be had is null
 History of the lines' version:
 1  first flight
 2  second flight: every wire, loads in phases, links, two hosts, traces
+3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
 """
 
 from typing import Annotated, Literal
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from windtunnel.engine.plan import Side, Stage
 
-LINES_VERSION = 2
+LINES_VERSION = 3
 
 
 class Line(BaseModel):
@@ -40,7 +41,7 @@ class Hello(Line):
     """Says who speaks, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
-    version: Literal[2]
+    version: Literal[3]
     engine: str
     dpdk: str
     pid: int
@@ -73,6 +74,7 @@ class Ready(Line):
     level_cost_ticks: float = Field(
         description="what the accounting level adds to one stage call, measured on an empty stage"
     )
+    stamp_ticks: float = Field(description="what reading the clock once costs")
     drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
     notes: list[str] = Field(
         description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ..."
@@ -119,6 +121,16 @@ class WorkerWindow(Line):
         description="time in which it was runnable and the kernel ran somebody else (schedstat)"
     )
     on_cpu_ns: int | None
+    stolen_ns: int = Field(
+        description="time in which the hypervisor ran somebody else on the CPU, in steps of 10 ms; 0 where it does not say"
+    )
+    chain_ticks: float | None = Field(
+        description="median TSC ticks of a fixed chain of multiplications, taken some 50 times a window: they rise when the "
+        "core's clock falls; null: none was taken"
+    )
+    wide_ticks: float | None = Field(
+        description="mean ticks of additions that fill the core: they rise when another hardware thread shares it"
+    )
 
 
 class PortWindow(Line):
@@ -140,6 +152,9 @@ class WorkloadWindow(Line):
     workload: int
     offered: int = Field(description="messages that fell due")
     unsent: int = Field(description="open loop: fell due and still wait at the end of the window")
+    no_place: int = Field(
+        description="open loop: calls of app_tx that found a message due and the whole budget in flight"
+    )
     sent: int
     answered: int
     lost: int = Field(description="gave their in-flight budget back after the timeout")
@@ -239,6 +254,9 @@ class Result(Line):
     at_ns: int
     reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost", "peer stopped"]
     measured_ns: int
+    clock_error_ppm: float = Field(
+        description="how much faster the TSC's nanoseconds ran than CLOCK_MONOTONIC_RAW, over the flight, in parts a million"
+    )
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
