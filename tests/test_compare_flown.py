@@ -13,8 +13,10 @@ from comparing import in_turn
 from flying import FAKE
 from test_cli import SCENARIO, command, environment, scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
 from test_report import HOSTILE, Page
+from typer.testing import CliRunner
 
 import windtunnel as library
+from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.measure.compare import Flying, turns
 from windtunnel.measure.compare import compare as hold
@@ -26,6 +28,14 @@ from windtunnel.scenario.schemas import CHECKOUT
 
 SLOWER = "window=25ms"
 """The fake engine answers 1000 messages a window."""
+
+
+def invoke(*arguments) -> str:
+    """In the tests' own process; raises what the command raises."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    if done.exception:
+        raise done.exception
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +87,16 @@ def test_what_flew_is_compared_again_from_its_runs(flown, tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_nothing_that_is_there_is_written_over(flown, tmp_path):
+def test_nothing_that_is_there_is_written_over(flown, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     _, directory = flown
     report = (directory / "report.html").read_text()
     for more in (["--report", "here/report.html"], ["--out", "here"]):
-        done = windtunnel("compare", "here/a", "here/b", *more, cwd=tmp_path)
-        assert done.returncode == 2 and "exists already" in done.stderr
+        with pytest.raises(UserError, match="exists already"):
+            invoke("compare", "here/a", "here/b", *more)
     assert (directory / "report.html").read_text() == report
-    done = windtunnel("compare", "here/a", "here/b", "--report", "new.html", cwd=tmp_path)
-    assert done.returncode == 0 and "l_app answered_per_s" in (tmp_path / "new.html").read_text()
+    invoke("compare", "here/a", "here/b", "--report", "new.html")
+    assert "l_app answered_per_s" in (tmp_path / "new.html").read_text()
 
 
 @pytest.fixture
@@ -186,9 +197,11 @@ def test_a_kill_loses_no_run_that_has_landed(scenario, tmp_path):  # noqa: F811
         (["--set-b", "server.bach.app_rx=64"], "--set server.bach.app_rx=64"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_made(scenario, tmp_path, arguments, words):  # noqa: F811
-    done = windtunnel("compare", scenario, scenario, *arguments, cwd=tmp_path)
-    assert done.returncode == 2 and words in done.stderr and not (tmp_path / "runs").exists()
+def test_bad_input_is_refused_before_anything_is_made(scenario, tmp_path, monkeypatch, arguments, words):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        invoke("compare", scenario, scenario, *arguments)
+    assert words in refused.value.message and not (tmp_path / "runs").exists()
 
 
 def test_percents_and_times():

@@ -48,7 +48,7 @@ def test_few_pairs_and_few_runs_are_judged_by_student(exact):
     assert unpaired(a[:4], b).p == pytest.approx(stats.ttest_ind(np.log(a[:4]), np.log(b), equal_var=False).pvalue)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(values, st.data())
 def test_an_interval_excludes_no_difference_just_when_one_is_shown(a, data):
     b = data.draw(st.lists(st.floats(1e-3, 1e9), min_size=len(a), max_size=len(a)))
@@ -59,7 +59,7 @@ def test_an_interval_excludes_no_difference_just_when_one_is_shown(a, data):
         assert 0 <= found.effect <= 1 and 0 <= found.p <= 1
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(values, st.data())
 def test_the_sides_change_places_and_the_sign_changes(a, data):
     b = data.draw(st.lists(st.floats(1e-3, 1e9), min_size=len(a), max_size=len(a)))
@@ -70,7 +70,7 @@ def test_the_sides_change_places_and_the_sign_changes(a, data):
         assert there.p == pytest.approx(back.p) and there.effect == pytest.approx(1 - back.effect)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(values, st.floats(0.1, 10), st.randoms())
 def test_neither_units_nor_the_order_of_pairs_matter(a, scale, random):
     b = [value * 1.02 for value in reversed(a)]
@@ -153,7 +153,7 @@ def test_holm():
     assert holm([]) == [] and holm([0.5, 0.9]) == [1.0, 1.0]
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1), max_size=20))
 def test_holm_keeps_the_order_and_never_helps(p_values):
     corrected = holm(p_values)
@@ -172,7 +172,7 @@ def test_points_together_tell_more_than_one_alone():
     assert mixed.method == "assumed" and isfinite(mixed.freedom)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(1, 30))
 def test_rank_distributions_are_whole_and_even(count):
     for distribution in (statistics._signed_ranks(count), statistics._ranks(count, 7), statistics._ranks(700, count)):

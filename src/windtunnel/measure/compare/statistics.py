@@ -133,7 +133,7 @@ def _by_t(method: Method, difference: float, error: float, freedom: float, effec
         difference=float(difference),
         low=float(difference - margin),
         high=float(difference + margin),
-        smallest=_detectable(freedom) * error,
+        smallest=float(_detectable(freedom) * error),
         error=float(error),
         freedom=float(freedom),
         effect=effect,
@@ -146,16 +146,16 @@ def _by_ranks(method: Method, ordered: np.ndarray, distribution: np.ndarray, fre
     0 is the statistic, and the interval goes from the k-th of them to the k-th from the end."""
     cut = _cut(distribution)
     low, high = ordered[cut] - RESOLUTION / 2, ordered[-cut - 1] + RESOLUTION / 2
-    above = np.count_nonzero(ordered > RESOLUTION / 2) + np.count_nonzero(np.abs(ordered) <= RESOLUTION / 2) / 2
-    least = int(min(above, len(ordered) - above))
+    beyond = [np.count_nonzero(sign * ordered > RESOLUTION / 2) for sign in (1, -1)]
+    least = len(ordered) - max(beyond)  # what lies at 0 speaks against a difference
     error = float(high - low) / 2 / stats.t.ppf(1 - LEVEL / 2, freedom)
     return Estimate(
         method=method,
         difference=float(np.median(ordered)),
         low=float(low),
         high=float(high),
-        smallest=_detectable(freedom) * error,
-        error=error,
+        smallest=float(_detectable(freedom) * error),
+        error=float(error),
         freedom=float(freedom),
         effect=effect,
         p=float(min(1.0, 2 * distribution[: least + 1].sum())),
@@ -208,4 +208,4 @@ def _ranks(of_a: int, of_b: int) -> np.ndarray:
 def _normal(highest: int, spread: float) -> np.ndarray:
     """The same of a statistic between 0 and `highest` that is all but normal."""
     edges = stats.norm.cdf((np.arange(highest + 2) - 0.5 - highest / 2) / spread)
-    return np.diff(edges)
+    return np.diff(edges) / (edges[-1] - edges[0])
