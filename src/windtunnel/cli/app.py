@@ -8,8 +8,9 @@ import typer
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
 from windtunnel.cli.doctor import doctor
+from windtunnel.cli.export import export
 from windtunnel.cli.handlers import handlers
-from windtunnel.cli.imports import axio, testpmd
+from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
 from windtunnel.cli.run import run
 from windtunnel.cli.show import show
@@ -52,12 +53,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # what is left is a fault of ours: its plain traceback belongs in a report
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (init, run, check, show, compare, handlers, doctor):
+for command in (init, run, check, show, compare, export, handlers, doctor):
     app.command(help=_help(command.__doc__))(command)
 
-imports = typer.Typer(help="Turn what other tools wrote into scenarios and runs.", no_args_is_help=True)
-for command in (axio, testpmd):
-    imports.command(help=_help(command.__doc__))(command)
+imports = typer.Typer(
+    help="Turn what other tools wrote into scenarios and runs, and exported runs back into run directories.",
+    no_args_is_help=True,
+)
+for command in (axio, testpmd, run_):
+    imports.command(command.__name__.removesuffix("_"), help=_help(command.__doc__))(command)
 app.add_typer(imports, name="import")
 
 

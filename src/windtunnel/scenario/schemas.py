@@ -1,10 +1,11 @@
-"""Writes what is generated from the models: schemas/*.json and docs/scenario.md. Run: python -m windtunnel.scenario.schemas"""
+"""Writes what is generated from the models: schemas/*.json, docs/scenario.md and docs/export.md. Run: python -m windtunnel.scenario.schemas"""
 
 import json
 from pathlib import Path
 
 from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.exports import page as exports
 from windtunnel.measure.compare import Comparison
 from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
@@ -30,7 +31,7 @@ def generated() -> dict[Path, str]:
         "comparison": Comparison.model_json_schema(),
     }
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
-    return files | {Path("docs/scenario.md"): page()}
+    return files | {Path("docs/scenario.md"): page(), Path("docs/export.md"): exports.page()}
 
 
 def write(checkout: Path = CHECKOUT) -> None:
