@@ -13,6 +13,7 @@ from importing import imported
 from pydantic import BaseModel
 from test_cli import scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
 
+import windtunnel as library
 from windtunnel.engine.lines import Histogram, Line, Window
 from windtunnel.errors import UserError
 from windtunnel.exports import FORMATS, export, restore, shape
@@ -189,6 +190,11 @@ def test_the_commands(run, tmp_path):
     assert done.returncode == 0 and "cut off by a crash" in done.stderr
     spoiled = windtunnel("export", tmp_path, "none", cwd=tmp_path)
     assert spoiled.returncode == 2 and not (tmp_path / "none").exists()
+
+
+def test_the_library(run, tmp_path):
+    tables = library.export(run, tmp_path / "tables", "csv")
+    assert library.import_run(tables, tmp_path / "again").windows == load(run).windows
 
 
 def test_what_run_and_export_write_holds_to_the_schemas(scenario, tmp_path):  # noqa: F811

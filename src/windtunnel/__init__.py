@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
-    from windtunnel.library import compare, run
+    from windtunnel.library import compare, export, import_run, run
     from windtunnel.measure.compare import Comparison
     from windtunnel.runs import Run, load
 
 __version__ = "0.1.0"
-__all__ = ["Comparison", "Run", "UserError", "compare", "load", "run"]
+__all__ = ["Comparison", "Run", "UserError", "compare", "export", "import_run", "load", "run"]
 
 _HOMES = {
     "run": "windtunnel.library",
     "compare": "windtunnel.library",
+    "export": "windtunnel.library",
+    "import_run": "windtunnel.library",
     "Comparison": "windtunnel.measure.compare",
     "Run": "windtunnel.runs",
     "load": "windtunnel.runs",

@@ -6,11 +6,12 @@ made from the main thread.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.measure.flight import fly, new_directory
 from windtunnel.runs import Run
+from windtunnel.runs import load as load_run
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.overrides import as_sets
 
@@ -69,3 +70,17 @@ def compare(
     if report and directory:
         write_comparison(comparison, directory / "report.html")
     return comparison
+
+
+def export(run: str | Path, directory: str | Path, format: Literal["csv", "parquet", "json"] = "parquet") -> Path:
+    """Write a run's windows as tables in long form into a new directory, with its run.json and its other files."""
+    from windtunnel.exports import export as write
+
+    return write(load_run(Path(run)), Path(directory), format)
+
+
+def import_run(directory: str | Path, out: str | Path) -> Run:
+    """Make a run directory again, in the new directory `out`, from what `export` wrote: nothing is lost."""
+    from windtunnel.exports import restore
+
+    return restore(Path(directory), Path(out))
