@@ -1,10 +1,10 @@
 """The next load for one goal. RFC 9971 leaves the choice free (section 4.1.3): it changes what a search costs, not what it means.
 
-Two loads are wanted: the closest ones on the grid around the estimated limit. They are looked for with short trials first, then
-measured until the goal itself is decided at both.
+Two loads are wanted: places of the grid on both sides of the estimated limit, no further apart than the goal's width. They
+are looked for with single short trials, then measured until the goal itself is decided at both. The upper one goes first: its
+trials overload the device, and each says how much was carried, from which the place of the lower one follows.
 """
 
-import math
 from dataclasses import replace
 
 from windtunnel.measure.search.bounds import Bounds, Trials
@@ -12,78 +12,88 @@ from windtunnel.measure.search.estimate import estimate
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.grid import Grid
 
-MORE = 4.6
-"""Times the trials' time at a load from stage to stage, at the most."""
 
-import os
-MORE=float(os.environ.get('MORE',4.6))
-DBL=int(os.environ.get('DBL',1))
 def stages(goal: Goal) -> list[Goal]:
-    """The goal, and before it coarser ones that lead to it: from one trial of the initial duration at a load, in growing sums."""
+    """The goal, and before it a coarse one that leads to it: one trial of the initial duration at a load. More stages between the
+    two were tried and dropped: they cost more than they saved."""
     first = goal.initial_trial_duration_s
-    count = max(0, math.ceil(math.log(goal.duration_sum_s / first) / math.log(MORE) - 1e-9))
-    times = [first * (goal.duration_sum_s / first) ** (number / count) for number in range(count)]
-    coarse = [replace(goal, final_trial_duration_s=min(s, goal.final_trial_duration_s), duration_sum_s=s) for s in times]
-    return [*coarse, goal]
+    if goal.duration_sum_s <= first:
+        return [goal]
+    return [replace(goal, final_trial_duration_s=first, duration_sum_s=first), goal]
 
 
 class Chooser:
     """Proposes trials for one goal until it has both bounds, or one that is as good as the limits allow."""
 
     def __init__(self, goal: Goal, grid: Grid):
-        self.goal, self.grid, self.stages = goal, grid, stages(goal)
+        self.goal, self.grid = goal, grid
+        self.done: list[Goal] = []
+        self.ahead = stages(goal)
+        """A stage that was done once is not gone back to, even if later trials overturn its bounds: that is how a search ends."""
         self.reach = grid.within(goal.width)
-        self.moves: dict[Goal, tuple[Bounds, int, str | None]] = {}
-        """By stage: its bounds, the steps to go beyond them, and the way that they moved last."""
+        """Places between the two loads."""
+        self.asked: float | None = None
+        self.way: str | None = None
+        """That the asked loads moved the bounds, "up" or "down", and how often in a row."""
+        self.moves = 0
 
     def next(self, trials: Trials) -> tuple[float, float] | None:
-        """Load (per second) and duration (seconds) of the next trial; None when there is nothing left to find out.
-
-        A stage whose bounds later trials have overturned is taken up again: exploring is cheap there.
-        """
-        everything = [trial for load in trials.by_load.values() for trial in load]
-        for stage in self.stages:
-            bounds = trials.bounds(stage)
-            if not self._is_done(stage, bounds):
-                limit = estimate(self.goal, everything, bounds.upper)
-                return self.grid.load(self._place(stage, bounds, limit)), stage.final_trial_duration_s
-        return None
+        """Load (per second) and duration (seconds) of the next trial; None when there is nothing left to find out."""
+        while self._is_done(stage := self.ahead[0], bounds := trials.bounds(stage)):
+            if len(self.ahead) == 1:
+                return None
+            self.done.append(self.ahead.pop(0))
+            self.asked, self.way, self.moves = None, None, 0
+        self._follow(bounds)
+        limit = self._limit(trials, bounds)
+        self.asked = self.grid.load(self._place(bounds, limit))
+        return self.asked, stage.final_trial_duration_s
 
     def _is_done(self, stage: Goal, bounds: Bounds) -> bool:
         if bounds.lower == self.grid.greatest or bounds.upper == self.grid.least:
             return True
         return bounds.width is not None and bounds.width <= stage.width
 
-    def _place(self, stage: Goal, bounds: Bounds, limit: float | None) -> int:
-        """On the grid, strictly between the bounds."""
-        lower, upper = self.grid.place(bounds.lower), self.grid.place(bounds.upper)
-        step = self._step(stage, bounds)
-        if lower is None and upper is None:
-            return self.grid.last if limit is None else self._below(self.grid.position(limit))
-        if lower is not None and upper is not None:
-            position = (lower + upper) / 2 if limit is None else min(max(self.grid.position(limit), lower), upper)
-            step = min(step, max(1, (upper - lower) // 2))
-        else:
-            position = (lower if upper is None else upper) if limit is None else self.grid.position(limit)
-        if lower is not None and position - lower <= self.reach:
-            wanted = lower + step
-        elif upper is not None and upper - position <= self.reach:
-            wanted = upper - step
-        else:
-            wanted = self._below(position)
-            if lower is None: wanted = min(wanted, upper - step)
+    def _follow(self, bounds: Bounds) -> None:
+        """Counts how often in a row what was asked for became a bound on the same side."""
+        if self.asked not in (bounds.lower, bounds.upper):
+            return
+        way = "up" if self.asked == bounds.lower else "down"
+        self.moves = self.moves + 1 if way == self.way else 1
+        self.way = way
+
+    def _limit(self, trials: Trials, bounds: Bounds) -> float | None:
+        """Position of the estimated limit, at most a pair's distance outside what the coarse stage found."""
+        load = estimate(self.goal, [trial for at in trials.by_load.values() for trial in at], bounds.upper)
+        if load is None:
+            return None
+        position = self.grid.position(load)
+        for stage in self.done:
+            coarse = trials.bounds(stage)
+            if coarse.lower is not None:
+                position = max(position, self.grid.place(coarse.lower) - self.reach)
+            if coarse.upper is not None:
+                position = min(position, self.grid.place(coarse.upper) + self.reach)
+        return position
+
+    def _place(self, bounds: Bounds, limit: float | None) -> int:
+        """Between the bounds, without them."""
+        lower = None if bounds.lower is None else self.grid.place(bounds.lower)
+        upper = None if bounds.upper is None else self.grid.place(bounds.upper)
         low = self.grid.first if lower is None else lower + 1
         high = self.grid.last if upper is None else upper - 1
+        # one place further is near; a third in the same direction means that the estimate misleads: twice as far each time
+        step = self.reach * 2 ** max(0, self.moves - 2)
+        if lower is not None and upper is not None:
+            limit = (lower + upper) / 2 if limit is None else min(max(limit, lower), upper)
+            step = min(step, max(1, (upper - lower) // 2))
+        if upper is not None and (limit is None or upper - limit <= self.reach):
+            wanted = upper - step
+        elif lower is not None and (limit is None or limit - lower <= self.reach):
+            wanted = lower + step
+        elif limit is None:
+            wanted = high
+        else:
+            wanted = round(limit + self.reach / 2)
+            wanted = min(wanted, upper - step) if upper is not None and lower is None else wanted
         return min(max(wanted, low), high)
-
-    def _below(self, position: float) -> int:
-        """The lower of two places a reach apart, with the position in their midst."""
-        return min(max(round(position - self.reach / 2), self.grid.first), self.grid.last)
-
-    def _step(self, stage: Goal, bounds: Bounds) -> int:
-        before, step, way = self.moves.get(stage, (bounds, self.reach, None))
-        if before != bounds:
-            moved = "up" if before.upper == bounds.upper else "down"
-            step, way = (2 * step if moved == way and (DBL or stage is not self.goal) else self.reach), moved
-        self.moves[stage] = bounds, step, way
-        return step

@@ -4,23 +4,24 @@ from collections.abc import Callable, Sequence
 
 from windtunnel.errors import UserError
 from windtunnel.measure.search.choice import Chooser
-from windtunnel.measure.search.grid import Grid
 from windtunnel.measure.search.estimate import estimate
 from windtunnel.measure.search.flying import Log
 from windtunnel.measure.search.goals import Goal, Limits
+from windtunnel.measure.search.grid import Grid
 from windtunnel.measure.search.results import GoalResult, SearchResult, goal_result
 from windtunnel.measure.search.trials import Measure, TrialResult
 
 OnTrial = Callable[[TrialResult, tuple[GoalResult, ...]], None]
-"""Called after every trial, disturbed ones too, with what is known of each goal by then."""
+"""Called after every trial, disturbed ones too, with what is known for each goal by then."""
 
 
 def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: OnTrial | None = None) -> SearchResult:
-    """The highest load that keeps each of the goals, with the trials it rests on.
+    """The highest load that keeps each of the goals, and the trials that this rests on.
 
-    All goals share all trials. Of the trials that they ask for, the smallest load goes first, because what happens there can
-    overturn what was found above (RFC 9971, section 5.3.4), then the longest trial. A device that needs warming up is warm before this is
-    called. Raises UserError for goals without names of their own, TrialFailed for a trial that raises or gives what cannot be.
+    All goals share all trials. Of those that they ask for, the smallest load goes first, because what happens there can overturn
+    what was found above (RFC 9971, section 5.3.4); then the longest trial. A device that has to warm up is warm before this
+    is called. Raises UserError for goals without names of their own, TrialFailed for a trial that raises or gives what
+    cannot be.
     """
     names = [goal.name for goal in goals]
     if not names or len(set(names)) < len(names):
@@ -34,9 +35,11 @@ def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: On
         if on_trial is not None:
             on_trial(trial, results())
 
-    # the first one is above every goal's limit or tells that there is none to be found; it is long enough for all of them
+    # far above every limit, or no limit can be found; what is carried there is the first estimate (FRMOL, RFC 2285, section 3.6.2)
     stopped = log.fly(limits.max_load, max(goal.initial_trial_duration_s for goal in goals), tell)
-    grid = Grid(limits, min(goal.width for goal in goals), _midway(goals, limits, log.flown))
+    strictest = min(goals, key=lambda goal: goal.loss_ratio)
+    midway = estimate(strictest, log.trials.at(limits.max_load), limits.max_load) or limits.max_load
+    grid = Grid(limits, min(goal.width for goal in goals), min(max(midway, limits.min_load), limits.max_load))
     choosers = [Chooser(goal, grid) for goal in goals]
     while stopped is None:
         asked = [trial for chooser in choosers if (trial := chooser.next(log.trials)) is not None]
@@ -45,9 +48,3 @@ def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: On
         load, duration_s = min(asked, key=lambda trial: (trial[0], -trial[1]))
         stopped = log.fly(load, duration_s, tell)
     return SearchResult(results(stopped), tuple(log.flown), log.elapsed_s, stopped)
-
-
-def _midway(goals, limits, flown):
-    first = min(goals, key=lambda goal: goal.loss_ratio)
-    limit = estimate(first, [t for t in flown if t.disturbed is None], None)
-    return limits.max_load if limit is None else min(max(limit, limits.min_load), limits.max_load)
