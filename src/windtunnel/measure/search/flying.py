@@ -55,7 +55,9 @@ class Log:
         overhead_s = math.fsum(t.took - t.duration_s for t in self.flown) / max(1, len(self.flown))
         if self.elapsed_s + duration_s + overhead_s <= self.limits.time_s:
             return None
-        return f"of the {self.limits.time_s:g} s allowed, {self.elapsed_s:.4g} s are gone: too few left for another trial"
+        return (
+            f"of the {self.limits.time_s:g} s allowed, {self.elapsed_s:.4g} s are gone: too few left for another trial"
+        )
 
     def _measured(self, load: float, duration_s: float) -> TrialResult:
         name = f"trial {len(self.flown) + 1} (a load of {load:g} for {duration_s:g} s)"

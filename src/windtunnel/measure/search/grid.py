@@ -4,9 +4,9 @@ import math
 
 from windtunnel.measure.search.goals import Limits
 
-SPACING = 0.91
+SPACING = 0.87
 """Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its wrong side;
-at 0.75 noisy devices took a fifth more trials, at 0.97 their results were off more often."""
+narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
 ROUND = 0.01
 """Of that width: loads are rounded to a power of ten below it, for people's sake."""
 

@@ -9,6 +9,7 @@ from random import Random
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
+from windtunnel.measure.search.bursts import BurstResult
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
@@ -36,7 +37,6 @@ class Device:
     """Of each trial: start-up, waiting."""
     seed: int = 0
     clock_s: float = 0.0
-    trials: int = 0
     random: Random = field(init=False, repr=False)
 
     def __post_init__(self):
@@ -51,8 +51,14 @@ class Device:
         room = rate * (duration_s - stalled_s) + self.buffer
         forwarded = min(arriving, max(0, math.floor(room - self.collapse * max(0.0, arriving - room))))
         self.clock_s += duration_s + self.overhead_s
-        self.trials += 1
         return TrialResult(load, duration_s, sent, forwarded, intended - sent, took_s=duration_s + self.overhead_s)
+
+    def burst(self, length: int, rate: float) -> BurstResult:
+        """So many packets at `rate` per second into the empty buffer, which is then left to drain."""
+        sending_s = length / rate
+        room = self.capacity_at(self.clock_s) * math.exp(self.random.gauss(0.0, self.noise)) * sending_s + self.buffer
+        self.clock_s += sending_s + self.overhead_s
+        return BurstResult(length, min(length, math.floor(room)))
 
     def capacity_at(self, clock_s: float) -> float:
         return self.capacity * (1 + self.drift_per_s * clock_s)
@@ -60,7 +66,8 @@ class Device:
     def truth(self, goal: Goal, clock_s: float = 0.0) -> float | None:
         """The load per second at which the goal's own rule is as likely to say lower as upper bound, were every trial of the
         full length and the duration sum spent at each load; the device being as it is at `clock_s`. None: at no load, because
-        stalls alone spoil more trials than the goal allows for."""
+        stalls alone spoil more trials than the goal allows for. (A stalling device with noise has no truth here that is easy
+        to state: not asked for.)"""
         duration_s, trials = goal.final_trial_duration_s, math.ceil(goal.duration_sum_s / goal.final_trial_duration_s)
         tolerated = math.floor(trials * goal.exceed_ratio)
         if self.stall_s / duration_s > goal.loss_ratio and self._spoilt(trials, duration_s) > tolerated:

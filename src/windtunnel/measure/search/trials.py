@@ -35,7 +35,12 @@ class TrialResult:
     """Anything by which the caller knows it again (a run directory); the search does not look."""
 
     def __post_init__(self):
-        times = {"load": self.load, "duration": self.duration_s, "effective duration": self.effective_s, "time": self.took}
+        times = {
+            "load": self.load,
+            "duration": self.duration_s,
+            "effective duration": self.effective_s,
+            "time": self.took,
+        }
         if bad := [f"{name} {value:g}" for name, value in times.items() if not 0 < value < math.inf]:
             raise ValueError(f"a trial with {', '.join(bad)}")
         counts = {"sent": self.sent, "forwarded": self.forwarded, "unsent": self.unsent}
