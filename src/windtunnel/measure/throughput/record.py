@@ -84,7 +84,9 @@ class SearchRecord(Part):
     scenario: dict[str, Any] = Field(description="every key as resolved, without a rate")
     host: dict[str, Any]
     versions: dict[str, str]
-    closed_loop_per_s: float | None = Field(description="answers a second of the closed loop that the search began with")
+    closed_loop_per_s: float | None = Field(
+        description="answers a second of the closed loop that the search began with"
+    )
     min_load: float
     max_load: float
     stopped: str | None = Field(None, description="what ended the search before its time; null: it ran to its end")
