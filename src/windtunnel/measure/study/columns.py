@@ -4,7 +4,6 @@ Latencies and times are ns, shares lie between 0 and 1. NULL is "not measured", 
 """
 
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
 from windtunnel.runs import Run
@@ -124,13 +123,3 @@ def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[
 def _of_stage(row: StageRow) -> dict[str, Any]:
     values = (row.work_ns, row.stall_ns, row.mean_burst, row.busy_share, row.dropped)
     return {f"{row.endpoint}_{row.stage}_{name}": value for name, value in zip(OF_STAGE, values, strict=True)}
-
-
-def is_lower_better(figure: str) -> bool:
-    """Whether less of a figure is more: of answers, packets and idle time one wants much."""
-    return not figure.endswith(("mpps", "_idle", "_burst")) and figure.removesuffix("_per_s") not in ("answered", "offered")
-
-
-def as_json(value: Any) -> Any:
-    """A cell for JSON."""
-    return value.isoformat() if isinstance(value, datetime) else value

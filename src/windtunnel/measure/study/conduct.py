@@ -29,6 +29,16 @@ class Watcher(Protocol):
         """`flown`: now, and not by a process before."""
 
 
+class Silent:
+    """A watcher that says nothing."""
+
+    def begins(self, slot: Slot) -> None: ...
+
+    def line(self, name: str, line: AnyLine, raw: str) -> None: ...
+
+    def landed(self, slot: Slot, verdict: Verdict, rows: list[dict[str, Any]], flown: bool) -> None: ...
+
+
 @dataclass
 class Progress:
     """What has landed: the rows of the last attempt at each flight, by point and repeat."""

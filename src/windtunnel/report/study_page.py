@@ -1,0 +1,1 @@
+def write(study): return None
