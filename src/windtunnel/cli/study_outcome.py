@@ -61,7 +61,9 @@ def print_plan(prepared: Prepared, json: bool) -> None:
 
 
 def _here(cannot_fly: str | None) -> Text:
-    return Text("flies", style="green") if cannot_fly is None else Text(f"cannot fly here: {cannot_fly}", style="yellow")
+    return (
+        Text("flies", style="green") if cannot_fly is None else Text(f"cannot fly here: {cannot_fly}", style="yellow")
+    )
 
 
 def _plan_document(design: Design, forecast: Forecast) -> dict[str, Any]:
@@ -118,7 +120,9 @@ def print_tables(study: Study, page: Path | None) -> None:
         console.print(Text(f"\n{sentence}"), end="\n")
     console.print()
     if grounded := [point for point in record.points if point.cannot_fly is not None]:
-        console.print(f"{len(grounded)} of {len(record.points)} points cannot fly here: {grounded[0].cannot_fly}", style="yellow")
+        console.print(
+            f"{len(grounded)} of {len(record.points)} points cannot fly here: {grounded[0].cannot_fly}", style="yellow"
+        )
     if study.invalid:
         console.print(f"{study.invalid} of {study.flown} runs are invalid and left out", style="red")
     for what, path in (("study", study.path), ("table", study.results if study.rows else None), ("report", page)):
@@ -140,7 +144,9 @@ def _points(study: Study, workload: str | None) -> Fitting:
     names = figures.chosen(record.figures, study.rows)
     found = {name: {s.point: s for s in samples(study.rows, name, workload)} for name in names}
     flown = sorted({row["point"] for row in study.rows})[:MOST_ROWS]
-    columns = [Column("workload", [workload] * len(flown), words=True)] if workload and len(workloads(study.rows)) > 1 else []
+    columns = (
+        [Column("workload", [workload] * len(flown), words=True)] if workload and len(workloads(study.rows)) > 1 else []
+    )
     for factor in record.factors:
         labels = {level.cell: level.label for level in factor.levels}
         columns.append(Column(factor.name, [labels[record.point(n).cells[factor.name]] for n in flown]))

@@ -85,7 +85,9 @@ class Lines:
             self._before += 1
             return
         number = f"{seen.done:>{len(str(seen.flights))}} of {seen.flights}"
-        self._say(f"{number}  {slot.name:<{self._width + 6}}  {outcome(verdict, rows, self._named)}  {in_words(seen.left_s)} to go")
+        self._say(
+            f"{number}  {slot.name:<{self._width + 6}}  {outcome(verdict, rows, self._named)}  {in_words(seen.left_s)} to go"
+        )
 
     def _say(self, text: str) -> None:
         self._console.out(text, highlight=False)
@@ -148,4 +150,3 @@ def outcome(verdict: "Verdict", rows: list[dict[str, Any]], named: list[str]) ->
 
 def _pair(row: dict[str, Any], figure: str) -> str:
     return f"{figure} {figures.text(figure, row[figure]):>9}"
-

@@ -151,7 +151,9 @@ class WorkloadWindow(Line):
     workload: int
     offered: int = Field(description="messages that fell due")
     unsent: int = Field(description="open loop: fell due and still wait at the end of the window")
-    no_place: int = Field(description="open loop: calls of app_tx that found a message due and the whole budget in flight")
+    no_place: int = Field(
+        description="open loop: calls of app_tx that found a message due and the whole budget in flight"
+    )
     sent: int
     answered: int
     lost: int = Field(description="gave their in-flight budget back after the timeout")

@@ -4,6 +4,7 @@ Latencies and times are ns, shares lie between 0 and 1. NULL is "not measured", 
 """
 
 from dataclasses import asdict
+from datetime import UTC
 from typing import Any
 
 from windtunnel.runs import Run
@@ -18,7 +19,7 @@ RUN = {
     "point": ("INTEGER", "number of the point"),
     "repeat": ("INTEGER", "which flight of the point, from 1"),
     "attempt": ("INTEGER", "1; more where an invalid run was flown again"),
-    "started": ("TIMESTAMPTZ", "when the run began"),
+    "started": ("TIMESTAMP", "when the run began, UTC"),
     "valid": ("BOOLEAN", "whether its figures may be used"),
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
@@ -72,7 +73,7 @@ def rows_of(run: Run, place: dict[str, Any]) -> list[dict[str, Any]]:
     """One row a workload of the run, or one of ports and stages where no client flew. `place` is what the study knows of it."""
     record = run.record
     known = place | {
-        "started": record.started,
+        "started": record.started.astimezone(UTC).replace(tzinfo=None),  # DuckDB needs a package of its own for zones
         "valid": record.verdict.valid,
         "reasons": list(record.verdict.reasons),
         "memory": record.memory,

@@ -23,7 +23,9 @@ def combinations(factors: list[Factor], constraints: list[str]) -> list[Combinat
     """In the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file."""
     product = math.prod(len(factor.levels.each) for factor in factors)
     if product > MAX_PRODUCT:
-        raise Refusal(("factor",), f"{product:,} points", f"at most {MAX_PRODUCT:,} before the constraints: fewer values")
+        raise Refusal(
+            ("factor",), f"{product:,} points", f"at most {MAX_PRODUCT:,} before the constraints: fewer values"
+        )
     points = list(itertools.product(*(range(len(factor.levels.each)) for factor in factors)))
     if constraints:
         points = _meeting(factors, points, constraints)

@@ -51,7 +51,10 @@ class Factor(Table):
         None, min_length=1, max_length=16, description="several keys that change together, instead of `key`"
     )
     values: list[Any] | None = Field(
-        None, min_length=1, max_length=MAX_VALUES, description="one a point; behind `keys` a list each, one value a key"
+        None,
+        min_length=1,
+        max_length=MAX_VALUES,
+        description="one a point; behind `keys` one for all of them, or a list of one for each",
     )
     range_: Range | None = Field(None, alias="range", description="instead of values: equal steps")
     log: Log | None = Field(None, description="instead of values: equal ratios")

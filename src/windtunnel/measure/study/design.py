@@ -54,7 +54,7 @@ class Design:
         return [point for point in self.points if point.flight]
 
     def words(self, point: Point) -> str:
-        """"inflight 64, cores 1"."""
+        """ "inflight 64, cores 1"."""
         return ", ".join(f"{f.name} {level.label}" for f, level in zip(self.factors, point.levels, strict=True))
 
     def cells(self, point: Point) -> dict[str, Any]:
@@ -93,9 +93,7 @@ def _check_figures(definition: Definition) -> None:
 class _Checker:
     """Loads points and sees whether they can fly on the host."""
 
-    def __init__(
-        self, definition: Definition, found: list[Factor], common: list[Change], host: HostView, digits: int
-    ):
+    def __init__(self, definition: Definition, found: list[Factor], common: list[Change], host: HostView, digits: int):
         self._definition, self._factors, self._common = definition, found, common
         self._host, self._digits = host, digits
         self._anywhere = HostView(

@@ -57,7 +57,9 @@ def opened(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(f"{path}: another process flies this study", remedy="wait for its end, or stop it") from None
+            raise UserError(
+                f"{path}: another process flies this study", remedy="wait for its end, or stop it"
+            ) from None
         yield
     finally:
         os.close(lock)

@@ -23,7 +23,9 @@ def differences(then: StudyRecord, now: StudyRecord) -> str:
         ("points", _lines(_points(then)), _lines(_points(now))),
     ):
         if before != after:
-            lines = unified_diff(before.splitlines(), after.splitlines(), f"{name} (then)", f"{name} (now)", "", "", 1, "")
+            lines = unified_diff(
+                before.splitlines(), after.splitlines(), f"{name} (then)", f"{name} (now)", "", "", 1, ""
+            )
             parts += [*lines] or [f"{name}: line ends have changed"]
     return "\n".join(parts)
 
@@ -39,4 +41,4 @@ def _host(host: dict[str, Any]) -> dict[str, Any]:
 
 def _points(record: StudyRecord) -> dict[str, Any]:
     """How each point flies: with which memory, on which CPUs, or not at all."""
-    return {p.name: {"memory": p.memory, "cpus": p.cpus, "cannot fly": p.cannot_fly is not None, "sets": p.sets} for p in record.points}
+    return {p.name: {"memory": p.memory, "cpus": p.cpus, "cannot fly": p.cannot_fly is not None} for p in record.points}

@@ -66,4 +66,6 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
             f"CREATE TABLE {name} AS SELECT ? AS study, * FROM read_parquet(?)", [directory, glob.escape(str(file))]
         )
     except duckdb.Error as error:
-        raise UserError(f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it anew") from None
+        raise UserError(
+            f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it anew"
+        ) from None

@@ -45,7 +45,9 @@ class FactorRecord(Part):
     name: str
     keys: list[str]
     type: ColumnType
-    unit: str | None = Field(description="kind of quantity: size (cells in bytes), duration (ns), rate (a second); null: none")
+    unit: str | None = Field(
+        description="kind of quantity: size (cells in bytes), duration (ns), rate (a second); null: none"
+    )
     log: bool
     levels: list[LevelRecord]
 

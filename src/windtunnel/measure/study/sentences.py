@@ -10,7 +10,7 @@ from windtunnel.runs.format import DASH
 
 
 def point_words(record: StudyRecord, number: int) -> str:
-    """"inflight 64, cores 1": the point by those factors that change at all."""
+    """ "inflight 64, cores 1": the point by those factors that change at all."""
     cells = record.point(number).cells
     changing = [f for f in record.factors if len(f.levels) > 1] or record.factors
     return ", ".join(f"{f.name} {next(x.label for x in f.levels if x.cell == cells[f.name])}" for f in changing)
@@ -30,10 +30,10 @@ def sentences(record: StudyRecord, figure: str, workload: str | None, finding: F
     if finding.differs is None:
         return f"{said} One run a point, or values of 0, cannot tell whether it differs from {next_best}."
     low, high = finding.ratio_interval
-    by = f"by a factor of {finding.ratio:.3g} (95% interval {low:.3g} to {high:.3g})"
+    by = f"a factor of {finding.ratio:.3g} (95% interval {low:.3g} to {high:.3g})"
     if finding.differs:
-        return f"{said} It differs from {next_best}, beyond noise: {by}."
-    return f"{said} No difference from {next_best}, is shown: {by}, chosen from {len(record.points)} points."
+        return f"{said} It differs beyond noise from {next_best}: {by}."
+    return f"{said} Noise explains its difference from {next_best}: {by}."
 
 
 def _figure(figure: str, sample: Sample) -> str:

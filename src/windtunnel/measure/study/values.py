@@ -63,14 +63,13 @@ def levels(factor: Factor) -> Levels:
 
 def _row(value: Any, n: int, factor: Factor) -> tuple[Any, ...]:
     """The values of one point, one a key."""
-    if factor.key is not None:
-        settable(value, ("values", n))
-        return (value,)
     width = len(factor.all_keys)
-    if not isinstance(value, list) or len(value) != width:
-        raise Refusal(
-            ("values", n), f"{shown(value)} is not a list of {width}", f"one value for each of {', '.join(factor.all_keys)}"
-        )
+    if factor.key is not None or not isinstance(value, list):
+        settable(value, ("values", n))
+        return (value,) * width
+    if len(value) != width:
+        what = f"a list of {len(value)} for {width} keys"
+        raise Refusal(("values", n), what, f"one value for each of {', '.join(factor.all_keys)}, or one for all")
     for position, part in enumerate(value):
         settable(part, ("values", n, position))
     return tuple(value)
@@ -80,7 +79,9 @@ def settable(value: Any, path: tuple[str | int, ...]) -> None:
     """What --set takes: texts, numbers, true and false, and flat lists of them."""
     for part in value if isinstance(value, list) else [value]:
         if not isinstance(part, str | int | float | bool):
-            raise Refusal(path, f"{shown(part)} is no value of a factor", "texts, numbers, true or false, or lists of them")
+            raise Refusal(
+                path, f"{shown(part)} is no value of a factor", "texts, numbers, true or false, or lists of them"
+            )
         if isinstance(part, float) and (part != part or abs(part) == float("inf")):
             raise Refusal(path, f"{part} is no number", "a finite one")
         if type(part) is int and abs(part) >= LARGEST:
@@ -135,7 +136,9 @@ def _numbers(table: Range | Log, names: tuple[str, ...]) -> tuple[list[Decimal],
     given: list[Number] = [getattr(table, name) for name in names]
     kind = kind_of(given)
     if kind is None and (text := next((value for value in given if isinstance(value, str)), None)):
-        raise Refusal((), f"{shown(text)} is no number, or of another kind than the others", 'as in from = "64B", to = "1KiB"')
+        raise Refusal(
+            (), f"{shown(text)} is no number, or of another kind than the others", 'as in from = "64B", to = "1KiB"'
+        )
     numbers = [Decimal(str(parse(kind, value) if kind else value)) for value in given]
     whole = not kind.endswith("rate") if kind else all(isinstance(value, int) for value in given)
     return numbers, kind, whole
