@@ -1,6 +1,8 @@
 """A factor's values: lists, ranges and log ranges become what --set takes, and what stands in the table for it."""
 
+import itertools
 import json
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -82,7 +84,7 @@ def settable(value: Any, path: tuple[str | int, ...]) -> None:
             raise Refusal(
                 path, f"{shown(part)} is no value of a factor", "texts, numbers, true or false, or lists of them"
             )
-        if isinstance(part, float) and (part != part or abs(part) == float("inf")):
+        if isinstance(part, float) and not math.isfinite(part):
             raise Refusal(path, f"{part} is no number", "a finite one")
         if type(part) is int and abs(part) >= LARGEST:
             raise Refusal(path, f"{shown(part)} is too large", "a number below 2^63")
@@ -179,5 +181,5 @@ def _geometric(cells: list[Cell]) -> bool:
     """Three or more numbers above 0, each about the same multiple, 1.5 or more, of the one before."""
     if len(cells) < 3 or not all(type(cell) in (int, float) and cell > 0 for cell in cells):
         return False
-    ratios = [b / a for a, b in zip(cells, cells[1:], strict=False)]
+    ratios = [b / a for a, b in itertools.pairwise(cells)]
     return min(ratios) >= 1.5 and max(ratios) <= 1.34 * min(ratios)
