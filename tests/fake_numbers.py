@@ -48,7 +48,14 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
     histogram |= {"min": 1500, "max": 3000}
     workloads = [
         {"workload": number, "offered": 1000, "unsent": 0, "sent": 1000, "answered": 1000, "lost": 0, "late": 0}
-        | {"no_place": 0, "duplicates": 0, "in_flight": 0, "latency": histogram, "latency_sent": histogram, "pacing": None}
+        | {
+            "no_place": 0,
+            "duplicates": 0,
+            "in_flight": 0,
+            "latency": histogram,
+            "latency_sent": histogram,
+            "pacing": None,
+        }
         for number in range(len(plan["workloads"]) if "client" in sides else 0)
     ]
     counts = dict.fromkeys(("rx_packets", "rx_bursts", "tx_packets", "tx_bursts"), 1000)

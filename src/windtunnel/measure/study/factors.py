@@ -7,6 +7,7 @@ from typing import Any
 from windtunnel.errors import UserError
 from windtunnel.measure.study.columns import COLUMN_NAMES
 from windtunnel.measure.study.definition import Definition
+from windtunnel.measure.study.definition import Factor as Said
 from windtunnel.measure.study.values import Levels, levels, settable
 from windtunnel.scenario.overrides import EXAMPLE, as_sets, parse_overrides
 from windtunnel.scenario.refusal import Path, Refusal
@@ -44,6 +45,8 @@ def factors(definition: Definition) -> list[Factor]:
     found: list[Factor] = []
     for n, factor in enumerate(definition.factor):
         where: Path = ("factor", n)
+        for key, said_at in _said(factor, where):
+            _parsed(key, said_at)
         name = factor.column
         if not name.isidentifier() or not name.isascii():
             raise Refusal(where, f'"{name}" is no name for a column', 'name = "..." of letters, digits and _')
@@ -73,9 +76,7 @@ def check_keys(definition: Definition, found: list[Factor], common: list[Change]
     """Raises Refusal where a key is none, or where two say what the same key is."""
     said: list[_Key] = []
     for n, factor in enumerate(found):
-        many = definition.factor[n].keys is not None
-        for position, key in enumerate(factor.keys):
-            where: Path = ("factor", n, "keys", position) if many else ("factor", n, "key")
+        for key, where in _said(definition.factor[n], ("factor", n)):
             said.append(_Key(_parsed(key, where), where, f"the factor {factor.name}", n))
     for change in common:
         key = change.text.partition("=")[0]
@@ -87,6 +88,13 @@ def check_keys(definition: Definition, found: list[Factor], common: list[Change]
                 continue  # of two --set the later one holds, as in `windtunnel run`
             if _overlap(one.key, other.key):
                 _clash(one, other)
+
+
+def _said(factor: Said, where: Path) -> list[tuple[str, Path]]:
+    """The factor's keys, each with the place where it stands in the file."""
+    if factor.key is not None:
+        return [(factor.key, (*where, "key"))]
+    return [(key, (*where, "keys", n)) for n, key in enumerate(factor.all_keys)]
 
 
 def _clash(one: _Key, other: _Key) -> None:

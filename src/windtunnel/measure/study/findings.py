@@ -29,6 +29,11 @@ class Sample:
     def logs(self) -> list[float]:
         return [math.log(value) for value in self.values]
 
+    @property
+    def middle(self) -> float:
+        """The geometric mean, which the comparison is about; the median where a value has no logarithm."""
+        return math.exp(statistics.fmean(self.logs)) if min(self.values) > 0 else self.median
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -59,17 +64,15 @@ def samples(rows: Sequence[dict[str, Any]], figure: str, workload: str | None) -
 
 def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
     """None where nothing was measured."""
-    ranked = sorted(those, key=lambda sample: sample.median if lower_is_better else -sample.median)
+    ranked = sorted(those, key=lambda sample: sample.middle if lower_is_better else -sample.middle)
     if not ranked:
         return None
     best, second = ranked[0], ranked[1] if len(ranked) > 1 else None
     scatter = _scatter(ranked)
     interval = _interval(best, *scatter) if scatter else None
-    if second is None or min(best.median, second.median) <= 0:
+    if second is None or scatter is None:
         return Finding(best, interval, second, None, None)
     sign = -1 if lower_is_better else 1
-    if scatter is None:
-        return Finding(best, None, second, (best.median / second.median) ** sign, None)
     middle = sign * (statistics.fmean(best.logs) - statistics.fmean(second.logs))
     half = _honest_half_width(best, second, len(ranked), *scatter)
     return Finding(best, interval, second, math.exp(middle), (math.exp(middle - half), math.exp(middle + half)))

@@ -37,8 +37,9 @@ def sentences(record: StudyRecord, figure: str, workload: str | None, finding: F
 
 
 def _figure(figure: str, sample: Sample) -> str:
-    runs = f"median of {len(sample.values)} runs" if len(sample.values) > 1 else "one run"
-    return f"{figures.text(figure, sample.median)} ({runs})"
+    mean = "geometric mean" if min(sample.values) > 0 else "median"
+    runs = f"{mean} of {len(sample.values)} runs" if len(sample.values) > 1 else "one run"
+    return f"{figures.text(figure, sample.middle)} ({runs})"
 
 
 def _interval(figure: str, finding: Finding) -> str:

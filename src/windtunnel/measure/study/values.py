@@ -182,4 +182,4 @@ def _geometric(cells: list[Cell]) -> bool:
     if len(cells) < 3 or not all(type(cell) in (int, float) and cell > 0 for cell in cells):
         return False
     ratios = [b / a for a, b in itertools.pairwise(cells)]
-    return min(ratios) >= 1.5 and max(ratios) <= 1.34 * min(ratios)
+    return min(ratios) >= 1.5 and max(ratios) <= 1.3 * min(ratios)
