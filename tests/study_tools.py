@@ -122,7 +122,7 @@ def on_paper():
     """All flights of this process are flown on paper, and its disk is trusted: fsync takes 3 ms, and there are 15 a flight."""
     with engine(str(FAKE)), pytest.MonkeyPatch.context() as patch:
         patch.setattr(flight, "Supervisor", PaperSupervisor)
-        patch.setattr(record, "version", lambda binary: "windtunnel-engine of paper")
+        patch.setattr(record, "version", lambda binary: "windtunnel-engine 0.1.0 (DPDK 22.11.0)")
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
