@@ -13,13 +13,12 @@ from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.text_file import read_text
-from windtunnel.scenario.values import Text
+from windtunnel.scenario.values import Text, Wanted
 
 MAX_FACTORS = 8
 MAX_VALUES = 1000
 
-Number = int | float | str
-"""A plain number, or a quantity with its unit."""
+Number = Annotated[int | float | str, Wanted("a number, or a quantity with its unit")]
 
 
 class Range(Table):
@@ -50,7 +49,7 @@ class Factor(Table):
     keys: list[Text] | None = Field(
         None, min_length=1, max_length=16, description="several keys that change together, instead of `key`"
     )
-    values: list[Any] | None = Field(
+    values: Annotated[list[Any], Wanted("a list")] | None = Field(
         None,
         min_length=1,
         max_length=MAX_VALUES,
@@ -58,7 +57,7 @@ class Factor(Table):
     )
     range_: Range | None = Field(None, alias="range", description="instead of values: equal steps")
     log: Log | None = Field(None, description="instead of values: equal ratios")
-    labels: list[int | float | Text] | None = Field(
+    labels: Annotated[list[int | float | Text], Wanted("a list of numbers or texts")] | None = Field(
         None, description="what stands for the values in table and pictures, one each; without: they themselves"
     )
 
@@ -95,7 +94,7 @@ class Definition(Table):
     figures: list[Text] = Field(
         default_factory=list, max_length=16, description="columns that the report draws; the first one picks the best"
     )
-    set_: dict[str, Any] = Field(
+    set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
         default_factory=dict, alias="set", description="keys of the scenario that are changed for every point"
     )
     factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table a factor")
