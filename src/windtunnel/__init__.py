@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
-    from windtunnel.library import run
+    from windtunnel.library import query, run, study
+    from windtunnel.measure.study.study import Study
     from windtunnel.runs import Run, load
 
 __version__ = "0.1.0"
-__all__ = ["Run", "UserError", "load", "run"]
+__all__ = ["Run", "Study", "UserError", "load", "query", "run", "study"]
 
 _HOMES = {
+    "query": "windtunnel.library",
     "run": "windtunnel.library",
+    "study": "windtunnel.library",
+    "Study": "windtunnel.measure.study.study",
     "Run": "windtunnel.runs",
     "load": "windtunnel.runs",
     "UserError": "windtunnel.errors",

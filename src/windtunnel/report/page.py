@@ -38,7 +38,36 @@ def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
     from plotly.offline import get_plotlyjs
 
-    environment = Environment(
+    summary = summarise(run) if run.record.verdict.valid else None
+    here = files("windtunnel.report")
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            run=run,
+            record=run.record,
+            summary=summary,
+            warnings=warnings_of(run, summary) if summary else [],
+            headline=headline(summary) if summary and not run.record.imported else [],
+            drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
+            if summary
+            else [],
+            batches=[row for row in summary.stages if row.completion] if summary else [],
+            charts=charts.all_of(run, summary) if summary else {},
+            crossings=run.crossings if isinstance(run, Joined) else [],
+            host=_hosts(run),
+            facts=pretty(run.record.host),
+            scenario=pretty(run.record.scenario),
+            css=(here / "page.css").read_text(encoding="utf-8"),
+            js=(here / "page.js").read_text(encoding="utf-8"),
+            plotly=get_plotlyjs() if summary else "",
+        )
+    )
+
+
+def environment() -> Environment:
+    """The templates of this package, with the formats of `windtunnel.runs.format` as filters."""
+    made = Environment(
         loader=PackageLoader("windtunnel.report", "."),
         autoescape=True,
         trim_blocks=True,
@@ -46,28 +75,8 @@ def render(run: Run) -> str:
         undefined=StrictUndefined,
     )
     for name in ("number", "count", "percent", "duration", "rate", "size"):
-        environment.filters[name] = getattr(fmt, name)
-    summary = summarise(run) if run.record.verdict.valid else None
-    here = files("windtunnel.report")
-    return environment.get_template("page.html").render(
-        run=run,
-        record=run.record,
-        summary=summary,
-        warnings=warnings_of(run, summary) if summary else [],
-        headline=headline(summary) if summary and not run.record.imported else [],
-        drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
-        if summary
-        else [],
-        batches=[row for row in summary.stages if row.completion] if summary else [],
-        charts=charts.all_of(run, summary) if summary else {},
-        crossings=run.crossings if isinstance(run, Joined) else [],
-        host=_hosts(run),
-        facts=_pretty(run.record.host),
-        scenario=_pretty(run.record.scenario),
-        css=(here / "page.css").read_text(encoding="utf-8"),
-        js=(here / "page.js").read_text(encoding="utf-8"),
-        plotly=get_plotlyjs() if summary else "",
-    )
+        made.filters[name] = getattr(fmt, name)
+    return made
 
 
 def headline(summary: Summary) -> list[Figure]:
@@ -117,7 +126,7 @@ def host_lines(host: dict) -> list[tuple[str, str]]:
     return lines
 
 
-def _pretty(document: dict) -> str:
+def pretty(document: dict) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
