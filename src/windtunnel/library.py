@@ -17,6 +17,7 @@ from windtunnel.scenario.overrides import as_sets
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.study.study import Study
 
 
 def run(
@@ -84,3 +85,42 @@ def import_run(directory: str | Path, out: str | Path) -> Run:
     from windtunnel.exports import restore
 
     return restore(Path(directory), Path(out))
+
+
+def study(
+    source: str | Path,
+    sets: Mapping[str, Any] | None = None,
+    *,
+    out: str | Path | None = None,
+    report: bool = False,
+) -> "Study":
+    """Fly a study file, or go on with a study in its directory; returns its record and the rows of its table.
+
+    `sets` changes keys for every point. `out` is the study's directory; where it holds this very study already, what is missing
+    is flown. `report` writes report.html too. Invalid runs are rows whose `valid` is False; `interrupted` says that flights are
+    missing. Raises UserError for bad input, and where something could not be kept.
+    """
+    from windtunnel.measure.study.conduct import Silent
+    from windtunnel.measure.study.study import fly as fly_study
+    from windtunnel.measure.study.study import prepare
+
+    prepared = prepare(Path(source), as_sets(sets or {}), Path(out) if out else None)
+    with Interrupts() as interrupts:
+        flown = fly_study(prepared, interrupts, Silent())
+    if report and flown.rows:
+        from windtunnel.report.study_page import write
+
+        write(flown)
+    return flown
+
+
+def query(sql: str, *studies: str | Path) -> list[dict[str, Any]]:
+    """The rows of one SELECT over the view `results` of these studies, or of the latest below runs/ (docs/studies.md).
+
+    Raises UserError for a study without results, and for what DuckDB does not understand.
+    """
+    from windtunnel.measure.study.directory import latest
+    from windtunnel.measure.study.query import query as ask
+    from windtunnel.runs.latest import RUNS
+
+    return ask(sql, [Path(study) for study in studies] or [latest(RUNS)]).dicts()

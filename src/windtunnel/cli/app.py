@@ -12,8 +12,11 @@ from windtunnel.cli.export import export
 from windtunnel.cli.handlers import handlers
 from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
+from windtunnel.cli.query import query
 from windtunnel.cli.run import run
+from windtunnel.cli.search import search
 from windtunnel.cli.show import show
+from windtunnel.cli.study import study
 
 
 def _version(asked: bool) -> None:
@@ -41,6 +44,8 @@ windtunnel check scenarios/echo.toml  is it right, and what goes where?
 windtunnel run scenarios/echo.toml    fly it
 windtunnel show                       see the latest run again
 windtunnel compare A B                is one of two faster?
+windtunnel search FILE                the highest rate that it carries
+windtunnel study FILE                 fly it over factors: cores, batches, sizes
 windtunnel handlers                   what a scenario can emulate
 windtunnel import axio FILE           a configuration or a log of Axio
 """
@@ -53,7 +58,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # what is left is a fault of ours: its plain traceback belongs in a report
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (init, run, check, show, compare, export, handlers, doctor):
+for command in (init, run, check, show, compare, study, query, search, export, handlers, doctor):
     app.command(help=_help(command.__doc__))(command)
 
 imports = typer.Typer(

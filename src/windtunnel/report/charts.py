@@ -8,8 +8,8 @@ from html import escape
 
 from windtunnel.engine.lines import Histogram, Window
 from windtunnel.report.bursts import bursts
-from windtunnel.report.layout import layout_of
-from windtunnel.runs.format import duration, number
+from windtunnel.report.layout import duration_ticks, layout_of
+from windtunnel.runs.format import number
 from windtunnel.runs.histogram import highest_of_bucket, merge
 from windtunnel.runs.metrics import measured, ratio
 from windtunnel.runs.reader import Run
@@ -134,7 +134,7 @@ def latency(run: Run) -> dict | None:
         "tickvals": [100 / (100 - p) for p in ticks],
         "ticktext": [f"{p:g}%" for p in ticks],
     }
-    layout["yaxis"] |= {"type": "log"} | _duration_ticks([y for trace in data for y in trace["y"]])
+    layout["yaxis"] |= {"type": "log"} | duration_ticks([y for trace in data for y in trace["y"]])
     return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
 
 
@@ -215,13 +215,6 @@ def _curve(name: str, histogram: Histogram, position: int) -> dict:
         "customdata": [100 * (1 - 1 / q) for q in x],
         "hovertemplate": "%{customdata:.6~g}% within %{y:,} ns<extra>" + name + "</extra>",
     }
-
-
-def _duration_ticks(values: list[int]) -> dict:
-    """Ticks at 1, 2 and 5 of every power of ten that these ns reach, in the unit that suits."""
-    ticks = [step * 10**power for power in range(12) for step in (1, 2, 5)]
-    ticks = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
-    return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
 
 
 def _total(label: str, row: StageRow) -> dict:

@@ -1,5 +1,7 @@
 """What all plots have in common: axes, fonts and colours, which are names of the style sheet's variables."""
 
+from windtunnel.runs.format import duration
+
 
 def axis() -> dict:
     return {
@@ -24,3 +26,10 @@ def layout_of(height: int) -> dict:
         "xaxis": axis(),
         "yaxis": axis(),
     }
+
+
+def duration_ticks(values: list[int]) -> dict:
+    """Ticks at 1, 2 and 5 of every power of ten that these ns reach, in the unit that suits."""
+    ticks = [step * 10**power for power in range(12) for step in (1, 2, 5)]
+    ticks = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
+    return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -37,32 +36,38 @@ class Figure:
 
 def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
+    from plotly.offline import get_plotlyjs
+
     summary = summarise(run) if run.record.verdict.valid else None
-    return page_of(
-        "page.html",
-        drawn=summary is not None,
-        run=run,
-        record=run.record,
-        summary=summary,
-        warnings=warnings_of(run, summary) if summary else [],
-        headline=headline(summary) if summary and not run.record.imported else [],
-        drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
-        if summary
-        else [],
-        batches=[row for row in summary.stages if row.completion] if summary else [],
-        charts=charts.all_of(run, summary) if summary else {},
-        crossings=run.crossings if isinstance(run, Joined) else [],
-        host=_hosts(run),
-        facts=_pretty(run.record.host),
-        scenario=_pretty(run.record.scenario),
+    here = files("windtunnel.report")
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            run=run,
+            record=run.record,
+            summary=summary,
+            warnings=warnings_of(run, summary) if summary else [],
+            headline=headline(summary) if summary and not run.record.imported else [],
+            drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
+            if summary
+            else [],
+            batches=[row for row in summary.stages if row.completion] if summary else [],
+            charts=charts.all_of(run, summary) if summary else {},
+            crossings=run.crossings if isinstance(run, Joined) else [],
+            host=_hosts(run),
+            facts=pretty(run.record.host),
+            scenario=pretty(run.record.scenario),
+            css=(here / "page.css").read_text(encoding="utf-8"),
+            js=(here / "page.js").read_text(encoding="utf-8"),
+            plotly=get_plotlyjs() if summary else "",
+        )
     )
 
 
-def page_of(template: str, drawn: bool, **shown: Any) -> str:
-    """A page in the look of all pages; `drawn`: it has plots."""
-    from plotly.offline import get_plotlyjs
-
-    environment = Environment(
+def environment() -> Environment:
+    """The templates of this package, with the formats of `windtunnel.runs.format` as filters."""
+    made = Environment(
         loader=PackageLoader("windtunnel.report", "."),
         autoescape=True,
         trim_blocks=True,
@@ -70,14 +75,8 @@ def page_of(template: str, drawn: bool, **shown: Any) -> str:
         undefined=StrictUndefined,
     )
     for name in ("number", "count", "percent", "duration", "rate", "size"):
-        environment.filters[name] = getattr(fmt, name)
-    here = files("windtunnel.report")
-    return environment.get_template(template).render(
-        css=(here / "page.css").read_text(encoding="utf-8"),
-        js=(here / "page.js").read_text(encoding="utf-8"),
-        plotly=get_plotlyjs() if drawn else "",
-        **shown,
-    )
+        made.filters[name] = getattr(fmt, name)
+    return made
 
 
 def headline(summary: Summary) -> list[Figure]:
@@ -127,7 +126,7 @@ def host_lines(host: dict) -> list[tuple[str, str]]:
     return lines
 
 
-def _pretty(document: dict) -> str:
+def pretty(document: dict) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -20,17 +22,24 @@ def replace(path: Path, text: str) -> None:
 
     Raises UserError where it cannot, and leaves the old file.
     """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """As `replace`, for what somebody else writes: enters with the name of a file that takes the place of `path` at the end."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
+        yield temporary
+        with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class LineFile:
@@ -69,7 +78,8 @@ class LineFile:
             os.close(self._fd)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Puts the names in a directory on the disk."""
     fd = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(fd)

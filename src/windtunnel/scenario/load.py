@@ -35,7 +35,7 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
         for override in overrides:
             apply(override, data)
         scenario = _validate(data)
-        scenario._source, scenario._question = source, _question(text)
+        scenario._source, scenario._question = source, question_of(text)
         check(scenario)
     except Refusal as refusal:
         raise source.error(refusal) from None
@@ -120,7 +120,7 @@ def _unknown_key(path: Path) -> Refusal:
     return Refusal(path, f'unknown key "{name}" in {where}', remedy)
 
 
-def _question(text: str) -> str:
+def question_of(text: str) -> str:
     """The opening comment line, without its sign."""
     first = text.lstrip().split("\n", 1)[0]
     return first.lstrip("#").strip() if first.startswith("#") else ""

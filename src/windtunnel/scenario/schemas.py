@@ -8,6 +8,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.exports import page as exports
 from windtunnel.measure.compare import Comparison
 from windtunnel.runs import Record
+from windtunnel.measure.study.record import StudyRecord
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
 
@@ -29,6 +30,7 @@ def generated() -> dict[Path, str]:
         "run": Record.model_json_schema(),
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),
+        "study": StudyRecord.model_json_schema(),
     }
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
     return files | {Path("docs/scenario.md"): page(), Path("docs/export.md"): exports.page()}

@@ -17,6 +17,7 @@ from windtunnel.host import facts
 from windtunnel.measure.flight import fly
 from windtunnel.measure.search import TrialResult
 from windtunnel.runs import Run
+from windtunnel.runs.metrics import ratio, seconds
 from windtunnel.scenario import Scenario, here, resolve
 from windtunnel.scenario.keys import Client
 
@@ -50,7 +51,6 @@ class Flights:
         changed = at_rate(self.scenario, load, round(duration_s * 1e9), WARMUP_NS)
         run = self.fly(changed, f"{load:,.0f} /s for {duration_s:g} s")
         took_s = time.monotonic() - began
-        disturbed = next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
         if not _windows(run):
             raise UserError(f"{run.path}: there is no client whose answers could be counted")
         counts = balance(run)
@@ -62,7 +62,7 @@ class Flights:
             forwarded=counts.offered - counts.unsent - counts.lost,
             unsent=counts.unsent if slow else 0,
             took_s=took_s,
-            disturbed=disturbed,
+            disturbed=disturbance(run),
             details=run.path.name,
         )
 
@@ -80,6 +80,11 @@ class Flights:
         if broken:
             raise UserError(f"{landing.run.path}: the flight broke: {'; '.join(broken)}")
         return landing.run
+
+
+def disturbance(run: Run) -> str | None:
+    """Why the run tells of the host and not of the data plane, in words; None where it does not."""
+    return next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,12 @@ def balance(run: Run) -> Balance:
     lost = sum(w.lost for window in (*measured, *drain) for w in window.workloads)
     lost += sum(w.in_flight for w in windows[-1].workloads)
     return Balance(offered, unsent, min(lost, offered - unsent))
+
+
+def answered_per_s(run: Run) -> float:
+    """Over all measured windows, disturbed or not: where to look, and no result."""
+    measured = [window for window in _windows(run) if window.phase == "measure"]
+    return (ratio(sum(w.answered for window in measured for w in window.workloads), seconds(measured))) or 0.0
 
 
 def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns: int) -> Scenario:

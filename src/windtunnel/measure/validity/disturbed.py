@@ -29,9 +29,13 @@ def stolen_check(windows: Mapping[str, Sequence[Window]], found: Sequence[Mark],
     words = (
         f"{len(found)} of {total} windows were disturbed and are in no figure" if found else "no window was disturbed"
     )
-    if share > limits.marked:
+    bad = share > limits.marked or total > 0 and share == 1
+    if bad:
         words = f"{len(found)} of {total} windows were disturbed, and at most {limits.marked:.0%} of them may be"
-    state = "bad" if share > limits.marked else "good"
+        words = (
+            words if limits.marked < 1 else f"every window was disturbed by more than {limits.stolen:.0%}: none is left"
+        )
+    state = "bad" if bad else "good"
     return Check(
         name="windows",
         state=state,

@@ -1,0 +1,84 @@
+"""The points of a study: every combination of the factors' levels that meets the constraints, SQL expressions over the factors."""
+
+import itertools
+import math
+
+import duckdb
+
+from windtunnel.measure.study.factors import Factor
+from windtunnel.measure.study.locked import candidates, first_line, lock
+from windtunnel.scenario.refusal import Refusal
+
+MAX_PRODUCT = 100_000
+MAX_POINTS = 5_000
+
+Combination = tuple[int, ...]
+"""Positions in the levels of each factor."""
+
+_EXAMPLE = 'a comparison of factors, as in "inflight >= batch"'
+_NUMBER = '"#"'
+
+
+def combinations(factors: list[Factor], constraints: list[str]) -> list[Combination]:
+    """In the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file."""
+    product = math.prod(len(factor.levels.each) for factor in factors)
+    if product > MAX_PRODUCT:
+        raise Refusal(
+            ("factor",), f"{product:,} points", f"at most {MAX_PRODUCT:,} before the constraints: fewer values"
+        )
+    points = list(itertools.product(*(range(len(factor.levels.each)) for factor in factors)))
+    if constraints:
+        points = _meeting(factors, points, constraints)
+    if len(points) > MAX_POINTS:
+        raise Refusal(("factor",), f"{len(points):,} points", f"at most {MAX_POINTS:,}: fewer values, or constraints")
+    return points
+
+
+def _meeting(factors: list[Factor], points: list[Combination], constraints: list[str]) -> list[Combination]:
+    kept = [True] * len(points)
+    with duckdb.connect(":memory:") as connection:
+        _fill(connection, factors)
+        lock(connection)
+        for n, constraint in enumerate(constraints):
+            path = ("constraints", n)
+            answers = _answers(connection, constraint, path)
+            if None in answers:
+                where = _words(factors, points[answers.index(None)])
+                raise Refusal(path, f'"{constraint}" is neither true nor false where {where}', _EXAMPLE)
+            kept = [keeps and bool(answer) for keeps, answer in zip(kept, answers, strict=True)]
+            if not any(kept):
+                raise Refusal(path, f'no point meets "{constraint}"', "constraints that leave some")
+    return [point for point, keeps in zip(points, kept, strict=True) if keeps]
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, factors: list[Factor]) -> None:
+    """The table `points`: one row a combination, one column a factor, and the number of the row."""
+    for n, factor in enumerate(factors):
+        connection.execute(f'CREATE TABLE f{n} (i{n} INTEGER, "{factor.name}" {factor.levels.type})')
+        rows = [[i, level.cell] for i, level in enumerate(factor.levels.each)]
+        connection.executemany(f"INSERT INTO f{n} VALUES (?, ?)", rows)
+    names = ", ".join(f'"{factor.name}"' for factor in factors)
+    order = ", ".join(f"i{n}" for n in range(len(factors)))
+    tables = ", ".join(f"f{n}" for n in range(len(factors)))
+    connection.execute(
+        f"CREATE TABLE points AS SELECT row_number() OVER (ORDER BY {order}) AS {_NUMBER}, {names} FROM {tables}"
+    )
+
+
+def _answers(connection: duckdb.DuckDBPyConnection, constraint: str, path: tuple[str, int]) -> list[bool | None]:
+    """What the constraint says of each point. Raises Refusal where it is no boolean expression."""
+    try:
+        expression = duckdb.SQLExpression(constraint)
+        answers = connection.table("points").project(duckdb.ColumnExpression("#"), expression.alias("keeps"))
+        if str(answers.types[1]) != "BOOLEAN":
+            what = f'"{constraint}" is no comparison: it gives {str(answers.types[1]).strip(chr(34)).lower()}'
+            raise Refusal(path, what, _EXAMPLE)
+        return [keeps for _, keeps in sorted(answers.fetchall(), key=lambda row: row[0])]
+    except (duckdb.Error, ValueError, RuntimeError) as error:
+        remedy = candidates(error) if isinstance(error, duckdb.Error) else None
+        raise Refusal(path, f'"{constraint}": {first_line(error)}', remedy or _EXAMPLE) from None
+
+
+def _words(factors: list[Factor], point: Combination) -> str:
+    pairs = zip(factors, point, strict=True)
+    return ", ".join(f"{factor.name} is {factor.levels.each[i].label}" for factor, i in pairs)

@@ -1,0 +1,184 @@
+"""The study file: every key with its type and one-line help, read and refused as a scenario's are."""
+
+import re
+from pathlib import Path as File
+from typing import Annotated, Any
+
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
+
+from windtunnel.errors import UserError
+from windtunnel.scenario import toml
+from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
+from windtunnel.scenario.reference import keys_of
+from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
+from windtunnel.scenario.table import Table
+from windtunnel.scenario.text_file import read_text
+from windtunnel.scenario.values import Text, Wanted
+
+MAX_FACTORS = 8
+MAX_VALUES = 1000
+
+Number = Annotated[int | float | str, Wanted("a number, or a quantity with its unit")]
+
+
+class Range(Table):
+    """From one number to another in equal steps; the last one is `to` where a step meets it."""
+
+    from_: Number = Field(alias="from", description="the first value")
+    to: Number = Field(description="no value lies above it")
+    step: Number = Field(description="from one value to the next, above 0")
+
+
+class Log(Table):
+    """From one number to another, both included, in equal ratios."""
+
+    from_: Number = Field(alias="from", description="the first value, above 0")
+    to: Number = Field(description="the last value")
+    points: Annotated[int, Field(ge=2, le=MAX_VALUES)] = Field(description="how many values")
+
+
+class Factor(Table):
+    """What is changed from point to point."""
+
+    name: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z][A-Za-z0-9_]{0,39}$",
+        description="column of the table; without: the last part of the key",
+    )
+    key: Text | None = Field(None, description='key of the scenario as --set takes it, as in "client.inflight"')
+    keys: list[Text] | None = Field(
+        None, min_length=1, max_length=16, description="several keys that change together, instead of `key`"
+    )
+    values: Annotated[list[Any], Wanted("a list")] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_VALUES,
+        description="one a point; behind `keys` one for all of them, or a list of one for each",
+    )
+    range_: Range | None = Field(None, alias="range", description="instead of values: equal steps")
+    log: Log | None = Field(None, description="instead of values: equal ratios")
+    labels: Annotated[list[int | float | Text], Wanted("a list of numbers or texts")] | None = Field(
+        None, description="what stands for the values in table and pictures, one each; without: they themselves"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> "Factor":
+        if (self.key is None) == (self.keys is None):
+            raise ValueError("takes key or keys, one of them")
+        if sum(given is not None for given in (self.values, self.range_, self.log)) != 1:
+            raise ValueError("takes values, range or log, one of them")
+        return self
+
+    @property
+    def all_keys(self) -> list[str]:
+        return [self.key] if self.key is not None else list(self.keys or ())
+
+    @property
+    def column(self) -> str:
+        return self.name or self.all_keys[0].rpartition(".")[2]
+
+
+class Definition(Table):
+    """A scenario x factors x repeats, and the question that it answers."""
+
+    title: Text = Field("", max_length=200, description="name of the study; without: the file's")
+    scenario: Text = Field(description="what flies, relative to this file")
+    repeats: Annotated[int, Field(ge=1, le=1000)] = Field(3, description="flights of every point")
+    retries: Annotated[int, Field(ge=0, le=9)] = Field(
+        1, description="further flights, at the end of the study, where a run was invalid"
+    )
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of the order of the flights")
+    constraints: list[Text] = Field(
+        default_factory=list, max_length=64, description="SQL expressions over the factors; a point must meet them all"
+    )
+    figures: list[Text] = Field(
+        default_factory=list, max_length=16, description="columns that the report draws; the first one picks the best"
+    )
+    set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
+        default_factory=dict, alias="set", description="keys of the scenario that are changed for every point"
+    )
+    factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table a factor")
+
+    _source: Source = PrivateAttr()
+    _question: str = PrivateAttr("")
+
+    @field_validator("scenario")
+    @classmethod
+    def _named(cls, name: str) -> str:
+        if not name:
+            raise ValueError("names no file")
+        return name
+
+    @property
+    def source(self) -> Source:
+        """The file that it was read from."""
+        return self._source
+
+    @property
+    def question(self) -> str:
+        """The file's opening comment line."""
+        return self._question
+
+    @property
+    def scenario_file(self) -> File:
+        return self.source.file.parent / self.scenario
+
+
+def read(path: File) -> Definition:
+    """The study in a file. Raises UserError that names file and line, what is wrong and what would be right."""
+    text = read_text(path, MAX_FILE_BYTES, "name a study file, as in studies/inflight.toml")
+    source = Source(path, text)
+    try:
+        data = toml.parse(text)
+    except toml.Fault as fault:
+        raise UserError(f"{path}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
+    try:
+        definition = Definition.model_validate(data)
+    except ValidationError as error:
+        raise source.error(_refusal(error.errors(include_url=False)[0], data)) from None
+    definition._source, definition._question = source, question_of(text)
+    return definition if definition.title else _titled(definition)
+
+
+def _titled(definition: Definition) -> Definition:
+    return definition.model_copy(update={"title": definition.source.file.stem[:200]})
+
+
+TABLES: dict[str, type[Table]] = {"factor": Factor, "range": Range, "log": Log}
+
+
+def _refusal(error: Any, data: dict[str, Any]) -> Refusal:
+    """pydantic's first error in our words."""
+    path: Path = tuple(part for part in error["loc"] if part not in ("int", "float", "str"))
+    name, kind = dotted(path), error["type"]
+    table, remedy = _table_of(path), ""
+    names = [part for part in path if isinstance(part, str)]
+    if kind == "extra_forbidden":
+        if not names[:-1] and (data.keys() & {"workload", "wire", "client", "server"}):
+            return Refusal(path, "a scenario, not a study", f"windtunnel run, or a study of it: {_EXAMPLE}")
+        known = ", ".join(keys_of(table))
+        return Refusal(path, f'unknown key "{path[-1]}" in {_place(path)}', f"known keys: {known}")
+    key = keys_of(table).get(names[-1]) if names else None
+    if key:
+        remedy = f"{key.name}: {key.help}"
+    if kind == "missing":
+        return Refusal(path, f"{name} is missing", remedy)
+    if kind == "value_error":
+        return Refusal(path, f"{name}: {error['ctx']['error']}", _EXAMPLE if not remedy else remedy)
+    if kind in ("too_short", "too_long"):
+        return Refusal(path, f"{name} has {error['ctx']['actual_length']} entries", remedy)
+    return Refusal(path, f"{name} is {shown(error['input'])}", f"it takes {key.wanted}; {key.help}" if key else remedy)
+
+
+_EXAMPLE = '[[factor]] with key = "client.inflight" and values = [32, 64]'
+
+
+def _table_of(path: Path) -> type[Table]:
+    """The model of the table in which the path ends."""
+    inner = [TABLES[part] for part in path[:-1] if isinstance(part, str) and part in TABLES]
+    return inner[-1] if inner else Definition
+
+
+def _place(path: Path) -> str:
+    names = [str(part) for part in path[:-1] if not re.fullmatch(r"\d+", str(part))]
+    return f"[{'.'.join(names)}]" if names else "the study"

@@ -1,0 +1,153 @@
+"""A study's design: its points, each loaded and checked before anything flies, and what each would take here."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study.columns import FIGURES
+from windtunnel.measure.study.constraints import Combination, combinations
+from windtunnel.measure.study.definition import Definition
+from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
+from windtunnel.measure.study.values import Level
+from windtunnel.scenario import Flight, HostView, Scenario, load, resolve
+from windtunnel.scenario.overrides import as_sets
+from windtunnel.scenario.refusal import Refusal
+
+LONGEST_NAME = 80
+MANY_CPUS = 4096
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of levels."""
+
+    number: int
+    """From 1."""
+    name: str
+    """Of its run directories: "02-inflight-64-cores-1"."""
+    levels: tuple[Level, ...]
+    sets: tuple[str, ...]
+    """What --set would say, the study's common changes included."""
+    scenario: Scenario
+    flight: Flight | None
+    """As it would fly here; None where it cannot."""
+    cannot_fly: str | None
+
+    @property
+    def seconds(self) -> float:
+        """Warm-up and measured time."""
+        return (self.scenario.warmup + self.scenario.duration) / 1e9
+
+
+@dataclass(frozen=True)
+class Design:
+    definition: Definition
+    sets: list[str]
+    """Of the command line."""
+    factors: list[Factor]
+    points: list[Point]
+    common: list[Change] = field(default_factory=list)
+
+    @property
+    def flying(self) -> list[Point]:
+        return [point for point in self.points if point.flight]
+
+    def words(self, point: Point) -> str:
+        """ "inflight 64, cores 1"."""
+        return ", ".join(f"{f.name} {level.label}" for f, level in zip(self.factors, point.levels, strict=True))
+
+    def cells(self, point: Point) -> dict[str, Any]:
+        """The factors' columns of the table."""
+        return {f.name: level.cell for f, level in zip(self.factors, point.levels, strict=True)}
+
+
+def design(definition: Definition, sets: list[str], host: HostView) -> Design:
+    """Every point of the study. Raises UserError with file and line for whatever is wrong with any of them, and where none
+    can fly on this host."""
+    try:
+        found = factors(definition)
+        common = changes(definition, sets)
+        check_keys(definition, found, common)
+        _check_figures(definition)
+        chosen = combinations(found, definition.constraints)
+    except Refusal as refusal:
+        raise definition.source.error(refusal) from None
+    checker = _Checker(definition, found, common, host, len(str(len(chosen))))
+    made = Design(definition, sets, found, [checker.point(n, c) for n, c in enumerate(chosen, start=1)], common)
+    if not made.flying:
+        first = made.points[0]
+        raise UserError(
+            f"{definition.source.file}: no point can fly here; {made.words(first)}: {first.cannot_fly}",
+            remedy="a larger host, or values that fit this one",
+        )
+    return made
+
+
+def _check_figures(definition: Definition) -> None:
+    for n, name in enumerate(definition.figures):
+        if name not in FIGURES:
+            raise Refusal(("figures", n), f'no column "{name}" that could be drawn', "docs/studies.md has them all")
+
+
+class _Checker:
+    """Loads points and sees whether they can fly on the host."""
+
+    def __init__(self, definition: Definition, found: list[Factor], common: list[Change], host: HostView, digits: int):
+        self._definition, self._factors, self._common = definition, found, common
+        self._host, self._digits = host, digits
+        self._anywhere = HostView(
+            cpus=list(range(MANY_CPUS)), hugepages_free_bytes=1 << 60, hugepages_usable=True, root=True
+        )
+
+    def point(self, number: int, combination: Combination) -> Point:
+        places = {change.text: self._place(change) for change in self._common}
+        for n, (factor, i) in enumerate(zip(self._factors, combination, strict=True)):
+            place = self._definition.source.place(("factor", n, "values", i))
+            own = zip(factor.keys, factor.levels.each[i].values, strict=True)
+            places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
+        levels = tuple(f.levels.each[i] for f, i in zip(self._factors, combination, strict=True))
+        scenario = self._loaded(places)
+        flight, reason = self._placed(scenario, places)
+        name = self._name(number, levels)
+        return Point(number, name, levels, tuple(places), scenario, flight, reason)
+
+    def _place(self, change: Change) -> str | None:
+        return None if change.path is None else self._definition.source.place(change.path)
+
+    def _loaded(self, places: dict[str, str | None]) -> Scenario:
+        try:
+            return load(self._definition.scenario_file, list(places))
+        except UserError as error:
+            raise _said_in_the_study(error, places) from None
+
+    def _placed(self, scenario: Scenario, places: dict[str, str | None]) -> tuple[Flight | None, str | None]:
+        """The flight, or why it cannot fly here. What no host could fly is the study's mistake: raises UserError."""
+        try:
+            return resolve(scenario, self._host), None
+        except UserError as here:
+            try:
+                resolve(scenario, self._anywhere)
+            except UserError as anywhere:
+                raise _said_in_the_study(anywhere, places) from None
+            return None, _without_place(here, places)
+
+    def _name(self, number: int, levels: tuple[Level, ...]) -> str:
+        pairs = zip(self._factors, levels, strict=True)
+        words = "-".join(f"{factor.name}-{level.label}" for factor, level in pairs)
+        plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
+        return f"{number:0{self._digits}d}-{plain}"[:LONGEST_NAME].rstrip("-.")
+
+
+def _said_in_the_study(error: UserError, places: dict[str, str | None]) -> UserError:
+    """An error of a --set that the study said, with its place there."""
+    for text, place in places.items():
+        if place and error.message.startswith(said := f"--set {text}: "):
+            return UserError(f"{place}: {error.message.removeprefix(said)}", remedy=error.remedy)
+    return error
+
+
+def _without_place(error: UserError, places: dict[str, str | None]) -> str:
+    """The words alone: which value it was is said beside them."""
+    saids = (f"--set {text}: " for text in places)
+    return next((error.message.removeprefix(said) for said in saids if error.message.startswith(said)), error.message)

@@ -1,0 +1,128 @@
+"""What is changed from point to point, and what is the same for all: the keys of a study, none of them said twice."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study.columns import COLUMN_NAMES
+from windtunnel.measure.study.definition import Definition
+from windtunnel.measure.study.definition import Factor as Said
+from windtunnel.measure.study.values import Levels, levels, settable
+from windtunnel.scenario.overrides import EXAMPLE, as_sets, parse_overrides
+from windtunnel.scenario.refusal import Path, Refusal
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor, ready to be multiplied with the others."""
+
+    name: str
+    keys: tuple[str, ...]
+    levels: Levels
+
+
+@dataclass(frozen=True)
+class Change:
+    """One --set that every point has, and where it was said: a path into the study file, or None for the command line."""
+
+    text: str
+    path: Path | None
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A key of the scenario, and what says it."""
+
+    key: Path
+    said_at: Path | None
+    words: str
+    factor: int | None
+
+
+def factors(definition: Definition) -> list[Factor]:
+    """Raises Refusal with its path in the study file."""
+    found: list[Factor] = []
+    for n, factor in enumerate(definition.factor):
+        where: Path = ("factor", n)
+        for key, said_at in _said(factor, where):
+            _parsed(key, said_at)
+        name = factor.column
+        if not name.isidentifier() or not name.isascii():
+            raise Refusal(where, f'"{name}" is no name for a column', 'name = "..." of letters, digits and _')
+        if name.lower() in COLUMN_NAMES:
+            raise Refusal(where, f'the table has a column "{name}" of its own', 'another one, as in name = "my_rate"')
+        if any(name.lower() == other.name.lower() for other in found):
+            raise Refusal(where, f'two factors are called "{name}"', 'name = "..." for one of them')
+        try:
+            found.append(Factor(name, tuple(factor.all_keys), levels(factor)))
+        except Refusal as refusal:
+            raise Refusal((*where, *refusal.path), f"{name}: {refusal.what}", refusal.remedy) from None
+    return found
+
+
+def changes(definition: Definition, sets: list[str]) -> list[Change]:
+    """What is changed for every point: [set] first, then the command line's. Raises Refusal, or UserError for a --set."""
+    parse_overrides(sets)
+    own = []
+    for path, value in _flat(definition.set_, ("set",)):
+        settable(value, path)
+        (text,) = as_sets({".".join(map(str, path[1:])): value})
+        own.append(Change(text, path))
+    return [*own, *(Change(text, None) for text in sets)]
+
+
+def check_keys(definition: Definition, found: list[Factor], common: list[Change]) -> None:
+    """Raises Refusal where a key is none, or where two say what the same key is."""
+    said: list[_Key] = []
+    for n, factor in enumerate(found):
+        for key, where in _said(definition.factor[n], ("factor", n)):
+            said.append(_Key(_parsed(key, where), where, f"the factor {factor.name}", n))
+    for change in common:
+        key = change.text.partition("=")[0]
+        words = f"--set {change.text}" if change.path is None else "[set]"
+        said.append(_Key(_parsed(key, change.path or ()), change.path, words, None))
+    for n, one in enumerate(said):
+        for other in said[:n]:
+            if one.factor is None and other.factor is None:
+                continue  # of two --set the later one holds, as in `windtunnel run`
+            if _overlap(one.key, other.key):
+                _clash(one, other)
+
+
+def _said(factor: Said, where: Path) -> list[tuple[str, Path]]:
+    """The factor's keys, each with the place where it stands in the file."""
+    if factor.key is not None:
+        return [(factor.key, (*where, "key"))]
+    return [(key, (*where, "keys", n)) for n, key in enumerate(factor.all_keys)]
+
+
+def _clash(one: _Key, other: _Key) -> None:
+    name, its = (".".join(map(str, key.key)) for key in (one, other))
+    what = f"{one.words} and {other.words} both change {name}"
+    if name != its:
+        what = f"{one.words} changes {name}, and {other.words} changes {its}: one lies in the other"
+    if one.said_at is None:
+        raise UserError(f"{one.words}: {what}", remedy="each key in one place")
+    raise Refusal(one.said_at, what, "each key in one place")
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _parsed(key: str, where: Path) -> Path:
+    try:
+        return parse_overrides([f"{key}=0"])[0].path
+    except UserError:
+        raise Refusal(where, f'"{key}" is no key of a scenario', EXAMPLE.replace("--set ", "")) from None
+
+
+def _flat(table: dict[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    """Every value of a table, with its path: a dotted key is a table in a table."""
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, (*path, key))
+        else:
+            yield (*path, key), value

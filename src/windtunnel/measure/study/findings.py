@@ -1,0 +1,111 @@
+"""What follows from a study's numbers alone: the best point, and whether it differs from the second best beyond noise.
+
+The flights are blocks of all points, so points are compared on the logarithm of a figure with the scatter of all points'
+repeats taken together, and with Tukey and Kramer's honest significant difference: the best of many is best by luck too, and
+the studentized range knows of how many it was chosen.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The valid runs of one point: the values of one figure."""
+
+    point: int
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def logs(self) -> list[float]:
+        return [math.log(value) for value in self.values]
+
+    @property
+    def middle(self) -> float:
+        """The geometric mean, which the comparison is about; the median where a value has no logarithm."""
+        return math.exp(statistics.fmean(self.logs)) if min(self.values) > 0 else self.median
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The best point of a figure. Intervals are at 95%; None where the repeats cannot tell."""
+
+    best: Sample
+    interval: tuple[float, float] | None
+    """Of the best point's figure."""
+    second: Sample | None
+    ratio: float | None
+    """Of the best to the second best, or the other way round where less is better: at least 1."""
+    ratio_interval: tuple[float, float] | None
+
+    @property
+    def differs(self) -> bool | None:
+        """Whether the best differs from the second best beyond noise; None: cannot be told."""
+        return None if self.ratio_interval is None else self.ratio_interval[0] > 1
+
+
+def samples(rows: Sequence[dict[str, Any]], figure: str, workload: str | None) -> list[Sample]:
+    """One a point that has a valid run with the figure, in the order of the points."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        if row["workload"] == workload and row[figure] is not None:
+            found.setdefault(row["point"], []).append(float(row[figure]))
+    return [Sample(point, tuple(values)) for point, values in sorted(found.items())]
+
+
+def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
+    """None where nothing was measured."""
+    ranked = sorted(those, key=lambda sample: sample.middle if lower_is_better else -sample.middle)
+    if not ranked:
+        return None
+    best, second = ranked[0], ranked[1] if len(ranked) > 1 else None
+    scatter = _scatter(ranked)
+    interval = _interval(best, *scatter) if scatter else None
+    if second is None or scatter is None:
+        return Finding(best, interval, second, None, None)
+    sign = -1 if lower_is_better else 1
+    middle = sign * (statistics.fmean(best.logs) - statistics.fmean(second.logs))
+    half = _honest_half_width(best, second, len(ranked), *scatter)
+    return Finding(best, interval, second, math.exp(middle), (math.exp(middle - half), math.exp(middle + half)))
+
+
+def _scatter(those: Sequence[Sample]) -> tuple[float, int] | None:
+    """Standard deviation of a single run's logarithm about its point's, and its degrees of freedom."""
+    if any(value <= 0 for sample in those for value in sample.values):
+        return None
+    freedom = sum(len(sample.values) - 1 for sample in those)
+    if freedom == 0:
+        return None
+    squares = sum((log - statistics.fmean(s.logs)) ** 2 for s in those for log in s.logs)
+    return math.sqrt(squares / freedom), freedom
+
+
+def _interval(sample: Sample, deviation: float, freedom: int) -> tuple[float, float]:
+    from scipy.stats import t
+
+    middle = statistics.fmean(sample.logs)
+    half = t.ppf((1 + CONFIDENCE) / 2, freedom) * deviation / math.sqrt(len(sample.values))
+    return math.exp(middle - half), math.exp(middle + half)
+
+
+def _honest_half_width(a: Sample, b: Sample, points: int, deviation: float, freedom: int) -> float:
+    error = deviation * math.sqrt((1 / len(a.values) + 1 / len(b.values)) / 2)
+    return _studentized_range(points, freedom) * error
+
+
+@cache
+def _studentized_range(points: int, freedom: int) -> float:
+    """Its quantile; an integral that takes a quarter of a second."""
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(CONFIDENCE, points, freedom))

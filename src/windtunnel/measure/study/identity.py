@@ -1,0 +1,44 @@
+"""Whether a study that is taken up again is still the one that began: if not, what has changed, as a unified diff."""
+
+import json
+from difflib import unified_diff
+from typing import Any
+
+from windtunnel.measure.study.record import StudyRecord
+
+HOST = ("hostname", "system", "kernel", "architecture")
+CPUS = ("model", "online", "allowed", "isolated", "nohz_full", "quota", "governors", "turbo")
+"""Facts about a host that stay while it does; free memory and stolen time do not."""
+
+
+def differences(then: StudyRecord, now: StudyRecord) -> str:
+    """Empty where nothing that a number depends on has changed."""
+    parts = []
+    for name, before, after in (
+        (then.study.file, then.study.text, now.study.text),
+        (then.scenario.file, then.scenario.text, now.scenario.text),
+        ("--set", "\n".join(then.sets), "\n".join(now.sets)),
+        ("versions", _lines(then.versions), _lines(now.versions)),
+        ("host", _lines(_host(then.host)), _lines(_host(now.host))),
+        ("points", _lines(_points(then)), _lines(_points(now))),
+    ):
+        if before != after:
+            lines = unified_diff(
+                before.splitlines(), after.splitlines(), f"{name} (then)", f"{name} (now)", "", "", 1, ""
+            )
+            parts += [*lines] or [f"{name}: line ends have changed"]
+    return "\n".join(parts)
+
+
+def _lines(facts: dict[str, Any]) -> str:
+    return "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
+
+
+def _host(host: dict[str, Any]) -> dict[str, Any]:
+    cpus = host.get("cpus") or {}
+    return {name: host.get(name) for name in HOST} | {f"cpus.{name}": cpus.get(name) for name in CPUS}
+
+
+def _points(record: StudyRecord) -> dict[str, Any]:
+    """How each point flies: with which memory, on which CPUs, or not at all."""
+    return {p.name: {"memory": p.memory, "cpus": p.cpus, "cannot fly": p.cannot_fly is not None} for p in record.points}

@@ -1,0 +1,71 @@
+"""SQL over the results of studies: a view `results`, and nothing else that could be read or written."""
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study import record as records
+from windtunnel.measure.study.locked import candidates, first_line, lock
+from windtunnel.measure.study.table import NAME
+
+EXAMPLE = 'as in "select inflight, median(answered_per_s) from results where valid group by 1 order by 1"'
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query gave: a table."""
+
+    columns: list[str]
+    types: list[str]
+    """DuckDB's, one a column."""
+    rows: list[tuple[Any, ...]]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """One dictionary a row."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def query(sql: str, studies: Sequence[Path]) -> Answer:
+    """Answers one SELECT over the view `results`: the tables of these studies, below each other where there are several,
+    with the name of the study's directory in the column `study`.
+
+    Raises UserError for a study without results, and for what is not one SELECT that DuckDB understands.
+    """
+    with duckdb.connect(":memory:") as connection:
+        for n, study in enumerate(studies):
+            _take(connection, f"study{n}", study)
+        tables = " UNION ALL BY NAME ".join(f"FROM study{n}" for n in range(len(studies)))
+        try:
+            connection.execute(f"CREATE VIEW results AS {tables}")
+            lock(connection)
+            statements = connection.extract_statements(sql)
+            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+                raise UserError("the query is not one SELECT", remedy=EXAMPLE)
+            answer = connection.execute(statements[0])
+            heads = [(name, str(kind)) for name, kind, *_ in answer.description]
+            return Answer([name for name, _ in heads], [kind for _, kind in heads], answer.fetchall())
+        except (duckdb.Error, OverflowError) as error:
+            raise UserError(f"the query: {first_line(error)}", remedy=candidates(error) or EXAMPLE) from None
+
+
+def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None:
+    """The study's results as a table of this name."""
+    records.read(study / records.NAME)
+    file = study / NAME
+    if not file.is_file():
+        remedy = f"windtunnel study {study} flies what is missing, and writes it"
+        raise UserError(f"{study}: no {NAME} yet: the study has not ended", remedy=remedy)
+    directory = study.resolve().name
+    try:
+        connection.execute(
+            f"CREATE TABLE {name} AS SELECT ? AS study, * FROM read_parquet(?)", [directory, glob.escape(str(file))]
+        )
+    except duckdb.Error as error:
+        raise UserError(
+            f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it anew"
+        ) from None

@@ -1,0 +1,184 @@
+"""study.json: what a study is, written once before its first flight and never changed.
+
+History of the record's version:
+1  third flight: the study's and the scenario's text, factors, points, the order of the flights, host and versions
+"""
+
+import hashlib
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, Field, ValidationError
+from pydantic_core import to_jsonable_python
+
+from windtunnel import __version__
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.query import version
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.measure.study.design import Design, Point
+from windtunnel.measure.study.values import ColumnType
+from windtunnel.runs.record import Part
+
+STUDY_VERSION = 1
+NAME = "study.json"
+
+
+class TextFile(Part):
+    """A file that the study was made from, whole."""
+
+    file: str = Field(description="absolute path")
+    sha256: str
+    text: str
+
+
+class LevelRecord(Part):
+    values: list[Any] = Field(description="one a key, as the scenario takes them")
+    label: str
+    cell: bool | int | float | str = Field(description="as the table has it")
+
+
+class FactorRecord(Part):
+    name: str
+    keys: list[str]
+    type: ColumnType
+    unit: str | None = Field(
+        description="kind of quantity: size (cells in bytes), duration (ns), rate (a second); null: none"
+    )
+    log: bool
+    levels: list[LevelRecord]
+
+
+class PointRecord(Part):
+    number: int
+    name: str
+    sets: list[str]
+    cells: dict[str, bool | int | float | str] = Field(description="factor -> cell")
+    memory: str | None = Field(description="memory mode; null: it cannot fly here")
+    cpus: dict[str, list[int]] = Field(description="endpoint -> CPUs")
+    cannot_fly: str | None
+
+
+class StudyRecord(Part):
+    """What study.json holds."""
+
+    version: Literal[1] = STUDY_VERSION
+    title: str
+    question: str
+    started: AwareDatetime
+    study: TextFile
+    scenario: TextFile
+    sets: list[str] = Field(description="of the command line")
+    repeats: int
+    retries: int
+    seed: int
+    figures: list[str]
+    factors: list[FactorRecord]
+    points: list[PointRecord]
+    order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they fly")
+    host: dict[str, Any]
+    versions: dict[str, str]
+
+    def point(self, number: int) -> PointRecord:
+        return self.points[number - 1]
+
+
+def record_of(design: Design, host: facts.Facts) -> StudyRecord:
+    """The record of a study that begins now on this host. Raises UserError where there is no engine."""
+    definition = design.definition
+    return StudyRecord(
+        title=definition.title,
+        question=definition.question,
+        started=datetime.now(UTC),
+        study=_text_file(definition.source.file, definition.source.text),
+        scenario=_text_file(definition.scenario_file, design.points[0].scenario.source.text),
+        sets=design.sets,
+        repeats=definition.repeats,
+        retries=definition.retries,
+        seed=definition.seed,
+        figures=definition.figures,
+        factors=[
+            FactorRecord(
+                name=factor.name,
+                keys=list(factor.keys),
+                type=factor.levels.type,
+                unit=factor.levels.unit,
+                log=factor.levels.log,
+                levels=[LevelRecord(values=list(x.values), label=x.label, cell=x.cell) for x in factor.levels.each],
+            )
+            for factor in design.factors
+        ],
+        points=[_point(design, point) for point in design.points],
+        order=order([point.number for point in design.flying], definition.repeats, definition.seed),
+        host=to_jsonable_python(host),
+        versions=versions(),
+    )
+
+
+def order(points: list[int], repeats: int, seed: int) -> list[list[int]]:
+    """Randomised complete blocks: each repeat holds every point once, in an order of its own, so that a host that drifts
+    meets all points alike."""
+    shuffled = random.Random(seed)
+    return [shuffled.sample(points, len(points)) for _ in range(repeats)]
+
+
+def versions() -> dict[str, str]:
+    """What flies: two builds of the same version are two engines."""
+    engine = find_engine()
+    digest = hashlib.sha256(engine.read_bytes()).hexdigest()
+    return {"windtunnel": __version__, "engine": version(engine), "engine sha256": digest}
+
+
+def read(path: Path) -> StudyRecord:
+    """Raises UserError where it is none, or one of another version."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"{path.parent}: not a study, it has no {NAME}", remedy=WHICH) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not JSON: {error}") from error
+    found = document.get("version") if isinstance(document, dict) else None
+    if found != STUDY_VERSION:
+        raise UserError(f"{path}: study of version {found}, this windtunnel reads version {STUDY_VERSION}")
+    try:
+        return StudyRecord.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+WHICH = "name a directory that `windtunnel study` has left; without --study it is the latest below runs/"
+
+
+def _text_file(file: Path, text: str) -> TextFile:
+    return TextFile(file=str(file.absolute()), sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
+
+
+def _point(design: Design, point: Point) -> PointRecord:
+    flight = point.flight
+    return PointRecord(
+        number=point.number,
+        name=point.name,
+        sets=list(point.sets),
+        cells=design.cells(point),
+        memory=flight.plans[0].eal.memory if flight else None,
+        cpus=_cpus(point) if flight else {},
+        cannot_fly=point.cannot_fly,
+    )
+
+
+def _cpus(point: Point) -> dict[str, list[int]]:
+    """CPUs of each endpoint's workers."""
+    cpus: dict[str, set[int]] = {}
+    for plan in point.flight.plans:
+        for worker in plan.workers:
+            for stage in worker.stages:
+                cpus.setdefault(plan.endpoints[stage.endpoint].side, set()).add(worker.cpu)
+    return {side: sorted(those) for side, those in sorted(cpus.items())}

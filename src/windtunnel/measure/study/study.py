@@ -1,0 +1,104 @@
+"""From a study file, or from the directory of one that was cut short, to a table and a report."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.measure.flight import new_directory
+from windtunnel.measure.study import conduct, definition, directory, identity, record, table
+from windtunnel.measure.study.conduct import Watcher
+from windtunnel.measure.study.design import Design, design
+from windtunnel.measure.study.record import StudyRecord
+from windtunnel.scenario import HostView, here
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A study that is ready to fly: checked whole, and placed on this host."""
+
+    path: Path
+    design: Design
+    view: HostView
+    began: bool
+    """Whether the directory holds some of it already."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study's directory in memory."""
+
+    path: Path
+    record: StudyRecord
+    rows: list[dict[str, Any]]
+    """Of results.parquet: one a run and workload, by point and repeat."""
+    interrupted: bool
+    """Flights are missing: `windtunnel study PATH` goes on."""
+
+    @property
+    def results(self) -> Path:
+        return self.path / table.NAME
+
+    @property
+    def invalid(self) -> int:
+        """Runs that were invalid to the last attempt."""
+        return len({(row["point"], row["repeat"]) for row in self.rows if not row["valid"]})
+
+    @property
+    def flown(self) -> int:
+        """Runs, the last attempt of each."""
+        return len({(row["point"], row["repeat"]) for row in self.rows})
+
+    @property
+    def due(self) -> int:
+        return sum(map(len, self.record.order))
+
+
+def prepare(source: Path, sets: list[str], out: Path | None = None, host: HostView | None = None) -> Prepared:
+    """`source`: a study file, or the directory of a study that is to go on. Raises UserError for whatever is wrong with it."""
+    view = host or here()
+    if source.is_dir():
+        then = record.read(source / record.NAME)
+        if sets or (out and out.resolve() != source.resolve()):
+            given = "--set" if sets else "--out"
+            raise UserError(f"{given} has no meaning for a study that goes on", remedy=f"windtunnel study {source}")
+        if not Path(then.study.file).is_file():
+            raise UserError(
+                f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
+            )
+        return Prepared(source, design(definition.read(Path(then.study.file)), then.sets, view), view, True)
+    made = design(definition.read(source), sets, view)
+    path = out or new_directory(source.stem)
+    return Prepared(path, made, view, (path / record.NAME).is_file())
+
+
+def fly(prepared: Prepared, interrupts: Interrupts, watcher: Watcher) -> Study:
+    """Flies what is missing of the study. Raises UserError where the directory is another's, where the study is not the one
+    that began there, and where something cannot be kept."""
+    find_engine()
+    path, host = prepared.path, facts.collect()
+    with directory.opened(path):
+        kept = _record(prepared, host)
+        progress = conduct.conduct(path, prepared.design, kept, prepared.view, host, interrupts, watcher)
+        rows = progress.all_rows()
+        if rows:
+            table.write(path, kept, rows)
+    return Study(path, kept, rows, progress.interrupted)
+
+
+def _record(prepared: Prepared, host: facts.Facts) -> StudyRecord:
+    """study.json: written where the study begins, compared where it goes on."""
+    path, now = prepared.path, record.record_of(prepared.design, host)
+    if not (path / record.NAME).exists():
+        directory.keep(path, now)
+        return now
+    then = record.read(path / record.NAME)
+    if changed := identity.differences(then, now):
+        raise UserError(
+            f"{path}: cannot go on: it is not what the study began with\n{changed}",
+            remedy="put back what was changed, or fly it anew with another --out",
+        )
+    return then

@@ -1,0 +1,141 @@
+"""The report of a study: its question, its pictures, and what follows from them, in one HTML file that needs no network."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from windtunnel.measure.study import figures
+from windtunnel.measure.study.findings import samples
+from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.sentences import all_sentences, point_words, workloads
+from windtunnel.measure.study.study import Study
+from windtunnel.report import study_charts
+from windtunnel.report.page import environment, host_lines, pretty
+from windtunnel.runs.files import replace
+from windtunnel.runs.format import percent
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of one workload: its plots, and what stands below them."""
+
+    title: str
+    places: list[str]
+    """Ids of the plots in the page."""
+    caption: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One point in the table below: its levels, and its figures with their spread."""
+
+    labels: list[str]
+    runs: int
+    cells: list[tuple[str, str]]
+
+
+def write(study: Study) -> Path:
+    """Writes report.html into the study's directory and returns its path. Raises UserError where it cannot."""
+    path = study.path / "report.html"
+    replace(path, render(study))
+    return path
+
+
+def render(study: Study) -> str:
+    """The page as HTML. What came from users is escaped by the template, and in plots by `study_charts`."""
+    from plotly.offline import get_plotlyjs
+
+    record, rows = study.record, study.rows
+    charts: dict[str, dict] = {}
+    pictures = [
+        _picture(study, figure, workload, charts)
+        for workload in workloads(rows)
+        for figure in figures.chosen(record.figures, rows)
+    ]
+    here = files("windtunnel.report")
+    return (
+        environment()
+        .get_template("study.html")
+        .render(
+            study=study,
+            record=record,
+            flying=[point for point in record.points if point.cannot_fly is None],
+            grounded=[
+                (point_words(record, point.number), point.cannot_fly) for point in record.points if point.cannot_fly
+            ],
+            invalid=_invalid(record, rows),
+            findings=all_sentences(record, rows),
+            pictures=pictures,
+            tables=[(workload, _lines(record, rows, workload)) for workload in workloads(rows)],
+            names=figures.chosen(record.figures, rows),
+            constant=_constant(record, rows),
+            host=host_lines(record.host),
+            facts=pretty(record.host),
+            charts=charts,
+            css=(here / "page.css").read_text(encoding="utf-8"),
+            js=(here / "page.js").read_text(encoding="utf-8"),
+            plotly=get_plotlyjs() if charts else "",
+        )
+    )
+
+
+def _picture(study: Study, figure: str, workload: str | None, charts: dict[str, dict]) -> Picture:
+    """Adds its plots to `charts`."""
+    record, rows = study.record, [row for row in study.rows if row["workload"] == workload]
+    those = samples(rows, figure, workload)
+    drawn = study_charts.all_of(study_charts.Drawn(record, figure, those)) if those else []
+    places = []
+    for plot in drawn:
+        places.append(place := f"plot-{len(charts)}")
+        charts[place] = plot
+    title = f"{figure} of {workload}" if len(workloads(study.rows)) > 1 else figure
+    runs = sum(len(sample.values) for sample in those)
+    said = [f"n = {runs} runs of {len(those)} points; lines and cells are medians of a point’s runs"]
+    spreads = [s for sample in those if (s := figures.spread(sample.values, sample.median)) is not None]
+    if spreads:
+        middle = sorted(spreads)[len(spreads) // 2]
+        said.append(
+            f"runs of one point lie {percent(middle)} of the median apart in the middle, {percent(max(spreads))} at most"
+        )
+    else:
+        said.append("one run a point: no spread is known")
+    out = sum(not row["valid"] for row in rows)
+    missing = len(rows) - out - runs
+    said.append(f"invalid runs left out: {out}")
+    if missing:
+        said.append(f"valid runs without this figure: {missing}")
+    return Picture(title, places, "; ".join(said) + ".")
+
+
+def _lines(record: StudyRecord, rows: list[dict[str, Any]], workload: str | None) -> list[Line]:
+    names = figures.chosen(record.figures, rows)
+    found = {name: {s.point: s for s in samples(rows, name, workload)} for name in names}
+    lines = []
+    for number in sorted({row["point"] for row in rows}):
+        point, cells = record.point(number), []
+        for name in names:
+            sample = found[name].get(number)
+            spread = figures.spread(sample.values, sample.median) if sample else None
+            cells.append((figures.text(name, sample.median if sample else None), percent(spread)))
+        labels = [next(x.label for x in f.levels if x.cell == point.cells[f.name]) for f in record.factors]
+        runs = sum(row["valid"] for row in rows if row["point"] == number and row["workload"] == workload)
+        lines.append(Line(labels, runs, cells))
+    return lines
+
+
+def _invalid(record: StudyRecord, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Every run that stayed invalid: where it lies, and why."""
+    those = {row["directory"]: "; ".join(row["reasons"]) for row in rows if not row["valid"]}
+    return list(those.items())
+
+
+def _constant(record: StudyRecord, rows: list[dict[str, Any]]) -> list[str]:
+    """Factors of which only one level has flown: no picture shows them."""
+    flown = {row["point"] for row in rows}
+    words = []
+    for factor in record.factors:
+        cells = {record.point(number).cells[factor.name] for number in flown}
+        if len(cells) == 1:
+            words.append(f"{factor.name} {next(x.label for x in factor.levels if x.cell in cells)}")
+    return words

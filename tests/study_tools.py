@@ -1,0 +1,141 @@
+"""Studies for tests: a scenario of a few milliseconds, study files beside it, flown by the fake engine unless said otherwise."""
+
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import fake_engine
+import pytest
+from flying import FAKE
+from scenario_tools import engine
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.engine.history import History
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.lines import LINE
+from windtunnel.engine.supervisor import Flown
+from windtunnel.errors import UserError
+from windtunnel.measure import flight
+from windtunnel.measure.study import record
+from windtunnel.measure.study import study as studying
+from windtunnel.measure.study.conduct import Silent
+from windtunnel.measure.study.study import Study, prepare
+from windtunnel.scenario import HostView
+
+SCENARIO = """\
+# What does one small RPC cost, stage by stage?
+title = "L-App echo"
+duration = "60ms"
+warmup = "20ms"
+window = "20ms"
+
+[client]
+inflight = 1024
+
+[[workload]]
+handler = "l_app"
+"""
+ONE_FACTOR = """\
+[[factor]]
+key = "client.inflight"
+values = [32, 64, 128]
+"""
+HEAD = '# How far?\nscenario = "echo.toml"\n'
+COMMAND = (sys.executable, "-c", "from windtunnel.cli import main; main()")
+
+
+def written(directory: Path, factors: str = ONE_FACTOR, head: str = HEAD, scenario: str = SCENARIO) -> Path:
+    """A study file with its scenario beside it."""
+    (directory / "echo.toml").write_text(scenario)
+    file = directory / "far.toml"
+    file.write_text(head + factors)
+    return file
+
+
+def flown(file: Path, out: Path, sets: tuple[str, ...] = (), watcher=None, host: HostView | None = None) -> Study:
+    """The study as `windtunnel study FILE --out OUT` flies it, in this process."""
+    with Interrupts() as interrupts:
+        return studying.fly(prepare(file, list(sets), out, host), interrupts, watcher or Silent())
+
+
+def environment(behaviour: str = "fly") -> dict[str, str]:
+    """Of a process that flies with the fake engine."""
+    return os.environ | {"WINDTUNNEL_ENGINE": str(FAKE), "FAKE_ENGINE": behaviour}
+
+
+def runs(out: Path) -> set[str]:
+    """Names of the run directories that are finished; there must be no others among the flights."""
+    directories = list((out / "flights").iterdir())
+    for directory in directories:
+        assert json.loads((directory / "run.json").read_text())["finished"], directory
+    return {directory.name for directory in directories}
+
+
+class PaperSupervisor:
+    """Stands for `windtunnel.engine.supervisor.Supervisor`: the fake engine's lines without a process and without their time."""
+
+    def __init__(self, binary, log_path, listeners, interrupts):
+        self._listeners, self._interrupts = listeners, interrupts
+
+    def fly(self, plans, names) -> Flown:
+        flown = Flown([])
+        for plan, name in zip(plans, names, strict=True):
+            history = History(name, plan)
+            flown.histories.append(history)
+            try:
+                history.exit_code = fake_engine.run(PaperEngine(history, self._listeners))
+            except (UserError, OSError) as error:
+                flown.not_written = str(error)
+                history.exit_code, history.killed_because = -9, "its lines could not be written"
+            history.ended_at = time.monotonic()
+        flown.interrupted = self._interrupts.count > 0
+        return flown
+
+
+class PaperEngine(fake_engine.Fake):
+    """The fake engine in this process: what it writes is heard at once."""
+
+    def __init__(self, history: History, listeners):
+        self.plan = history.plan.model_dump(mode="json")
+        self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
+        self.behaviour = os.environ.get("FAKE_ENGINE", "fly")
+        self.start, self.changes = time.monotonic_ns(), {}
+        self._history, self._listeners = history, listeners
+
+    def write(self, **line) -> None:
+        raw = json.dumps(line)
+        read = LINE.validate_json(raw)
+        self._history.note(read)
+        for listener in self._listeners:
+            listener(self._history.name, read, raw)
+
+    def told(self, wait_s: float) -> None:
+        return None
+
+
+@contextmanager
+def on_paper():
+    """All flights of this process are flown on paper, and its disk is trusted: fsync takes 3 ms, and there are 15 a flight."""
+    with engine(str(FAKE)), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flight, "Supervisor", PaperSupervisor)
+        patch.setattr(record, "version", lambda binary: "windtunnel-engine 0.1.0 (DPDK 22.11.0)")
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+def invoke(*words, code: int = 0) -> str:
+    """A command in this process, with its exit code; all that it said."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == code, done.output or done.exception
+    return done.output
+
+
+def refused(*words) -> UserError:
+    """The words with which a command refuses its input."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert isinstance(done.exception, UserError), done.output or done.exception
+    return done.exception
