@@ -7,9 +7,9 @@ from pathlib import Path
 
 import sample_lines as sample
 
-from windtunnel.engine.lines import Line
+from windtunnel.engine.lines import Hello, Ready, Result, Window
 from windtunnel.engine.plan import Plan
-from windtunnel.runs import RunWriter, Verdict
+from windtunnel.runs import EngineRecord, Record, Verdict
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = {"hostname": "here", "kernel": "6.1", "cpus": {"model": "a cpu"}}
@@ -17,21 +17,37 @@ SCENARIO = {"title": "echo", "server": {"batch": {"app_rx": 32}}, "workload": [{
 
 
 def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, lost: int = 0, **about) -> Path:
-    """One run. `about`: scenario, host, plan, invalid (a reason), question; everything else goes into run.json as it is."""
-    plan = about.pop("plan", None) or sample.plan()
-    given = {"resolved": about.pop("scenario", SCENARIO), "question": about.pop("question", "why?")}
-    reason = about.pop("invalid", None)
-    writer = RunWriter(directory, sample.flight([plan], **given), about.pop("host", HOST))
-    for line in _lines(plan.model_dump_json(), mpps, seed, lost):
-        writer.line("windtunnel", line, line.model_dump_json())
-    writer.finish(Verdict(False, [reason]) if reason else Verdict(True))
-    change(directory, started=(NOON + timedelta(seconds=at_s)).isoformat(), **about)
+    """One run. `about`: scenario, host, plan, question, versions, invalid (a reason)."""
+    plan = about.get("plan") or sample.plan()
+    engine, windows = _flown(plan.model_dump_json(), mpps, seed, lost)
+    reason = about.get("invalid")
+    record = Record(
+        title=plan.title,
+        question=about.get("question", "why?"),
+        started=NOON + timedelta(seconds=at_s),
+        verdict=Verdict(False, [reason]) if reason else Verdict(True),
+        scenario=about.get("scenario", SCENARIO),
+        notes=[],
+        host=about.get("host", HOST),
+        versions=about.get("versions", {"engine": "0.1.0", "dpdk": "DPDK 22.11.7"}),
+        engines=[engine],
+    )
+    directory.mkdir(parents=True)
+    (directory / "run.json").write_text(record.model_dump_json())
+    (directory / "windows.jsonl").write_text(windows)
     return directory
 
 
 @cache
-def _lines(plan: str, mpps: float, seed: int, lost: int) -> list[Line]:
-    return sample.engine_lines(Plan.model_validate_json(plan), mpps=mpps, seed=seed, lost=lost)
+def _flown(plan: str, mpps: float, seed: int, lost: int) -> tuple[EngineRecord, str]:
+    """What the engine said, and the text of windows.jsonl."""
+    lines = sample.engine_lines(Plan.model_validate_json(plan), mpps=mpps, seed=seed, lost=lost)
+    said = {kind: next(line for line in lines if isinstance(line, kind)) for kind in (Hello, Ready, Result)}
+    engine = EngineRecord(
+        name="windtunnel", plan=json.loads(plan), hello=said[Hello], ready=said[Ready], result=said[Result]
+    )
+    windows = [{"engine": "windtunnel"} | line.model_dump(mode="json") for line in lines if isinstance(line, Window)]
+    return engine, "".join(json.dumps(window) + "\n" for window in windows)
 
 
 def change(directory: Path, **keys) -> None:

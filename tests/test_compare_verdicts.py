@@ -213,6 +213,25 @@ def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
     assert whole.interval.percent == pytest.approx(100 * (0.75**0.5 - 1), abs=2)
 
 
+def test_what_follows_from_a_factor_is_none(tmp_path):
+    """The pool's size follows from the batch, and in B from something else too."""
+    for side, begin in (("a", 0), ("b", 1000)):
+        for batch, size in ((8, 1023), (32, 4095)):
+            size += begin
+            server = {"batch": {"app_rx": batch}, "mempool": {"size": size}}
+            for n in range(3):
+                made(tmp_path / side / f"{batch}-{n}", 6.0, begin + 10 * n, seed=n + begin, scenario={"server": server})
+    comparison = compare(tmp_path / "a", tmp_path / "b")
+    assert [point.factors for point in comparison.points] == [{"server.batch.app_rx": 8}, {"server.batch.app_rx": 32}]
+    assert [(d.key, d.a, d.b) for d in comparison.points[0].differences] == [("server.mempool.size", 1023, 2023)]
+    scenarios = [{"server": {"mempool": {"size": size}}} for size in (1023, 2047)]
+    for side in "cd":
+        for n, scenario in enumerate(scenarios):
+            made(tmp_path / side / str(n), 6.0, n, scenario=scenario)
+    points = compare(tmp_path / "c", tmp_path / "d").points
+    assert [point.factors for point in points] == [{"server.mempool.size": 1023}, {"server.mempool.size": 2047}]
+
+
 def test_studies_without_a_point_in_common(tmp_path):
     a = study(tmp_path / "a", {8: 3.0, 32: 6.0}, 0)
     b = study(tmp_path / "b", {16: 3.0, 64: 6.0}, 1000)

@@ -6,12 +6,13 @@ from types import UnionType
 
 import jsonschema
 import pytest
-from comparing import made
+import sample_lines as sample
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from importing import imported
 from pydantic import BaseModel
 from test_cli import scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
+from test_report import fly
 
 import windtunnel as library
 from windtunnel.engine.lines import Histogram, Line, Window
@@ -52,7 +53,7 @@ def values_of(kind) -> st.SearchStrategy:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("export") / "run")
+    return fly(tmp_path_factory.mktemp("export") / "run", [sample.plan()], ["windtunnel"]).path
 
 
 def write_windows(directory, windows):
@@ -61,7 +62,7 @@ def write_windows(directory, windows):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(windows=st.lists(values_of(Window), max_size=3))
 def test_nothing_is_lost_whatever_windows_hold(form, windows, run, tmp_path_factory):
     """The windows are made from the models: a field that is added to them is in this test, and fails it where it is forgotten."""

@@ -7,8 +7,8 @@ from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.exports import page as exports
 from windtunnel.measure.compare import Comparison
-from windtunnel.runs import Record
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
 

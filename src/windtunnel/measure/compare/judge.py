@@ -220,7 +220,6 @@ def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
 
 
 def _warnings(compared: _Compared) -> list[str]:
-    where = f"{words(compared.point.factors)}: " if compared.point.factors else ""
     readings = [*compared.point.a, *compared.point.b]
     found = [f"{reading.path}: {problem}" for reading in readings for problem in reading.problems]
     held = compared.held
@@ -232,11 +231,11 @@ def _warnings(compared: _Compared) -> list[str]:
     found += obstacles.warnings(held.a, held.b)
     if held.method == "assumed":
         found.append(
-            f"{where}too few runs to tell how identical ones differ: assumed a spread of {held.between:.0%} between them "
+            f"too few runs to tell how identical ones differ: assumed a spread of {held.between:.0%} between them "
             "(--between-runs); windows inside a run say nothing about it"
         )
     if not held.in_turn:
-        found.append(f"{where}A and B were not flown in turn: a drift of the host looks like a difference")
+        found.append("A and B were not flown in turn: a drift of the host looks like a difference")
     return found
 
 

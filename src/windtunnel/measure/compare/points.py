@@ -8,6 +8,8 @@ from windtunnel.measure.compare.reading import Reading
 
 NO_FACTOR = {"title", "seed", "wire.socket"}
 """Keys in which runs of one scenario may differ."""
+FOUND = (".cores", ".mempool.size", ".mempool.cache")
+"""Ends of keys whose value follows from others where nobody gives one: a factor only where no other tells the points apart."""
 PAIRED_SHARE = 0.8
 """Of the runs of the side that has fewer: if so many are found in pairs, they were flown in turn."""
 
@@ -35,8 +37,9 @@ class Difference:
 def points(a: Sequence[Reading], b: Sequence[Reading]) -> tuple[list[Point], list[Factors], list[Factors]]:
     """The points that both have, and those of A alone and of B alone. Factors are the keys in which runs of one side differ
     from each other; runs that differ in none are one point."""
-    keys = sorted(_varying(a) | _varying(b))
-    of_a, of_b = ({point: [] for point in ()} for _ in range(2))
+    keys = _factors(a, b)
+    of_a: dict[Factors, list[Reading]] = {}
+    of_b: dict[Factors, list[Reading]] = {}
     for readings, by_point in ((a, of_a), (b, of_b)):
         for reading in readings:
             by_point.setdefault(_at(reading, keys), []).append(reading)
@@ -67,8 +70,17 @@ def pairs(a: Sequence[Reading], b: Sequence[Reading]) -> list[tuple[Reading, Rea
     return found if len(found) >= PAIRED_SHARE * min(len(a), len(b)) and len(found) > 1 else []
 
 
-def words(factors: Factors) -> str:
+def words(factors: Iterable[tuple[str, Any]]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in factors)
+
+
+def _factors(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
+    keys = sorted(_varying(a) | _varying(b))
+    for key in [key for key in keys if key.endswith(FOUND)]:
+        rest = [other for other in keys if other != key]
+        if all(len({_at(r, rest) for r in side}) == len({_at(r, keys) for r in side}) for side in (a, b)):
+            keys = rest
+    return keys
 
 
 def _at(reading: Reading, keys: Iterable[str]) -> Factors:

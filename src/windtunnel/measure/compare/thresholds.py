@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.model import Comparison, Judged, Measure, Point
+from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, answered_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
@@ -49,7 +50,7 @@ def _condition(text: str) -> Condition:
 
 def _failures(asked: Sequence[Condition], comparison: Comparison) -> Iterator[str]:
     for point in comparison.points:
-        where = "".join(f"{key} = {value}: " for key, value in point.factors.items())
+        where = f"{words(point.factors.items())}: " if point.factors else ""
         for judged in point.judged:
             name = f"{where}{judged.workload}: " if judged.workload else where
             if judged.reasons:
@@ -57,12 +58,12 @@ def _failures(asked: Sequence[Condition], comparison: Comparison) -> Iterator[st
                 continue
             for condition in asked:
                 if condition.what in ("slower", "faster"):
-                    yield from (f"{name}{words}" for words in _beyond(condition, _decider(judged, point)))
+                    yield from (f"{name}{why}" for why in _beyond(condition, _decider(judged, point)))
         for condition in asked:
             measures = [measure for measure in point.measures if measure.metric == condition.what]
             for measure in measures:
                 name = f"{where}{measure.workload}: " if measure.workload else where
-                yield from (f"{name}{words}" for words in _beyond(condition, measure))
+                yield from (f"{name}{why}" for why in _beyond(condition, measure))
             if condition.what in METRICS and not measures and not any(judged.reasons for judged in point.judged):
                 yield f"{where}{condition.text}: not measured"
 

@@ -8,6 +8,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, Point, Whole
+from windtunnel.measure.compare.points import words
 from windtunnel.runs import format as fmt
 from windtunnel.runs.columns import Column, Fitting
 
@@ -33,7 +34,7 @@ def comparison_view(comparison: Comparison) -> RenderableType:
     ]
     parts.append(Text(how(comparison), style="dim"))
     for point in comparison.points:
-        parts += [Text(), *_point(point, named=len(comparison.points) > 1 or bool(point.factors))]
+        parts += [Text(), *_point(point, alone=len(comparison.points) == 1)]
     parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in comparison.warnings]
     lines = [line for point in comparison.points for line in verdicts(point)]
@@ -54,12 +55,12 @@ def how(comparison: Comparison) -> str:
     runs = [run for point in comparison.points for run in point.runs]
     counts = " and ".join(f"{sum(run.side == side for run in runs)} of {side.upper()}" for side in ("a", "b"))
     methods = {m.interval.method: None for point in comparison.points for m in point.measures if m.interval}
-    words = [f"runs: {counts}", *(METHODS[method] for method in methods), f"intervals of {1 - comparison.level:.0%}"]
+    parts = [f"runs: {counts}", *(METHODS[method] for method in methods), f"intervals of {1 - comparison.level:.0%}"]
     if comparison.flown and comparison.flown.stopped != "all flown":
         flown = comparison.flown
         why = {"time": "out of time", "interrupted": "interrupted", "failed": "too many invalid runs"}
-        words.insert(0, f"{why[flown.stopped]} after {flown.pairs} of {flown.pairs_wanted} pairs")
-    return " · ".join(words)
+        parts.insert(0, f"{why[flown.stopped]} after {flown.pairs} of {flown.pairs_wanted} pairs")
+    return " · ".join(parts)
 
 
 def percent(value: float) -> str:
@@ -99,25 +100,25 @@ def changed(value: object) -> str:
     return "not set" if value is None else str(list(value)) if isinstance(value, tuple) else str(value)
 
 
-def _point(point: Point, named: bool) -> list[RenderableType]:
+def _point(point: Point, alone: bool) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    if named:
-        parts.append(
-            Text(", ".join(f"{key} = {value}" for key, value in point.factors.items()) or "the runs", style="bold")
-        )
+    if point.factors:
+        parts.append(Text(words(point.factors.items()), style="bold"))
     if point.differences:
         parts.append(Text("changed", style="bold"))
         parts += [Text(f"  {d.key}  {changed(d.a)} → {changed(d.b)}") for d in point.differences]
     elif point.measures:
         parts.append(Text("changed: nothing, both have the same scenario", style="dim"))
     if point.measures:
-        parts += [Text(), _table(point)]
+        parts += [Text(), _table(point, alone)]
     return parts
 
 
-def _table(point: Point) -> RenderableType:
+def _table(point: Point, alone: bool) -> RenderableType:
+    """All metrics; of a point of many, those that decide."""
     deciding = {(judged.workload, judged.decided_by) for judged in point.judged}
-    rows = sorted(filter(worth_a_row, point.measures), key=lambda row: not row.workload)
+    chosen = [row for row in point.measures if worth_a_row(row) and (alone or (row.workload, row.metric) in deciding)]
+    rows = sorted(chosen, key=lambda row: not row.workload)
     places = [row.workload or row.metric.rpartition(".")[0] for row in rows]
     starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
     sections = [n for n in starts if n and places[n].partition(".")[0] != places[n - 1].partition(".")[0]]
@@ -126,8 +127,8 @@ def _table(point: Point) -> RenderableType:
         cells = [Text(cell(row), style="bold" if (row.workload, row.metric) in deciding else "") for row in rows]
         return Column(head, cells, **more)
 
-    def of(row: Measure, words) -> str:
-        return fmt.DASH if row.interval is None else words(row.interval)
+    def of(row: Measure, show) -> str:
+        return fmt.DASH if row.interval is None else show(row.interval)
 
     return Fitting(
         [
@@ -150,7 +151,7 @@ def range_of(interval: Interval) -> str:
 
 
 def verdicts(point: Point) -> list[Text]:
-    where = "".join(f"{key} = {value}: " for key, value in point.factors.items())
+    where = f"{words(point.factors.items())}: " if point.factors else ""
     return [_verdict(judged, point, where) for judged in point.judged]
 
 
