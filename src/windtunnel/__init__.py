@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
-    from windtunnel.library import query, run, study
+    from windtunnel.library import query, run, search, study
     from windtunnel.measure.study.study import Study
     from windtunnel.runs import Run, load
 
 __version__ = "0.1.0"
-__all__ = ["Run", "Study", "UserError", "load", "query", "run", "study"]
+__all__ = ["Run", "Study", "UserError", "load", "query", "run", "search", "study"]
 
 _HOMES = {
     "query": "windtunnel.library",
     "run": "windtunnel.library",
+    "search": "windtunnel.library",
     "study": "windtunnel.library",
     "Study": "windtunnel.measure.study.study",
     "Run": "windtunnel.runs",

@@ -6,6 +6,7 @@ from pathlib import Path
 from windtunnel.engine.lines import LINE
 from windtunnel.engine.plan import Plan
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
 
@@ -18,6 +19,7 @@ def generated() -> dict[Path, str]:
         "scenario": Scenario.model_json_schema(),
         "plan": Plan.model_json_schema(),
         "lines": LINE.json_schema(),
+        "search": SearchRecord.model_json_schema(),
         "study": StudyRecord.model_json_schema(),
     }
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
