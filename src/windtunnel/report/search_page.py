@@ -68,22 +68,25 @@ def trials(record: SearchRecord) -> dict:
     layout = layout_of(340)
     layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "tickformat": "~s", "type": "log"}
     layout["yaxis"] |= {"title": {"text": "share lost"}, "type": "log", "tickformat": ".0e"}
-    found = [goal for goal in record.goals if goal.relevant_lower_bound]
-    layout["shapes"] = [
-        {
-            "type": "line",
-            "xref": "x",
-            "yref": "paper",
-            "x0": g.relevant_lower_bound,
-            "x1": g.relevant_lower_bound,
-            "y0": 0,
-            "y1": 1,
-        }
-        | {"line": {"color": SERIES[(n + 1) % len(SERIES)], "width": 2, "dash": "dot"}}
-        | {"label": {"text": escape(g.name), "textposition": "end", "font": {"size": 11}}}
-        for n, g in enumerate(found)
-    ]
+    layout["shapes"] = [_bound(bound, names) for bound, names in _lower_bounds(record).items()]
     return {"data": data, "layout": layout | {"showlegend": False}}
+
+
+def _lower_bounds(record: SearchRecord) -> dict[float, list[str]]:
+    """Lower bound -> the goals whose it is."""
+    bounds: dict[float, list[str]] = {}
+    for goal in record.goals:
+        if goal.relevant_lower_bound:
+            bounds.setdefault(goal.relevant_lower_bound, []).append(goal.name)
+    return bounds
+
+
+def _bound(bound: float, names: list[str]) -> dict:
+    """A line from bottom to top, with the goals' names."""
+    place = {"xref": "x", "yref": "paper", "x0": bound, "x1": bound, "y0": 0, "y1": 1}
+    line = {"color": SERIES[1], "width": 2, "dash": "dot"}
+    label = {"text": escape(", ".join(names)), "textangle": 0, "textposition": "start", "font": {"size": 11}}
+    return {"type": "line", "line": line, "label": label | {"xanchor": "left"}} | place
 
 
 def latency(record: SearchRecord) -> dict:
