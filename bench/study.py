@@ -17,12 +17,15 @@ from pathlib import Path
 from harness.figures import Figure, console, keep, show
 from harness.flown import COMMAND
 from harness.main import commit
+from harness.noise import MOST_LOST
 from harness.statistics import Goal, Spread, extent, interval, judge
 from pydantic_core import to_jsonable_python
 
+from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.runs import Run, load
+from windtunnel.runs.metrics import measured
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "echo.toml"
 STUDY = """\
@@ -119,7 +122,7 @@ def _figures(runs: list[Run], began: datetime, whole_s: float) -> list[Figure]:
         "%",
         f"{whole_s:.1f} s in all, {flown_s:.1f} s flown",
         goal=GOAL,
-        verdict=judge(outside, GOAL),
+        verdict=judge(outside, GOAL, _disturbance(runs)),
         details={"whole_s": whole_s, "flown_s": flown_s, "parts_s": parts, "gaps_s": gaps, "ends_s": ends},
     )
     shown = [_part(name, memory, interval([1000 * part[name] for part in parts]), "ms a flight") for name in parts[0]]
@@ -137,14 +140,30 @@ def _part(name: str, memory: str, spread: Spread, unit: str) -> Figure:
 
 
 def _flown_s(run: Run) -> float:
-    windows = run.windows[run.record.engines[0].name]
-    return sum(window.end_ns - window.start_ns for window in windows if window.phase in ("warmup", "measure")) / 1e9
+    return sum(window.end_ns - window.start_ns for window in _windows(run)) / 1e9
+
+
+def _windows(run: Run) -> list[Window]:
+    """Warm-up and measured ones."""
+    return measured(run.windows[run.record.engines[0].name], ("warmup", "measure"))
+
+
+def _disturbance(runs: list[Run]) -> str | None:
+    """Words for a host that ran others on the workers' cores: start-up and landing took longer too."""
+    workers = [
+        (w.run_delay_ns, window.end_ns - window.start_ns)
+        for run in runs
+        for window in _windows(run)
+        for w in window.workers
+    ]
+    lost = sum(delay or 0 for delay, _ in workers) / sum(length for _, length in workers)
+    return f"the host took {lost:.0%} of the cores' time" if lost > MOST_LOST else None
 
 
 def _parts(run: Run) -> dict[str, float]:
     """Where a flight's time outside its windows goes, s."""
     engine = run.record.engines[0]
-    windows = [w for w in run.windows[engine.name] if w.phase in ("warmup", "measure")]
+    windows = _windows(run)
     begins = {PHASES[phase.name]: phase.at_ns for phase in engine.phases if phase.name in PHASES}
     marks = [*begins.items(), ("", windows[0].start_ns)]
     parts = {name: (later - at) / 1e9 for (name, at), (_, later) in itertools.pairwise(marks)}
