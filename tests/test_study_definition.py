@@ -13,6 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.study import constraints, definition, factors, values
 from windtunnel.measure.study.definition import Factor
 from windtunnel.measure.study.design import design
+from windtunnel.scenario import load
 from windtunnel.scenario.refusal import Refusal
 
 TWO = '[[factor]]\nname = "a"\nkey = "client.inflight"\nvalues = [32, 64]\n'
@@ -311,3 +312,10 @@ def test_any_text_is_a_study_or_refused_in_words(tmp_path_factory, text):
     file.write_bytes((HEAD + text).encode(errors="surrogatepass"))
     with pytest.raises(UserError, match="far.toml"):
         definition.read(file)
+
+
+def test_a_study_is_no_scenario(tmp_path):
+    file = written(tmp_path)
+    with pytest.raises(UserError, match="a study, not a scenario") as refusal:
+        load(file)
+    assert refusal.value.remedy == f"windtunnel study {file}"

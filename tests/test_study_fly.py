@@ -33,6 +33,7 @@ from windtunnel.runs import load
 from windtunnel.scenario.schemas import CHECKOUT
 
 TWO_VALUES = ONE_FACTOR.replace("32, 64, 128", "64, 128")
+ONCE = HEAD + "repeats = 1\n"
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +123,7 @@ def test_what_did_not_finish_is_kept_apart_and_flown_anew(tmp_path):
 
 
 def test_a_damaged_run_is_not_flown_over(tmp_path):
-    study = flown(written(tmp_path, TWO_VALUES), tmp_path / "out")
+    study = flown(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
     (study.path / "flights" / "1-inflight-64-r1" / "run.json").write_text("{")
     with pytest.raises(UserError, match="not JSON"):
         flown(study.path, None)
@@ -158,15 +159,15 @@ def test_no_retries(tmp_path, monkeypatch):
     ("change", "words"),
     [
         (
-            lambda d: (d / "far.toml").write_text(HEAD + ONE_FACTOR.replace("128", "256")),
+            lambda d: (d / "far.toml").write_text(ONCE + ONE_FACTOR.replace("128", "256")),
             "-values = [32, 64, 128]\n+values",
         ),
         (lambda d: (d / "echo.toml").write_text(SCENARIO + "request = 87\n"), "+request = 87"),
-        (lambda d: (d / "far.toml").write_bytes((HEAD + ONE_FACTOR).replace("\n", "\r\n").encode()), "line ends"),
+        (lambda d: (d / "far.toml").write_bytes((ONCE + ONE_FACTOR).replace("\n", "\r\n").encode()), "line ends"),
     ],
 )
 def test_what_has_changed_is_refused_with_the_difference(tmp_path, change, words):
-    file = written(tmp_path)
+    file = written(tmp_path, head=ONCE)
     study = flown(file, tmp_path / "out")
     before = {path: path.read_bytes() for path in study.path.rglob("*") if path.is_file()}
     change(tmp_path)
@@ -178,7 +179,7 @@ def test_what_has_changed_is_refused_with_the_difference(tmp_path, change, words
 
 
 def test_another_set_engine_version_or_host_is_refused(tmp_path, monkeypatch):
-    file = written(tmp_path, TWO_VALUES)
+    file = written(tmp_path, TWO_VALUES, ONCE)
     flown(file, tmp_path / "out", ("seed=2",))
     with pytest.raises(UserError, match=r"-seed=2\n\+seed=3"):
         flown(file, tmp_path / "out", ("seed=3",))
@@ -204,7 +205,7 @@ def test_another_set_engine_version_or_host_is_refused(tmp_path, monkeypatch):
 
 def test_another_number_of_cpus_is_refused(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [2]]\n'
-    flown(written(tmp_path, text), tmp_path / "out", host=machine())
+    flown(written(tmp_path, text, ONCE), tmp_path / "out", host=machine())
     with pytest.raises(UserError, match='"cannot fly": false'):
         flown(tmp_path / "out", None, host=machine(cpus=4))
 
@@ -220,10 +221,10 @@ def test_points_that_cannot_fly_are_named_and_left_out(tmp_path):
 
 
 def test_two_processes_on_one_study(tmp_path):
-    file = written(tmp_path, TWO_VALUES)
+    file = written(tmp_path, TWO_VALUES, ONCE)
     with directory.opened(tmp_path / "out"), pytest.raises(UserError, match="another process flies this study"):
         flown(file, tmp_path / "out")
-    assert flown(file, tmp_path / "out").flown == 6
+    assert flown(file, tmp_path / "out").flown == 2
 
 
 @pytest.mark.parametrize("there", ["notes.txt", "run.json", "flights"])
@@ -247,7 +248,7 @@ def test_a_study_json_that_is_none(tmp_path, text):
 
 
 def test_a_study_that_goes_on_takes_no_other_options(tmp_path):
-    study = flown(written(tmp_path, TWO_VALUES), tmp_path / "out")
+    study = flown(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
     with pytest.raises(UserError, match="--set has no meaning"):
         flown(study.path, None, ("seed=3",))
     with pytest.raises(UserError, match="--out has no meaning"):
@@ -255,14 +256,14 @@ def test_a_study_that_goes_on_takes_no_other_options(tmp_path):
     (tmp_path / "far.toml").rename(tmp_path / "moved.toml")
     with pytest.raises(UserError, match=r"study file .*far.toml is gone"):
         flown(study.path, None)
-    assert flown(tmp_path / "moved.toml", study.path).flown == 6
+    assert flown(tmp_path / "moved.toml", study.path).flown == 2
     with pytest.raises(UserError, match="not a study"):
         flown(tmp_path, None)
 
 
 @pytest.mark.parametrize("twice", [False, True])
 def test_ctrl_c_ends_it_in_good_order_and_it_goes_on(tmp_path, twice):
-    file = written(tmp_path, scenario=SCENARIO.replace("60ms", "200ms"))
+    file = written(tmp_path, head=ONCE, scenario=SCENARIO.replace("60ms", "200ms"))
     process = subprocess.Popen(
         [*COMMAND, "study", str(file), "--out", "out"],
         cwd=tmp_path,
@@ -272,7 +273,7 @@ def test_ctrl_c_ends_it_in_good_order_and_it_goes_on(tmp_path, twice):
         text=True,
     )
     flights = tmp_path / "out" / "flights"
-    wanted = 1 if twice else 3
+    wanted = 1 if twice else 2
     while process.poll() is None and not (flights.is_dir() and len(list(flights.glob("*/windows.jsonl"))) >= wanted):
         threading.Event().wait(0.01)
     while process.poll() is None and not any(f.read_bytes() for f in newest(flights).glob("windows.jsonl")):
@@ -290,7 +291,7 @@ def test_ctrl_c_ends_it_in_good_order_and_it_goes_on(tmp_path, twice):
     assert "interrupted by the user" in json.loads((aborted[0] / "run.json").read_text())["verdict"]["reasons"][0]
     assert len(runs(tmp_path / "out")) == wanted - 1
     assert (tmp_path / "out" / "results.parquet").exists() == (not twice)
-    assert flown(tmp_path / "out", None).flown == 9
+    assert flown(tmp_path / "out", None).flown == 3
 
 
 def newest(flights):
@@ -299,23 +300,23 @@ def newest(flights):
 
 def test_what_the_terminal_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = written(tmp_path, TWO_VALUES)
+    file = written(tmp_path, TWO_VALUES, HEAD + "repeats = 2\n")
     plan = invoke("study", file, "--plan")
-    assert "2 of 2 points fly here, 3 times each: 6 flights" in plan and "How far?" in plan
+    assert "2 of 2 points fly here, 2 times each: 4 flights" in plan and "How far?" in plan
     assert not list(tmp_path.glob("runs"))
     document = json.loads(invoke("study", file, "--plan", "--json"))
-    assert document["flights"] == 6 and [p["factors"] for p in document["points"]] == [
+    assert document["flights"] == 4 and [p["factors"] for p in document["points"]] == [
         {"inflight": 64},
         {"inflight": 128},
     ]
     said = invoke("study", file)
-    assert said.count(" of 6  ") == 6 and "answered_per_s  50.0 k/s" in said and "to go" in said
+    assert said.count(" of 4  ") == 4 and "answered_per_s  50.0 k/s" in said and "to go" in said
     assert "The highest answered_per_s: inflight" in said and "\x1b" not in said
     (out,) = (tmp_path / "runs").iterdir()
     assert out.name.endswith("Z-far") and (out / "report.html").is_file()
     assert invoke("study", out, "--quiet") == f"{out}\n"
     document = json.loads(invoke("study", out, "--json"))
-    assert (document["finished"], document["flown"], document["invalid"]) == (True, 6, 0)
+    assert (document["finished"], document["flown"], document["invalid"]) == (True, 4, 0)
 
 
 def test_plan_names_what_cannot_fly(tmp_path):
@@ -326,10 +327,10 @@ def test_plan_names_what_cannot_fly(tmp_path):
 
 
 def test_exit_codes(tmp_path, monkeypatch):
-    file = written(tmp_path, TWO_VALUES)
+    file = written(tmp_path, TWO_VALUES, ONCE)
     monkeypatch.setenv("FAKE_ENGINE", "no_answers")
     said = invoke("study", file, "--out", tmp_path / "out", code=1)
-    assert "6 of 6 runs are invalid" in said and "invalid: no messages answered" in said
+    assert "2 of 2 runs are invalid" in said and "invalid: no messages answered" in said
     assert refused("study", file, "--set", "client.inflight=3").remedy
     assert "exclude each other" in refused("study", file, "--json", "-q").message
     monkeypatch.setenv("WINDTUNNEL_ENGINE", "/nothing")
@@ -338,16 +339,16 @@ def test_exit_codes(tmp_path, monkeypatch):
 
 
 def test_as_python_calls(tmp_path):
-    file = written(tmp_path, TWO_VALUES)
+    file = written(tmp_path, TWO_VALUES, ONCE)
     study = library.study(file, {"duration": "40ms"}, out=tmp_path / "out", report=True)
-    assert isinstance(study, library.Study) and study.flown == 6
+    assert isinstance(study, library.Study) and study.flown == 2
     assert (study.path / "report.html").read_text().rstrip().endswith("</html>")
     rows = library.query("select inflight, count(*) n from results group by 1 order by 1", study.path)
-    assert rows == [{"inflight": 64, "n": 3}, {"inflight": 128, "n": 3}]
+    assert rows == [{"inflight": 64, "n": 1}, {"inflight": 128, "n": 1}]
 
 
 def test_a_full_disk_ends_the_study_and_harms_nothing(tmp_path, monkeypatch):
-    file = written(tmp_path, TWO_VALUES)
+    file = written(tmp_path, TWO_VALUES, ONCE)
 
     def full(self, name, line, raw):
         raise OSError(28, os.strerror(28))
@@ -357,7 +358,7 @@ def test_a_full_disk_ends_the_study_and_harms_nothing(tmp_path, monkeypatch):
         with pytest.raises(UserError, match="run directory: "):
             flown(file, tmp_path / "out")
     assert len(list((tmp_path / "out" / "aborted").iterdir())) == 1
-    assert flown(file, tmp_path / "out").flown == 6
+    assert flown(file, tmp_path / "out").flown == 2
 
 
 def broken_fly(listener):

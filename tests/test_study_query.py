@@ -63,9 +63,9 @@ def test_latest_study_below_runs(tmp_path, monkeypatch):
 
 def test_several_studies_stand_below_each_other(study, tmp_path):
     with on_paper():
-        other = flown(written(tmp_path), tmp_path / "other")
+        other = flown(written(tmp_path, head=HEAD + "repeats = 1\n"), tmp_path / "other")
     sql = "select study, count(*) n, count(request) r, count(inflight) i from results group by 1 order by 2"
-    assert query(sql, [study.path, other.path]).rows == [("other", 9, 0, 9), (study.path.name, 16, 16, 0)]
+    assert query(sql, [study.path, other.path]).rows == [("other", 3, 0, 3), (study.path.name, 16, 16, 0)]
 
 
 def test_ways_out(study, tmp_path):
@@ -135,7 +135,7 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are(study):
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all"])
 def test_a_damaged_table(tmp_path, content):
     with on_paper():
-        study = flown(written(tmp_path), tmp_path / "out")
+        study = flown(written(tmp_path, head=HEAD + "repeats = 1\n"), tmp_path / "out")
     study.results.write_bytes(content)
     with pytest.raises(UserError, match=r"results.parquet: cannot be read"):
         query("from results", [study.path])

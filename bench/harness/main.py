@@ -29,7 +29,7 @@ def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], Non
         console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""), markup=True)
         sys.exit(2)
     show(figures)
-    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), _commit())}")
+    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), commit())}")
     sys.exit(any(figure.verdict is not None and figure.verdict.met is False for figure in figures))
 
 
@@ -46,7 +46,7 @@ def _measure(benches: Sequence[Bench], given) -> list[Figure]:
     return figures
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Of the checkout, "+" where it has changes; None outside a git checkout."""
     try:
         commit = subprocess.run(

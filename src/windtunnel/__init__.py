@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
-    from windtunnel.library import compare, export, import_run, query, run, study
+    from windtunnel.library import compare, export, import_run, query, run, search, study
     from windtunnel.measure.compare import Comparison
     from windtunnel.measure.study.study import Study
     from windtunnel.runs import Run, load
@@ -25,12 +25,14 @@ __all__ = [
     "load",
     "query",
     "run",
+    "search",
     "study",
 ]
 
 _HOMES = {
     "query": "windtunnel.library",
     "run": "windtunnel.library",
+    "search": "windtunnel.library",
     "compare": "windtunnel.library",
     "export": "windtunnel.library",
     "import_run": "windtunnel.library",

@@ -18,6 +18,8 @@ from windtunnel.scenario.overrides import as_sets
 if TYPE_CHECKING:
     from windtunnel.measure.compare import Comparison
     from windtunnel.measure.study.study import Study
+    from windtunnel.measure.throughput.find import Options
+    from windtunnel.measure.throughput.record import SearchRecord
 
 
 def run(
@@ -112,6 +114,33 @@ def study(
 
         write(flown)
     return flown
+
+
+def search(
+    scenario: str | Path,
+    sets: Mapping[str, Any] | None = None,
+    options: "Options | None" = None,
+    *,
+    out: str | Path | None = None,
+    report: bool = False,
+) -> "SearchRecord":
+    """Find the highest rate that a scenario carries; returns what search.json holds, goal by goal.
+
+    `options` are goals, limits and method (`windtunnel.measure.throughput.find.Options`); without them NDR and PDR by MLRsearch. A goal's
+    `irregular` says why it has no answer. `out` is the search's directory, new. `report` writes report.html too. Raises UserError
+    for bad input, and for a flight that broke.
+    """
+    from windtunnel.measure.throughput.find import Finder, Options
+
+    file = Path(scenario)
+    directory = Path(out) if out else new_directory(f"{file.stem}-search")
+    with Interrupts() as interrupts:
+        record = Finder(file, as_sets(sets or {}), options or Options(), directory, interrupts).find()
+    if report:
+        from windtunnel.report.search_page import write
+
+        write(record, directory)
+    return record
 
 
 def query(sql: str, *studies: str | Path) -> list[dict[str, Any]]:

@@ -56,6 +56,7 @@ def search(
             metavar="N", min=0, help="Repeats of the back-to-back search; RFC 9004 wants 50, 0 leaves it out."
         ),
     ] = 5,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Only search.json on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line a trial.")] = False,
 ) -> None:
@@ -81,6 +82,10 @@ def search(
     with Interrupts() as interrupts:
         finder = Finder(file, sets or [], chosen, directory, interrupts, _watch(silent=json or quiet))
         record = finder.find()
+    if not no_report:
+        from windtunnel.report.search_page import write
+
+        write(record, directory)
     if json:
         print(record.model_dump_json(indent=1))
     else:
@@ -116,3 +121,5 @@ def _show(record: "SearchRecord", directory: Path) -> None:
     console.print()
     console.print(search_view(record))
     console.print(f"search {directory}", style="dim", soft_wrap=True)
+    if (directory / "report.html").exists():
+        console.print(f"report {directory / 'report.html'}", style="dim", soft_wrap=True)

@@ -29,6 +29,8 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
     file = File(path)
     text = _read(file)
     data = _parse(file, text)
+    if "factor" in data and "workload" not in data:
+        raise UserError(f"{file}: a study, not a scenario", remedy=f"windtunnel study {file}")
     overrides = parse_overrides(sets or [])
     source = Source(file, text, overrides)
     try:

@@ -8,6 +8,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.exports import page as exports
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
@@ -27,6 +28,7 @@ def generated() -> dict[Path, str]:
         "scenario": Scenario.model_json_schema(),
         "plan": Plan.model_json_schema(),
         "lines": LINE.json_schema(),
+        "search": SearchRecord.model_json_schema(),
         "run": Record.model_json_schema(),
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),

@@ -54,40 +54,59 @@ class Progress:
         return [row for key in sorted(self.rows) for row in self.rows[key]]
 
 
-def conduct(
-    path: Path,
-    design: Design,
-    record: StudyRecord,
-    view: HostView,
-    host: facts.Facts,
-    interrupts: Interrupts,
-    watcher: Watcher,
-) -> Progress:
-    """Flies what is missing in the study's directory. Ends early, in good order, with the first interrupt.
+@dataclass(frozen=True)
+class Conductor:
+    """A study that flies: where it lies, what it is, and who is told."""
 
-    Raises UserError where a run cannot be kept.
-    """
-    progress = Progress({})
-    (path / FLIGHTS).mkdir(exist_ok=True)
-    for slot in _slots(record, progress):
-        run = landed(path, slot)
-        flown = run is None
-        if flown:
-            if interrupts.count:
-                progress.interrupted = True
-                break
-            watcher.begins(slot)
-            run = _fly(path, design, slot, view, host, interrupts, watcher)
+    path: Path
+    design: Design
+    record: StudyRecord
+    view: HostView
+    host: facts.Facts
+    interrupts: Interrupts
+    watcher: Watcher
+
+    def fly(self) -> Progress:
+        """Flies what is missing in the study's directory. Ends early, in good order, with the first interrupt.
+
+        Raises UserError where a run cannot be kept.
+        """
+        progress = Progress({})
+        (self.path / FLIGHTS).mkdir(exist_ok=True)
+        for slot in slots(self.record, progress):
+            run = landed(self.path, slot)
+            flown = run is None
+            if flown:
+                run = self._fly(slot)
             if run is None:
                 progress.interrupted = True
                 break
-        rows = rows_of(run, _place(slot))
-        progress.rows[slot.point.number, slot.repeat] = rows
-        watcher.landed(slot, run.record.verdict, rows, flown)
-    return progress
+            rows = rows_of(run, _place(slot))
+            progress.rows[slot.point.number, slot.repeat] = rows
+            self.watcher.landed(slot, run.record.verdict, rows, flown)
+        return progress
+
+    def _fly(self, slot: Slot) -> Run | None:
+        """One flight; None where it was stopped, and lies in aborted/. Raises UserError where it could not be kept."""
+        if self.interrupts.count:
+            return None
+        self.watcher.begins(slot)
+        # Planned anew: each flight's engines have names of their own.
+        flight = resolve(self.design.points[slot.point.number - 1].scenario, self.view)
+        directory = self.path / FLIGHTS / slot.name
+        landing = fly(flight, directory, self.interrupts, [self.watcher.line], self.host)
+        if landing.run is None:
+            raise landing.unkept
+        if not is_cut_short(landing.run):
+            return landing.run
+        abort(self.path, slot)
+        if not landing.interrupted:
+            reasons = "; ".join(landing.verdict.reasons)
+            raise UserError(reasons, remedy="free some space, and go on with the same command")
+        return None
 
 
-def _slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
+def slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
     """Every flight in its turn; then those again of which the last attempt was invalid, as long as there are attempts left."""
     turns = [(record.point(number), repeat) for repeat, block in enumerate(record.order, 1) for number in block]
     yield from (Slot(point, repeat) for point, repeat in turns)
@@ -95,28 +114,6 @@ def _slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
         for point, repeat in turns:
             if progress.invalid(point.number, repeat):
                 yield Slot(point, repeat, attempt)
-
-
-def _fly(
-    path: Path,
-    design: Design,
-    slot: Slot,
-    view: HostView,
-    host: facts.Facts,
-    interrupts: Interrupts,
-    watcher: Watcher,
-) -> Run | None:
-    """One flight; None where it was stopped, and lies in aborted/. Raises UserError where it could not be kept."""
-    flight = resolve(design.points[slot.point.number - 1].scenario, view)  # anew: its engines have names of their own
-    landing = fly(flight, path / FLIGHTS / slot.name, interrupts, [watcher.line], host)
-    if landing.run is None:
-        raise landing.unkept
-    if not is_cut_short(landing.run):
-        return landing.run
-    abort(path, slot)
-    if not landing.interrupted:
-        raise UserError("; ".join(landing.verdict.reasons), remedy="free some space, and go on with the same command")
-    return None
 
 
 def _place(slot: Slot) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A study's design: its points, each loaded and checked before anything flies, and what each would take here."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.errors import UserError
@@ -47,7 +47,6 @@ class Design:
     """Of the command line."""
     factors: list[Factor]
     points: list[Point]
-    common: list[Change] = field(default_factory=list)
 
     @property
     def flying(self) -> list[Point]:
@@ -74,7 +73,7 @@ def design(definition: Definition, sets: list[str], host: HostView) -> Design:
     except Refusal as refusal:
         raise definition.source.error(refusal) from None
     checker = _Checker(definition, found, common, host, len(str(len(chosen))))
-    made = Design(definition, sets, found, [checker.point(n, c) for n, c in enumerate(chosen, start=1)], common)
+    made = Design(definition, sets, found, [checker.point(n, c) for n, c in enumerate(chosen, start=1)])
     if not made.flying:
         first = made.points[0]
         raise UserError(

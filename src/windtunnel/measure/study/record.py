@@ -154,7 +154,7 @@ def read(path: Path) -> StudyRecord:
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
-WHICH = "name a directory that `windtunnel study` has left; without --study it is the latest below runs/"
+WHICH = "name a directory that `windtunnel study` has left"
 
 
 def _text_file(file: Path, text: str) -> TextFile:

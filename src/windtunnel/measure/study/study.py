@@ -9,8 +9,8 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.flight import new_directory
-from windtunnel.measure.study import conduct, definition, directory, identity, record, table
-from windtunnel.measure.study.conduct import Watcher
+from windtunnel.measure.study import definition, directory, identity, record, table
+from windtunnel.measure.study.conduct import Conductor, Watcher
 from windtunnel.measure.study.design import Design, design
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.scenario import HostView, here
@@ -82,7 +82,7 @@ def fly(prepared: Prepared, interrupts: Interrupts, watcher: Watcher) -> Study:
     path, host = prepared.path, facts.collect()
     with directory.opened(path):
         kept = _record(prepared, host)
-        progress = conduct.conduct(path, prepared.design, kept, prepared.view, host, interrupts, watcher)
+        progress = Conductor(path, prepared.design, kept, prepared.view, host, interrupts, watcher).fly()
         rows = progress.all_rows()
         if rows:
             table.write(path, kept, rows)

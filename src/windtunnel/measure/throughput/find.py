@@ -69,12 +69,18 @@ class Finder:
     """One search. `record` is true, and on the disk, after every trial."""
 
     def __init__(
-        self, file: Path, sets: list[str], options: Options, directory: Path, interrupts: Interrupts, watch: Watch
+        self,
+        file: Path,
+        sets: list[str],
+        options: Options,
+        directory: Path,
+        interrupts: Interrupts,
+        watch: Watch | None = None,
     ):
-        self.directory, self._options, self._watch = directory, options, watch
+        self.directory, self._options, self._watch = directory, options, watch or Watch()
         self._scenario = searchable(file, sets)
         make_directory(directory)
-        self._flights = Flights(self._scenario, directory, interrupts, on_start=watch.started)
+        self._flights = Flights(self._scenario, directory, interrupts, on_start=self._watch.started)
         self.record = SearchRecord(
             title=self._scenario.title,
             question=self._scenario.question,

@@ -42,9 +42,9 @@ def goal_table(rows: Sequence[GoalRow]) -> RenderableType:
             Column("goal", [row.name for row in rows], words=True),
             Column("loses at most", [fmt.percent(row.loss_ratio) for row in rows], spare=2),
             Column("conditional throughput", [fmt.rate(row.conditional_throughput) for row in rows]),
-            Column("lower bound", [_load(row.relevant_lower_bound) for row in rows]),
-            Column("upper bound", [_load(row.relevant_upper_bound) for row in rows]),
-            Column("width", [fmt.percent(_width(row), 2) for row in rows], spare=1),
+            Column("lower bound", [load_words(row.relevant_lower_bound) for row in rows]),
+            Column("upper bound", [load_words(row.relevant_upper_bound) for row in rows]),
+            Column("width", [fmt.percent(width_of(row), 2) for row in rows], spare=1),
             Column("result", ["irregular" if row.irregular else "regular" for row in rows], words=True),
         ]
     )
@@ -70,9 +70,9 @@ def trial_line(number: int, trial: TrialResult, results: Sequence[GoalResult]) -
     """One trial, and what is known of each goal after it."""
     what = f"disturbed: {trial.disturbed}" if trial.disturbed else f"lost {trial.loss_ratio:8.4%}"
     known = "  ".join(
-        f"{r.goal.name} {_load(r.relevant_lower_bound)} .. {_load(r.relevant_upper_bound)}" for r in results
+        f"{r.goal.name} {load_words(r.relevant_lower_bound)} .. {load_words(r.relevant_upper_bound)}" for r in results
     )
-    return f"trial {number:>3}  {trial.duration_s:5.2f} s at {_load(trial.load):>11}  {what}  {known}"
+    return f"trial {number:>3}  {trial.duration_s:5.2f} s at {load_words(trial.load):>11}  {what}  {known}"
 
 
 def _burst(row: BurstRow) -> Text:
@@ -84,11 +84,13 @@ def _burst(row: BurstRow) -> Text:
     return Text(f"back to back: {row.messages:,.0f} messages at {fmt.rate(row.rate)}{corrected} ({row.words})")
 
 
-def _load(load: float | None) -> str:
+def load_words(load: float | None) -> str:
+    """As in "612,345 /s"."""
     return fmt.DASH if load is None else f"{load:,.0f} /s"
 
 
-def _width(row: GoalRow) -> float | None:
+def width_of(row: GoalRow) -> float | None:
+    """What was reached, as a share of the upper bound; None unless both bounds are there."""
     if row.relevant_lower_bound is None or not row.relevant_upper_bound:
         return None
     return 1 - row.relevant_lower_bound / row.relevant_upper_bound
