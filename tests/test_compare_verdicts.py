@@ -1,5 +1,7 @@
 """Verdicts on runs that lie there: what is compared with what, what is refused, and in which words."""
 
+from importlib import import_module
+
 import jsonschema
 import pytest
 import sample_lines as sample
@@ -11,6 +13,7 @@ from windtunnel.measure.compare import Comparison, Flying
 from windtunnel.measure.compare import compare as hold
 from windtunnel.measure.compare.thresholds import conditions, failures
 
+judge = import_module("windtunnel.measure.compare.judge")
 FAULTS = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0, "reorder_depth": 1}
 OPEN = Load(mode="open", phases=[], lead=0)
 
@@ -86,6 +89,22 @@ def test_runs_that_were_not_flown_in_turn_are_compared_with_a_warning(tmp_path):
     assert any(
         "not flown in turn: a drift of the host looks like a difference" in words for words in comparison.warnings
     )
+
+
+def test_a_few_neighbours_make_no_pairs(tmp_path):
+    """Five of A, five of B, one of A: two places where the sides meet."""
+    for n in range(6):
+        made(tmp_path / "a" / str(n), 6.0, 10 * n if n < 5 else 1000, seed=n)
+        made(tmp_path / "b" / str(n), 6.0, 500 + 10 * n if n < 5 else 1010, seed=100 + n)
+    assert measure(compare(tmp_path / "a", tmp_path / "b"), "p50").interval.method == "unpaired"
+
+
+@pytest.mark.parametrize(
+    ("difference", "better", "word"),
+    [(5, "higher", "faster"), (-5, "higher", "slower"), (5, "lower", "slower"), (-5, "lower", "faster")],
+)
+def test_a_lower_latency_is_faster(difference, better, word):
+    assert judge._word(difference, better) == word
 
 
 def test_one_run_a_side_hides_nothing_of_what_it_assumes(tmp_path):
