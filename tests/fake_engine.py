@@ -78,7 +78,14 @@ class Fake:
 
     def ready(self) -> None:
         drivers = {side: "net_ring" for side in self.sides}
-        self.write(type="ready", at_ns=self.at(), level_cost_ticks=3.5, drivers=drivers, notes=["net_ring: no copy"])
+        self.write(
+            type="ready",
+            at_ns=self.at(),
+            level_cost_ticks=3.5,
+            stamp_ticks=36.0,
+            drivers=drivers,
+            notes=["net_ring: no copy"],
+        )
 
     def window(self, index: int, phase: str) -> None:
         self.write(**fake_numbers.window(self.plan, self.sides, index, phase))

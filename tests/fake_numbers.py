@@ -1,4 +1,11 @@
-"""What the fake engine says it has measured: round numbers that fit the plan and each other."""
+"""What the fake engine says it has measured: round numbers that fit the plan and each other.
+
+FAKE_CAPACITY is a data plane's: of an open loop's messages it answers so many a second, and loses the rest.
+"""
+
+import os
+
+CAPACITY = float(os.environ.get("FAKE_CAPACITY", "inf"))
 
 
 def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
@@ -47,14 +54,15 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
     histogram = {"bits": 11, "counts": [[1500, 900], [3000, 100]], "total": 1000, "sum": 1_650_000}
     histogram |= {"min": 1500, "max": 3000}
     workloads = [
-        {"workload": number, "offered": 1000, "unsent": 0, "sent": 1000, "answered": 1000, "lost": 0, "late": 0}
+        {"workload": number, "unsent": 0, "late": 0}
+        | counted(plan, number, phase)
         | {
             "no_place": 0,
             "duplicates": 0,
             "in_flight": 0,
             "latency": histogram,
             "latency_sent": histogram,
-            "pacing": None,
+            "pacing": histogram if open_rate(plan, number) else None,
         }
         for number in range(len(plan["workloads"]) if "client" in sides else 0)
     ]
@@ -71,6 +79,22 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
     }
     times = {"start_ns": index * length, "end_ns": (index + 1) * length}
     return {"type": "window", "index": index, "phase": phase} | times | line
+
+
+def open_rate(plan: dict, workload: int) -> float | None:
+    """Messages a second of the first phase of an open loop; None for a closed one."""
+    load = plan["workloads"][workload]["load"]
+    return load["phases"][0]["rate_per_s"] if load["mode"] == "open" else None
+
+
+def counted(plan: dict, workload: int, phase: str) -> dict:
+    """Messages of a window: a thousand, or what an open loop offers; of which the capacity is answered."""
+    rate, seconds = open_rate(plan, workload), plan["phases"]["window_ns"] / 1e9
+    offered = 1000 if rate is None else round(rate * seconds)
+    answered = min(offered, int(CAPACITY * seconds)) if CAPACITY < float("inf") else offered
+    if phase == "drain":
+        offered = answered = 0
+    return {"offered": offered, "sent": offered, "answered": answered, "lost": offered - answered}
 
 
 def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) -> dict:

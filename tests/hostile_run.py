@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 from flying import gone
+from scenario_tools import LENIENT
 
 from windtunnel.engine import leftovers
 
 ECHO = '[[workload]]\nhandler = "l_app"\n'
-SHORT = ("duration=200ms", "warmup=0s", "window=100ms", "drain=100ms")
+SHORT = ("duration=200ms", "warmup=0s", "window=100ms", "drain=100ms", *LENIENT)
 COMMAND = (sys.executable, "-c", "from windtunnel.cli import main; main()")
 
 

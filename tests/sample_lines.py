@@ -122,7 +122,9 @@ def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -
             numa_sockets=1,
         ),
         lines.Phase(type="phase", name="opening ports", at_ns=380_000_000),
-        lines.Ready(type="ready", at_ns=420_000_000, level_cost_ticks=4.5, drivers=drivers, notes=notes),
+        lines.Ready(
+            type="ready", at_ns=420_000_000, level_cost_ticks=4.5, stamp_ticks=36.0, drivers=drivers, notes=notes
+        ),
         *windows,
         _result(of, windows),
     ]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from real_flights import assert_sound
-from scenario_tools import SHIPPED
+from scenario_tools import LENIENT, SHIPPED
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
@@ -13,7 +13,7 @@ from windtunnel.runs import load
 ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "two-hosts"}
 """Flown with what they need: root in test_kernel_peers and test_two_hosts, a compiler in test_plugin, a NIC in
 guest/guest_flights."""
-SHORTER = ("duration=300ms", "warmup=100ms", "window=100ms")
+SHORTER = ("duration=300ms", "warmup=100ms", "window=100ms", *LENIENT)
 
 
 def run_short(file, out, *sets) -> dict:

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 
 from pydantic_core import to_jsonable_python
@@ -17,9 +18,9 @@ from windtunnel.host import facts
 Bench = Callable[[Session], list[Figure]]
 
 
-def main(description: str, *benches: Bench) -> None:
-    """Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
-    given = options(description)
+def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], None] | None = None) -> None:
+    """`more` adds options. Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
+    given = options(description, more)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hugepages are given back all the same
     try:
         with hugepages.reserved(given.hugepages):

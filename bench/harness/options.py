@@ -2,17 +2,17 @@
 
 import argparse
 import os
+from collections.abc import Callable
 
 from harness.statistics import LEAST_PAIRS
 
 
-def options(description: str) -> argparse.Namespace:
+def options(description: str, more: Callable[[argparse.ArgumentParser], None] | None = None) -> argparse.Namespace:
+    """`more` adds those of one bench."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     cpus = sorted(os.sched_getaffinity(0))
-    parser.add_argument(
-        "--pairs", type=_positive(int), default=LEAST_PAIRS, help="samples of each contestant, in turns"
-    )
-    parser.add_argument("--seconds", type=_positive(float), default=2.0, help="length of a sample")
+    parser.add_argument("--pairs", type=positive(int), default=LEAST_PAIRS, help="samples of each contestant, in turns")
+    parser.add_argument("--seconds", type=positive(float), default=2.0, help="length of a sample")
     parser.add_argument("--cpu", type=int, choices=cpus, default=cpus[-1], help="the measured core")
     parser.add_argument(
         "--together",
@@ -24,14 +24,16 @@ def options(description: str) -> argparse.Namespace:
     )
     parser.add_argument(
         "--hugepages",
-        type=_positive(int),
+        type=positive(int),
         metavar="N",
         help="reserve N pages of 2 MiB and give them back afterwards (root)",
     )
+    if more:
+        more(parser)
     return parser.parse_args()
 
 
-def _positive(kind: type) -> type:
+def positive(kind: type) -> type:
     def number(text: str):
         if (value := kind(text)) <= 0:
             raise argparse.ArgumentTypeError(f"{text} is not above 0")

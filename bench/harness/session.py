@@ -84,8 +84,11 @@ class Session(ExitStack):
 
     def plans(self, scenario: str, sets: Mapping[str, str] = {}) -> list[Plan]:
         """Likewise, of as many processes as it has."""
-        overrides = [f"{key}={value}" for key, value in self._sets(sets).items()]
-        return resolve(load(SCENARIOS / scenario, overrides), here()).plans
+        return resolve(load(SCENARIOS / scenario, self.sets(sets)), here()).plans
+
+    def sets(self, sets: Mapping[str, str] = {}) -> list[str]:
+        """What `fly` changes in a scenario, as --set has it."""
+        return [f"{key}={value}" for key, value in self._sets(sets).items()]
 
     def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> Rounds:
         """A B A B: `--pairs` rounds in which each contestant has one turn; with `--together`, many turns of a few

@@ -19,6 +19,9 @@ constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";
 // out.
 double measure_tsc_hz();
 
+// Ticks from one read of the clock to the next when nothing stands between them: what a chained stamp costs.
+double stamp_ticks();
+
 // Turns ticks into nanoseconds. Plain data, for hot paths.
 struct tsc_clock {
     uint64_t start;  // TSC at clock_start

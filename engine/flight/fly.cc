@@ -243,6 +243,7 @@ json ready_line(const flight &f) {
     return {{"type", "ready"},
             {"at_ns", f.lines.now_ns()},
             {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
+            {"stamp_ticks", stamp_ticks()},
             {"drivers", drivers},
             {"notes", notes}};
 }

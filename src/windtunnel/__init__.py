@@ -8,16 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
-    from windtunnel.library import query, run, study
+    from windtunnel.library import compare, export, import_run, query, run, search, study
+    from windtunnel.measure.compare import Comparison
     from windtunnel.measure.study.study import Study
     from windtunnel.runs import Run, load
 
 __version__ = "0.1.0"
-__all__ = ["Run", "Study", "UserError", "load", "query", "run", "study"]
+__all__ = [
+    "Comparison",
+    "Run",
+    "Study",
+    "UserError",
+    "compare",
+    "export",
+    "import_run",
+    "load",
+    "query",
+    "run",
+    "search",
+    "study",
+]
 
 _HOMES = {
     "query": "windtunnel.library",
     "run": "windtunnel.library",
+    "search": "windtunnel.library",
+    "compare": "windtunnel.library",
+    "export": "windtunnel.library",
+    "import_run": "windtunnel.library",
+    "Comparison": "windtunnel.measure.compare",
     "study": "windtunnel.library",
     "Study": "windtunnel.measure.study.study",
     "Run": "windtunnel.runs",

@@ -6,16 +6,20 @@ made from the main thread.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.measure.flight import fly, new_directory
 from windtunnel.runs import Run
+from windtunnel.runs import load as load_run
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.overrides import as_sets
 
 if TYPE_CHECKING:
+    from windtunnel.measure.compare import Comparison
     from windtunnel.measure.study.study import Study
+    from windtunnel.measure.throughput.find import Options
+    from windtunnel.measure.throughput.record import SearchRecord
 
 
 def run(
@@ -24,7 +28,7 @@ def run(
     """Fly a scenario and read back what it left; an invalid run is returned with the reasons in `run.record.verdict`.
 
     `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the run directory, new; without it
-    one below runs/. `report` writes report.html too. Raises UserError for bad input, and where nothing could be kept.
+    one below runs/. `report` writes report.html beside it. Raises UserError for bad input, and where nothing could be kept.
     """
     file = Path(scenario)
     flight = resolve(load(file, as_sets(sets or {})), here())
@@ -37,6 +41,52 @@ def run(
 
         write(landing.run.path)
     return landing.run
+
+
+def compare(
+    a: str | Path,
+    b: str | Path,
+    sets: Mapping[str, Any] | None = None,
+    *,
+    sets_a: Mapping[str, Any] | None = None,
+    sets_b: Mapping[str, Any] | None = None,
+    pairs: int | None = None,
+    within_s: float | None = None,
+    seed: int | None = None,
+    between_runs: float = 0.05,
+    out: str | Path | None = None,
+    report: bool = False,
+) -> "Comparison":
+    """Hold B against A, each of them a run directory, a directory with runs below it, or a scenario file.
+
+    Two scenarios are flown in turn, `pairs` times (15) or for as long as `within_s`, with `sets` for both, `sets_a` and `sets_b` for
+    one; the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have flown
+    nothing is written without `out`. `report` writes report.html beside it. `between_runs` is the share by which identical runs are
+    assumed to differ where they are too few to tell. Raises UserError for bad input.
+    """
+    from windtunnel.measure.compare import Flying
+    from windtunnel.measure.compare import compare as hold
+    from windtunnel.report import write_comparison
+
+    flying = Flying(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed)
+    comparison, directory = hold(Path(a), Path(b), flying, Path(out) if out else None, between_runs)
+    if report and directory:
+        write_comparison(comparison, directory / "report.html")
+    return comparison
+
+
+def export(run: str | Path, directory: str | Path, format: Literal["csv", "parquet", "json"] = "parquet") -> Path:
+    """Write a run's windows as tables in long form into a new directory, with its run.json and its other files."""
+    from windtunnel.exports import export as write
+
+    return write(load_run(Path(run)), Path(directory), format)
+
+
+def import_run(directory: str | Path, out: str | Path) -> Run:
+    """Make a run directory again, in the new directory `out`, from what `export` wrote: nothing is lost."""
+    from windtunnel.exports import restore
+
+    return restore(Path(directory), Path(out))
 
 
 def study(
@@ -64,6 +114,33 @@ def study(
 
         write(flown)
     return flown
+
+
+def search(
+    scenario: str | Path,
+    sets: Mapping[str, Any] | None = None,
+    options: "Options | None" = None,
+    *,
+    out: str | Path | None = None,
+    report: bool = False,
+) -> "SearchRecord":
+    """Find the highest rate that a scenario carries; returns what search.json holds, goal by goal.
+
+    `options` are goals, limits and method (`windtunnel.measure.throughput.find.Options`); without them NDR and PDR by MLRsearch. A goal's
+    `irregular` says why it has no answer. `out` is the search's directory, new. `report` writes report.html too. Raises UserError
+    for bad input, and for a flight that broke.
+    """
+    from windtunnel.measure.throughput.find import Finder, Options
+
+    file = Path(scenario)
+    directory = Path(out) if out else new_directory(f"{file.stem}-search")
+    with Interrupts() as interrupts:
+        record = Finder(file, as_sets(sets or {}), options or Options(), directory, interrupts).find()
+    if report:
+        from windtunnel.report.search_page import write
+
+        write(record, directory)
+    return record
 
 
 def query(sql: str, *studies: str | Path) -> list[dict[str, Any]]:

@@ -6,12 +6,15 @@ from typing import Annotated
 import typer
 
 from windtunnel.cli.check import check
+from windtunnel.cli.compare import compare
 from windtunnel.cli.doctor import doctor
+from windtunnel.cli.export import export
 from windtunnel.cli.handlers import handlers
-from windtunnel.cli.imports import axio, testpmd
+from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
+from windtunnel.cli.search import search
 from windtunnel.cli.show import show
 from windtunnel.cli.study import study
 
@@ -40,6 +43,8 @@ windtunnel init echo mine.toml        begin a scenario of your own
 windtunnel check scenarios/echo.toml  is it right, and what goes where?
 windtunnel run scenarios/echo.toml    fly it
 windtunnel show                       see the latest run again
+windtunnel compare A B                is one of two faster?
+windtunnel search FILE                the highest rate that it carries
 windtunnel study FILE                 fly it over factors: cores, batches, sizes
 windtunnel handlers                   what a scenario can emulate
 windtunnel import axio FILE           a configuration or a log of Axio
@@ -53,12 +58,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # what is left is a fault of ours: its plain traceback belongs in a report
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (init, run, check, show, study, query, handlers, doctor):
+for command in (init, run, check, show, compare, study, query, search, export, handlers, doctor):
     app.command(help=_help(command.__doc__))(command)
 
-imports = typer.Typer(help="Turn what other tools wrote into scenarios and runs.", no_args_is_help=True)
-for command in (axio, testpmd):
-    imports.command(help=_help(command.__doc__))(command)
+imports = typer.Typer(
+    help="Turn what other tools wrote into scenarios and runs, and exported runs back into run directories.",
+    no_args_is_help=True,
+)
+for command in (axio, testpmd, run_):
+    imports.command(command.__name__.removesuffix("_"), help=_help(command.__doc__))(command)
 app.add_typer(imports, name="import")
 
 

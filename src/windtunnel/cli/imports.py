@@ -69,6 +69,21 @@ def testpmd(file: File, out: Out = None) -> None:
     _show(run)
 
 
+def run_(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `windtunnel export` left.", show_default=False)
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New run directory.")] = None,
+) -> None:
+    """Make a run directory again from what `windtunnel export` wrote.
+
+    windtunnel import run tables --out runs/again
+    """
+    from windtunnel.exports import restore
+
+    _show(restore(directory, _directory(directory, out)))
+
+
 def _axio_log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
     from windtunnel.imports import axio_log
     from windtunnel.imports.axio_table import tables_of

@@ -74,6 +74,7 @@ class Ready(Line):
     level_cost_ticks: float = Field(
         description="what the accounting level adds to one stage call, measured on an empty stage"
     )
+    stamp_ticks: float = Field(description="what reading the clock once costs")
     drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
     notes: list[str] = Field(
         description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ..."

@@ -2,7 +2,7 @@
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
 engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered,
-nothing measured, worker allocations, stopped before the end, run directory.
+nothing measured, worker allocations, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
 """
 
 import signal

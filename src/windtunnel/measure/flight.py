@@ -11,6 +11,7 @@ from windtunnel.engine.supervisor import Listener, Supervisor
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 from windtunnel.host import facts
+from windtunnel.measure.validity import validate
 from windtunnel.runs import Run, RunWriter, Verdict
 from windtunnel.runs.latest import RUNS
 from windtunnel.scenario import Flight
@@ -45,9 +46,12 @@ def fly(
     flight = flight.into(directory)
     writer = RunWriter(directory, flight, host or facts.collect())
     flown = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts).fly(flight.plans, flight.names)
-    verdict = judge(flown)
+    verdict, validity = judge(flown), None
+    if verdict.valid:
+        validity = validate(writer.engines, writer.windows, flight.scenario.validity)
+        verdict = Verdict(not validity.reasons, validity.reasons)
     try:
-        run, unkept = writer.finish(verdict), None
+        run, unkept = writer.finish(verdict, validity), None
     except UserError as error:
         run, unkept = None, error
     return Landing(run, verdict, exit_code(flown, verdict), flown.interrupted, unkept)

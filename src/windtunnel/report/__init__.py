@@ -1,9 +1,10 @@
-"""The report of a run: one HTML file that needs no network."""
+"""Reports: one HTML file each, that needs no network."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from windtunnel.measure.compare import Comparison
     from windtunnel.runs.joined import Joined
 
 
@@ -12,14 +13,19 @@ def write_joined(joined: "Joined", path: Path) -> Path:
 
     Raises UserError where it exists or cannot be written.
     """
-    from windtunnel.errors import UserError
     from windtunnel.report.page import render
-    from windtunnel.runs.files import replace
 
-    if path.exists():
-        raise UserError(f"{path}: exists already", remedy="choose a new file")
-    replace(path, render(joined))
-    return path
+    return _write_new(path, render(joined))
+
+
+def write_comparison(comparison: "Comparison", path: Path) -> Path:
+    """Write the report of a comparison to a new file and return its path.
+
+    Raises UserError where it exists or cannot be written.
+    """
+    from windtunnel.report.comparison import render
+
+    return _write_new(path, render(comparison))
 
 
 def write(run_dir: Path) -> Path:
@@ -34,4 +40,14 @@ def write(run_dir: Path) -> Path:
     run = load(run_dir)
     path = run.path / "report.html"
     replace(path, render(run))
+    return path
+
+
+def _write_new(path: Path, html: str) -> Path:
+    from windtunnel.errors import UserError
+    from windtunnel.runs.files import replace
+
+    if path.exists():
+        raise UserError(f"{path}: exists already", remedy="choose a new file")
+    replace(path, html)
     return path

@@ -92,7 +92,7 @@ def workers(rows: list[WorkerRow]) -> dict | None:
 
 
 def throughput(run: Run) -> dict | None:
-    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: the warm-up."""
+    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: what is in no figure."""
     data, shades = [], []
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
     for engine in run.record.engines:
@@ -105,7 +105,7 @@ def throughput(run: Run) -> dict | None:
             _answers(windows, [workload.name for workload in engine.plan.workloads]) if asked else _received(windows)
         )
         data += [_line(name, middles, values, len(data) + n) for n, (name, values) in enumerate(rates.items())]
-        shades = shades or _shades(windows, begin)
+        shades = shades or _shades(windows, begin, {window.index for window in run.counted[engine.name]})
     if not data:
         return None
     layout = layout_of(300)
@@ -118,7 +118,7 @@ def latency(run: Run) -> dict | None:
     """Percentile curves, as HdrHistogram draws them: the further right, the rarer."""
     data = []
     for engine in run.record.engines:
-        chosen = measured(run.windows[engine.name])
+        chosen = measured(run.counted[engine.name])
         for index, workload in enumerate(engine.plan.workloads):
             merged = merge(w.latency for window in chosen for w in window.workloads if w.workload == index)
             if merged is not None and merged.total:
@@ -155,14 +155,15 @@ def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, lis
     return {name: [ratio(c.get(name), span) for c, span in zip(counts, spans, strict=True)] for name in names}
 
 
-def _shades(windows: list[Window], begin: int) -> list[dict]:
-    """A shade over every stretch of windows that was not measured, with its phase's name."""
+def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict]:
+    """A shade over every stretch of windows that is in no figure, with its phase's name or the word for it."""
     stretches: list[list] = []
     for window in windows:
-        if stretches and stretches[-1][0] == window.phase:
+        what = window.phase if window.phase != "measure" or window.index in counted else "left out"
+        if stretches and stretches[-1][0] == what:
             stretches[-1][2] = window.end_ns
         else:
-            stretches.append([window.phase, window.start_ns, window.end_ns])
+            stretches.append([what, window.start_ns, window.end_ns])
     return [
         {
             "type": "rect",

@@ -15,6 +15,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Record, Verdict
 from windtunnel.runs.summary import document
+from windtunnel.runs.validity import Validity
 
 SIDES: tuple[Side, ...] = ("server", "client")
 REFUSED = "refused_hello"
@@ -121,6 +122,7 @@ def _record(server: Record, client: Record) -> Record:
     return client.model_copy(
         update={
             "verdict": Verdict(not reasons, reasons),
+            "validity": _validity(server, client),
             "scenario": client.scenario | {"server": server.scenario["server"]},
             "notes": list(dict.fromkeys([*client.notes, *server.notes])),
             "host": {"client": client.host, "server": server.host},
@@ -130,6 +132,16 @@ def _record(server: Record, client: Record) -> Record:
             },
             "engines": [server.engines[0], client.engines[0]],
         }
+    )
+
+
+def _validity(server: Record, client: Record) -> Validity | None:
+    """What either side found out: a window that one of them marked is in no figure of both."""
+    found = [record.validity for record in (server, client) if record.validity]
+    if len(found) < len(SIDES):
+        return None
+    return Validity(
+        checks=[check for each in found for check in each.checks], marks=[mark for each in found for mark in each.marks]
     )
 
 

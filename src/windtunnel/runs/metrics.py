@@ -218,8 +218,10 @@ def _port_row(members: list[PortWindow], duration_s: float) -> PortRow:
 def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float) -> WorkloadRow:
     """One workload over some of its windows, which lasted `duration_s`, in their order."""
     counts = {c: _sum(members, c) for c in ("offered", "sent", "answered", "lost", "late", "duplicates")}
+    paced = [member.pacing for member in members if member.pacing]
     return WorkloadRow(
         workload=name,
+        loop="open" if paced else "closed",
         **counts,
         unsent=members[-1].unsent,
         in_flight=members[-1].in_flight,
@@ -227,5 +229,5 @@ def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float
         offered_per_s=ratio(counts["offered"], duration_s),
         latency=latency(merge(member.latency for member in members)),
         latency_sent=latency(merge(member.latency_sent for member in members)),
-        pacing=latency(merge(paced)) if (paced := [m.pacing for m in members if m.pacing]) else None,
+        pacing=latency(merge(paced)) if paced else None,
     )

@@ -42,16 +42,18 @@ class Timetable:
         return rounds * length + min(max(at - (self._ends[phase] - length), 0), length)
 
 
-def phase_rows(windows: Sequence[Window], plan: Plan) -> list[PhaseRow]:
-    """A row for each phase that the measurement saw of each workload whose load has several."""
+def phase_rows(windows: Sequence[Window], plan: Plan, counted: Sequence[Window] | None = None) -> list[PhaseRow]:
+    """A row for each phase that the measurement saw of each workload whose load has several. Of all windows of an engine, only
+    those of `counted` are in figures; without it all are."""
     chosen = measured(windows)
     if not chosen:
         return []
+    kept = {window.index for window in (windows if counted is None else counted)}
     rows = []
     for index, workload in enumerate(plan.workloads):
         phases = workload.load.phases[workload.load.lead :] if workload.load else []
         if len(phases) > 1 and phases[-1].length_ns:  # one that lasts for ever has no round
-            rows += _rows_of(index, workload.name, Timetable(workload.load), chosen, load_began(windows, plan))
+            rows += _rows_of(index, workload.name, Timetable(workload.load), chosen, kept, load_began(windows, plan))
     return rows
 
 
@@ -68,7 +70,7 @@ def load_began(windows: Sequence[Window], plan: Plan) -> tuple[int, int]:
 
 
 def _rows_of(
-    index: int, name: str, timetable: Timetable, windows: Sequence[Window], began: tuple[int, int]
+    index: int, name: str, timetable: Timetable, windows: Sequence[Window], kept: set[int], began: tuple[int, int]
 ) -> list[PhaseRow]:
     earliest, latest = began
     whole: dict[int | None, list[Window]] = {}
@@ -79,7 +81,7 @@ def _rows_of(
     rows = []
     for number, phase in enumerate(timetable.phases):
         flown = timetable.ns_of(number, windows[0].start_ns - latest, windows[-1].end_ns - latest)
-        chosen = whole.get(number, [])
+        chosen = [window for window in whole.get(number, []) if window.index in kept]
         if not flown:
             continue
         members = [workload for window in chosen for workload in window.workloads if workload.workload == index]

@@ -9,19 +9,25 @@ from pydantic import ValidationError
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
 from windtunnel.runs.record import RUN_VERSION, Record
+from windtunnel.runs.validity import counted
 
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run directory in memory. `windows` holds those of each engine by its name; `problems` what was found amiss in the
-    files, in words for the user, without making them unreadable."""
+    """A run directory in memory. `windows` holds all of each engine by its name, `counted` those that figures are made from;
+    `problems` what was found amiss in the files, in words for the user, without making them unreadable."""
 
     path: Path
     record: Record
     windows: dict[str, list[Window]]
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def counted(self) -> dict[str, list[Window]]:
+        """The windows without those that the run marked as disturbed."""
+        return counted(self.windows, self.record.validity)
 
 
 def load(path: Path) -> Run:

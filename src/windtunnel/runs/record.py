@@ -3,6 +3,7 @@
 History of the record's version:
 1  first flight
 2  second flight: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
+3  validity: what the run found out about itself, and the windows that are in no figure
 """
 
 from dataclasses import dataclass, field
@@ -15,8 +16,9 @@ from windtunnel.engine.lines import Error, Hello, Met, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
 from windtunnel.runs.rows import PortRow, StageRow
+from windtunnel.runs.validity import Validity
 
-RUN_VERSION = 2
+RUN_VERSION = 3
 
 DID_NOT_FINISH = "did not finish"
 
@@ -79,12 +81,13 @@ class Imported(Part):
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[2] = RUN_VERSION
+    version: Literal[3] = RUN_VERSION
     title: str
     question: str | None
     started: AwareDatetime | None = Field(description="null: another tool did not say")
     finished: AwareDatetime | None = None
     verdict: Verdict
+    validity: Validity | None = Field(None, description="null: the flight did not come to its end, or was imported")
     scenario: dict[str, Any] = Field(description="every key as resolved")
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]

@@ -5,6 +5,7 @@ did not say is None.
 """
 
 from dataclasses import dataclass, fields
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,9 @@ class WorkloadRow:
     """The client's view of one workload. `late` and `duplicates` count answers, the rest counts messages."""
 
     workload: str
+    loop: Literal["open", "closed"]
+    """Open: messages leave when they fall due; closed: when an answer frees their place, so that latency is mostly a queue of the
+    client's own making."""
     offered: int
     sent: int
     answered: int
@@ -108,7 +112,9 @@ class WorkloadRow:
     answered_per_s: float | None
     offered_per_s: float | None
     latency: Latency
+    """From the intended send time: corrected for what the client sent late."""
     latency_sent: Latency
+    """From the real send time."""
     pacing: Latency | None
     """How late messages left, each against its intended time; None in a closed loop."""
 

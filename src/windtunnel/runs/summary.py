@@ -11,8 +11,9 @@ from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import LevelRow, PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.validity import Validity
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
@@ -39,7 +40,8 @@ def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine that never spoke adds none."""
     if imported := run.record.imported:
         return Summary(None, imported.stages, [], imported.ports, [], [], [])
-    engines = [(e, run.windows[e.name]) for e in run.record.engines if e.hello]
+    counted = run.counted
+    engines = [(e, counted[e.name]) for e in run.record.engines if e.hello]
 
     def rows(of_engine):
         return list(chain.from_iterable(of_engine(engine, windows) for engine, windows in engines))
@@ -51,7 +53,7 @@ def summarise(run: Run) -> Summary:
         workers=rows(lambda _, windows: metrics.worker_rows(windows)),
         ports=sorted(rows(lambda _, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
-        phases=rows(lambda e, windows: phase_rows(windows, e.plan)),
+        phases=rows(lambda e, windows: phase_rows(run.windows[e.name], e.plan, windows)),
         levels=rows(lambda _, windows: metrics.level_rows(windows)),
     )
 
@@ -80,7 +82,18 @@ def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence
 def warnings_of(run: Run, summary: Summary) -> list[str]:
     """What a reader of the figures should know of the machine that they were taken on."""
     engines = run.record.engines
-    return [*crowded(summary.workers), *lossy_nics(engines), *slow_windows(engines, run.windows)]
+    validity = run.record.validity
+    own = [left_out(validity), *validity.warnings] if validity else []
+    return [*filter(None, own), *crowded(summary.workers), *lossy_nics(engines), *slow_windows(engines, run.windows)]
+
+
+def left_out(validity: Validity) -> str | None:
+    """How many windows are in no figure, with the first reason; None where all are counted."""
+    if not validity.marks:
+        return None
+    worst = validity.marks[0]
+    words = f"{len(validity.marks)} windows are in no figure: window {worst.window}, {worst.reasons[0]}"
+    return words + (", and others" if len(validity.marks) > 1 else "")
 
 
 def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:
@@ -105,6 +118,7 @@ def document(run: Run) -> dict:
         "question": record.question,
         "started": record.started.isoformat() if record.started else None,
         "verdict": asdict(record.verdict),
+        "validity": record.validity.model_dump(mode="json") if record.validity else None,
         "memory": record.memory,
         "wire": record.wire,
         "accounting": record.accounting,

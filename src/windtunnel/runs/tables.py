@@ -15,6 +15,7 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import summarise, warnings_of
+from windtunnel.runs.validity import windows_of
 
 _BAR_CELLS = 8
 
@@ -32,7 +33,7 @@ def run_view(run: Run) -> RenderableType:
         parts += [ledger_line(run.record.engines)] if run.record.engines else []
         parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
         parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
-    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict))
+    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict, run))
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
 
@@ -115,11 +116,12 @@ def worker_table(rows: Sequence[WorkerRow]) -> RenderableType:
 
 
 def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
-    """Workloads as the client saw them; latency from the intended send time."""
+    """Workloads as the client saw them; latency from the intended send time, in an open loop beside that from the real one."""
     column = _columns_of(rows)
     return Fitting(
         [
             column("workload", lambda r: r.workload, words=True),
+            column("loop", lambda r: r.loop, words=True),
             column("answered", lambda r: fmt.rate(r.answered_per_s), width=8),
             column("offered", lambda r: fmt.rate(r.offered_per_s), spare=3, width=8),
             column("p50", lambda r: _time(r.latency.p50), width=6),
@@ -127,6 +129,7 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
             column("p99", lambda r: _time(r.latency.p99), width=6),
             column("p99.9", lambda r: _time(r.latency.p999), spare=5, width=6),
             column("max", lambda r: _time(r.latency.maximum), spare=1, width=6),
+            column("p99 from send", lambda r: _time(r.latency_sent.p99) if r.loop == "open" else fmt.DASH, spare=2),
             column("pacing p99", lambda r: _time(r.pacing and r.pacing.p99), spare=2),
             column("lost", lambda r: _loss(r.lost)),
             column("late", lambda r: _loss(r.late), spare=4),
@@ -233,10 +236,12 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
     return missing
 
 
-def verdict_view(verdict: Verdict) -> RenderableType:
-    """Valid, or the reasons why the numbers are not shown."""
+def verdict_view(verdict: Verdict, run: Run | None = None) -> RenderableType:
+    """Valid, and over how many of the measured windows where it is not over all; or the reasons why the numbers are not shown."""
     if verdict.valid:
-        return Text("verdict: valid", style="bold green")
+        flown, counted = (windows_of(windows) for windows in (run.windows, run.counted)) if run else (0, 0)
+        part = f", over {counted} of {flown} windows" if counted < flown else ""
+        return Text(f"verdict: valid{part}", style="bold green")
     reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
     return Panel(reasons, title="invalid: no numbers to show", title_align="left", border_style="red", expand=False)
 

@@ -15,6 +15,7 @@ from windtunnel.runs.files import LineFile, cannot_write, replace
 from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record, Verdict
+from windtunnel.runs.validity import Validity
 
 
 class RunWriter:
@@ -41,6 +42,7 @@ class RunWriter:
         self._engines = {engine.name: engine for engine in self._record.engines}
         self._save()
         self._windows = LineFile(self.directory / "windows.jsonl")
+        self.windows: dict[str, list[Window]] = {engine.name: [] for engine in self._record.engines}
         workloads = [w.name for w in self._record.engines[0].plan.workloads]
         self._latency = LatencyLog(self.directory / "latency.hlog", workloads)
 
@@ -55,6 +57,7 @@ class RunWriter:
         match line:
             case Window():
                 self._windows.append(_tagged(engine_name, raw))
+                self.windows[engine_name].append(line)
                 self._latency.window(line)
                 return
             case Hello():
@@ -72,11 +75,17 @@ class RunWriter:
                 engine.error = line
         self._save()
 
-    def finish(self, verdict: Verdict) -> Run:
+    @property
+    def engines(self) -> list[EngineRecord]:
+        """What is known of the engines so far."""
+        return self._record.engines
+
+    def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:
         """Put the verdict into run.json, with everything else on the disk before it, and read the run back."""
         self._windows.close()
         self._latency.close()
         self._record.verdict = verdict
+        self._record.validity = validity
         self._record.finished = datetime.now(UTC)
         self._save()
         return load(self.directory)

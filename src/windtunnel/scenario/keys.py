@@ -13,6 +13,7 @@ from windtunnel.scenario.quantities import BitRate, Duration, Rate, Size
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
+from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
     Batched,
     Cores,
@@ -256,6 +257,7 @@ class Scenario(Table):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of everything that is random")
     memory: Literal["auto", "hugepages", "no-huge"] = Field("auto", description="auto: hugepages where enough are free")
     record: Text | None = Field(None, description="pcap of every frame sent, in the run directory")
+    validity: Validity = Field(default_factory=Validity, description="what a run holds itself to")
     accounting: Accounting = Field(default_factory=Accounting, description="what is measured around each stage")
     wire: Wire = Field(default_factory=Wire, description="what connects the endpoints")
     client: Client | None = Field(None, description="the side that asks; always there on ring and memif")

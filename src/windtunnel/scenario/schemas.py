@@ -1,15 +1,25 @@
-"""Writes what is generated from the models: schemas/*.json and docs/scenario.md. Run: python -m windtunnel.scenario.schemas"""
+"""Writes what is generated from the models: schemas/*.json, docs/scenario.md and docs/export.md. Run: python -m windtunnel.scenario.schemas"""
 
 import json
 from pathlib import Path
 
-from windtunnel.engine.lines import LINE
+from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.exports import page as exports
+from windtunnel.measure.compare import Comparison
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
 
 CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+class WindowLine(Window):
+    """A line of windows.jsonl: a window of the engine, with its engine's name in front."""
+
+    engine: str
 
 
 def generated() -> dict[Path, str]:
@@ -18,10 +28,14 @@ def generated() -> dict[Path, str]:
         "scenario": Scenario.model_json_schema(),
         "plan": Plan.model_json_schema(),
         "lines": LINE.json_schema(),
+        "search": SearchRecord.model_json_schema(),
+        "run": Record.model_json_schema(),
+        "windows": WindowLine.model_json_schema(),
+        "comparison": Comparison.model_json_schema(),
         "study": StudyRecord.model_json_schema(),
     }
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
-    return files | {Path("docs/scenario.md"): page()}
+    return files | {Path("docs/scenario.md"): page(), Path("docs/export.md"): exports.page()}
 
 
 def write(checkout: Path = CHECKOUT) -> None:

@@ -1,0 +1,125 @@
+"""What a comparison found, as comparison.json holds it.
+
+History of the version:
+1  first one
+"""
+
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+COMPARISON_VERSION = 1
+
+Verdict = Literal["faster", "slower", "no difference shown", "cannot be compared", "invalid"]
+
+Stopped = Literal["all flown", "time", "interrupted", "failed"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Run(Part):
+    """One run that was looked at."""
+
+    side: Literal["a", "b"]
+    path: str
+    started: AwareDatetime | None
+    place: int | None = Field(
+        description="position of its figures in the lists of a measure, where pairs stand at the same one; null: left out"
+    )
+    reasons: list[str] = Field(description="why it is invalid and was left out; empty: it is valid")
+
+
+class Difference(Part):
+    """A key in which the scenario of B differs from that of A."""
+
+    key: str
+    a: Any = Field(description="null: not set")
+    b: Any = Field(description="null: not set")
+
+
+class Interval(Part):
+    """B against A."""
+
+    method: Literal["paired", "unpaired", "assumed"] = Field(
+        description="runs flown in turn; runs that no order ties; too few runs, whose spread is an assumption"
+    )
+    percent: float = Field(description="difference in percent of A")
+    low: float = Field(description="of the interval whose level the comparison names, percent of A")
+    high: float
+    smallest: float = Field(description="difference in percent that would have been found with a power of 80%")
+    effect: float | None = Field(
+        description="chance that a run of B has a higher figure than one of A (Vargha and Delaney's A); null: too few runs"
+    )
+    p: float = Field(description="chance of a difference as great as this or greater where there is none")
+    p_corrected: float = Field(description="after Holm: a metric that decides, for the points; others, for all others")
+
+
+class Measure(Part):
+    """One metric of both sides."""
+
+    workload: str = Field(description="empty: it belongs to the run")
+    metric: str
+    unit: Literal["/s", "ns"]
+    better: Literal["higher", "lower"]
+    a: list[float | None] = Field(description="of A's valid runs; where they were flown in turn, a[i] with b[i]")
+    b: list[float | None]
+    interval: Interval | None
+    unmeasured: str | None = Field(description="why there is no interval")
+    shown: bool = Field(description="whether the difference holds after correction")
+
+
+class Judged(Part):
+    """The verdict on one workload."""
+
+    workload: str = Field(description="empty: the runs have none in common")
+    verdict: Verdict
+    reasons: list[str] = Field(description="of a verdict that is no comparison")
+    decided_by: str | None = Field(description="metric")
+    because: str | None = Field(description="why this one")
+
+
+class Point(Part):
+    """Runs of both sides with the same factors; of two single scenarios there is one, without factors."""
+
+    factors: dict[str, Any]
+    differences: list[Difference]
+    runs: list[Run]
+    judged: list[Judged]
+    measures: list[Measure]
+
+
+class Whole(Part):
+    """One workload over all points that can be compared: the mean of their differences."""
+
+    workload: str
+    verdict: Verdict
+    metric: str
+    points: int
+    interval: Interval
+
+
+class Flown(Part):
+    """How the runs came about, where the comparison flew them itself."""
+
+    pairs_wanted: int
+    pairs: int = Field(description="with two valid runs")
+    seed: int
+    stopped: Stopped
+
+
+class Comparison(Part):
+    version: Literal[1] = COMPARISON_VERSION
+    made: AwareDatetime
+    windtunnel: str
+    a: str
+    b: str
+    level: float = Field(description="of the tests; intervals are of 1 - level")
+    between_runs: float = Field(
+        description="assumed spread between runs, standard deviation of logarithms, where there are too few"
+    )
+    flown: Flown | None
+    points: list[Point]
+    whole: list[Whole]
+    warnings: list[str]

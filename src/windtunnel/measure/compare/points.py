@@ -1,0 +1,98 @@
+"""Which runs of A belong with which of B: points of a study by their factors, pairs by the times at which they started."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.measure.compare.reading import Reading
+
+NO_FACTOR = {"title", "seed", "wire.socket"}
+"""Keys in which runs of one scenario may differ."""
+FOUND = (".cores", ".mempool.size", ".mempool.cache")
+"""Ends of keys whose value follows from others where nobody gives one: a factor only where no other tells the points apart."""
+PAIRED_SHARE = 0.8
+"""Of the runs of the side that has fewer: if so many are found in pairs, they were flown in turn."""
+
+Factors = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Runs of both sides that have the same factors."""
+
+    factors: Factors
+    a: list[Reading]
+    b: list[Reading]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key in which B's scenario differs from A's; None where one has it not."""
+
+    key: str
+    a: Any
+    b: Any
+
+
+def points(a: Sequence[Reading], b: Sequence[Reading]) -> tuple[list[Point], list[Factors], list[Factors]]:
+    """The points that both have, and those of A alone and of B alone. Factors are the keys in which runs of one side differ
+    from each other; runs that differ in none are one point."""
+    keys = _factors(a, b)
+    of_a: dict[Factors, list[Reading]] = {}
+    of_b: dict[Factors, list[Reading]] = {}
+    for readings, by_point in ((a, of_a), (b, of_b)):
+        for reading in readings:
+            by_point.setdefault(_at(reading, keys), []).append(reading)
+    both = [Point(factors, of_a[factors], of_b[factors]) for factors in of_a if factors in of_b]
+    return both, [f for f in of_a if f not in of_b], [f for f in of_b if f not in of_a]
+
+
+def differences(point: Point) -> list[Difference]:
+    """What was changed from A to B."""
+    a, b = point.a[0].scenario, point.b[0].scenario
+    keys = [key for key in dict.fromkeys([*a, *b]) if key != "title" and key != "wire.socket"]
+    return [Difference(key, a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)]
+
+
+def pairs(a: Sequence[Reading], b: Sequence[Reading]) -> list[tuple[Reading, Reading]]:
+    """Runs of A and B of which one started right after the other; empty where the sides were not flown in turn."""
+    timed = sorted(
+        ((reading.started, side, reading) for side, of in enumerate((a, b)) for reading in of if reading.started),
+        key=lambda run: run[0],
+    )
+    found, waiting = [], None
+    for _, side, reading in timed:
+        if waiting is not None and waiting[0] != side:
+            found.append((reading, waiting[1]) if side == 0 else (waiting[1], reading))
+            waiting = None
+        else:
+            waiting = (side, reading)
+    return found if len(found) >= PAIRED_SHARE * min(len(a), len(b)) and len(found) > 1 else []
+
+
+def words(factors: Iterable[tuple[str, Any]]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in factors)
+
+
+def _factors(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
+    keys = sorted(_varying(a) | _varying(b))
+    for key in [key for key in keys if key.endswith(FOUND)]:
+        rest = [other for other in keys if other != key]
+        if all(len({_at(r, rest) for r in side}) == len({_at(r, keys) for r in side}) for side in (a, b)):
+            keys = rest
+    return keys
+
+
+def _at(reading: Reading, keys: Iterable[str]) -> Factors:
+    return tuple((key, _hashable(reading.scenario.get(key))) for key in keys)
+
+
+def _varying(readings: Sequence[Reading]) -> set[str]:
+    first = readings[0].scenario
+    others = [reading.scenario for reading in readings[1:]]
+    keys = {key for scenario in (first, *others) for key in scenario} - NO_FACTOR
+    return {key for key in keys if any(scenario.get(key) != first.get(key) for scenario in others)}
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

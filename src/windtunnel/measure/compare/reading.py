@@ -1,0 +1,152 @@
+"""What a comparison needs of a run: its figures, and what it must have in common with the others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+from windtunnel.engine.lines import Window
+from windtunnel.runs import Run, load
+from windtunnel.runs.metrics import TRAVEL, measured, ratio
+from windtunnel.runs.rows import WorkloadRow
+from windtunnel.runs.summary import summarise
+from windtunnel.scenario.refusal import dotted
+
+Better = Literal["higher", "lower"]
+LATENCIES = {"p50": "p50", "p90": "p90", "p99": "p99", "p99.9": "p999"}
+"""Name of a metric -> where a row has it."""
+COSTS = ("work_ns", "stall_ns")
+STAGES = tuple(f"{side}.{stage}" for side, stages in TRAVEL.items() for stage in stages)
+RATES = ("answered_per_s", "received_per_s")
+METRICS = (*RATES, *LATENCIES, *(f"{stage}.{cost}" for stage in STAGES for cost in COSTS))
+"""Every name that a figure can have."""
+
+Figure = tuple[str, str]
+"""A workload's name, or "" for what belongs to the run, and the metric."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One run, without its windows."""
+
+    path: Path
+    started: datetime | None
+    reasons: list[str]
+    """Why it is invalid; none: it is valid."""
+    problems: list[str]
+    scenario: dict[str, Any]
+    """Every key as resolved, by its dotted path."""
+    identity: dict[str, str]
+    """What two runs must have in common to be held against each other, in words."""
+    question: str
+    accounting: str
+    emulated: list[str]
+    modes: dict[str, str]
+    """Workload -> closed, open, or without a client."""
+    figures: dict[Figure, float | None]
+    uncarried: dict[str, float]
+    """Workload -> share of the messages due that were lost or not sent."""
+
+
+def read(path: Path) -> Reading:
+    """Raises UserError, with file and line, for what is no run directory."""
+    run = load(path)
+    record = run.record
+    valid = record.verdict.valid
+    rows = summarise(run) if valid else None
+    return Reading(
+        path=path,
+        started=record.started,
+        reasons=list(record.verdict.reasons),
+        problems=run.problems,
+        scenario=flat(record.scenario),
+        identity=_identity(run),
+        question=record.question or "",
+        accounting=record.accounting or "",
+        emulated=record.emulated,
+        modes=_modes(run),
+        figures=dict(figures(run)) if valid else {},
+        uncarried={row.workload: _uncarried(row) for row in rows.workloads} if rows else {},
+    )
+
+
+def windows(path: Path) -> list[dict[Figure, float | None]]:
+    """The same figures of each measured window of a run alone."""
+    run = load(path)
+    by_index: dict[int, dict[str, list[Window]]] = {}
+    for engine, of in run.windows.items():
+        for window in measured(of):
+            by_index.setdefault(window.index, {name: [] for name in run.windows})[engine].append(window)
+    return [dict(figures(replace(run, windows=of))) for _, of in sorted(by_index.items())]
+
+
+def figures(run: Run) -> Iterator[tuple[Figure, float | None]]:
+    """Of the workloads as the client saw them, of the server's port where there is no client, and of every stage."""
+    summary = summarise(run)
+    for row in summary.workloads:
+        yield (row.workload, "answered_per_s"), _finite(row.answered_per_s)
+        for name, attribute in LATENCIES.items():
+            yield (row.workload, name), _finite(getattr(row.latency, attribute))
+    if not summary.workloads:
+        for name in _served(run):
+            rate = sum(port.rx_mpps or 0 for port in summary.ports if port.endpoint == "server") * 1e6
+            yield (name, "received_per_s"), _finite(rate)
+    for stage in summary.stages:
+        for cost in COSTS:
+            yield ("", f"{stage.endpoint}.{stage.stage}.{cost}"), _finite(getattr(stage, cost))
+
+
+def better(metric: str) -> Better:
+    return "higher" if metric in RATES else "lower"
+
+
+def flat(table: Any, path: tuple[str | int, ...] = ()) -> dict[str, Any]:
+    """A resolved scenario by dotted paths; a list without tables is one value, and what is null is left out."""
+    if isinstance(table, dict):
+        parts = table.items()
+    elif isinstance(table, list) and any(isinstance(part, dict) for part in table):
+        parts = enumerate(table)
+    else:
+        return {} if table is None else {dotted(path): table}
+    return {key: value for name, part in parts for key, value in flat(part, (*path, name)).items()}
+
+
+def _identity(run: Run) -> dict[str, str]:
+    record = run.record
+    plans = [engine.plan for engine in record.engines]
+    cpus = record.host.get("cpus")
+    model = cpus.get("model") if isinstance(cpus, dict) else None
+    sides = sorted({endpoint.side for plan in plans for endpoint in plan.endpoints})
+    return {
+        "host": f"{record.host.get('hostname') or 'not known'}{f' ({model})' if model else ''}",
+        "kernel": str(record.host.get("kernel") or "not known"),
+        "engine": record.versions.get("engine", "not known"),
+        "DPDK": record.versions.get("dpdk", "not known"),
+        "memory": record.memory or "not known",
+        "wire": record.wire or "not known",
+        "sides flown": " and ".join(sides) or "none",
+        "measured by": record.imported.tool if record.imported else "windtunnel",
+    }
+
+
+def _modes(run: Run) -> dict[str, str]:
+    workloads = {w.name: w.load for engine in run.record.engines for w in engine.plan.workloads if w.load}
+    if workloads:
+        return {name: load.mode for name, load in workloads.items()}
+    return dict.fromkeys(_served(run), "without a client")
+
+
+def _served(run: Run) -> list[str]:
+    """Of a run without a client, the one thing that its port serves; several share the port, and none has a figure."""
+    names = [workload.name for engine in run.record.engines[:1] for workload in engine.plan.workloads]
+    return names if len(names) == 1 else [" + ".join(names)] if names else []
+
+
+def _uncarried(row: WorkloadRow) -> float:
+    return ratio(row.lost + row.unsent, row.offered) or 0.0
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not isfinite(value) else float(value)

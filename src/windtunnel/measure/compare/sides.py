@@ -1,0 +1,73 @@
+"""What A and B name: a run directory, a directory with runs below it, or a scenario file."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.measure.compare.reading import Reading, read
+
+TAKES = "a run directory, a directory with runs below it, or a scenario file"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two that are compared."""
+
+    path: Path
+    readings: list[Reading]
+
+
+def are_scenarios(a: Path, b: Path) -> bool:
+    """Whether both are files, to be flown. Raises UserError where one alone is."""
+    files = [path for path in (a, b) if path.is_file()]
+    if len(files) == 1:
+        other = b if files[0] == a else a
+        what = (
+            f"{files[0]} is a file and {other} is a directory"
+            if other.exists()
+            else f"{other}: no such file or directory"
+        )
+        raise UserError(what, remedy="two scenario files, which are flown in turn, or runs on both sides")
+    return len(files) == 2
+
+
+def sides(a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None) -> tuple[Side, Side]:
+    """Reads the runs of both; `seen(done, of)` is called after each. Raises UserError where there are none, where the same run
+    is on both sides, and for files that are none of ours."""
+    found = [_runs(path) for path in (a, b)]
+    shared = {path.resolve() for path in found[0]} & {path.resolve() for path in found[1]}
+    if shared:
+        raise UserError(
+            f"{min(shared)} is on both sides",
+            remedy="different runs on each side; of a comparison's own directory: windtunnel compare DIR/a DIR/b",
+        )
+    total, done = len(found[0]) + len(found[1]), 0
+    read_sides = []
+    for path, runs in zip((a, b), found, strict=True):
+        readings = []
+        for run in runs:
+            readings.append(read(run))
+            done += 1
+            seen(done, total)
+        read_sides.append(Side(path, readings))
+    return read_sides[0], read_sides[1]
+
+
+def _runs(path: Path) -> list[Path]:
+    """The run directories that are `path` or lie below it, by name."""
+    if not path.exists():
+        raise UserError(f"{path}: no such file or directory", remedy=TAKES)
+    runs = sorted(_below(path))
+    if not runs:
+        raise UserError(f"{path}: no run in it or below it: no run.json", remedy=TAKES)
+    return runs
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """Nothing below a run is looked at, and no link is followed."""
+    for directory, inner, files in os.walk(path):
+        if "run.json" in files:
+            inner.clear()
+            yield Path(directory)

@@ -1,0 +1,168 @@
+"""The longest burst without loss, and the buffer that it implies: RFC 9004, which updates RFC 2544, section 26.4."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+from windtunnel.errors import UserError
+from windtunnel.measure.search.flying import TrialFailed
+
+SHORTEST_MOST_S = 30.0
+"""RFC 9004, section 5.4: the longest burst must be configurable up to so many seconds of sending. It is the default."""
+
+
+@dataclass(frozen=True)
+class BurstResult:
+    """One burst of `sent` packets at the least gap, and how many came back, waiting for them included. Raises ValueError for counts
+    that cannot be. `disturbed`: why it does not count; it is sent again."""
+
+    sent: int
+    forwarded: int
+    disturbed: str | None = None
+
+    def __post_init__(self):
+        if not 0 <= self.forwarded <= self.sent:
+            raise ValueError(f"a burst of {self.sent} of which {self.forwarded} came back")
+
+
+@dataclass(frozen=True)
+class BurstLimits:
+    """Raises UserError for values that cannot be."""
+
+    rate: float
+    """Packets per second within a burst: the greatest that the medium allows ("Max Theoretical Frame Rate")."""
+    longest_s: float = SHORTEST_MOST_S
+    """Of sending; the longest burst tried is `rate` times that."""
+    step: int = 1
+    """Packets: bursts are multiples of it, and as precise."""
+    repeats: int = 50
+    """Independent searches, of which the average is the benchmark (RFC 2544, section 26.4: at least 50, as a SHOULD)."""
+    verify: int = 1
+    """Times that a lossy burst is sent before it counts as lossy: 1 is ETSI GS NFV-TST 009's binary search, more is that with loss
+    verification."""
+    disturbed: int = 3
+    """So many disturbed bursts in a row, and the search gives up."""
+
+    def __post_init__(self):
+        for name in ("rate", "longest_s", "step", "repeats", "verify", "disturbed"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"bursts with {name} {getattr(self, name):g}", remedy="above 0")
+        if self.steps < 1:
+            raise UserError(
+                f"no burst of {self.step} packets fits into {self.longest_s:g} s",
+                remedy="a longer time or a smaller step",
+            )
+
+    @property
+    def steps(self) -> int:
+        """In the longest burst."""
+        return int(self.rate * self.longest_s) // self.step
+
+
+@dataclass(frozen=True)
+class BackToBack:
+    """What the repeats found. Bursts in packets, times in seconds."""
+
+    bursts: tuple[int, ...]
+    """The longest without loss, of each repeat."""
+    irregular: str | None
+    """Why the figures are not to be believed, in words; None where they are."""
+    implied_buffer_s: float | None
+    corrected_buffer_s: float | None
+    """The implied one without what was forwarded while the burst still came in; None without bursts or throughput."""
+
+    @property
+    def average(self) -> float | None:
+        """The benchmark; None without repeats."""
+        return fmean(self.bursts) if self.bursts else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Of the repeats (RFC 9004, section 5.6 asks for it, the least and the greatest beside the average)."""
+        return pstdev(self.bursts) if self.bursts else None
+
+
+SendBurst = Callable[[int], BurstResult]
+OnBurst = Callable[[BurstResult, tuple[int, ...]], None]
+"""Called after every burst, with what the finished repeats found."""
+
+
+def back_to_back(
+    send: SendBurst, limits: BurstLimits, throughput: float | None = None, on_burst: OnBurst | None = None
+) -> BackToBack:
+    """RFC 9004, sections 5.4 to 5.6: `limits.repeats` binary searches for the longest burst without loss.
+
+    `throughput` is the device's, in packets per second, as a search found it; without it there is no corrected time. `send`
+    empties the device's buffers before it returns (at least 2 s, section 5.4). Raises TrialFailed for a burst that raises or
+    gives what cannot be, UserError for a throughput above the rate, which leaves no buffer to fill.
+    """
+    if throughput is not None and not 0 <= throughput < limits.rate:
+        raise UserError(
+            f"a throughput of {throughput:g} beside bursts at {limits.rate:g} packets per second",
+            remedy="bursts only where the device is slower than the medium (RFC 9004, section 5.1)",
+        )
+    found: list[int] = []
+    for _ in range(limits.repeats):
+        longest, irregular = _longest(send, limits, lambda burst: on_burst and on_burst(burst, tuple(found)))
+        if longest is None:
+            return _result(found, irregular, limits, throughput)
+        found.append(longest)
+    if max(found) == limits.steps * limits.step:
+        irregular = f"a burst of {limits.longest_s:g} s, the longest allowed, was carried: the buffer may be larger"
+    return _result(found, irregular, limits, throughput)
+
+
+def _longest(
+    send: SendBurst, limits: BurstLimits, tell: Callable[[BurstResult], object]
+) -> tuple[int | None, str | None]:
+    """One search: the longest burst without loss (0: none), or None and why it was given up."""
+    lower, upper = 0, limits.steps
+    while lower < upper:
+        middle = (lower + upper + 1) // 2
+        carried, why = _carried(send, middle * limits.step, limits, tell)
+        if carried is None:
+            return None, why
+        lower, upper = (middle, upper) if carried else (lower, middle - 1)
+    return lower * limits.step, None
+
+
+def _carried(
+    send: SendBurst, length: int, limits: BurstLimits, tell: Callable[[BurstResult], object]
+) -> tuple[bool | None, str | None]:
+    """Whether a burst came back whole, or None and why that is not known."""
+    lossy = disturbed = 0
+    while lossy < limits.verify:
+        burst = _sent(send, length)
+        tell(burst)
+        if burst.disturbed is None:
+            if burst.forwarded == burst.sent:
+                return True, None
+            lossy, disturbed = lossy + 1, 0
+            continue
+        disturbed += 1
+        if disturbed == limits.disturbed:
+            return (
+                None,
+                f"{disturbed} bursts of {length} packets in a row were disturbed; the last one: {burst.disturbed}",
+            )
+    return False, None
+
+
+def _sent(send: SendBurst, length: int) -> BurstResult:
+    name = f"a burst of {length} packets"
+    try:
+        burst = send(length)
+    except Exception as error:
+        remedy = error.remedy if isinstance(error, UserError) else None
+        raise TrialFailed(f"{name}: {error or type(error).__name__}", remedy, ()) from error
+    if not isinstance(burst, BurstResult):
+        raise TrialFailed(f"{name} gave no BurstResult but {burst!r}", None, ())
+    if burst.sent != length and burst.disturbed is None:
+        raise TrialFailed(f"{name} was one of {burst.sent}", "a burst that could not be sent whole is disturbed", ())
+    return burst
+
+
+def _result(found: list[int], irregular: str | None, limits: BurstLimits, throughput: float | None) -> BackToBack:
+    implied = fmean(found) / limits.rate if found else None
+    corrected = None if implied is None or throughput is None else implied * (1 - throughput / limits.rate)
+    return BackToBack(tuple(found), irregular, implied, corrected)

@@ -1,0 +1,81 @@
+"""Bound or not: how the trials at one load stand to a goal (RFC 9971, section 6 and appendices A and B)."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from windtunnel.measure.search.goals import Goal
+from windtunnel.measure.search.trials import TrialResult
+
+
+class Bound(Enum):
+    LOWER = "lower bound"
+    UPPER = "upper bound"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Effective durations in seconds, by length (full: at least the goal's final duration) and loss."""
+
+    full_low: float
+    full_high: float
+    short_low: float
+    short_high: float
+
+
+def sums(goal: Goal, trials: Iterable[TrialResult]) -> Sums:
+    """In any order the same to the last bit: a classification must not hang on it."""
+    parts: dict[tuple[bool, bool], list[float]] = {}
+    for trial in trials:
+        parts.setdefault((is_full(goal, trial), is_high_loss(goal, trial)), []).append(trial.effective_s)
+    full_low, full_high, short_low, short_high = (
+        math.fsum(parts.get((full, high), ())) for full in (True, False) for high in (False, True)
+    )
+    return Sums(full_low, full_high, short_low, short_high)
+
+
+def is_full(goal: Goal, trial: TrialResult) -> bool:
+    """By the intended duration, whatever the effective one (RFC 9971, section 4.7.1)."""
+    return trial.duration_s >= goal.final_trial_duration_s
+
+
+def is_high_loss(goal: Goal, trial: TrialResult) -> bool:
+    return trial.loss_ratio > goal.loss_ratio
+
+
+def classify(goal: Goal, trials: Iterable[TrialResult]) -> Bound:
+    """The load's standing, from all its undisturbed trials so far (RFC 9971, section 6.1).
+
+    An upper bound fails the goal even if every missing second is low-loss, a lower bound keeps it even if every one is
+    high-loss. Short trials cannot make a lower bound; their high-loss time counts as far as low-loss time of short trials does
+    not make up for it.
+    """
+    time = sums(goal, trials)
+    made_up_for = time.short_low * goal.exceed_ratio / (1 - goal.exceed_ratio)
+    high = time.full_high + max(0.0, time.short_high - made_up_for)
+    whole = max(time.full_low + high, goal.duration_sum_s)
+    tolerated = whole * goal.exceed_ratio
+    if high > tolerated:
+        return Bound.UPPER
+    if whole - time.full_low <= tolerated:
+        return Bound.LOWER
+    return Bound.UNDECIDED
+
+
+def conditional_throughput(goal: Goal, load: float, trials: Iterable[TrialResult]) -> float:
+    """The forwarding rate to be expected at a lower bound, per second (RFC 9971, appendix B).
+
+    The loss ratio at the goal's quantile of the full-length trials, by time; time that is missing from the duration sum counts
+    as lost altogether. (Section 6.2 leaves the missing time out; section 4.8.3 names the appendix as the definition.) 0 where
+    the quantile falls into missing time, as it does without full-length trials.
+    """
+    full = sorted((trial for trial in trials if is_full(goal, trial)), key=lambda trial: trial.loss_ratio)
+    whole = max(goal.duration_sum_s, math.fsum(trial.effective_s for trial in full))
+    remaining = whole * (1 - goal.exceed_ratio)
+    for trial in full:
+        remaining -= trial.effective_s
+        if remaining <= 0:
+            return load * (1 - trial.loss_ratio)
+    return 0.0

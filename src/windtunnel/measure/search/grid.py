@@ -1,0 +1,46 @@
+"""The loads that a search measures at: a grid, so that all its goals come back to the same ones and share their trials."""
+
+import math
+
+from windtunnel.measure.search.goals import Limits
+
+SPACING = 0.87
+"""Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its wrong side;
+narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
+ROUND = 0.01
+"""Of that width: loads are rounded to a power of ten below it, for people's sake."""
+
+
+class Grid:
+    """Places are integers, one more is one spacing more in the load's logarithm; the outermost are the limits themselves."""
+
+    def __init__(self, limits: Limits, width: float, midway: float):
+        """`width`: the narrowest goal's; `midway`: a load that is put halfway between two places, where a limit is expected."""
+        self.least, self.greatest = limits.min_load, limits.max_load
+        self.width, self.spacing = width, -math.log1p(-width) * SPACING
+        self.origin = math.log(midway) - self.spacing / 2
+        self.first = round(self.position(self.least))
+        self.last = max(round(self.position(self.greatest)), self.first + 1)
+
+    def position(self, load: float) -> float:
+        """Of any load, on the scale of the places; one outside the limits is moved to them."""
+        return (math.log(min(max(load, self.least), self.greatest)) - self.origin) / self.spacing
+
+    def place(self, load: float) -> int:
+        """Of a load that came from here."""
+        if load == self.least:
+            return self.first
+        return self.last if load == self.greatest else round(self.position(load))
+
+    def load(self, place: int) -> float:
+        """Per second."""
+        if place <= self.first:
+            return self.least
+        if place >= self.last:
+            return self.greatest
+        load = math.exp(self.origin + place * self.spacing)
+        return float(round(load, -math.floor(math.log10(load * self.width * ROUND))))
+
+    def within(self, width: float) -> int:
+        """Places that two loads of such a width lie apart at the most, rounding allowed for; at least 1."""
+        return max(1, math.floor(-math.log1p(-width * (1 - 2 * ROUND)) / self.spacing))

@@ -1,0 +1,87 @@
+"""What a search found for each goal, in numbers and words."""
+
+from dataclasses import dataclass
+
+from windtunnel.measure.search.bounds import Trials
+from windtunnel.measure.search.classification import conditional_throughput, is_high_loss
+from windtunnel.measure.search.goals import Goal, Limits
+from windtunnel.measure.search.trials import TrialResult
+
+
+@dataclass(frozen=True)
+class GoalResult:
+    """Regular or irregular (RFC 9971, section 4.8.4). Loads and rates per second, of the unit of the trials.
+
+    Of an irregular result everything that is there is given all the same, and whoever shows it has to mark it as irregular.
+    """
+
+    goal: Goal
+    irregular: str | None
+    """Why, in words; None for a regular result."""
+    relevant_lower_bound: float | None
+    """Irregular without an upper bound: the largest lower bound, which section 4.8.4.2 calls effective."""
+    relevant_upper_bound: float | None
+    conditional_throughput: float | None
+    """At the relevant lower bound; never above it."""
+    lower_trials: tuple[TrialResult, ...]
+    upper_trials: tuple[TrialResult, ...]
+    """The trials at the two bounds, in the order in which they were flown."""
+
+    @property
+    def regular(self) -> bool:
+        return self.irregular is None
+
+    @property
+    def width(self) -> float | None:
+        """Reached, as a share of the upper bound; None unless both bounds are there."""
+        if self.relevant_lower_bound is None or self.relevant_upper_bound is None:
+            return None
+        return (self.relevant_upper_bound - self.relevant_lower_bound) / self.relevant_upper_bound
+
+    @property
+    def limited_by_generator(self) -> bool:
+        """Most high-loss trials at the upper bound would be low-loss ones, had the generator sent what it was asked to: the
+        bound is the generator's, not the device's."""
+        high = [trial for trial in self.upper_trials if is_high_loss(self.goal, trial)]
+        unsent = [trial for trial in high if trial.device_loss_ratio <= self.goal.loss_ratio]
+        return 2 * len(unsent) > len(high)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Of every goal, in the order of the goals (RFC 9971, section 4.8.5), and all trials in theirs."""
+
+    goals: tuple[GoalResult, ...]
+    trials: tuple[TrialResult, ...]
+    """Disturbed ones included."""
+    elapsed_s: float
+    """As the trials reported it."""
+    stopped: str | None
+    """What ended the search before its time, in words; None for one that ran to its end."""
+
+    def __getitem__(self, name: str) -> GoalResult:
+        """By the goal's name; KeyError."""
+        return {result.goal.name: result for result in self.goals}[name]
+
+
+def goal_result(goal: Goal, limits: Limits, trials: Trials, stopped: str | None) -> GoalResult:
+    """From the trials so far; also in the middle of a search."""
+    bounds = trials.bounds(goal)
+    lower, upper = bounds.lower, bounds.upper
+    if bounds.width is not None and bounds.width <= goal.width:
+        irregular = None
+    elif upper is not None and upper <= limits.min_load:
+        irregular = f"even the least load, {limits.min_load:g}, does not carry it"
+    elif upper is None and lower is not None and lower >= limits.max_load:
+        irregular = f"the greatest load, {limits.max_load:g}, still carries it: the limit lies above"
+    else:
+        irregular = stopped or "the search is not at its end"
+    return GoalResult(
+        goal=goal,
+        irregular=irregular,
+        relevant_lower_bound=lower,
+        relevant_upper_bound=upper,
+        conditional_throughput=None if lower is None else conditional_throughput(goal, lower, trials.at(lower)),
+        lower_trials=tuple(trials.at(lower)),
+        upper_trials=tuple(trials.at(upper)),
+    )

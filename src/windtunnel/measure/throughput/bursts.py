@@ -1,0 +1,63 @@
+"""The longest burst without loss (RFC 9004), with flights as bursts.
+
+A flight warms up under a tenth of what is carried, falls silent, sends its burst at the greatest rate, and is silent until every
+answer has come or its timeout is over. A client has no more messages in flight than its budget: that is the longest burst.
+"""
+
+from windtunnel.measure.search import BurstLimits, BurstResult, back_to_back
+from windtunnel.measure.throughput.flights import Flights, balance, disturbance
+from windtunnel.measure.throughput.record import BurstRow
+from windtunnel.scenario import Scenario
+from windtunnel.scenario.keys import Client
+from windtunnel.scenario.traffic_keys import LoadPhase
+
+WARM_NS, SILENCE_NS, AFTER_NS = 50_000_000, 20_000_000, 100_000_000
+WARM_SHARE = 0.1
+"""Of the throughput, while the caches warm up."""
+STEP = 32
+"""Messages by which two bursts differ at least: a burst of app_tx."""
+
+
+def longest_burst(flights: Flights, rate: float, carried: float, repeats: int) -> BurstRow:
+    """The row of search.json: bursts at `rate` messages a second where `carried` are carried for ever. Raises as `Flights.fly`."""
+    budget = (flights.scenario.client or Client()).inflight
+    limits = BurstLimits(rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats)
+    most = limits.steps * limits.step
+
+    def send(length: int) -> BurstResult:
+        run = flights.fly(
+            _burst(flights.scenario, rate, WARM_SHARE * carried, length), f"a burst of {length:,} messages"
+        )
+        lost = balance(run)
+        return BurstResult(length, max(length - lost.lost - lost.unsent, 0), disturbance(run))
+
+    first = send(most)
+    if first.disturbed is None and first.forwarded == first.sent:
+        words = (
+            f"a burst of {most:,} messages, the whole in-flight budget, lost nothing: no buffer is shorter than that"
+        )
+        return BurstRow(rate=rate, messages=None, repeats=[], corrected_messages=None, most=most, words=words)
+    found = back_to_back(send, limits, min(carried, 0.999 * rate))
+    corrected = None if found.corrected_buffer_s is None else found.corrected_buffer_s * rate
+    words = found.irregular or f"mean of {len(found.bursts)} repeats, deviation {found.deviation:.0f}"
+    return BurstRow(
+        rate=rate,
+        messages=found.average,
+        repeats=list(found.bursts),
+        corrected_messages=corrected,
+        most=most,
+        words=words,
+    )
+
+
+def _burst(scenario: Scenario, rate: float, warm_rate: float, length: int) -> Scenario:
+    burst_ns = max(round(length / rate * 1e9), 1000)
+    phases = [
+        LoadPhase.model_construct(duration=ns, rate=of, arrivals="constant", on=None, off=None)
+        for ns, of in ((WARM_NS, warm_rate), (SILENCE_NS, 0.0), (burst_ns, length * 1e9 / burst_ns), (AFTER_NS, 0.0))
+    ]
+    duration = sum(phase.duration for phase in phases)
+    workload = scenario.workload[0].model_copy(update={"phase": phases})
+    client = (scenario.client or Client()).model_copy(update={"rate": None})
+    times = {"duration": duration, "warmup": 0, "window": duration}
+    return scenario.model_copy(update={"client": client, "workload": [workload], **times})

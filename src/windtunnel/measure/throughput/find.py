@@ -1,0 +1,222 @@
+"""A whole search: from the closed loop that says where to look, over the trials, to latency at parts of what was found."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic_core import to_jsonable_python
+
+from windtunnel import __version__
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.measure.search import (
+    NDR,
+    PDR,
+    Goal,
+    GoalResult,
+    Limits,
+    SearchResult,
+    TrialFailed,
+    TrialResult,
+    binary_search,
+    search,
+)
+from windtunnel.measure.throughput.bursts import longest_burst
+from windtunnel.measure.throughput.flights import Flights, Interrupted, answered_per_s, at_rate
+from windtunnel.measure.throughput.record import GoalRow, LatencyRow, SearchRecord, TrialRow
+from windtunnel.measure.throughput.searchable import searchable
+from windtunnel.runs.files import replace
+from windtunnel.runs.summary import summarise
+from windtunnel.runs.writer import make_directory
+
+FILE = "search.json"
+PROBE_NS = 1_000_000_000
+"""Of the closed loop that is flown first."""
+ABOVE = 1.5
+"""Times the closed loop's answers a second is where a search begins: an open loop does not carry more."""
+BELOW = 1e-3
+"""Times the greatest load is the least."""
+SHARES = (0.1, 0.5, 0.9)
+"""Of the partial drop rate: where latency is looked at, as FD.io CSIT does."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a search goes. Rates in messages a second."""
+
+    method: str = "mlrsearch"
+    goals: tuple[Goal, ...] = (NDR, PDR)
+    min_load: float | None = None
+    max_load: float | None = None
+    time_s: float | None = None
+    """Of the search itself; latency and bursts come after it."""
+    latency: bool = True
+    bursts: int = 5
+    """Repeats of the back-to-back search; 0 leaves it out."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who wants to see a search while it goes on."""
+
+    started: Callable[[str], None] = lambda what: None
+    trial: Callable[[TrialResult, tuple[GoalResult, ...]], None] = lambda trial, results: None
+
+
+class Finder:
+    """One search. `record` is true, and on the disk, after every trial."""
+
+    def __init__(
+        self,
+        file: Path,
+        sets: list[str],
+        options: Options,
+        directory: Path,
+        interrupts: Interrupts,
+        watch: Watch | None = None,
+    ):
+        self.directory, self._options, self._watch = directory, options, watch or Watch()
+        self._scenario = searchable(file, sets)
+        make_directory(directory)
+        self._flights = Flights(self._scenario, directory, interrupts, on_start=self._watch.started)
+        self.record = SearchRecord(
+            title=self._scenario.title,
+            question=self._scenario.question,
+            started=datetime.now(UTC),
+            method=options.method,
+            scenario=self._scenario.model_dump(mode="json", by_alias=True),
+            host=to_jsonable_python(self._flights.host),
+            versions={"windtunnel": __version__, "python": platform.python_version()},
+            closed_loop_per_s=None,
+            min_load=0,
+            max_load=0,
+        )
+        self.interrupted = False
+
+    def find(self) -> SearchRecord:
+        """Searches, and keeps what was found so far where somebody asks for the end. Raises UserError where a flight broke."""
+        try:
+            self._find()
+        except Interrupted:
+            self._stop("interrupted by the user")
+        except TrialFailed as error:
+            if not isinstance(error.__cause__, Interrupted):
+                raise
+            self._stop("interrupted by the user")
+        self.record.finished = datetime.now(UTC)
+        self._save()
+        return self.record
+
+    def _find(self) -> None:
+        limits = self._limits()
+        self.record.min_load, self.record.max_load = limits.min_load, limits.max_load
+        self._save()
+        result = self._search(limits)
+        self.record.stopped = result.stopped
+        best = max(self._options.goals, key=lambda goal: goal.loss_ratio).name
+        found = result[best].conditional_throughput
+        if self._options.latency and found:
+            for share in SHARES:
+                self._latency_at(share, share * found)
+        carried = result.goals[0].conditional_throughput
+        if self._options.bursts and carried and len(self._scenario.workload) == 1:
+            self.record.burst = longest_burst(self._flights, limits.max_load, carried, self._options.bursts)
+            self._save()
+
+    def _limits(self) -> Limits:
+        most, least = self._options.max_load, self._options.min_load
+        if most is None:
+            most = ABOVE * self._closed_loop()
+        return Limits(least or BELOW * most, most, time_s=self._options.time_s)
+
+    def _closed_loop(self) -> float:
+        """Answers a second of the same scenario as a closed loop: more than it never carries for long."""
+        run = self._flights.fly(
+            at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10), "closed loop, to see where to look"
+        )
+        answered = answered_per_s(run)
+        if not answered:
+            raise UserError(
+                f"{run.path}: the closed loop had no answers", remedy="--max RATE, or a scenario that answers"
+            )
+        self.record.closed_loop_per_s = answered
+        return answered
+
+    def _search(self, limits: Limits) -> SearchResult:
+        def tell(trial: TrialResult, results: tuple[GoalResult, ...]) -> None:
+            self.record.trials.append(_trial_row(trial))
+            self.record.goals = [_goal_row(result) for result in results]
+            self._save()
+            self._watch.trial(trial, results)
+
+        if self._options.method == "rfc2544":
+            result = binary_search(self._flights.trial, limits, self._options.goals[0], tell)
+        else:
+            result = search(self._flights.trial, self._options.goals, limits, tell)
+        self.record.goals = [_goal_row(each) for each in result.goals]
+        return result
+
+    def _latency_at(self, share: float, rate: float) -> None:
+        changed = at_rate(self._scenario, rate, self._scenario.duration, self._scenario.warmup)
+        run = self._flights.fly(changed, f"latency at {share:.0%}: {rate:,.0f} /s")
+        reasons = run.record.verdict.reasons
+        for row in summarise(run).workloads:
+            figures = (
+                {}
+                if reasons
+                else {
+                    "p50": row.latency.p50,
+                    "p90": row.latency.p90,
+                    "p99": row.latency.p99,
+                    "p999": row.latency.p999,
+                    "p99_from_send": row.latency_sent.p99,
+                    "pacing_p99": row.pacing.p99 if row.pacing else None,
+                }
+            )
+            empty = dict.fromkeys(("p50", "p90", "p99", "p999", "p99_from_send", "pacing_p99"))
+            self.record.latency.append(
+                LatencyRow(
+                    run=run.path.name,
+                    share=share,
+                    rate=rate,
+                    workload=row.workload,
+                    reasons=reasons,
+                    **(empty | figures),
+                )
+            )
+        self._save()
+
+    def _stop(self, why: str) -> None:
+        self.interrupted = True
+        self.record.stopped = why
+        for goal in self.record.goals:
+            goal.irregular = goal.irregular and why
+
+    def _save(self) -> None:
+        replace(self.directory / FILE, self.record.model_dump_json(indent=1) + "\n")
+
+
+def _trial_row(trial: TrialResult) -> TrialRow:
+    return TrialRow(
+        run=trial.details,
+        load=trial.load,
+        duration_s=trial.duration_s,
+        sent=trial.sent,
+        forwarded=trial.forwarded,
+        unsent=trial.unsent,
+        loss_ratio=trial.loss_ratio if trial.intended else None,
+        disturbed=trial.disturbed,
+    )
+
+
+def _goal_row(result: GoalResult) -> GoalRow:
+    return GoalRow(
+        **asdict(result.goal),
+        irregular=result.irregular,
+        relevant_lower_bound=result.relevant_lower_bound,
+        relevant_upper_bound=result.relevant_upper_bound,
+        conditional_throughput=result.conditional_throughput,
+        limited_by_generator=result.limited_by_generator,
+    )

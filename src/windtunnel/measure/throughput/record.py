@@ -1,0 +1,96 @@
+"""search.json: the record of one search.
+
+History of the record's version:
+1  MLRsearch and RFC 2544's binary search, latency at parts of the rate, back-to-back bursts
+"""
+
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+SEARCH_VERSION = 1
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TrialRow(Part):
+    """One trial, in the order in which they were flown."""
+
+    run: str = Field(description="its run directory")
+    load: float = Field(description="messages a second that were to be sent")
+    duration_s: float
+    sent: int = Field(description="messages, without those that the client itself could not send")
+    forwarded: int = Field(description="answered in time")
+    unsent: int = Field(description="the client was too slow for them")
+    loss_ratio: float | None = Field(description="of all that were to be sent; null: disturbed before any was")
+    disturbed: str | None = Field(description="why it says nothing; null: it counts")
+
+
+class GoalRow(Part):
+    """A goal, and what was found for it (RFC 9971, section 4.8)."""
+
+    name: str
+    loss_ratio: float
+    exceed_ratio: float
+    width: float
+    initial_trial_duration_s: float
+    final_trial_duration_s: float
+    duration_sum_s: float
+    irregular: str | None = Field(description="why the result is irregular; null: it is regular")
+    relevant_lower_bound: float | None = Field(description="messages a second")
+    relevant_upper_bound: float | None
+    conditional_throughput: float | None = Field(description="messages a second that came through at the lower bound")
+    limited_by_generator: bool = Field(description="the upper bound is the client's, not the data plane's")
+
+
+class LatencyRow(Part):
+    """Latency at a part of the rate, from the intended send time; ns."""
+
+    run: str
+    share: float = Field(description="of the conditional throughput of the goal that loses most")
+    rate: float = Field(description="messages a second")
+    workload: str
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p999: int | None
+    p99_from_send: int | None = Field(description="from the real send time")
+    pacing_p99: int | None
+    reasons: list[str] = Field(description="why the figures are missing: what made the run invalid")
+
+
+class BurstRow(Part):
+    """Back-to-back frames (RFC 9004): the longest burst at the greatest rate of which nothing was lost."""
+
+    rate: float = Field(description="messages a second within the burst")
+    messages: float | None = Field(description="mean over the repeats; null: not found")
+    repeats: list[int] = Field(description="longest burst without loss of each repeat, in messages")
+    corrected_messages: float | None = Field(description="less what was carried while the burst came in (section 6.4)")
+    most: int = Field(description="the longest burst that was tried")
+    words: str
+
+
+class SearchRecord(Part):
+    """What search.json holds; written anew after every trial, so that a crash leaves what was found."""
+
+    version: Literal[1] = SEARCH_VERSION
+    title: str
+    question: str | None
+    started: AwareDatetime
+    finished: AwareDatetime | None = None
+    method: Literal["mlrsearch", "rfc2544"]
+    scenario: dict[str, Any] = Field(description="every key as resolved, without a rate")
+    host: dict[str, Any]
+    versions: dict[str, str]
+    closed_loop_per_s: float | None = Field(
+        description="answers a second of the closed loop that the search began with"
+    )
+    min_load: float
+    max_load: float
+    stopped: str | None = Field(None, description="what ended the search before its time; null: it ran to its end")
+    goals: list[GoalRow] = Field(default_factory=list)
+    trials: list[TrialRow] = Field(default_factory=list)
+    latency: list[LatencyRow] = Field(default_factory=list)
+    burst: BurstRow | None = None

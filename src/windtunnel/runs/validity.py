@@ -1,0 +1,74 @@
+"""What a run found out about itself: checks against their limits, and the windows that the host disturbed.
+
+It is made by `windtunnel.measure.validity` and kept in run.json. Marked windows stay in windows.jsonl and in latency.hlog, and are in
+no figure.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from windtunnel.engine.lines import Window
+
+State = Literal["good", "warning", "bad", "unknown"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Check(Part):
+    """One question that the run was asked."""
+
+    name: str = Field(description="windows, generator, steady, clock, speed, neighbour, resolution, samples")
+    state: State = Field(description="bad makes the run invalid; unknown: this run cannot tell")
+    words: str = Field(description="what was seen, for people")
+    value: float | None = Field(None, description="what was seen, in the unit of the limit; null: nothing to measure")
+    limit: float | None = Field(None, description="the scenario's; null: there is none")
+    unit: Literal["share", "ppm", "ratio"] | None = None
+
+
+class Mark(Part):
+    """A window that is in no figure."""
+
+    engine: str
+    window: int = Field(description="index of the engine's window")
+    reasons: list[str] = Field(min_length=1)
+
+
+class Validity(Part):
+    checks: list[Check]
+    marks: list[Mark]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the run is invalid: "<check>: <words>" of what is bad."""
+        return [f"{check.name}: {check.words}" for check in self.checks if check.state == "bad"]
+
+    @property
+    def warnings(self) -> list[str]:
+        return [check.words for check in self.checks if check.state == "warning"]
+
+
+def counted(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
+    """The windows that figures are made from: those that are not marked.
+
+    The engines of one flight measure the same thing at the same time: what disturbs one's nth measured window leaves the
+    nth of the others out too.
+    """
+    if validity is None or not validity.marks:
+        return {name: list(of_engine) for name, of_engine in windows.items()}
+    measured = {name: [w for w in of_engine if w.phase == "measure"] for name, of_engine in windows.items()}
+    marked = {(mark.engine, mark.window) for mark in validity.marks}
+    out = {n for name, of in measured.items() for n, window in enumerate(of) if (name, window.index) in marked}
+    left_out = {name: {window.index for n, window in enumerate(of) if n in out} for name, of in measured.items()}
+    return {
+        name: [window for window in of_engine if window.index not in left_out[name]]
+        for name, of_engine in windows.items()
+    }
+
+
+def windows_of(windows: Mapping[str, Sequence[Window]]) -> int:
+    """How many windows were measured; of several engines those of the one that measured most."""
+    return max((sum(w.phase == "measure" for w in of_engine) for of_engine in windows.values()), default=0)

@@ -1,0 +1,243 @@
+"""`windtunnel compare` as a user types it: two scenarios flown in turn by the fake engine, interrupted, killed, read again."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from shutil import copytree
+
+import jsonschema
+import pytest
+from comparing import in_turn
+from flying import FAKE
+from test_cli import SCENARIO, command, environment, scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
+from test_report import HOSTILE, Page
+from typer.testing import CliRunner
+
+import windtunnel as library
+from windtunnel.cli.app import app
+from windtunnel.errors import UserError
+from windtunnel.measure.compare import Flying, turns
+from windtunnel.measure.compare import compare as hold
+from windtunnel.measure.compare.quantities import percent, seconds
+from windtunnel.measure.flight import Landing
+from windtunnel.report import write_comparison
+from windtunnel.runs import Verdict, load
+from windtunnel.scenario.schemas import CHECKOUT
+
+SLOWER = "window=25ms"
+"""The fake engine answers 1000 messages a window."""
+
+
+def invoke(*arguments) -> str:
+    """In the tests' own process; raises what the command raises."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    if done.exception:
+        raise done.exception
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """What a comparison said and left; not to be written to."""
+    directory = tmp_path_factory.mktemp("first")
+    file = directory / "echo.toml"
+    file.write_text(SCENARIO.format(duration="60ms"))
+    done = windtunnel("compare", file, file, "--set-b", SLOWER, "--pairs", 3, "--out", "here", cwd=directory)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, directory / "here"
+
+
+@pytest.fixture
+def flown(first, tmp_path):
+    copytree(first[1], tmp_path / "here")
+    return first[0], tmp_path / "here"
+
+
+def test_two_scenarios_are_flown_in_turn_and_everything_is_kept(flown):
+    said, directory = flown
+    assert "echo: slower" not in said and "l_app: slower, answered_per_s -20.0%" in said
+    assert "3 of A and 3 of B · pairs flown in turn" in said and "could have been found" in said
+    assert "window  20ms → 25ms" in said and "2 of 3 pairs" in said
+    assert sorted(path.relative_to(directory).as_posix() for path in directory.glob("?/*")) == [
+        *("a/01", "a/02", "a/03"),
+        *("b/01", "b/02", "b/03"),
+    ]
+    starts = [(load(path).record.started, path.parent.name) for path in directory.glob("?/*")]
+    order = "".join(side for _, side in sorted(starts))
+    assert all(order[n : n + 2] in ("ab", "ba") for n in (0, 2, 4))
+    document = json.loads((directory / "comparison.json").read_text())
+    jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "comparison.json").read_text()))
+    assert document["flown"] == {"pairs_wanted": 3, "pairs": 3, "seed": 1, "stopped": "all flown"}
+    assert (directory / "report.html").is_file()
+
+
+def test_what_flew_is_compared_again_from_its_runs(flown, tmp_path):
+    _, directory = flown
+    before = sorted(tmp_path.rglob("*"))
+    again = windtunnel("compare", "here/a", "here/b", "--json", "--fail-if", "slower:25%", cwd=tmp_path)
+    assert again.returncode == 0
+    document, first = json.loads(again.stdout), json.loads((directory / "comparison.json").read_text())
+    assert [p["measures"] for p in document["points"]] == [p["measures"] for p in first["points"]]
+    failed = windtunnel("compare", "here/a", "here/b", "-q", "--fail-if", "slower:5%", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert failed.stdout.startswith("l_app: slower, answered_per_s -20.0%") and failed.stdout.count("\n") == 1
+    assert failed.stderr.startswith("failed: l_app: slower:5%: answered_per_s -20.0% [")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_nothing_that_is_there_is_written_over(flown, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, directory = flown
+    report = (directory / "report.html").read_text()
+    for more in (["--report", "here/report.html"], ["--out", "here"]):
+        with pytest.raises(UserError, match="exists already"):
+            invoke("compare", "here/a", "here/b", *more)
+    assert (directory / "report.html").read_text() == report
+    invoke("compare", "here/a", "here/b", "--report", "new.html")
+    assert "l_app answered_per_s" in (tmp_path / "new.html").read_text()
+
+
+@pytest.fixture
+def flights(scenario, monkeypatch):  # noqa: F811
+    """A call that flies so many pairs with a seed, and says which side flew when; `verdicts` are those of the flights."""
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+
+    def fly_pairs(directory, pairs, seed=1, verdicts=()):
+        order, verdicts = [], list(verdicts)
+
+        def stub(flight, directory, *_):
+            order.append(directory.parent.name)
+            valid = verdicts.pop(0) if verdicts else True
+            return Landing(object(), Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
+
+        monkeypatch.setattr(turns, "fly", stub)
+        contestant = turns.Contestant(scenario, [])
+        flown = turns.fly_in_turn(contestant, contestant, directory, None, pairs=pairs, seed=seed)
+        return flown, "".join(order)
+
+    return fly_pairs
+
+
+def test_a_seed_decides_the_order_within_each_pair(flights, tmp_path):
+    _, order = flights(tmp_path / "1", 8)
+    assert {order[n : n + 2] for n in range(0, 16, 2)} == {"ab", "ba"}
+    assert flights(tmp_path / "2", 8)[1] == order != flights(tmp_path / "3", 8, seed=2)[1]
+
+
+def test_pairs_with_an_invalid_run_are_flown_again_up_to_twice_as_many(flights, tmp_path):
+    flown, order = flights(tmp_path / "1", 3, verdicts=[True, False, False, True])
+    assert (flown.pairs, flown.stopped, len(order)) == (3, "all flown", 10)
+    flown, order = flights(tmp_path / "2", 3, verdicts=[True, False] * 6)
+    assert (flown.pairs, flown.stopped, len(order)) == (0, "failed", 12)
+    flown, order = flights(tmp_path / "3", 15, verdicts=[False] * 30)
+    assert (flown.pairs, flown.stopped) == (0, "failed") and len(order) in (9, 10)
+
+
+def test_a_limit_of_time_flies_one_pair_at_least(scenario, tmp_path):  # noqa: F811
+    done = windtunnel(
+        "compare", scenario, scenario, "--set", "duration=600ms", "--within", "1s", "--out", "here", cwd=tmp_path
+    )
+    assert done.returncode == 0 and "out of time after 1 of 15 pairs" in done.stdout
+    assert "assumed a spread of 5%" in done.stdout
+
+
+def test_invalid_flights_are_flown_again_up_to_an_end(scenario, tmp_path):  # noqa: F811
+    done = windtunnel("compare", scenario, scenario, "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
+    assert done.returncode == 0 and "too many invalid runs after 0 of 15 pairs" in done.stdout
+    assert "l_app: invalid (A: " in done.stdout and "ledger open" in done.stdout
+    assert len(list((tmp_path / "here").glob("?/*"))) <= 10
+
+
+def test_ctrl_c_compares_what_has_flown(scenario, tmp_path):  # noqa: F811
+    arguments = ["compare", scenario, scenario, "--set", "duration=400ms", "--out", "here"]
+    with subprocess.Popen(
+        command(*arguments),
+        cwd=tmp_path,
+        env=environment("fly"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as flight:
+        for line in flight.stdout:
+            if line.startswith("2 of 15 pairs"):
+                flight.send_signal(signal.SIGINT)
+                break
+        said, errors = flight.communicate(timeout=60)
+    assert flight.returncode == 130 and "Traceback" not in said + errors
+    assert "interrupted after 2 of 15 pairs" in said and "no difference shown" in said
+    assert json.loads((tmp_path / "here" / "comparison.json").read_text())["flown"]["stopped"] == "interrupted"
+
+
+def test_a_kill_loses_no_run_that_has_landed(scenario, tmp_path):  # noqa: F811
+    arguments = ["compare", scenario, scenario, "--set", "duration=200ms", "--out", "here"]
+    with subprocess.Popen(
+        command(*arguments), cwd=tmp_path, env=environment("fly"), stdout=subprocess.PIPE, text=True
+    ) as flight:
+        for line in flight.stdout:
+            if line.startswith("3 of 15 pairs"):
+                break
+        deadline = time.monotonic() + 30
+        while len(list((tmp_path / "here").glob("?/04/run.json"))) == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(flight.pid, signal.SIGKILL)
+    done = windtunnel("compare", "here/a", "here/b", cwd=tmp_path)
+    assert done.returncode == 0 and "no difference shown" in done.stdout
+    assert "invalid and left out: did not finish" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--within", "soon"], "--within: "),
+        (["--between-runs", "5"], "--between-runs 5: "),
+        (["--fail-if", "slowest"], "--fail-if slowest: not a condition"),
+        (["--json", "--quiet"], "exclude each other"),
+        (["--set-b", "server.bach.app_rx=64"], "--set server.bach.app_rx=64"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_made(scenario, tmp_path, monkeypatch, arguments, words):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        invoke("compare", scenario, scenario, *arguments)
+    assert words in refused.value.message and not (tmp_path / "runs").exists()
+
+
+def test_percents_and_times():
+    assert percent("--x", "2.5%") == 0.025 and seconds("--x", "10min") == 600
+    for text in ("0%", "101%", "5", "-5%", "nan%"):
+        with pytest.raises(UserError):
+            percent("--x", text)
+
+
+def test_the_library_does_what_the_command_does(scenario, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+    monkeypatch.chdir(tmp_path)
+    found = library.compare(
+        scenario, scenario, {"duration": "80ms"}, sets_b={"window": "25ms"}, pairs=3, out="x", report=True
+    )
+    assert isinstance(found, library.Comparison) and found.points[0].judged[0].verdict == "slower"
+    assert (tmp_path / "x" / "report.html").is_file()
+    again = library.compare("x/a", "x/b")
+    assert again.points == found.points
+
+
+def test_the_report_holds_the_figures_and_hostile_text_stays_text(tmp_path):
+    a, b = in_turn(tmp_path, 3, 6.0, 5.0, question=HOSTILE, scenario={HOSTILE: HOSTILE})
+    comparison, _ = hold(a, b, Flying())
+    page = Page(write_comparison(comparison, tmp_path / "report.html").read_text())
+    assert {"forest-0", "runs-0"} <= page.ids
+    assert len(page.scripts) == 3 and HOSTILE in page.text and not [tag for tag, _ in page.tags if tag == "img"]
+    figures = json.loads(page.scripts[1])
+    runs = figures["runs-0"]["data"]
+    assert [trace["x"] for trace in runs] == [[1, 4, 5], [2, 3, 6]]
+    measure = next(m for m in comparison.points[0].measures if m.metric == "answered_per_s")
+    assert [trace["y"] for trace in runs] == [measure.a, measure.b]
+    assert f"{measure.interval.percent:+.1f}%" in page.text
+
+
+def test_a_report_without_figures_has_no_plots(tmp_path):
+    a, b = in_turn(tmp_path, 3, 6.0, 5.0, host={"hostname": "there"})
+    page = Page(write_comparison(hold(a, b, Flying())[0], tmp_path / "report.html").read_text())
+    assert page.scripts == [] and "cannot be compared" in page.text and "hostname" not in page.text

@@ -1,0 +1,51 @@
+"""Validity on the real engine: another process on a worker's core, and a client that is too slow for its rate."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from scenario_tools import written
+
+import windtunnel
+
+SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile True: pass"
+
+
+@pytest.fixture
+def busy_cpu():
+    """A CPU on which another process spins as long as the test lasts."""
+    cpu = max(os.sched_getaffinity(0))
+    with subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)], stdout=subprocess.PIPE) as spinning:
+        spinning.stdout.readline()
+        yield cpu
+        spinning.kill()
+
+
+def test_a_busy_process_on_a_workers_core_is_named_with_the_time_it_took(tmp_path, busy_cpu):
+    data = {"workload": [{"handler": "l_app"}], "server": {"cores": [busy_cpu]}}
+    sets = {"duration": "1500ms", "warmup": "200ms", "window": "300ms"}
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    validity = run.record.validity
+    named = [reason for mark in validity.marks for reason in mark.reasons if f"on CPU {busy_cpu} for" in reason]
+    assert named and all(reason.startswith("the kernel ran others") for reason in named)
+    assert any(f"the kernel ran others on CPU {busy_cpu} for" in check.words for check in validity.checks)
+    if not run.record.verdict.valid:
+        assert f"CPU {busy_cpu}" in run.record.verdict.reasons[0]
+
+
+def test_a_client_too_slow_for_its_rate_leaves_requests_unsent_and_loses_none(tmp_path):
+    """One message a loop, and the server in the same loop: whoever takes the core takes it from both."""
+    cpu = max(os.sched_getaffinity(0))
+    data = {
+        "client": {"rate": "50Mpps", "inflight": 4096, "cores": [cpu], "batch": {"app_tx": 1}},
+        "server": {"cores": [cpu]},
+        "workload": [{"handler": "l_app", "timeout": "10s"}],
+    }
+    lenient = {"validity.stolen": 1, "validity.slower": 1, "validity.drift": 1}
+    sets = {"duration": "600ms", "warmup": "100ms", "window": "200ms"} | lenient
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    (reason,) = run.record.verdict.reasons
+    assert reason.startswith("generator: the client is too slow") and "they are no loss" in reason
+    (ledger,) = run.record.engines[0].result.messages
+    assert ledger.lost == 0 and ledger.unsent > 0
