@@ -251,7 +251,7 @@ def test_version(tmp_path):
     assert lines[1].startswith("engine: WINDTUNNEL_ENGINE=/nowhere: no such file (")
 
 
-@pytest.mark.parametrize("name", ["run", "check", "show", "handlers", "doctor"])
+@pytest.mark.parametrize("name", ["run", "check", "show", "compare", "export", "handlers", "doctor"])
 def test_every_command_has_help_with_its_examples_on_their_lines(tmp_path, name):
     help_ = windtunnel(name, "--help", cwd=tmp_path)
     assert help_.returncode == 0

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from comparing import in_turn
 from flying import FAKE
-from test_cli import SCENARIO, command, environment, scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
+from test_cli import SCENARIO, command, environment, on_terminal, scenario, windtunnel  # noqa: F401 - `scenario` is a fixture
 from test_report import HOSTILE, Page
 from typer.testing import CliRunner
 
@@ -148,6 +148,12 @@ def test_invalid_flights_are_flown_again_up_to_an_end(scenario, tmp_path):  # no
     assert done.returncode == 0 and "too many invalid runs after 0 of 15 pairs" in done.stdout
     assert "l_app: invalid (A: " in done.stdout and "ledger open" in done.stdout
     assert len(list((tmp_path / "here").glob("?/*"))) <= 10
+
+
+def test_a_terminal_shows_a_bar_with_the_time_to_the_end(scenario, tmp_path):  # noqa: F811
+    status, screen = on_terminal(command("compare", scenario, scenario, "--pairs", 1), tmp_path)
+    assert status == 0 and "0 of 1 pairs, " in screen and "0:0" in screen and "Ctrl-C ends it, and compares" in screen
+    assert "pairs: A flies" not in screen and "no difference shown" in screen
 
 
 def test_ctrl_c_compares_what_has_flown(scenario, tmp_path):  # noqa: F811

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from windtunnel.measure.compare.turns import Turn
 
-BAR_CELLS = 40
+BAR_CELLS = 30
 REDRAWS_PER_S = 4
 
 
@@ -54,7 +54,7 @@ class TurnsDisplay:
             Text(f"{self._turn.done_pairs} of {self._turn.pairs} pairs, {self._turn.side} flies", style="cyan"),
             ProgressBar(total=total, completed=total - left, width=BAR_CELLS),
             Text(f"{_minutes(left)} left"),
-            Text("Ctrl-C compares what has flown", style="dim"),
+            Text("Ctrl-C ends it, and compares", style="dim", no_wrap=True, overflow="ellipsis"),
         )
         return line
 

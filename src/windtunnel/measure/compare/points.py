@@ -44,6 +44,7 @@ def points(a: Sequence[Reading], b: Sequence[Reading]) -> tuple[list[Point], lis
         for reading in readings:
             by_point.setdefault(_at(reading, keys), []).append(reading)
     both = [Point(factors, of_a[factors], of_b[factors]) for factors in of_a if factors in of_b]
+    both.sort(key=lambda point: [_rank(value) for _, value in point.factors])
     return both, [f for f in of_a if f not in of_b], [f for f in of_b if f not in of_a]
 
 
@@ -92,6 +93,12 @@ def _varying(readings: Sequence[Reading]) -> set[str]:
     others = [reading.scenario for reading in readings[1:]]
     keys = {key for scenario in (first, *others) for key in scenario} - NO_FACTOR
     return {key for key in keys if any(scenario.get(key) != first.get(key) for scenario in others)}
+
+
+def _rank(value: Any) -> tuple[bool, float, str]:
+    """Numbers by size, and before texts."""
+    number = isinstance(value, int | float)
+    return (False, value, "") if number else (True, 0, str(value))
 
 
 def _hashable(value: Any) -> Any:

@@ -133,7 +133,12 @@ def _table(point: Point, alone: bool) -> RenderableType:
     return Fitting(
         [
             Column("", [place if n in starts else "" for n, place in enumerate(places)], words=True),
-            column("metric", lambda row: row.metric if row.workload else row.metric.rpartition(".")[2], words=True),
+            column(
+                "metric",
+                lambda row: row.metric if row.workload else row.metric.rpartition(".")[2],
+                words=True,
+                width=14,
+            ),
             column("A", lambda row: figure(row.a, row.unit)),
             column("B", lambda row: figure(row.b, row.unit)),
             column("difference", lambda row: of(row, lambda i: percent(i.percent))),
