@@ -202,6 +202,7 @@ def test_constraints_keep_what_meets_them(widths, limit):
         (TWO + TWO.replace("inflight", "mtu"), 7, 'two factors are called "a"'),
         (TWO + ONE_FACTOR, 8, "the factor inflight and the factor a both change client.inflight"),
         (TWO + '[[factor]]\nname = "b"\nkey = "client"\nvalues = [1]\n', 9, "one lies in the other"),
+        ('[[factor]]\nname = "b"\nkeys = ["seed", "seed"]\nvalues = [1]\n', 5, "both change seed"),
         (ONE_FACTOR + "[set]\nclient.inflight = 3\n", 7, "[set] and the factor inflight both change client.inflight"),
         (ONE_FACTOR + '[set]\n"client.inflight" = 3\n', 7, "both change client.inflight"),
         (ONE_FACTOR + "[set]\nwarmup = 1979-05-27\n", 7, "is no value of a factor"),

@@ -5,6 +5,7 @@ import io
 import json
 
 import duckdb
+import numpy as np
 import pytest
 from study_tools import HEAD, flown, invoke, on_paper, refused, written
 
@@ -118,7 +119,7 @@ def test_ways_out(study, tmp_path):
     ],
 )
 def test_what_is_no_query_of_results_is_refused_in_words(study, tmp_path, sql):
-    study_of_python = {"a": [1]}
+    study_of_python = {"a": np.arange(3)}
     assert study_of_python
     with pytest.raises(UserError) as refusal:
         query(sql.format(tmp_path / "out"), [study.path])

@@ -191,6 +191,16 @@ def test_samples_are_the_valid_runs_of_a_workload():
     assert samples(rows, "p99", "a") == [Sample(0, (5.0,)), Sample(1, (3.0, 4.0))]
 
 
+def test_a_handler_that_is_a_factor_makes_no_workloads(tmp_path):
+    study = made(tmp_path, ONE + HANDLER)
+    for row in study.rows:
+        row["workload"] = row["handler"]
+    page = render(study)
+    kinds = [plot["data"][0]["type"] for plot in plots(page).values()]
+    assert kinds == ["heatmap", "scatter", "heatmap", "scatter"]
+    assert len(all_sentences(study.record, study.rows)) == 1 and "of l_app" not in page
+
+
 @pytest.mark.parametrize("figure", sorted(FIGURES))
 def test_every_figure_has_words(figure):
     assert figures.text(figure, 0.5) and figures.text(figure, None) == "–"

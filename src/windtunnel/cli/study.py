@@ -1,6 +1,7 @@
 """windtunnel study: fly a scenario over factors, and answer a question."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,8 +40,6 @@ def study(
     windtunnel study studies/cores.toml --set duration=500ms
     windtunnel query "select inflight, median(answered_per_s) from results where valid group by 1 order by 1"
     """
-    import gc
-
     from windtunnel.cli import study_outcome as shown
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, INVALID
@@ -53,8 +52,7 @@ def study(
     if plan:
         shown.print_plan(prepared, json)
         return
-    gc.freeze()  # the points stay to the end; a search through a hundred of them takes 60 ms, after every second flight
-    with Interrupts() as interrupts, _watcher(prepared, interrupts, silent=json, plain=quiet) as watcher:
+    with Interrupts() as interrupts, _watcher(prepared, interrupts, silent=json, plain=quiet) as watcher, _settled():
         flown = fly(prepared, interrupts, watcher)
     if json:
         shown.print_json(flown, shown.write_report(flown))
@@ -68,6 +66,19 @@ def study(
         raise typer.Exit(INTERRUPTED)
     if flown.invalid:
         raise typer.Exit(INVALID)
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Spares the garbage collector what was there before: a search through the points of a hundred takes 60 ms, and there is
+    one after every second flight."""
+    import gc
+
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _watcher(

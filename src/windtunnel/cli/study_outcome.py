@@ -12,8 +12,8 @@ from windtunnel.cli.study_progress import Forecast, in_words
 from windtunnel.errors import UserError
 from windtunnel.measure.study import figures
 from windtunnel.measure.study.design import Design
-from windtunnel.measure.study.findings import Sample, samples
-from windtunnel.measure.study.sentences import all_sentences, workloads
+from windtunnel.measure.study.findings import Sample, samples, workloads
+from windtunnel.measure.study.sentences import all_sentences
 from windtunnel.measure.study.study import Prepared, Study
 from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.format import DASH, percent
@@ -144,9 +144,7 @@ def _points(study: Study, workload: str | None) -> Fitting:
     names = figures.chosen(record.figures, study.rows)
     found = {name: {s.point: s for s in samples(study.rows, name, workload)} for name in names}
     flown = sorted({row["point"] for row in study.rows})[:MOST_ROWS]
-    columns = (
-        [Column("workload", [workload] * len(flown), words=True)] if workload and len(workloads(study.rows)) > 1 else []
-    )
+    columns = [Column("workload", [workload] * len(flown), words=True)] if workload else []
     for factor in record.factors:
         labels = {level.cell: level.label for level in factor.levels}
         columns.append(Column(factor.name, [labels[record.point(n).cells[factor.name]] for n in flown]))

@@ -83,7 +83,7 @@ def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
     texts = [["" if m is None else figures.text(drawn.figure, m) for m in line] for line in medians]
     layout = layout_of(90 + 44 * max(len(lines), 2))
     layout["xaxis"] |= {"type": "category", "title": {"text": escape(first.name)}, "showgrid": False}
-    layout["yaxis"] |= {"type": "category", "title": {"text": escape(second.name)}, "showgrid": False}
+    layout["yaxis"] |= {"type": "category", "title": {"text": escape(second.name), "standoff": 14}, "showgrid": False}
     trace = {
         "type": "heatmap",
         "x": [escape(x.label) for x in columns],

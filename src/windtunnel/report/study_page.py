@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.measure.study import figures
-from windtunnel.measure.study.findings import samples
+from windtunnel.measure.study.findings import of_workload, samples, workloads
 from windtunnel.measure.study.record import StudyRecord
-from windtunnel.measure.study.sentences import all_sentences, point_words, workloads
+from windtunnel.measure.study.sentences import all_sentences, point_words
 from windtunnel.measure.study.study import Study
 from windtunnel.report import study_charts
 from windtunnel.report.page import environment, host_lines, pretty
@@ -82,14 +82,14 @@ def render(study: Study) -> str:
 
 def _picture(study: Study, figure: str, workload: str | None, charts: dict[str, dict]) -> Picture:
     """Adds its plots to `charts`."""
-    record, rows = study.record, [row for row in study.rows if row["workload"] == workload]
+    record, rows = study.record, of_workload(study.rows, workload)
     those = samples(rows, figure, workload)
     drawn = study_charts.all_of(study_charts.Drawn(record, figure, those)) if those else []
     places = []
     for plot in drawn:
         places.append(place := f"plot-{len(charts)}")
         charts[place] = plot
-    title = f"{figure} of {workload}" if len(workloads(study.rows)) > 1 else figure
+    title = f"{figure} of {workload}" if workload else figure
     runs = sum(len(sample.values) for sample in those)
     said = [f"n = {runs} runs of {len(those)} points; lines and cells are medians of a point’s runs"]
     spreads = [s for sample in those if (s := figures.spread(sample.values, sample.median)) is not None]
@@ -119,7 +119,7 @@ def _lines(record: StudyRecord, rows: list[dict[str, Any]], workload: str | None
             spread = figures.spread(sample.values, sample.median) if sample else None
             cells.append((figures.text(name, sample.median if sample else None), percent(spread)))
         labels = [next(x.label for x in f.levels if x.cell == point.cells[f.name]) for f in record.factors]
-        runs = sum(row["valid"] for row in rows if row["point"] == number and row["workload"] == workload)
+        runs = sum(row["valid"] for row in of_workload(rows, workload) if row["point"] == number)
         lines.append(Line(labels, runs, cells))
     return lines
 

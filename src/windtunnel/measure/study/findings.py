@@ -54,11 +54,24 @@ class Finding:
         return None if self.ratio_interval is None else self.ratio_interval[0] > 1
 
 
+def workloads(rows: Sequence[dict[str, Any]]) -> list[str | None]:
+    """The workloads that have figures of their own, in their order. One None where each run has one at most: it is the same one
+    then, whatever its name, which comes from a handler that may be a factor."""
+    if len({(row["point"], row["repeat"]) for row in rows}) == len(rows):
+        return [None] if rows else []
+    return list(dict.fromkeys(row["workload"] for row in rows))
+
+
+def of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[dict[str, Any]]:
+    """The rows of one of `workloads`."""
+    return [row for row in rows if workload in (None, row["workload"])]
+
+
 def samples(rows: Sequence[dict[str, Any]], figure: str, workload: str | None) -> list[Sample]:
     """One a point that has a valid run with the figure, in the order of the points."""
     found: dict[int, list[float]] = {}
-    for row in rows:
-        if row["workload"] == workload and row[figure] is not None:
+    for row in of_workload(rows, workload):
+        if row[figure] is not None:
             found.setdefault(row["point"], []).append(float(row[figure]))
     return [Sample(point, tuple(values)) for point, values in sorted(found.items())]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from windtunnel.measure.study import figures
-from windtunnel.measure.study.findings import Finding, Sample, find, samples
+from windtunnel.measure.study.findings import Finding, Sample, find, samples, workloads
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.runs.format import DASH
 
@@ -49,18 +49,12 @@ def _interval(figure: str, finding: Finding) -> str:
     return f", 95% interval {low} to {high}" if DASH not in (low, high) else ""
 
 
-def workloads(rows: Sequence[dict[str, Any]]) -> list[str | None]:
-    """The workloads of a study's rows, in their order; one None where no client flew."""
-    return list(dict.fromkeys(row["workload"] for row in rows))
-
-
 def all_sentences(record: StudyRecord, rows: Sequence[dict[str, Any]]) -> list[str]:
     """What follows for the first figure, of every workload."""
     figure = figures.chosen(record.figures, rows)[0]
-    several = workloads(rows)
-    return [_of(record, rows, figure, workload, named=len(several) > 1) for workload in several]
+    return [_of(record, rows, figure, workload) for workload in workloads(rows)]
 
 
-def _of(record: StudyRecord, rows: Sequence[dict[str, Any]], figure: str, workload: str | None, named: bool) -> str:
+def _of(record: StudyRecord, rows: Sequence[dict[str, Any]], figure: str, workload: str | None) -> str:
     finding = find(samples(rows, figure, workload), figures.lower_is_better(figure))
-    return sentences(record, figure, workload if named else None, finding)
+    return sentences(record, figure, workload, finding)
