@@ -139,3 +139,20 @@ def refused(*words) -> UserError:
     done = CliRunner().invoke(app, list(map(str, words)))
     assert isinstance(done.exception, UserError), done.output or done.exception
     return done.exception
+
+
+class Heard(Silent):
+    """Keeps what it is told; `behaviours` are those of the engine in the flights to come, the last one for all that follow."""
+
+    def __init__(self, monkeypatch=None, *behaviours: str):
+        self.flights: list[tuple[str, bool, bool]] = []
+        self._patch, self._behaviours = monkeypatch, list(behaviours)
+
+    def begins(self, slot):
+        if self._behaviours:
+            first, *rest = self._behaviours
+            self._patch.setenv("FAKE_ENGINE", first)
+            self._behaviours = rest or [first]
+
+    def landed(self, slot, verdict, rows, flown):
+        self.flights.append((slot.name, verdict.valid, flown))
