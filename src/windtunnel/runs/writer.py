@@ -13,7 +13,7 @@ from windtunnel.engine.lines import Error, Hello, Line, Met, Phase, Ready, Resul
 from windtunnel.errors import UserError, check_name
 from windtunnel.runs.files import LineFile, cannot_write, replace
 from windtunnel.runs.hlog import LatencyLog
-from windtunnel.runs.reader import Run, load
+from windtunnel.runs.reader import Run
 from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record, Verdict
 from windtunnel.runs.validity import Validity
 
@@ -71,6 +71,7 @@ class RunWriter:
                 engine.met = line
             case Result():
                 engine.result = line
+                return  # `finish` saves it, milliseconds later
             case Error():
                 engine.error = line
         self._save()
@@ -81,14 +82,14 @@ class RunWriter:
         return self._record.engines
 
     def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:
-        """Put the verdict into run.json, with everything else on the disk before it, and read the run back."""
+        """Put the verdict into run.json, with everything else on the disk before it; the run as `load` reads it."""
         self._windows.close()
         self._latency.close()
         self._record.verdict = verdict
         self._record.validity = validity
         self._record.finished = datetime.now(UTC)
         self._save()
-        return load(self.directory)
+        return Run(self.directory, self._record, self.windows)
 
     def _save(self) -> None:
         replace(self.directory / "run.json", self._record.model_dump_json(indent=1) + "\n")
