@@ -5,8 +5,8 @@ of its own, which every trial moves on by its duration and the overhead.
 """
 
 import math
-from random import Random
 from dataclasses import dataclass, field
+from random import Random
 from statistics import NormalDist
 
 from windtunnel.measure.search.bursts import BurstResult
