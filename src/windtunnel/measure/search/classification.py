@@ -9,6 +9,10 @@ from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
 
+ROUNDING = 1e-9
+"""Of a sum of durations: what subtracting them one by one may leave over."""
+
+
 class Bound(Enum):
     LOWER = "lower bound"
     UPPER = "upper bound"
@@ -76,6 +80,6 @@ def conditional_throughput(goal: Goal, load: float, trials: Iterable[TrialResult
     remaining = whole * (1 - goal.exceed_ratio)
     for trial in full:
         remaining -= trial.effective_s
-        if remaining <= 0:
+        if remaining <= ROUNDING * whole:
             return load * (1 - trial.loss_ratio)
     return 0.0

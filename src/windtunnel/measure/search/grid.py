@@ -19,8 +19,9 @@ class Grid:
         self.least, self.greatest = limits.min_load, limits.max_load
         self.width, self.spacing = width, -math.log1p(-width) * SPACING
         self.origin = math.log(midway) - self.spacing / 2
-        self.first = round(self.position(self.least))
-        self.last = max(round(self.position(self.greatest)), self.first + 1)
+        # never more than a spacing from the next place, and never so near that the two are one load
+        self.first = math.floor(self.position(self.least) + ROUND)
+        self.last = max(math.ceil(self.position(self.greatest) - ROUND), self.first + 1)
 
     def position(self, load: float) -> float:
         """Of any load, on the scale of the places; one outside the limits is moved to them."""
