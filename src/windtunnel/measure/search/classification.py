@@ -8,7 +8,6 @@ from enum import Enum
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
-
 ROUNDING = 1e-9
 """Of a sum of durations: what subtracting them one by one may leave over."""
 
