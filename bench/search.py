@@ -1,13 +1,15 @@
 """Does our search take no more trials and no more time than the reference, and is what it finds true?
 
-No engine flies: both search on the same simulated devices (windtunnel.measure.search.simulated), of eight kinds, 25 seeds each,
-for NDR and PDR at once, with the same goals and limits. The reference is MLRsearch 1.2.1 from PyPI, by the RFC's authors,
-without its warm-up trial. Nothing is timed, so nothing here depends on the host, and --pairs, --seconds and --memory change nothing.
+No engine flies: both search on the same simulated devices (windtunnel.measure.search.simulated), of eight kinds, 25
+seeds each, for NDR and PDR at once, with the same goals and limits. The reference is MLRsearch 1.2.1 from PyPI, by
+the RFC's authors, without its warm-up trial. Nothing is timed, so nothing here depends on the host, and --pairs,
+--seconds and --memory change nothing.
 
-What is true is defined by the goal itself: the load at which its own rule, with all its duration sum spent in trials of the
-final length, says "lower bound" with an even chance. For a device without noise that is its limit; with noise, the median of its
-capacity. A drifting device has one truth before and one after the search: right is what is true of either or of what lies between. A result is
-right within the goal's width of it, or irregular where there is no such load.
+What is true is defined by the goal itself: the load at which its own rule, with all its duration sum spent in trials
+of the final length, says "lower bound" with an even chance. For a device without noise that is its limit; with
+noise, the median of its capacity. A drifting device has one truth before and one after the search: right is what is
+true of either or of what lies between. A result is right within the goal's width of it, or irregular where there is
+no such load.
 """
 
 import math

@@ -1,4 +1,5 @@
-"""Load classification and conditional throughput: RFC 9971's own example, the reference, and what must hold for any trials."""
+"""Load classification and conditional throughput: RFC 9971's own example, the reference, and what must hold for any
+trials."""
 
 import random
 

@@ -12,7 +12,8 @@ class Bounds:
     """Loads, per second; None where there is none."""
 
     lower: float | None
-    """The largest lower bound below `upper`; without an upper bound the largest one there is, which the RFC calls effective."""
+    """The largest lower bound below `upper`; without an upper bound the largest one there is, which the RFC calls
+    effective."""
     upper: float | None
 
     @property
@@ -36,8 +37,9 @@ class Trials:
         return self.by_load.get(load, [])
 
     def bounds(self, goal: Goal, within: Bounds = Bounds(None, None)) -> Bounds:
-        """The relevant bounds (RFC 9971, sections 4.8.1 and 4.8.2). Where a larger load did better than a smaller one, the
-        smaller one is believed (section 5.3.3). `within`: bounds that are taken for granted; only loads between them count."""
+        """The relevant bounds (RFC 9971, sections 4.8.1 and 4.8.2). Where a larger load did better than a smaller
+        one, the smaller one is believed (section 5.3.3). `within`: bounds that are taken for granted; only loads
+        between them count."""
         lower = within.lower
         for load in sorted(self.by_load):
             if within.lower is not None and load <= within.lower:

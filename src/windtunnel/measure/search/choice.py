@@ -1,8 +1,9 @@
 """The next load for one goal. RFC 9971 leaves the choice free (section 4.1.3): it changes the cost, not the meaning.
 
-Two loads are wanted: places of the grid on both sides of the estimated limit, no further apart than the goal's width.
-They are looked for with single short trials, then measured until the goal itself is decided at both. The upper one goes
-first: its trials overload the device, and each says how much was carried, from which the place of the lower one follows.
+Two loads are wanted: places of the grid on both sides of the estimated limit, no further apart than the goal's
+width. They are looked for with single short trials, then measured until the goal itself is decided at both. The
+upper one goes first: its trials overload the device, and each says how much was carried, from which the place of the
+lower one follows.
 """
 
 import math
@@ -16,14 +17,15 @@ from windtunnel.measure.search.grid import Grid
 PATIENCE = 2
 """Moves of the bounds in one direction until the estimate is held to mislead: then each step is twice the one before."""
 ASTRAY = 3
-"""Lower bounds of the goal in a row, each above the one before, and the search goes back to its first stage, where finding
-the way costs less. Not on the way down: there short trials were too kind, and would be again."""
+"""Lower bounds of the goal in a row, each above the one before, and the search goes back to its first stage, where
+finding the way costs less. Not on the way down: there short trials were too kind, and would be again."""
 
 
 def stages(goal: Goal) -> list[Goal]:
-    """The goal, and before it coarser ones that lead to it, with trials of its initial duration: first one at a load, then,
-    where the goal tolerates high-loss trials, as many as show that a single one was no fluke. Growing stages between these
-    and the goal, as the reference has them, were tried and dropped: they cost more than they saved."""
+    """The goal, and before it coarser ones that lead to it, with trials of its initial duration: first one at a
+    load, then, where the goal tolerates high-loss trials, as many as show that a single one was no fluke. Growing
+    stages between these and the goal, as the reference has them, were tried and dropped: they cost more than they
+    saved."""
     first = goal.initial_trial_duration_s
     sums = [first] if goal.exceed_ratio == 0 else [first, first / goal.exceed_ratio]
     coarse = [replace(goal, final_trial_duration_s=first, duration_sum_s=s) for s in sums if s < goal.duration_sum_s]

@@ -5,14 +5,15 @@ import math
 from windtunnel.measure.search.goals import Limits
 
 SPACING = 0.87
-"""Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its wrong side;
-narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
+"""Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its
+wrong side; narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
 ROUND = 0.01
 """Of that width: loads are rounded to a power of ten below it, for people's sake."""
 
 
 class Grid:
-    """Places are integers, one more is one spacing more in the load's logarithm; the outermost are the limits themselves."""
+    """Places are integers, one more is one spacing more in the load's logarithm; the outermost are the limits
+    themselves."""
 
     def __init__(self, limits: Limits, width: float, midway: float):
         """`width`: the narrowest goal's; `midway`: a load that is put halfway between two places, where a limit is expected."""
