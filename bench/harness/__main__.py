@@ -7,6 +7,7 @@ import l2fwd
 import link
 import memif
 import pcap_echo
+import search
 import six_stages
 import startup
 import trace_cost
@@ -24,5 +25,6 @@ main(
     memif.measure,
     link.measure,
     trace_cost.measure,
+    search.measure,
     instructions.measure,
 )

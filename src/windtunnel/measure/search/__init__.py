@@ -1,7 +1,7 @@
 """Throughput searches: the highest load that a device carries, found with as few trials as we know how.
 
-A trial is a callable `(load, duration_s) -> TrialResult`; nothing here knows what flies. Loads are per second, in whatever unit
-the callable means by them.
+A trial is a callable `(load, duration_s) -> TrialResult`; nothing here knows what flies. Loads are per second, in
+whatever unit the callable means by them.
 
 search           several goals at once: MLRsearch, RFC 9971. NDR, PDR, THROUGHPUT are ready-made goals
 binary_search    one trial at a load, halving: RFC 2544, section 26.1

@@ -10,11 +10,12 @@ from windtunnel.measure.search.trials import Measure, TrialResult
 def binary_search(
     measure: Measure, limits: Limits, goal: Goal = THROUGHPUT, on_trial: OnTrial | None = None
 ) -> SearchResult:
-    """The greatest load whose one trial of the goal's final duration loses no more than the goal allows (RFC 2544, section 26.1;
-    the search as RFC 9971, section 5.1 describes it): both limits first, then the arithmetic middle, until the width is reached.
+    """The greatest load whose one trial of the goal's final duration loses no more than the goal allows (RFC 2544,
+    section 26.1; the search as RFC 9971, section 5.1 describes it): both limits first, then the arithmetic middle,
+    until the width is reached.
 
-    Of the goal, only its loss ratio, width and final duration matter: each load has one trial, which decides it. The relevant lower bound is the throughput.
-    Raises TrialFailed.
+    Of the goal, only its loss ratio, width and final duration matter: each load has one trial, which decides it. The
+    relevant lower bound is the throughput. Raises TrialFailed.
     """
     duration_s = goal.final_trial_duration_s
     single = Goal(goal.name, goal.loss_ratio, 0.0, goal.width, duration_s, duration_s, duration_s)

@@ -12,7 +12,8 @@ class Bounds:
     """Loads, per second; None where there is none."""
 
     lower: float | None
-    """The largest lower bound below `upper`; without an upper bound the largest one there is, which the RFC calls effective."""
+    """The largest lower bound below `upper`; without an upper bound the largest one there is, which the RFC calls
+    effective."""
     upper: float | None
 
     @property
@@ -35,14 +36,19 @@ class Trials:
     def at(self, load: float) -> list[TrialResult]:
         return self.by_load.get(load, [])
 
-    def bounds(self, goal: Goal) -> Bounds:
-        """The relevant bounds (RFC 9971, sections 4.8.1 and 4.8.2). Where a larger load did better than a smaller one, the
-        smaller one is believed (section 5.3.3)."""
-        lower = None
+    def bounds(self, goal: Goal, within: Bounds = Bounds(None, None)) -> Bounds:
+        """The relevant bounds (RFC 9971, sections 4.8.1 and 4.8.2). Where a larger load did better than a smaller
+        one, the smaller one is believed (section 5.3.3). `within`: bounds that are taken for granted; only loads
+        between them count."""
+        lower = within.lower
         for load in sorted(self.by_load):
+            if within.lower is not None and load <= within.lower:
+                continue
+            if within.upper is not None and load >= within.upper:
+                break
             bound = classify(goal, self.by_load[load])
             if bound is Bound.UPPER:
                 return Bounds(lower, load)
             if bound is Bound.LOWER:
                 lower = load
-        return Bounds(lower, None)
+        return Bounds(lower, within.upper)

@@ -8,13 +8,13 @@ from windtunnel.errors import UserError
 from windtunnel.measure.search.flying import TrialFailed
 
 SHORTEST_MOST_S = 30.0
-"""RFC 9004, section 5.4: the longest burst must be configurable up to so many seconds of sending. It is the default."""
+"""RFC 9004: the longest burst must be configurable up to so many seconds of sending. It is the default."""
 
 
 @dataclass(frozen=True)
 class BurstResult:
-    """One burst of `sent` packets at the least gap, and how many came back, waiting for them included. Raises ValueError for counts
-    that cannot be. `disturbed`: why it does not count; it is sent again."""
+    """One burst of `sent` packets at the least gap, and how many came back, waiting for them included. Raises
+    ValueError for counts that cannot be. `disturbed`: why it does not count; it is sent again."""
 
     sent: int
     forwarded: int
@@ -38,8 +38,8 @@ class BurstLimits:
     repeats: int = 50
     """Independent searches, of which the average is the benchmark (RFC 2544, section 26.4: at least 50, as a SHOULD)."""
     verify: int = 1
-    """Times that a lossy burst is sent before it counts as lossy: 1 is ETSI GS NFV-TST 009's binary search, more is that with loss
-    verification."""
+    """Times that a lossy burst is sent before it counts as lossy: 1 is ETSI GS NFV-TST 009's binary search, more is
+    that with loss verification."""
     disturbed: int = 3
     """So many disturbed bursts in a row, and the search gives up."""
 
@@ -78,7 +78,7 @@ class BackToBack:
 
     @property
     def deviation(self) -> float | None:
-        """Of the repeats (RFC 9004, section 5.6 asks for it, the least and the greatest beside the average)."""
+        """Of the repeats (RFC 9004 asks for it, the least and the greatest beside the average)."""
         return pstdev(self.bursts) if self.bursts else None
 
 
@@ -90,16 +90,17 @@ OnBurst = Callable[[BurstResult, tuple[int, ...]], None]
 def back_to_back(
     send: SendBurst, limits: BurstLimits, throughput: float | None = None, on_burst: OnBurst | None = None
 ) -> BackToBack:
-    """RFC 9004, sections 5.4 to 5.6: `limits.repeats` binary searches for the longest burst without loss.
+    """RFC 9004: `limits.repeats` binary searches for the longest burst without loss.
 
-    `throughput` is the device's, in packets per second, as a search found it; without it there is no corrected time. `send`
-    empties the device's buffers before it returns (at least 2 s, section 5.4). Raises TrialFailed for a burst that raises or
-    gives what cannot be, UserError for a throughput above the rate, which leaves no buffer to fill.
+    `throughput` is the device's, in packets per second, as a search found it; without it there is no corrected time.
+    `send` empties the device's buffers before it returns (the RFC waits at least 2 s). Raises TrialFailed for a
+    burst that raises or gives what cannot be, UserError for a throughput above the rate, which leaves no buffer to
+    fill.
     """
     if throughput is not None and not 0 <= throughput < limits.rate:
         raise UserError(
             f"a throughput of {throughput:g} beside bursts at {limits.rate:g} packets per second",
-            remedy="bursts only where the device is slower than the medium (RFC 9004, section 5.1)",
+            remedy="bursts only where the device is slower than the medium (RFC 9004)",
         )
     found: list[int] = []
     for _ in range(limits.repeats):

@@ -8,6 +8,9 @@ from enum import Enum
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
+ROUNDING = 1e-9
+"""Of a sum of durations: what subtracting them one by one may leave over."""
+
 
 class Bound(Enum):
     LOWER = "lower bound"
@@ -48,9 +51,9 @@ def is_high_loss(goal: Goal, trial: TrialResult) -> bool:
 def classify(goal: Goal, trials: Iterable[TrialResult]) -> Bound:
     """The load's standing, from all its undisturbed trials so far (RFC 9971, section 6.1).
 
-    An upper bound fails the goal even if every missing second is low-loss, a lower bound keeps it even if every one is
-    high-loss. Short trials cannot make a lower bound; their high-loss time counts as far as low-loss time of short trials does
-    not make up for it.
+    An upper bound fails the goal even if every missing second is low-loss, a lower bound keeps it even if every one
+    is high-loss. Short trials cannot make a lower bound; their high-loss time counts as far as low-loss time of
+    short trials does not make up for it.
     """
     time = sums(goal, trials)
     made_up_for = time.short_low * goal.exceed_ratio / (1 - goal.exceed_ratio)
@@ -67,15 +70,15 @@ def classify(goal: Goal, trials: Iterable[TrialResult]) -> Bound:
 def conditional_throughput(goal: Goal, load: float, trials: Iterable[TrialResult]) -> float:
     """The forwarding rate to be expected at a lower bound, per second (RFC 9971, appendix B).
 
-    The loss ratio at the goal's quantile of the full-length trials, by time; time that is missing from the duration sum counts
-    as lost altogether. (Section 6.2 leaves the missing time out; section 4.8.3 names the appendix as the definition.) 0 where
-    the quantile falls into missing time, as it does without full-length trials.
+    The loss ratio at the goal's quantile of the full-length trials, by time; time that is missing from the duration
+    sum counts as lost altogether. (Section 6.2 leaves the missing time out; section 4.8.3 names the appendix as the
+    definition.) 0 where the quantile falls into missing time, as it does without full-length trials.
     """
     full = sorted((trial for trial in trials if is_full(goal, trial)), key=lambda trial: trial.loss_ratio)
     whole = max(goal.duration_sum_s, math.fsum(trial.effective_s for trial in full))
     remaining = whole * (1 - goal.exceed_ratio)
     for trial in full:
         remaining -= trial.effective_s
-        if remaining <= 0:
+        if remaining <= ROUNDING * whole:
             return load * (1 - trial.loss_ratio)
     return 0.0

@@ -1,4 +1,5 @@
-"""The search for several goals at once: MLRsearch, RFC 9971. Its trials are a callable; it knows nothing of what they fly."""
+"""The search for several goals at once: MLRsearch, RFC 9971. Its trials are a callable; it knows nothing of what
+they fly."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,10 +19,10 @@ OnTrial = Callable[[TrialResult, tuple[GoalResult, ...]], None]
 def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: OnTrial | None = None) -> SearchResult:
     """The highest load that keeps each of the goals, and the trials that this rests on.
 
-    All goals share all trials. Of those that they ask for, the smallest load goes first, because what happens there can overturn
-    what was found above (RFC 9971, section 5.3.4); then the longest trial. A device that has to warm up is warm before this
-    is called. Raises UserError for goals without names of their own, TrialFailed for a trial that raises or gives what
-    cannot be.
+    All goals share all trials. Of those that they ask for, the smallest load goes first, because what happens there
+    can overturn what was found above (RFC 9971, section 5.3.4); then the longest trial. A device that has to warm up
+    is warm before this is called. Raises UserError for goals without names of their own, TrialFailed for a trial
+    that raises or gives what cannot be.
     """
     names = [goal.name for goal in goals]
     if not names or len(set(names)) < len(names):

@@ -14,13 +14,13 @@ EVEN = 1e-9
 
 
 def estimate(goal: Goal, trials: Sequence[TrialResult], upper: float | None) -> float | None:
-    """The load per second that as many trials would carry as the goal asks for; None where they do not tell. `upper` is the known
-    upper bound, or None.
+    """The load per second that as many trials would carry as the goal asks for; None where they do not tell. `upper`
+    is the known upper bound, or None.
 
-    A device at its limit carries what it can: its forwarding rate tells the load at which it would have lost just as much as the
-    goal allows. A trial without loss says "at least this load". The quantile of such values, some of them only "at least",
-    is the product-limit estimate (Kaplan and Meier, Nonparametric Estimation from Incomplete Observations, JASA 53, 1958),
-    here weighted by the trials' time, so that full trials outweigh short ones.
+    A device at its limit carries what it can: its forwarding rate tells the load at which it would have lost just as
+    much as the goal allows. A trial without loss says "at least this load". The quantile of such values, some of
+    them only "at least", is the product-limit estimate (Kaplan and Meier, Nonparametric Estimation from Incomplete
+    Observations, JASA 53, 1958), here weighted by the trials' time, so that full trials outweigh short ones.
     """
     saturated = [trial for trial in trials if trial.loss_ratio > goal.loss_ratio * SATURATED]
     if not saturated:

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from windtunnel.errors import UserError
 
 MOST_TRIALS = 1000
-"""RFC 9971, section 4.2.2: nothing guarantees that a search ends. This does, and no search of a device that holds still comes near."""
+"""RFC 9971, section 4.2.2: nothing guarantees that a search ends. This does, and no search of a device that holds
+still comes near."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A search goal (RFC 9971, section 4.6.7). The defaults are those of FD.io CSIT: 21 trials of a second, of which half may
-    lose more than `loss_ratio`, and 0.5% of width (https://csit.fd.io/cdocs/methodology/measurements/data_plane_throughput/mlr_search/).
+    """A search goal (RFC 9971, section 4.6.7). The defaults are those of FD.io CSIT: 21 trials of a second, of which
+    half may lose more than `loss_ratio`, and 0.5% of width
+    (https://csit.fd.io/cdocs/methodology/measurements/data_plane_throughput/mlr_search/).
 
-    Raises UserError for values that the RFC excludes (sections 4.6.1 to 4.6.6) and for an initial duration above the final one.
+    Raises UserError for values that the RFC excludes (sections 4.6.1 to 4.6.6) and for an initial duration above the
+    final one.
     """
 
     name: str

@@ -5,22 +5,24 @@ import math
 from windtunnel.measure.search.goals import Limits
 
 SPACING = 0.87
-"""Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its wrong side;
-narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
+"""Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its
+wrong side; narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
 ROUND = 0.01
 """Of that width: loads are rounded to a power of ten below it, for people's sake."""
 
 
 class Grid:
-    """Places are integers, one more is one spacing more in the load's logarithm; the outermost are the limits themselves."""
+    """Places are integers, one more is one spacing more in the load's logarithm; the outermost are the limits
+    themselves."""
 
     def __init__(self, limits: Limits, width: float, midway: float):
         """`width`: the narrowest goal's; `midway`: a load that is put halfway between two places, where a limit is expected."""
         self.least, self.greatest = limits.min_load, limits.max_load
         self.width, self.spacing = width, -math.log1p(-width) * SPACING
         self.origin = math.log(midway) - self.spacing / 2
-        self.first = round(self.position(self.least))
-        self.last = max(round(self.position(self.greatest)), self.first + 1)
+        # never more than a spacing from the next place, and never so near that the two are one load
+        self.first = math.floor(self.position(self.least) + ROUND)
+        self.last = max(math.ceil(self.position(self.greatest) - ROUND), self.first + 1)
 
     def position(self, load: float) -> float:
         """Of any load, on the scale of the places; one outside the limits is moved to them."""

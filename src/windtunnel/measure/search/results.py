@@ -12,7 +12,8 @@ from windtunnel.measure.search.trials import TrialResult
 class GoalResult:
     """Regular or irregular (RFC 9971, section 4.8.4). Loads and rates per second, of the unit of the trials.
 
-    Of an irregular result everything that is there is given all the same, and whoever shows it has to mark it as irregular.
+    Of an irregular result everything that is there is given all the same, and whoever shows it has to mark it as
+    irregular.
     """
 
     goal: Goal

@@ -1,7 +1,8 @@
-"""Simulated devices: what tests and benches search on. No packet moves and no time passes; nothing here is a measurement.
+"""Simulated devices: what tests and benches search on. No packet moves and no time passes; nothing here is a
+measurement.
 
-A device is a server of `capacity` packets a second behind a buffer, with one or more of the faults of real ones. It keeps a clock
-of its own, which every trial moves on by its duration and the overhead.
+A device is a server of `capacity` packets a second behind a buffer, with one or more of the faults of real ones. It
+keeps a clock of its own, which every trial moves on by its duration and the overhead.
 """
 
 import math
@@ -64,10 +65,10 @@ class Device:
         return self.capacity * (1 + self.drift_per_s * clock_s)
 
     def truth(self, goal: Goal, clock_s: float = 0.0) -> float | None:
-        """The load per second at which the goal's own rule is as likely to say lower as upper bound, were every trial of the
-        full length and the duration sum spent at each load; the device being as it is at `clock_s`. None: at no load, because
-        stalls alone spoil more trials than the goal allows for. (A stalling device with noise has no truth here that is easy
-        to state: not asked for.)"""
+        """The load per second at which the goal's own rule is as likely to say lower as upper bound, were every
+        trial of the full length and the duration sum spent at each load; the device being as it is at `clock_s`.
+        None: at no load, because stalls alone spoil more trials than the goal allows for. (A stalling device with
+        noise has no truth here that is easy to state: not asked for.)"""
         duration_s, trials = goal.final_trial_duration_s, math.ceil(goal.duration_sum_s / goal.final_trial_duration_s)
         tolerated = math.floor(trials * goal.exceed_ratio)
         if self.stall_s / duration_s > goal.loss_ratio and self._spoilt(trials, duration_s) > tolerated:

@@ -10,8 +10,8 @@ from typing import Any
 class TrialResult:
     """A trial and what became of its packets (RFC 9971, sections 4.5.9 and 4.5.10).
 
-    `load` and `duration_s` are those that were asked for. Counts are of all ports together. Raises ValueError for counts and
-    times that cannot be.
+    `load` and `duration_s` are those that were asked for. Counts are of all ports together. Raises ValueError for
+    counts and times that cannot be.
     """
 
     load: float
@@ -27,10 +27,11 @@ class TrialResult:
     effective_duration_s: float | None = None
     """What the goal's duration sum counts for it (RFC 9971, section 4.5.8); `duration_s` where None."""
     took_s: float | None = None
-    """From the call to its return, start-up and waiting included; counts towards `Limits.time_s`. `duration_s` where None."""
+    """From the call to its return, start-up and waiting included; counts towards `Limits.time_s`. `duration_s` where
+    None."""
     disturbed: str | None = None
-    """Why it says nothing about the device (a host that took the core away, an invalid run); None for a trial that counts. A
-    disturbed trial is kept and paid for, classifies nothing, and is flown again."""
+    """Why it says nothing about the device (a host that took the core away, an invalid run); None for a trial that
+    counts. A disturbed trial is kept and paid for, classifies nothing, and is flown again."""
     details: Any = None
     """Anything by which the caller knows it again (a run directory); the search does not look."""
 
