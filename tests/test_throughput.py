@@ -30,7 +30,7 @@ SCENARIO = {
     "workload": [{"handler": "l_app"}],
 }
 CAPACITY = 50_000
-QUICK = ("--trial", "40ms", "--trial-sum", "120ms", "--width", "5%", "--bursts", "0")
+QUICK = ("--trial", "40ms", "--trial-sum", "40ms", "--width", "10%", "--bursts", "0")
 
 
 @pytest.fixture

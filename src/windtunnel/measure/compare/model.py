@@ -110,6 +110,8 @@ class Flown(Part):
 
 
 class Comparison(Part):
+    """What comparison.json holds: two sides, what differs between them, and what follows for each workload."""
+
     version: Literal[1] = COMPARISON_VERSION
     made: AwareDatetime
     windtunnel: str
