@@ -20,6 +20,7 @@ from windtunnel.measure.search import (
     search,
 )
 from windtunnel.measure.search.bounds import Bounds, Trials
+from windtunnel.measure.search.results import goal_result
 from windtunnel.measure.search.simulated import Device
 
 LIMITS = Limits(1e4, 5e6)
@@ -164,6 +165,16 @@ def test_a_load_that_did_worse_below_is_believed():
     assert trials.bounds(NDR) == Bounds(1e5, 2e5)
     assert trials.bounds(NDR, within=Bounds(2e5, None)) == Bounds(3e5, 4e5)
     assert trials.bounds(NDR, within=Bounds(None, 2e5)) == Bounds(1e5, 2e5)
+    assert trials.bounds(NDR, within=Bounds(2e5, 3e5)) == Bounds(2e5, 3e5)
+
+
+def test_just_the_width_is_near_enough():
+    trials = Trials()
+    for load, loss_ratio in [(995.0, 0.0), (1000.0, 0.1)]:
+        for _ in range(11):
+            trials.add(trial(1, loss_ratio, load))
+    assert goal_result(NDR, LIMITS, trials, None).regular
+    assert goal_result(replace(NDR, width=0.0049), LIMITS, trials, "why").irregular == "why"
 
 
 def test_the_generators_limit_is_told_from_the_devices():
@@ -189,6 +200,7 @@ def test_time_runs_out_overheads_included(overhead_s, trials):
 def test_no_trial_is_begun_that_would_end_too_late():
     result = search(Device(1e6, overhead_s=0.5), [STRICT], replace(LIMITS, time_s=30.0))
     assert all(trial.duration_s == 1 for trial in result.trials) and result.stopped
+    assert len(search(Device(1e6, overhead_s=1.0), [NDR], replace(LIMITS, time_s=21.5)).trials) == 10
 
 
 def test_a_goal_that_is_decided_before_the_end_stays_regular():
