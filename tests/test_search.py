@@ -170,7 +170,7 @@ def test_a_load_that_did_worse_below_is_believed():
 
 def test_just_the_width_is_near_enough():
     trials = Trials()
-    for load, loss_ratio in [(995.0, 0.0), (1000.0, 0.1)]:
+    for load, loss_ratio in [(99_500.0, 0.0), (100_000.0, 0.1)]:
         for _ in range(11):
             trials.add(trial(1, loss_ratio, load))
     assert goal_result(NDR, LIMITS, trials, None).regular
