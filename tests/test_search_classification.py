@@ -83,6 +83,14 @@ def test_as_much_as_is_allowed_is_not_too_much():
     assert classify(goal, [trial(1, 0.1)]) is Bound.UNDECIDED
 
 
+def test_good_short_trials_make_up_for_bad_short_ones_alone():
+    goal = Goal("half", 0.0, 0.5, initial_trial_duration_s=0.1, duration_sum_s=1)
+    short, bad_short, bad = trial(0.5, 0.0), trial(0.5, 0.1), trial(1, 0.1)
+    assert classify(goal, [bad_short, bad_short]) is Bound.UPPER
+    assert classify(goal, [bad_short, bad_short, short]) is Bound.UNDECIDED
+    assert classify(goal, [bad, *10 * [short]]) is Bound.UPPER
+
+
 def test_the_intended_duration_says_how_long_and_the_effective_one_how_much():
     goal = Goal("one", 0.0, 0.0, final_trial_duration_s=1, initial_trial_duration_s=0.5, duration_sum_s=3)
     assert classify(goal, [trial(0.9, 0.0, effective_duration_s=5)]) is Bound.UNDECIDED
