@@ -24,6 +24,8 @@ from windtunnel.scenario import load
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = {
+    "duration": "60ms",
+    "warmup": "20ms",
     "window": "20ms",
     "drain": "20ms",
     "client": {"rate": "1kpps", "inflight": 1024},
