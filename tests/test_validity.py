@@ -68,6 +68,7 @@ def test_an_undisturbed_run_has_nothing_against_it():
         "generator": "good",
         "neighbour": "good",
         "resolution": "good",
+        "emulated": "good",
     }
 
 
@@ -256,6 +257,11 @@ def test_percentiles_that_are_not_shown_are_named():
     windows[-1] = windows[-1].model_copy(update={"workloads": [one]})
     found = check(judged(engine, windows), "samples")
     assert found.words == "3 answers of echo are too few for p90, p99, p99.9: p99.9 wants 1000"
+
+
+def test_what_is_emulated_is_said():
+    engine, windows = flown()
+    assert check(judged(engine, windows), "emulated").words == 'the wire "ring" has no NIC in it'
 
 
 def test_no_window_at_all_is_no_crash():

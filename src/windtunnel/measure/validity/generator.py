@@ -55,7 +55,7 @@ def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[W
             "full: the data plane is too slow for the rate, or client.inflight is too small"
         )
         return Check(name="generator", state="warning", words=words, **about)
-    return Check(name="generator", state="good", words=f"the client sent what {name} offered", **about)
+    return Check(name="generator", state="good", words=f"the client sent what {name} offered{_busy(workers)}", **about)
 
 
 def _held_up(window: Window, index: int) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.planted import planted
 from windtunnel.measure.validity import clocks, disturbed, generator, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
@@ -37,6 +38,7 @@ def validate(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Win
     checks.append(clocks.neighbour_check([window for of_engine in left.values() for window in of_engine]))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
+    checks.append(_emulated(engines))
     return Validity(checks=checks, marks=marks)
 
 
@@ -102,6 +104,14 @@ def _median_latencies(windows: Sequence[Window]) -> list[float]:
     """Of all workloads together, ns; windows with too few answers for one are passed over."""
     merged = [metrics.latency(metrics.merge(w.latency for w in window.workloads)) for window in windows]
     return [float(latency.p50) for latency in merged if latency.p50 is not None]
+
+
+def _emulated(engines: Sequence[EngineRecord]) -> Check:
+    """What of the flight was no real wire: the figures leave out what it leaves out."""
+    kinds = dict.fromkeys(endpoint.port.kind for engine in engines for endpoint in engine.plan.endpoints)
+    parts = [f'the wire "{kind}" has no NIC in it' for kind in kinds if kind != "pci"]
+    parts += planted(engine.plan for engine in engines)
+    return Check(name="emulated", state="good", words="; ".join(parts) or "nothing: the wire is a NIC's")
 
 
 def _samples(row: WorkloadRow) -> Check | None:
