@@ -4,10 +4,15 @@ import signal
 
 import pytest
 from flying import Flight
+from hypothesis import HealthCheck, settings
 
 from windtunnel.engine import supervisor
 
 pytest.register_assert_rewrite("real_flights")
+
+# On a machine that has other things to do, slow is no fault.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # A background job ignores Ctrl-C, and so would every flight that the tests start; `windtunnel run` respects that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

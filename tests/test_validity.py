@@ -3,7 +3,7 @@
 from math import isfinite
 
 import sample_lines as sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.engine.lines import Window
@@ -169,13 +169,11 @@ def test_a_load_that_changes_is_not_looked_at_for_a_drift():
     assert check(judged(engine, windows), "steady").state == "unknown"
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(min_value=99, max_value=101), min_size=8, max_size=60))
 def test_no_transient_is_seen_where_nothing_differs_by_more_than_the_limit(values):
     assert steady.transient(values, 0.1) == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(min_value=0, max_value=1e9), max_size=40), st.floats(min_value=0, max_value=1))
 def test_whatever_the_values_at_most_half_is_a_transient(values, limit):
     assert 0 <= steady.transient(values, limit) <= len(values) // 2
