@@ -14,6 +14,10 @@ def main() -> None:
         _run()
     except KeyboardInterrupt:  # before or after the flight, which has its own way with it
         raise SystemExit(130) from None
+    except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # which is what modules written in C make of it
+            raise SystemExit(130) from None
+        raise
 
 
 def _run() -> None:

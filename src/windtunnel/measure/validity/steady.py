@@ -8,7 +8,6 @@ Mann-Kendall test finds (Kendall's tau against time) and whose size, by the Thei
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import kendalltau, theilslopes
 
 LEAST_WINDOWS = 8
 """Fewer say nothing about a trend: the best that 7 can do by chance is not rare enough."""
@@ -46,6 +45,9 @@ def drift(values: Sequence[float]) -> float | None:
     middle = np.median(series)
     if middle <= 0 or np.ptp(series) == 0:
         return 0.0
+    # half a second to import, and nobody waits for it before a flight
+    from scipy.stats import kendalltau, theilslopes
+
     time = np.arange(len(series))
     if kendalltau(time, series).pvalue > SIGNIFICANCE:
         return 0.0
