@@ -111,7 +111,7 @@ def test_too_many_disturbed_windows_make_the_run_invalid_and_the_reason_names_th
     found = judged(engine, busy)
     cpu = windows[0].workers[0].cpu
     (reason,) = found.reasons
-    assert reason.startswith("windows: 10 of 10 windows were disturbed, and at most 50% of them may be")
+    assert reason.startswith("windows: disturbed: 10 of 10 windows, and at most 50% of them may be")
     assert f"the kernel ran others on CPU {cpu} for 50% of the time" in reason
     assert judged(engine, busy[:-1] + windows[-1:], Limits(marked=1)).reasons == []
     assert "none is left" in judged(engine, busy, Limits(marked=1)).reasons[0]

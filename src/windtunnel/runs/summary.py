@@ -91,9 +91,13 @@ def left_out(validity: Validity) -> str | None:
     """How many windows are in no figure, with the first reason; None where all are counted."""
     if not validity.marks:
         return None
-    worst = validity.marks[0]
-    words = f"{len(validity.marks)} windows are in no figure: window {worst.window}, {worst.reasons[0]}"
-    return words + (", and others" if len(validity.marks) > 1 else "")
+    first, *others = validity.marks
+    because = f"window {first.window}, {first.reasons[0]}"
+    return (
+        f"{len(validity.marks)} windows are in no figure: {because}, and others"
+        if others
+        else f"in no figure: {because}"
+    )
 
 
 def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:

@@ -26,12 +26,10 @@ def stolen_check(windows: Mapping[str, Sequence[Window]], found: Sequence[Mark],
     total = sum(len(measured) for measured in windows.values())
     share = len(found) / total if total else 0.0
     taken = "; ".join(_taken(windows))
-    words = (
-        f"{len(found)} of {total} windows were disturbed and are in no figure" if found else "no window was disturbed"
-    )
+    words = f"disturbed, and in no figure: {len(found)} of {total} windows" if found else "no window was disturbed"
     bad = share > limits.marked or total > 0 and share == 1
     if bad:
-        words = f"{len(found)} of {total} windows were disturbed, and at most {limits.marked:.0%} of them may be"
+        words = f"disturbed: {len(found)} of {total} windows, and at most {limits.marked:.0%} of them may be"
         words = (
             words if limits.marked < 1 else f"every window was disturbed by more than {limits.stolen:.0%}: none is left"
         )
