@@ -36,6 +36,8 @@ PROBE_NS = 1_000_000_000
 """Of the closed loop that is flown first."""
 ABOVE = 1.5
 """Times the closed loop's answers a second is where a search begins: an open loop does not carry more."""
+DISTURBED = 10
+"""So many disturbed trials in a row, and the search gives up: a busy host spoils one in four."""
 BELOW = 1e-3
 """Times the greatest load is the least."""
 SHARES = (0.1, 0.5, 0.9)
@@ -129,7 +131,7 @@ class Finder:
         most, least = self._options.max_load, self._options.min_load
         if most is None:
             most = ABOVE * self._closed_loop()
-        return Limits(least or BELOW * most, most, time_s=self._options.time_s)
+        return Limits(least or BELOW * most, most, time_s=self._options.time_s, disturbed=DISTURBED)
 
     def _closed_loop(self) -> float:
         """Answers a second of the same scenario as a closed loop: more than it never carries for long."""
