@@ -1,13 +1,12 @@
 """The report of a comparison: verdicts, a forest plot, the runs in the order of time."""
 
 from html import escape
-from importlib.resources import files
 
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.compare.model import Measure, Point
 from windtunnel.measure.compare.view import changed, figure, how, name_of, percent, said, verdicts, worth_a_row
 from windtunnel.report.layout import layout_of
-from windtunnel.report.page import environment
+from windtunnel.report.page import filled
 
 _ROW_PX = 26
 _SIDES = {"a": ("A", "var(--stall)"), "b": ("B", "var(--work)")}
@@ -16,28 +15,19 @@ SHOWN, NOT_SHOWN = "var(--work)", "var(--muted)"
 
 def render(comparison: Comparison) -> str:
     """The page as HTML. What came from a user is escaped by the template, and in plots here."""
-    from plotly.offline import get_plotlyjs
-
     charts = {
         name: chart
         for n, point in enumerate(comparison.points)
         for name, chart in ((f"forest-{n}", forest(point)), (f"runs-{n}", in_time(point)))
         if chart
     }
-    here = files("windtunnel.report")
-    return (
-        environment()
-        .get_template("comparison.html")
-        .render(
-            comparison=comparison,
-            headline=headline(comparison),
-            charts=charts,
-            how=how(comparison),
-            css=(here / "page.css").read_text(encoding="utf-8"),
-            js=(here / "page.js").read_text(encoding="utf-8"),
-            plotly=get_plotlyjs() if charts else "",
-            **{each.__name__: each for each in (figure, percent, said, name_of, changed, worth_a_row, verdicts)},
-        )
+    return filled(
+        "comparison.html",
+        charts,
+        comparison=comparison,
+        headline=headline(comparison),
+        how=how(comparison),
+        **{each.__name__: each for each in (figure, percent, said, name_of, changed, worth_a_row, verdicts)},
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -36,31 +37,40 @@ class Figure:
 
 def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
+    summary = summarise(run) if run.record.verdict.valid else None
+    return filled(
+        "page.html",
+        charts.all_of(run, summary) if summary else {},
+        run=run,
+        record=run.record,
+        summary=summary,
+        warnings=warnings_of(run, summary) if summary else [],
+        headline=headline(summary) if summary and not run.record.imported else [],
+        drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
+        if summary
+        else [],
+        batches=[row for row in summary.stages if row.completion] if summary else [],
+        crossings=run.crossings if isinstance(run, Joined) else [],
+        host=_hosts(run),
+        facts=pretty(run.record.host),
+        scenario=pretty(run.record.scenario),
+    )
+
+
+def filled(template: str, plots: dict[str, dict], **values: Any) -> str:
+    """A page of this package: the template's own values in the frame that all pages share, with the plots by their places."""
     from plotly.offline import get_plotlyjs
 
-    summary = summarise(run) if run.record.verdict.valid else None
     here = files("windtunnel.report")
     return (
         environment()
-        .get_template("page.html")
+        .get_template(template)
         .render(
-            run=run,
-            record=run.record,
-            summary=summary,
-            warnings=warnings_of(run, summary) if summary else [],
-            headline=headline(summary) if summary and not run.record.imported else [],
-            drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
-            if summary
-            else [],
-            batches=[row for row in summary.stages if row.completion] if summary else [],
-            charts=charts.all_of(run, summary) if summary else {},
-            crossings=run.crossings if isinstance(run, Joined) else [],
-            host=_hosts(run),
-            facts=pretty(run.record.host),
-            scenario=pretty(run.record.scenario),
+            charts=plots,
             css=(here / "page.css").read_text(encoding="utf-8"),
             js=(here / "page.js").read_text(encoding="utf-8"),
-            plotly=get_plotlyjs() if summary else "",
+            plotly=get_plotlyjs() if plots else "",
+            **values,
         )
     )
 

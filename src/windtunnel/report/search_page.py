@@ -1,14 +1,13 @@
 """The report of a search: what each goal came to, every trial, and latency at parts of the rate, in one HTML file."""
 
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.measure.throughput.view import METHODS, load_words, width_of
 from windtunnel.report.charts import SERIES
 from windtunnel.report.layout import duration_ticks, layout_of
-from windtunnel.report.page import environment, host_lines, pretty
+from windtunnel.report.page import filled, host_lines, pretty
 from windtunnel.runs.files import replace
 
 LEAST_SHOWN = 1e-6
@@ -24,30 +23,21 @@ def write(record: SearchRecord, directory: Path) -> Path:
 
 def render(record: SearchRecord) -> str:
     """The page as HTML. What came from users is escaped by the template, and in plots here."""
-    from plotly.offline import get_plotlyjs
-
     charts = {"trials": trials(record)} if record.trials else {}
     if any(row.p50 is not None for row in record.latency):
         charts["latency"] = latency(record)
-    here = files("windtunnel.report")
-    return (
-        environment()
-        .get_template("search.html")
-        .render(
-            record=record,
-            method=METHODS[record.method],
-            load=load_words,
-            width=width_of,
-            disturbed=sum(trial.disturbed is not None for trial in record.trials),
-            least=LEAST_SHOWN,
-            host=host_lines(record.host),
-            facts=pretty(record.host),
-            scenario=pretty(record.scenario),
-            charts=charts,
-            css=(here / "page.css").read_text(encoding="utf-8"),
-            js=(here / "page.js").read_text(encoding="utf-8"),
-            plotly=get_plotlyjs() if charts else "",
-        )
+    return filled(
+        "search.html",
+        charts,
+        record=record,
+        method=METHODS[record.method],
+        load=load_words,
+        width=width_of,
+        disturbed=sum(trial.disturbed is not None for trial in record.trials),
+        least=LEAST_SHOWN,
+        host=host_lines(record.host),
+        facts=pretty(record.host),
+        scenario=pretty(record.scenario),
     )
 
 

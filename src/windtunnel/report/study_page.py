@@ -1,7 +1,6 @@
 """The report of a study: its question, its pictures, and what follows from them, in one HTML file that needs no network."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.sentences import all_sentences, point_words
 from windtunnel.measure.study.study import Study
 from windtunnel.report import study_charts
-from windtunnel.report.page import environment, host_lines, pretty
+from windtunnel.report.page import filled, host_lines, pretty
 from windtunnel.runs.files import replace
 from windtunnel.runs.format import percent
 
@@ -44,8 +43,6 @@ def write(study: Study) -> Path:
 
 def render(study: Study) -> str:
     """The page as HTML. What came from users is escaped by the template, and in plots by `study_charts`."""
-    from plotly.offline import get_plotlyjs
-
     record, rows = study.record, study.rows
     charts: dict[str, dict] = {}
     pictures = [
@@ -53,30 +50,21 @@ def render(study: Study) -> str:
         for workload in workloads(rows)
         for figure in figures.chosen(record.figures, rows)
     ]
-    here = files("windtunnel.report")
-    return (
-        environment()
-        .get_template("study.html")
-        .render(
-            study=study,
-            record=record,
-            flying=[point for point in record.points if point.cannot_fly is None],
-            grounded=[
-                (point_words(record, point.number), point.cannot_fly) for point in record.points if point.cannot_fly
-            ],
-            invalid=_invalid(record, rows),
-            findings=all_sentences(record, rows),
-            pictures=pictures,
-            tables=[(workload, _lines(record, rows, workload)) for workload in workloads(rows)],
-            names=figures.chosen(record.figures, rows),
-            constant=_constant(record, rows),
-            host=host_lines(record.host),
-            facts=pretty(record.host),
-            charts=charts,
-            css=(here / "page.css").read_text(encoding="utf-8"),
-            js=(here / "page.js").read_text(encoding="utf-8"),
-            plotly=get_plotlyjs() if charts else "",
-        )
+    return filled(
+        "study.html",
+        charts,
+        study=study,
+        record=record,
+        flying=[point for point in record.points if point.cannot_fly is None],
+        grounded=[(point_words(record, point.number), point.cannot_fly) for point in record.points if point.cannot_fly],
+        invalid=_invalid(record, rows),
+        findings=all_sentences(record, rows),
+        pictures=pictures,
+        tables=[(workload, _lines(record, rows, workload)) for workload in workloads(rows)],
+        names=figures.chosen(record.figures, rows),
+        constant=_constant(record, rows),
+        host=host_lines(record.host),
+        facts=pretty(record.host),
     )
 
 
