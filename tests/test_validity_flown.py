@@ -49,3 +49,15 @@ def test_a_client_too_slow_for_its_rate_leaves_requests_unsent_and_loses_none(tm
     assert reason.startswith("generator: the client is too slow") and "they are no loss" in reason
     (ledger,) = run.record.engines[0].result.messages
     assert ledger.lost == 0 and ledger.unsent > 0
+
+
+def test_a_budget_that_is_used_up_is_counted_and_clocks_and_cores_are_looked_at(tmp_path):
+    data = {"client": {"rate": "50Mpps", "inflight": 32}, "workload": [{"handler": "l_app", "timeout": "10s"}]}
+    lenient = {"validity.stolen": 1, "validity.slower": 1, "validity.drift": 1, "validity.unsent": 1}
+    sets = {"duration": "400ms", "warmup": "100ms", "window": "200ms"} | lenient
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    measured = [window for window in run.windows["windtunnel"] if window.phase == "measure"]
+    assert sum(workload.no_place for window in measured for workload in window.workloads) > 0
+    assert all(worker.chain_ticks > 0 and worker.wide_ticks > 0 for window in measured for worker in window.workers)
+    assert abs(run.record.engines[0].result.clock_error_ppm) < 1000
+    assert run.record.engines[0].ready.stamp_ticks > 0

@@ -27,17 +27,19 @@ def stolen_check(windows: Mapping[str, Sequence[Window]], found: Sequence[Mark],
     share = len(found) / total if total else 0.0
     taken = "; ".join(_taken(windows))
     words = f"disturbed, and in no figure: {len(found)} of {total} windows" if found else "no window was disturbed"
+    remedy = ""
     bad = share > limits.marked or total > 0 and share == 1
     if bad:
         words = f"disturbed: {len(found)} of {total} windows, and at most {limits.marked:.0%} of them may be"
         words = (
             words if limits.marked < 1 else f"every window was disturbed by more than {limits.stolen:.0%}: none is left"
         )
+        remedy = "; stop what else runs there, or allow more with validity.stolen and validity.marked"
     state = "bad" if bad else "good"
     return Check(
         name="windows",
         state=state,
-        words=f"{words} ({taken})" if taken else words,
+        words=(f"{words} ({taken})" if taken else words) + remedy,
         value=share,
         limit=limits.marked,
         unit="share",
