@@ -1,7 +1,9 @@
 """What a run finds out about itself: disturbed windows, the end of the warm-up, drifts, slow generators, clocks."""
 
 from math import isfinite
+from pathlib import Path
 
+import pytest
 import sample_lines as sample
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,10 @@ from hypothesis import strategies as st
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.measure.validity import disturbed, generator, steady, validate
+from windtunnel.runs import Record, Run, Verdict
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkerRow, only
+from windtunnel.runs.summary import summarise
 from windtunnel.runs.validity import Mark, Validity, counted
 from windtunnel.scenario.validity_keys import Validity as Limits
 
@@ -280,3 +284,27 @@ def test_a_full_port_is_the_data_planes_doing_too():
     windows = [w.model_copy(update={"stages": [held(stage) for stage in w.stages]}) for w in windows]
     found = judged(engine, windows)
     assert found.reasons == [] and check(found, "generator").state == "warning"
+
+
+def test_figures_are_made_from_what_is_not_marked():
+    engine, windows = flown(4)
+    spoilt = measured_of(windows)[1]
+    windows = [rated(w, 0) if w.index == spoilt.index else w for w in windows]
+    marks = Validity(checks=[], marks=[Mark(engine="windtunnel", window=spoilt.index, reasons=["x"])])
+
+    def answered(validity):
+        about = {
+            "title": "",
+            "question": None,
+            "started": None,
+            "scenario": {},
+            "notes": [],
+            "host": {},
+            "versions": {},
+        }
+        record = Record(verdict=Verdict(True), validity=validity, engines=[engine], **about)
+        summary = summarise(Run(Path("run"), record, {"windtunnel": windows}))
+        return summary.workloads[0].answered_per_s, summary.measured_s
+
+    (whole, whole_s), (left, left_s) = answered(None), answered(marks)
+    assert left == pytest.approx(whole * 4 / 3) and left_s == pytest.approx(whole_s * 3 / 4)
