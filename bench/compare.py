@@ -1,11 +1,11 @@
 """Does `windtunnel compare` find 3% of extra work, and nothing where nothing is?
 
-An echo in a closed loop on the ring wire, whose server is the bottleneck, is flown in triples: A, the same once more, and B with further
-work a message (`workload.extra_ticks`), reckoned from a first flight to be 3% of the server's work on it; each triple in an order of
-its own. Then 100 comparisons of A with itself and 100 of A with B, each on a stretch of the recorded triples chosen at random, no
-longer than 10 minutes of flights. Stretches overlap: the counts are those of one machine on one day, and have no interval.
+An echo in a closed loop on the ring wire, whose server is the bottleneck, is flown in pairs as `windtunnel compare` flies them: against
+itself, and against B with further work a message (`workload.extra_ticks`), reckoned from a first flight to be 3% of the server's work
+on it. Then 100 comparisons of each kind, on a stretch of the recorded pairs chosen at random, no longer than 10 minutes of flights.
+Stretches overlap: the counts are those of one machine on one day, and have no interval.
 
-The triples can be kept (--record DIR) and read again (--from DIR).
+The pairs can be kept (--record DIR) and read again (--from DIR).
 """
 
 import random
@@ -22,54 +22,54 @@ from harness.statistics import Goal, Spread, extent, judge
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.host import facts
 from windtunnel.measure.compare import Side
 from windtunnel.measure.compare import judge as compare
 from windtunnel.measure.compare.reading import Reading, read
-from windtunnel.measure.flight import fly
-from windtunnel.scenario import here, load, resolve
+from windtunnel.measure.compare.turns import Contestant, fly_in_turn
+from windtunnel.scenario import load
 
 EXTRA = 0.03
 COMPARISONS = 100
 ALLOWED_S = 600
 """Of flights, for one comparison."""
 MOST_SHARE = 2 / 3
-"""Of the triples in one comparison, so that stretches differ."""
-MOST_ROUNDS = 3
-"""Times --triples: so many are flown at the most, those with an invalid run included."""
+"""Of the pairs in one comparison, so that stretches differ."""
 ATTEMPTS = 5
-"""Of the first flight, where the host disturbs it."""
-NAMES = ("a", "same", "more")
+"""First flights, of which the host may disturb some."""
+TURNS = {"window": "50ms"}
+"""The one makes way for the other after so long."""
+KINDS = ("same", "more")
+"""What A is held against: itself, and itself with more work."""
 SERVER = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
+
+Recorded = list[tuple[Reading, Reading]]
+"""Pairs of valid runs in the order of time."""
 
 
 def more(parser: ArgumentParser) -> None:
     """Options of this bench alone."""
-    parser.add_argument("--triples", type=positive(int), default=120, help="triples that are flown")
+    parser.add_argument("--recorded", type=positive(int), default=120, help="pairs of each kind that are flown")
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep them in DIR, new")
     parser.add_argument("--from", type=Path, dest="pool", metavar="DIR", help="read them from DIR and fly nothing")
 
 
 def measure(session: Session) -> list[Figure]:
     pool = session.options.pool or record(session, session.options.record or session.directory / "pool")
-    triples = read_pool(pool)
-    pair_s = 2 / 3 * seconds(triples) / len(triples)
-    pairs = max(2, min(int(ALLOWED_S / pair_s), int(len(triples) * MOST_SHARE)))
-    session.say(
-        f"{len(triples)} triples; {pairs} pairs a comparison, {pairs * pair_s / 60:.1f} minutes of flights each"
-    )
-    coin = random.Random(1)
-    same = [verdict(triples, pairs, coin, "same") for _ in range(COMPARISONS)]
-    extra = [verdict(triples, pairs, coin, "more") for _ in range(COMPARISONS)]
-    silent = sum(word == "no difference shown" for word, _ in same)
-    found = sum(word == "slower" for word, _ in extra)
-    smallest = [least for _, least in (*same, *extra)]
-    differ = 100 * (np.mean([log_rate(t["more"]) for t in triples]) - np.mean([log_rate(t["a"]) for t in triples]))
-    session.say(f"over all triples B answers {differ:+.2f}% of A's messages more a second")
-    details = {"pairs": pairs, "triples": len(triples), "same": same, "extra": extra, "difference_percent": differ}
+    recorded = {kind: read_pool(pool / kind) for kind in KINDS}
+    found = {kind: comparisons(session, kind, recorded[kind]) for kind in KINDS}
+    silent = sum(word == "no difference shown" for word, _ in found["same"])
+    slower = sum(word == "slower" for word, _ in found["more"])
+    ratios = {kind: [log_rate(b) - log_rate(a) for a, b in recorded[kind]] for kind in KINDS}
+    for kind in KINDS:
+        session.say(
+            f"{kind}: over all pairs B answers {100 * np.median(ratios[kind]):+.2f}% of A's messages more a second; "
+            f"one pair differs from the next by {100 * np.std(ratios[kind], ddof=1):.1f}%"
+        )
+    details = {"comparisons": found, "ratios": ratios}
+    smallest = [least for kind in KINDS for _, least in found[kind]]
     return [
         counted(session, "compared with itself: no difference shown", silent, 93, details),
-        counted(session, f"{EXTRA:.0%} of extra work: slower", found, 80, {}),
+        counted(session, f"{EXTRA:.0%} of extra work: slower", slower, 80, {}),
         Figure("smallest difference that could have been found", session.memory, extent(smallest), "%"),
     ]
 
@@ -79,12 +79,18 @@ def counted(session: Session, name: str, count: int, least: int, details: dict) 
     return Figure(name, session.memory, spread, "of 100", goal=goal, verdict=judge(spread, goal), details=details)
 
 
-def verdict(triples: list[dict[str, Reading]], pairs: int, coin: random.Random, against: str) -> tuple[str, float]:
-    """The word for a stretch of the triples, and the smallest difference that it could have found, %."""
-    begin = coin.randrange(len(triples) - pairs + 1)
-    stretch = triples[begin : begin + pairs]
-    sides = [Side(Path(name), [triple[name] for triple in stretch]) for name in ("a", against)]
-    (point,) = compare(*sides).points
+def comparisons(session: Session, kind: str, recorded: Recorded) -> list[tuple[str, float]]:
+    """Of each comparison the word, and the smallest difference that it could have found, %."""
+    pair_s = seconds(recorded) / len(recorded)
+    pairs = max(2, min(int(ALLOWED_S / pair_s), int(len(recorded) * MOST_SHARE)))
+    session.say(f"{kind}: {len(recorded)} pairs; {pairs} in a comparison, {pairs * pair_s / 60:.1f} minutes of flights")
+    coin = random.Random(1)
+    begins = [coin.randrange(len(recorded) - pairs + 1) for _ in range(COMPARISONS)]
+    return [verdict(recorded[begin : begin + pairs]) for begin in begins]
+
+
+def verdict(stretch: Recorded) -> tuple[str, float]:
+    (point,) = compare(*(Side(Path(name), [pair[side] for pair in stretch]) for side, name in enumerate("ab"))).points
     (judged,) = point.judged
     deciding = next((m for m in point.measures if m.metric == judged.decided_by and m.interval), None)
     if deciding is None:
@@ -93,63 +99,62 @@ def verdict(triples: list[dict[str, Reading]], pairs: int, coin: random.Random, 
 
 
 def record(session: Session, directory: Path) -> Path:
-    """Flies the triples into the new `directory`. One with an invalid run is flown again."""
+    """Flies the pairs of each kind into the new `directory`. One with an invalid run is flown again."""
     ticks = extra_ticks(session)
-    sets = {name: [] for name in NAMES} | {"more": [f"workload.0.extra_ticks={ticks}"]}
-    host, coin, kept = facts.collect(), random.Random(1), 0
-    wanted = session.options.triples
+    plain = session.sets(TURNS)
+    sets = {"same": plain, "more": [*plain, f"workload.0.extra_ticks={ticks}"]}
+    file = SCENARIOS / "compare.toml"
     with Interrupts() as interrupts:
-        for number in range(1, MOST_ROUNDS * wanted + 1):
-            valid = []
-            for name in coin.sample(NAMES, len(NAMES)):
-                flight = resolve(load(SCENARIOS / "compare.toml", [*session.sets(), *sets[name]]), here())
-                landing = fly(flight, directory / f"{number:04}" / name, interrupts, host=host)
-                if landing.interrupted:
-                    raise UserError(f"interrupted after {kept} triples", remedy=f"--from {directory} reads them")
-                valid.append(landing.verdict.valid)
-            kept += all(valid)
-            if number % 10 == 0:
-                session.say(f"{kept} of {wanted} triples")
-            if kept == wanted:
-                break
+        for kind in KINDS:
+            a, b = Contestant(file, plain), Contestant(file, sets[kind])
+            flown = fly_in_turn(a, b, directory / kind, interrupts, pairs=session.options.recorded)
+            session.say(f"{kind}: {flown.pairs} of {flown.pairs_wanted} pairs, {flown.stopped}")
+            if flown.stopped == "interrupted":
+                raise UserError(f"interrupted after {flown.pairs} pairs", remedy=f"--from {directory} reads them")
     return directory
 
 
 def extra_ticks(session: Session) -> int:
-    """The scenario's own, and EXTRA of the server's work on one message, from the stages of a first flight."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            stages = session.fly("compare.toml", {"accounting.level": "cycles"}).stage_ticks()
-            break
-        except UserError:
-            if attempt == ATTEMPTS:
-                raise
-    work = sum(stages["server", stage]["work"] or 0.0 for stage in SERVER)
+    """The scenario's own, and EXTRA of the server's work on one message, from the stages of the fastest of some flights: whatever
+    disturbs one adds to what a stage seems to cost."""
+    flights = [flight for _ in range(ATTEMPTS) if (flight := first_flight(session)) is not None]
+    if not flights:
+        raise UserError(f"none of {ATTEMPTS} first flights was valid", remedy="stop what else runs on this machine")
+    work = min(flights)
     session.say(f"the server works {work:.0f} ticks on a message, of which {EXTRA:.0%} are {EXTRA * work:.1f}")
     base = load(SCENARIOS / "compare.toml").workload[0].extra_ticks
     return base + max(1, round(EXTRA * work))
 
 
-def read_pool(directory: Path) -> list[dict[str, Reading]]:
-    """The triples without an invalid run, in the order of time. Raises UserError where there are too few."""
-    triples = []
-    for triple in sorted(directory.glob("*")):
-        if all((triple / name / "run.json").is_file() for name in NAMES):
-            readings = {name: read(triple / name) for name in NAMES}
-            if not any(reading.reasons for reading in readings.values()):
-                triples.append(readings)
-    if len(triples) < 3:
+def first_flight(session: Session) -> float | None:
+    """Ticks that the server works on a message; None where the host disturbed the flight."""
+    try:
+        stages = session.fly("compare.toml", {"accounting.level": "cycles"}).stage_ticks()
+    except UserError as error:
+        session.say(f"a first flight is left out: {error.message.splitlines()[0]}")
+        return None
+    return sum(stages["server", stage]["work"] or 0.0 for stage in SERVER)
+
+
+def read_pool(directory: Path) -> Recorded:
+    """Raises UserError where there are too few."""
+    pairs = []
+    for a in sorted(directory.glob("a/*")):
+        both = [run for run in (a, directory / "b" / a.name) if (run / "run.json").is_file()]
+        readings = [read(run) for run in both]
+        if len(readings) == 2 and not any(reading.reasons for reading in readings):
+            pairs.append((readings[0], readings[1]))
+    if len(pairs) < 3:
         raise UserError(
-            f"{directory}: {len(triples)} triples of valid runs, 3 are needed", remedy="--record DIR flies some"
+            f"{directory}: {len(pairs)} pairs of valid runs, 3 are needed", remedy="--record DIR flies some"
         )
-    return triples
+    return pairs
 
 
-def seconds(triples: list[dict[str, Reading]]) -> float:
-    """From the first start to the last, a triple more: what was flown, with all that lies between flights."""
-    starts = sorted(reading.started.timestamp() for triple in triples for reading in triple.values() if reading.started)
-    gaps = np.diff(starts)
-    return float(np.median(gaps)) * len(starts)
+def seconds(recorded: Recorded) -> float:
+    """From the first start to the last, a pair more: what was flown, with all that lies between flights."""
+    gaps = np.diff([a.started.timestamp() for a, _ in recorded])
+    return float(np.median(gaps)) * len(recorded)
 
 
 def log_rate(reading: Reading) -> float:

@@ -9,8 +9,11 @@
 namespace wt {
 
 static constexpr const char *usage =
-    "usage: windtunnel-engine --plan FILE --out-fd N --control-fd N\n"
+    "usage: windtunnel-engine --plan FILE --out-fd N --control-fd N [--turn-in-fd N --turn-out-fd N]\n"
     "       windtunnel-engine --handlers [--plugin FILE]\n"
+    "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
+    "       windtunnel-engine --spec FILE [--compiler NAME]\n"
+    "       windtunnel-engine --tables-need PIPELINE\n"
     "       windtunnel-engine --version\n"
     "`windtunnel run` makes the plan and reads the lines.";
 
@@ -21,12 +24,35 @@ static int descriptor(const char *text) {
     return static_cast<int>(n);
 }
 
+static size_t between(const char *text, size_t least, size_t most) {
+    char *end;
+    const unsigned long long n = std::strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || n < least || n > most)
+        throw refusal(std::string(text) + " is not a number from " + std::to_string(least) + " to " +
+                      std::to_string(most) + "\n" + usage);
+    return n;
+}
+
+static bool huge(const std::string &pages) {
+    if (pages != "huge" && pages != "small") throw refusal(pages + " is neither huge nor small\n" + usage);
+    return pages == "huge";
+}
+
 arguments read_arguments(int argc, char **argv) {
     static const option options[] = {{"plan", required_argument, nullptr, 'p'},
                                      {"out-fd", required_argument, nullptr, 'o'},
                                      {"control-fd", required_argument, nullptr, 'c'},
+                                     {"turn-in-fd", required_argument, nullptr, 'i'},
+                                     {"turn-out-fd", required_argument, nullptr, 't'},
                                      {"handlers", no_argument, nullptr, 'h'},
                                      {"plugin", required_argument, nullptr, 'g'},
+                                     {"ladder", no_argument, nullptr, 'l'},
+                                     {"most", required_argument, nullptr, 'm'},
+                                     {"rounds", required_argument, nullptr, 'r'},
+                                     {"pages", required_argument, nullptr, 's'},
+                                     {"spec", required_argument, nullptr, 'f'},
+                                     {"compiler", required_argument, nullptr, 'x'},
+                                     {"tables-need", required_argument, nullptr, 'n'},
                                      {"version", no_argument, nullptr, 'v'},
                                      {}};
     arguments a;
@@ -35,14 +61,25 @@ arguments read_arguments(int argc, char **argv) {
             case 'p': a.plan = optarg; break;
             case 'o': a.out_descriptor = descriptor(optarg); break;
             case 'c': a.control_descriptor = descriptor(optarg); break;
+            case 'i': a.turns.in = descriptor(optarg); break;
+            case 't': a.turns.out = descriptor(optarg); break;
             case 'h': a.handlers = true; break;
             case 'g': a.plugin = optarg; break;
+            case 'l': a.asks_ladder = true; break;
+            case 'm': a.ladder.most_bytes = between(optarg, 1 << 16, size_t{1} << 40); break;
+            case 'r': a.ladder.rounds = static_cast<unsigned>(between(optarg, 1, 100)); break;
+            case 's': a.ladder.huge_pages = huge(optarg); break;
+            case 'f': a.spec = optarg; break;
+            case 'x': a.compiler = optarg; break;
+            case 'n': a.pipeline = optarg; break;
             case 'v': a.version = true; break;
             default: throw refusal(usage);
         }
     }
     const bool flies = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
-    if (optind != argc || !(flies || a.handlers || a.version)) throw refusal(usage);
+    if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage);
+    const bool asks = a.handlers || a.asks_ladder || !a.spec.empty() || !a.pipeline.empty() || a.version;
+    if (optind != argc || !(flies || asks)) throw refusal(usage);
     return a;
 }
 

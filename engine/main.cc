@@ -16,8 +16,11 @@
 #include "core/refusal.h"
 #include "flight/flight.h"
 #include "flight/telemetry.h"
+#include "handlers/live_table.h"
 #include "handlers/plugin.h"
 #include "handlers/registry.h"
+#include "host/print_ladder.h"
+#include "swx/object.h"
 
 namespace wt {
 
@@ -39,7 +42,7 @@ static void start_eal(const eal_plan &eal) {
 
 static json hello(const plan &p, const tsc_clock &clock) {
     return {{"type", "hello"},
-            {"version", 3},
+            {"version", 4},
             {"engine", WT_VERSION},
             {"dpdk", rte_version()},
             {"pid", getpid()},
@@ -56,7 +59,7 @@ static void leave_nothing() {
     std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
 }
 
-static void fly_plan(const plan &p, line_writer &lines, int control) {
+static void fly_plan(const plan &p, line_writer &lines, const arguments &a) {
     lines.phase("starting EAL");
     start_eal(p.eal);
     const tsc_clock clock = clock_start(measure_tsc_hz());
@@ -73,7 +76,7 @@ static void fly_plan(const plan &p, line_writer &lines, int control) {
     if (p.trace) f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
     open_endpoints(f);
     open_workers(f);
-    const flight_end end = fly(f, control);
+    const flight_end end = fly(f, a.control_descriptor, a.turns);
     write_result(f, end);
     if (end.reason == end_reason::parent_lost) leave_nothing();
 }
@@ -85,14 +88,27 @@ static int print_handlers_of(const std::string &plugin) {
     return print_handlers(stdout, {&one, 1}), 0;
 }
 
+// Bytes that each table of a pipeline will want from EAL.
+static int print_needs(const std::string &pipeline) {
+    json needs = json::array();
+    for (const table_plan &t : read_pipeline(pipeline).tables) needs.push_back(table_need(t));
+    return std::printf("%s\n", needs.dump().c_str()), 0;
+}
+
 static int print_version() { return std::printf("windtunnel-engine %s, %s\n", WT_VERSION, rte_version()), 0; }
+
+// Compiles a spec, or says what is wrong with it; says where the object lies.
+static int compile_spec(const arguments &a) { return std::printf("%s\n", spec_object(a.spec, a.compiler).c_str()), 0; }
 
 static int run(const arguments &a) {
     if (a.version) return print_version();
+    if (!a.spec.empty()) return compile_spec(a);
+    if (!a.pipeline.empty()) return print_needs(a.pipeline);
     if (a.handlers) return print_handlers_of(a.plugin);
+    if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);
     try {
-        fly_plan(read_plan(read_file(a.plan)), lines, a.control_descriptor);
+        fly_plan(read_plan(read_file(a.plan)), lines, a);
         return 0;
     } catch (const refusal &r) {
         lines.error(r.what(), r.remedy());

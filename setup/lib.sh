@@ -112,14 +112,22 @@ venv_has() {
     [[ -e $venv/.set-up-$1 && $(<"$venv/.set-up-$1") == "$2" ]] && "$venv/bin/python" -c 'import windtunnel' 2>/dev/null
 }
 
+# fetch_headers: for the handler swx. Everything else does without them
+fetch_headers() {
+    "$root/setup/dpdk-headers" || say "going on without: the handler swx will say that it cannot compile a pipeline"
+}
+
 # build_engine TARGET: what is out of date of it
 build_engine() {
+    fetch_headers
     # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use
     if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root $build" "$build/build.ninja"; then
         rm -rf -- "$build"
     fi
     if [[ ! -e $build/build.ninja ]]; then
         meson setup "$build" "$root"
+    elif [[ $root/.dpdk -nt $build/build.ninja ]]; then
+        meson setup --reconfigure "$build" "$root"
     fi
     ninja -C "$build" "$1"
 }

@@ -6,6 +6,7 @@ its ledgers close unless the behaviour is about them.
 """
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -35,6 +36,12 @@ HANDLERS = [
     },
     {"name": "l_app", "kind": "message", "help": "answers small requests after a scan", "options": []},
     {"name": "l2fwd", "kind": "packet", "help": "swaps the MAC addresses", "options": []},
+    {
+        "name": "match_action",
+        "kind": "packet",
+        "help": "tables",
+        "options": [{"name": "pipeline", "type": "text", "default": "", "choices": None, "help": "of tables"}],
+    },
 ]
 
 
@@ -44,6 +51,7 @@ class Fake:
             self.plan = json.load(file)
         self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
         self.out, self.control = arguments.out_fd, arguments.control_fd
+        self.turn_in, self.turn_out = arguments.turn_in_fd, arguments.turn_out_fd
         said = os.environ.get("FAKE_ENGINE", "fly")
         by_side = dict(word.split("=") for word in said.split()) if "=" in said else {}
         self.behaviour = by_side.get(self.sides[0], said if not by_side else "fly")
@@ -64,7 +72,7 @@ class Fake:
     def hello(self, **changes: object) -> None:
         line = {
             "type": "hello",
-            "version": 3,
+            "version": 4,
             "engine": "0.1.0",
             "dpdk": "DPDK 22.11.0",
             "pid": os.getpid(),
@@ -105,21 +113,34 @@ class Fake:
             return None
         return "stop" if os.read(self.control, 64) else "gone"
 
+    def take_turn(self) -> None:
+        """Waits until the other flight hands the turn on, or is gone."""
+        if self.turn_in is not None and not os.read(self.turn_in, 1):
+            self.turn_in = self.turn_out = None
+
+    def hand_on(self) -> None:
+        if self.turn_out is not None:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.turn_out, b"t")
+
     def fly(self, until_stopped: bool = False, hold_s: float = 0.0) -> None:
         """An orderly flight: windows in their time, then the result; between them, where `hold_s`, a landing that holds its port."""
         phases = self.plan["phases"]
         total = (phases["warmup_ns"] + phases["duration_ns"]) // phases["window_ns"]
         index, reason = 0, "duration"
         while until_stopped or index < total:
+            self.take_turn()
             told = self.told(phases["window_ns"] / 1e9)
             if told == "gone":
                 sys.exit(3)
             warm = (index + 1) * phases["window_ns"] <= phases["warmup_ns"]
             self.window(index, "warmup" if warm else "measure")
             index += 1
+            self.hand_on()
             if told == "stop":
                 reason = "stopped"
                 break
+        self.take_turn()
         self.window(index, "drain")
         if hold_s:
             self.phase("landed")
@@ -131,6 +152,8 @@ class Fake:
         self.hello()
         self.phase("opening ./libmine.so")
         self.ready()
+        if self.turn_in is not None:
+            self.phase("waiting for its turn")
 
 
 def crash() -> None:
@@ -234,12 +257,18 @@ def main() -> int:
     parser.add_argument("--plan")
     parser.add_argument("--out-fd", type=int)
     parser.add_argument("--control-fd", type=int)
+    parser.add_argument("--turn-in-fd", type=int)
+    parser.add_argument("--turn-out-fd", type=int)
     parser.add_argument("--handlers", action="store_true")
     parser.add_argument("--plugin")
+    parser.add_argument("--tables-need")
     parser.add_argument("--version", action="store_true")
     arguments = parser.parse_args()
     if arguments.version:
         print("windtunnel-engine 0.1.0 (DPDK 22.11.0)")
+        return 0
+    if arguments.tables_need:
+        print(json.dumps([table["rules"] * 100 for table in json.loads(arguments.tables_need)["tables"]]))
         return 0
     if arguments.handlers:
         if arguments.plugin and os.path.getsize(arguments.plugin) == 0:

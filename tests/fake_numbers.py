@@ -27,6 +27,7 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
             "idle_cycles": 2000,
             "stall_cycles": 6400,
             "stalled_calls": 1,
+            "traffic_cycles": 0,
             "interrupted_calls": 0,
             "interrupted_cycles": 0,
             "drops": {},
@@ -71,6 +72,8 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
     pools = [{"endpoint": side, "size": 8191, "free": 8000} for side in sides]
     line = {
         "stages": stages,
+        "steps": [],
+        "figures": [],
         "workers": workers,
         "ports": ports,
         "workloads": workloads,
@@ -113,6 +116,7 @@ def result(plan: dict, sides: list[str], at_ns: int, reason: str, windows: int) 
         "mbufs": [{"endpoint": side} | mbufs for side in sides],
         "packets": [packets | {"missing": 0}] if len(sides) == 2 else [],
         "messages": [messages] if "client" in sides else [],
+        "figures": [],
         "xstats": None,
         "pacing": None,
         "worker_allocations": 0,

@@ -111,7 +111,7 @@ def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -
         lines.Phase(type="phase", name="starting EAL", at_ns=0),
         lines.Hello(
             type="hello",
-            version=3,
+            version=4,
             engine="0.1.0",
             dpdk="DPDK 22.11.7",
             pid=4711,
@@ -198,6 +198,8 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
         start_ns=start,
         end_ns=start + WINDOW_NS,
         stages=stages,
+        steps=[],
+        figures=[],
         workers=[
             lines.WorkerWindow(
                 worker=n,
@@ -261,6 +263,7 @@ def _stage(side: str, part, worker: int, packets: int, every: int, level: str, r
         stalled_calls=calls // 9 if stall else 0,
         interrupted_calls=3 if every else 0,
         interrupted_cycles=61_000 if every else 0,
+        traffic_cycles=0,
         drops={"bad_checksum": 2, "no_slot": 1} if (side, part.stage) == ("client", "disp_rx") else {},
         completion=histogram(batches, bits=5) if timed else None,
         stall=histogram(batches * 0.1, bits=5) if timed else None,
@@ -350,6 +353,7 @@ def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
         ]
         if flown
         else [],
+        figures=[],
         xstats=None,
         pacing=None,
         worker_allocations=0,

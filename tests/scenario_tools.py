@@ -8,13 +8,27 @@ from typing import Any
 
 import pytest
 
-from windtunnel.engine.find import VARIABLE
-from windtunnel.scenario import Flight, HostView, Scenario, handlers, load, resolve
+from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.engine.query import compile_spec
+from windtunnel.errors import UserError
+from windtunnel.scenario import Flight, HostView, Scenario, load, resolve
 
 SHIPPED = Path(__file__).parents[1] / "scenarios"
 LENIENT = ("validity.stolen=1", "validity.slower=1", "validity.drift=1", "validity.unsent=1")
 """Changes for flights on a machine that has other things to do: what it takes away is not what the test is about."""
 ECHO = {"workload": [{"handler": "l_app"}]}
+
+
+def skip_without_pipelines(name: str) -> None:
+    """Skips what needs a P4 pipeline where the engine was built without DPDK's headers for one."""
+    if not name.startswith("swx"):
+        return
+    try:
+        compile_spec(find_engine(), str(SHIPPED / "swx-l2fwd.spec"), "gcc")
+    except UserError as error:
+        if "built without DPDK's headers" in error.message:
+            pytest.skip(error.message)
+        raise
 
 
 def toml(value: Any) -> str:
@@ -71,6 +85,4 @@ def engine(binary: str) -> Iterator[None]:
     """Lets the scenario ask this engine for its handlers; a name that does not exist stands for none."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, binary)
-        handlers.built_in.cache_clear()
         yield
-    handlers.built_in.cache_clear()

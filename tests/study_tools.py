@@ -78,7 +78,7 @@ def runs(out: Path) -> set[str]:
 class PaperSupervisor:
     """Stands for `windtunnel.engine.supervisor.Supervisor`: the fake engine's lines without a process and without their time."""
 
-    def __init__(self, binary, log_path, listeners, interrupts):
+    def __init__(self, binary, log_path, listeners, interrupts, place=None):
         self._listeners, self._interrupts = listeners, interrupts
 
     def fly(self, plans, names) -> Flown:
@@ -104,6 +104,7 @@ class PaperEngine(fake_engine.Fake):
         self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
         self.behaviour = os.environ.get("FAKE_ENGINE", "fly")
         self.start, self.changes = time.monotonic_ns(), {}
+        self.turn_in = self.turn_out = None  # nobody takes turns on paper
         self._history, self._listeners = history, listeners
 
     def write(self, **line) -> None:

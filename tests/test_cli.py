@@ -230,7 +230,7 @@ def test_handlers(tmp_path):
     for word in ("m_app", "message", "state (bytes, default 4MiB)", "pattern (random | sequential", "l2fwd", "packet"):
         assert word in done.stdout
     listed = json.loads(windtunnel("handlers", "--json", cwd=tmp_path).stdout)
-    assert [handler["name"] for handler in listed] == ["m_app", "l_app", "l2fwd"]
+    assert [handler["name"] for handler in listed] == ["m_app", "l_app", "l2fwd", "match_action"]
 
 
 def test_handlers_of_a_plugin_that_is_none(tmp_path):

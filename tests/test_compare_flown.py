@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import windtunnel as library
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
-from windtunnel.measure.compare import Flying, turns
+from windtunnel.measure.compare import Flying, pair, turns
 from windtunnel.measure.compare import compare as hold
 from windtunnel.measure.compare.quantities import percent, seconds
 from windtunnel.measure.flight import Landing
@@ -69,7 +69,13 @@ def test_two_scenarios_are_flown_in_turn_and_everything_is_kept(flown):
     assert all(order[n : n + 2] in ("ab", "ba") for n in (0, 2, 4))
     document = json.loads((directory / "comparison.json").read_text())
     jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "comparison.json").read_text()))
-    assert document["flown"] == {"pairs_wanted": 3, "pairs": 3, "seed": 1, "stopped": "all flown"}
+    assert document["flown"] == {
+        "pairs_wanted": 3,
+        "pairs": 3,
+        "seed": 1,
+        "change": "window",
+        "stopped": "all flown",
+    }
     assert (directory / "report.html").is_file()
 
 
@@ -112,12 +118,33 @@ def flights(scenario, monkeypatch):  # noqa: F811
             valid = verdicts.pop(0) if verdicts else True
             return Landing(object(), Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
 
-        monkeypatch.setattr(turns, "fly", stub)
+        monkeypatch.setattr(pair, "fly", stub)
         contestant = turns.Contestant(scenario, [])
-        flown = turns.fly_in_turn(contestant, contestant, directory, None, pairs=pairs, seed=seed)
+        flown = turns.fly_in_turn(contestant, contestant, directory, None, pairs=pairs, seed=seed, change="flight")
         return flown, "".join(order)
 
     return fly_pairs
+
+
+def test_two_flights_take_turns_window_by_window(flown):
+    _, directory = flown
+    ends = {side: [window.end_ns for window in load(directory / side / "01").windows["windtunnel"]] for side in "ab"}
+    assert all(ends.values())
+    for side in "ab":
+        assert any(
+            note.startswith("by turns with another flight") for note in load(directory / side / "01").record.notes
+        )
+
+
+def test_a_wire_that_cannot_be_opened_twice_flies_one_after_the_other(scenario, tmp_path):  # noqa: F811
+    memif = ["--set", "wire.kind=memif", "--pairs", 1]
+    done = windtunnel("compare", scenario, scenario, *memif, "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    flown = json.loads((tmp_path / "here" / "comparison.json").read_text())["flown"]
+    assert flown["change"] == "flight"
+    refused = windtunnel("compare", scenario, scenario, *memif, "--change", "window", "--out", "not", cwd=tmp_path)
+    assert refused.returncode == 2 and 'cannot have the wire "memif" at once' in refused.stderr
+    assert not (tmp_path / "not").exists()
 
 
 def test_a_seed_decides_the_order_within_each_pair(flights, tmp_path):

@@ -22,6 +22,7 @@ def stage(**counters) -> StageWindow:
         (
             *("calls", "empty_calls", "objects", "timed_calls", "timed_objects", "busy_cycles", "idle_cycles"),
             *("stall_cycles", "stalled_calls", "interrupted_calls", "interrupted_cycles", "index", "worker"),
+            "traffic_cycles",
         ),
         0,
     )
@@ -30,7 +31,7 @@ def stage(**counters) -> StageWindow:
 
 
 def window(stages=(), workers=(), ports=(), phase="measure", start_ns=0, end_ns=1_000_000_000) -> Window:
-    empty = {"workloads": [], "rings": [], "pools": []}
+    empty = {"steps": [], "figures": [], "workloads": [], "rings": [], "pools": []}
     parts = {"stages": list(stages), "workers": list(workers), "ports": list(ports)}
     return Window(type="window", index=0, phase=phase, start_ns=start_ns, end_ns=end_ns, **parts, **empty)
 

@@ -40,7 +40,7 @@ def window(begin, end, latencies=(), of="measure", **counts) -> Window:
     one = WorkloadWindow(
         **(zero | counts), workload=0, answered=len(latencies), latency=seen, latency_sent=seen, pacing=None
     )
-    empty = dict.fromkeys(("stages", "workers", "ports", "rings", "pools"), ())
+    empty = dict.fromkeys(("stages", "steps", "figures", "workers", "ports", "rings", "pools"), ())
     times = {"start_ns": START + begin, "end_ns": START + end}
     return Window(type="window", index=0, phase=of, workloads=[one], **times, **empty)
 
@@ -77,7 +77,7 @@ def test_counts_and_latencies_of_a_phase_are_those_of_its_windows_in_every_round
     # 60 of 10 ns, 40 of 30 ns, 100 of 90 ns: the 100th is 30; an average of the windows' medians would be 43.
     assert (counts.latency.p50, counts.latency.p90, counts.latency.samples) == (30, 90, 200)
     assert (second.phase, second.load, second.result.late) == (2, "silence", 2)
-    assert second.result.latency == Latency(None, None, None, None, None, 0)
+    assert second.result.latency == Latency(*[None] * 8, 0)
 
 
 def test_a_window_across_a_boundary_is_left_out_and_its_share_is_said():

@@ -109,9 +109,9 @@ def test_rust_mirror_is_the_header(tmp_path):
     """Sizes, the order of the fields, and constants: numbers on one side are asserted by the Rust compiler, here by the C compiler."""
     mirror = (ROOT / "plugins" / "skeleton-rust" / "src" / "abi.rs").read_text()
     sizes = dict(re.findall(r"assert!\(size_of::<(\w+)>\(\) == (\d+)\)", mirror))
-    assert set(sizes) == set(re.findall(r"pub struct (\w+)", mirror)) and len(sizes) == 8
+    assert set(sizes) == set(re.findall(r"pub struct (\w+)", mirror)) and len(sizes) == 11
     constants = dict(re.findall(r"pub const (\w+): u\d+ = ([\d< ]+);", mirror))
-    assert len(constants) == 16
+    assert len(constants) == 22
     claims = [f"sizeof(struct wt_{name.lower()}) == {size}" for name, size in sizes.items()]
     claims += [f"WT_{name} == ({value})" for name, value in constants.items()]
     for name, body in re.findall(r"pub struct (\w+) {(.*?)}", mirror, re.DOTALL):
@@ -128,16 +128,16 @@ def test_rust_mirror_is_the_header(tmp_path):
 def test_rust_plugin_of_another_abi_is_refused(tmp_path):
     crate = rust_copy(tmp_path)
     mirror = crate / "src" / "abi.rs"
-    mirror.write_text(mirror.read_text().replace("HANDLER_ABI: u32 = 1", "HANDLER_ABI: u32 = 2"))
+    mirror.write_text(mirror.read_text().replace("HANDLER_ABI: u32 = 2", "HANDLER_ABI: u32 = 1"))
     library = built_with_cargo(crate)
-    with pytest.raises(UserError, match="was built for handler ABI 2, this engine has 1"):
+    with pytest.raises(UserError, match="was built for handler ABI 1, this engine has 2"):
         fly(tmp_path, scenario({"handler": str(library)}))
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("other_abi", "was built for handler ABI 2, this engine has 1"),
+        ("other_abi", "was built for handler ABI 1, this engine has 2"),
         ("wrong_size", "its table says it has"),
         ("no_message", "the hook `message` is missing, which a message handler must have"),
         ("no_open", "the hook `open` is missing"),

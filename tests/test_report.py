@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from windtunnel import report
 from windtunnel.cli.show import show
 from windtunnel.errors import UserError
+from windtunnel.pcie.of_run import ports_of, tightest
 from windtunnel.report import charts
 from windtunnel.runs import RunWriter, Verdict, load
 from windtunnel.runs import format as fmt
@@ -95,7 +96,7 @@ def test_the_report_is_one_file_that_loads_nothing(run):
 
 def test_every_figure_has_its_place_and_is_one_that_plotly_knows(run):
     summary = summarise(run)
-    figures = charts.all_of(run, summary)
+    figures = charts.all_of(run, summary, tightest(ports_of(run)))
     page = Page(report.write(run.path).read_text())
     assert figures.keys() <= page.ids
     assert json.loads(page.scripts[1]) == json.loads(json.dumps(figures))

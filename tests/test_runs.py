@@ -203,8 +203,8 @@ def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path, line, said):
     [
         ("", "not JSON"),
         ("[]", "record of version None"),
-        ('{"version": 99}', "record of version 99, this windtunnel reads version 3"),
-        ('{"version": 3}', "title: Field required"),
+        ('{"version": 99}', "record of version 99, this windtunnel reads version 4"),
+        ('{"version": 4}', "title: Field required"),
     ],
 )
 def test_what_is_no_record_is_refused(tmp_path, text, said):
@@ -280,7 +280,7 @@ def test_any_text_survives_the_round_trip(title, notes, resolved, reasons):
 def test_run_json_is_plain_json_with_its_version(tmp_path):
     begin(tmp_path / "run")[0].finish(Verdict(True))
     document = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert document["version"] == 3 and document["verdict"] == {"valid": True, "reasons": []}
+    assert document["version"] == 4 and document["verdict"] == {"valid": True, "reasons": []}
 
 
 def test_emulated_faults_are_marked_for_each_sender():

@@ -245,7 +245,8 @@ def test_the_resolved_scenario_is_a_scenario_again(tmp_path):
     for name in SELF_CONTAINED:
         flight = resolve(load(SHIPPED / name), machine_for(name))
         resolved = json.loads(json.dumps(flight.resolved))
-        (tmp_path / "frames.pcap").write_bytes((SHIPPED / "frames.pcap").read_bytes())
+        for beside in ("frames.pcap", "filters.classbench"):
+            (tmp_path / beside).write_bytes((SHIPPED / beside).read_bytes())
         again = flown(tmp_path, text(_without_nulls(resolved)), host=machine_for(name))
         assert again.resolved == resolved
         assert [plan.workers for plan in again.plans] == [plan.workers for plan in flight.plans]

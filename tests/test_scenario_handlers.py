@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from scenario_tools import SHIPPED, engine, flown, machine_for
+from scenario_tools import SHIPPED, engine, flown, machine_for, skip_without_pipelines
 
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
@@ -123,4 +123,5 @@ def test_shipped_scenarios_name_what_the_engine_has(name):
         find_engine()
     except UserError as error:
         pytest.skip(error.message)
+    skip_without_pipelines(name)
     assert resolve(load(SHIPPED / name), machine_for(name)).plans

@@ -108,6 +108,13 @@ def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):
         ({"server": {"interface": "eth0"}}, "interface", 'no meaning on the wire "ring"'),
         ({"server": {"ring_size": 1000}}, "ring_size", "not a power of two"),
         ({"server": {"tx_descriptors": 100}}, "tx_descriptors", "not a power of two"),
+        (
+            {"server": {"thresholds": {"rx_free": 2048}}},
+            "rx_free",
+            "rx_free is 2048, and the ring has 1024 descriptors",
+        ),
+        ({"server": {"thresholds": {"tx_rs": -1}}}, "tx_rs", "tx_rs is -1"),
+        ({"server": {"nic_profile": "ixgb"}}, "nic_profile", 'nic_profile is "ixgb"'),
         ({"server": {"mempool": {"size": 100, "cache": 67}}}, "cache", "more than the pool's size / 1.5"),
         ({"server": {"port": 65535}, "workload": [{"handler": "l_app", "dispatchers": 2}]}, "port", "above 65535"),
         ({"server": {"cores": [0], "worker": [{"core": 0, "stages": ["nic_rx:0"]}]}}, "cores", "both cores"),

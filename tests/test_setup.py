@@ -41,7 +41,7 @@ esac
 PYTHON
         chmod +x "$4/bin/python" """,
 }
-for present in ("g++", "dpdk-testpmd", "tshark", "ethtool", "ip", "ping", "make"):
+for present in ("g++", "gcc", "dpdk-testpmd", "tshark", "ethtool", "ip", "ping", "make"):
     FAKES[present] = ":"
 
 

@@ -18,7 +18,10 @@ from windtunnel.scenario.reference import keys_of
 CHECKOUT = Path(__file__).parents[1]
 FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}
+TABLES = ("exact", "ternary", "lpm", "shared", "segments", "latency", "percentiles")
+SWEEPS |= {f"tables-{name}{size}" for name in TABLES for size in ("", "-full")}
 LONGEST_S = 600
+LONGEST_FULL_S = 2 * 3600
 
 
 def test_they_are_all_there():
@@ -33,7 +36,7 @@ def test_plan(file):
     plan = json.loads(invoke("study", file, "--plan", "--json"))
     assert plan["question"].endswith("?") and plan["question"] in file.read_text().split("\n", 1)[0]
     assert plan["question"] in (CHECKOUT / "README.md").read_text()
-    assert plan["seconds"] < LONGEST_S
+    assert plan["seconds"] < (LONGEST_FULL_S if file.stem.endswith("-full") else LONGEST_S)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -29,7 +29,7 @@ def test_good_flight_is_valid_and_every_line_is_handed_on(flight):
         ("refuse", "engine refused: no interface wt0 (ip link add wt0 type veth)"),
         ("crash", "engine died: SIGSEGV while opening ./libmine.so"),
         ("crash_flying", "engine died: SIGSEGV while flying, after window 0"),
-        ("old", "protocol error: line 1: hello.version: Input should be 3: "),
+        ("old", "protocol error: line 1: hello.version: Input should be 4: "),
         ("wrong_plan", "protocol error: hello names the plan 000000000000, not abababababab"),
         ("garbage", "protocol error: line 6: Invalid JSON: expected ident at line 1 column 2: 'net_ring: not a line'"),
         ("truncated", "no result: the engine exited with code 0 in the middle of a line"),

@@ -56,7 +56,15 @@ def test_a_stage_of_many_instances_with_huge_drops_fits_64_columns():
 
 def test_latencies_of_seconds_and_long_names_fit_80_columns():
     times = Latency(
-        p50=2_100_000_000, p90=3_000_000_000, p99=44_000_000_000, p999=None, maximum=59_900_000_000, samples=9
+        p50=2_100_000_000,
+        p90=3_000_000_000,
+        p99=44_000_000_000,
+        p999=None,
+        p9999=None,
+        p99999=None,
+        p999999=None,
+        maximum=59_900_000_000,
+        samples=9,
     )
     row = replace(workload_rows(WINDOWS, ["w" * 64])[0], latency=times, lost=123_456_789, late=987_654_321)
     lines = printed(latency_table([row]), 80)

@@ -5,11 +5,13 @@ import generator
 import instructions
 import l2fwd
 import link
+import lookups
 import memif
 import pcap_echo
 import search
 import six_stages
 import startup
+import swx
 import trace_cost
 
 from harness.main import main
@@ -19,6 +21,8 @@ main(
     startup.measure,
     l2fwd.measure,
     pcap_echo.measure,
+    swx.measure,
+    lookups.measure,
     six_stages.measure,
     accounting.measure,
     generator.measure,

@@ -1,5 +1,5 @@
-// Time: the TSC (rte_rdtsc; on other machines the generic timer), its measured frequency, and ticks as
-// nanoseconds.
+// Time: the TSC (rte_rdtsc; on other machines the generic timer) without the time in which the flight was held, its measured
+// frequency, and ticks as nanoseconds.
 #pragma once
 
 #include <rte_cycles.h>
@@ -8,8 +8,13 @@
 
 namespace wt {
 
+// Ticks for which the flight was held so far. Written by main while every worker is parked, and only then.
+inline uint64_t held_ticks = 0;
+
+// The time of the flight, in ticks. It stands still while the flight is held, so that a latency, a pace or a time-out that
+// spans a hold knows nothing of it.
 inline uint64_t now() {
-    return rte_rdtsc();
+    return rte_rdtsc() - held_ticks;
 }
 
 // How the frequency was found, as a result says it.

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <rte_common.h>
-#include <rte_cycles.h>
 
 #include <cstdint>
 #include <memory>
 
+#include "core/clock.h"
 #include "core/drop.h"
 #include "core/histogram.h"
+#include "core/steps.h"
 #include "plan/plan.h"
 
 namespace wt {
@@ -46,12 +47,14 @@ struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_tally {
     // cycles, of timed calls only
     uint64_t timed_calls, timed_objects;
     uint64_t busy_cycles, idle_cycles, stall_cycles;
+    uint64_t traffic_cycles;                       // of a handler that makes its own traffic: in none of these three
     uint64_t interrupted_calls, interrupted_cycles;
     uint64_t stalled_calls;
     uint64_t drops[drop_reasons];                  // packets
     std::unique_ptr<latencies> latency;            // app_rx of a client
     std::unique_ptr<latency_histogram> pacing;     // app_tx in open loop: ns from the intended to the real send time
     std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`
+    std::unique_ptr<step_counters> steps;          // where the stage calls a handler that names some, and cycles are taken
     uint64_t burst[max_batch + 1];                 // calls by their objects: calls, empty calls and objects follow from it
 
     void clear();
@@ -64,7 +67,7 @@ struct stage_call {
 };
 
 // The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
-inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : rte_rdtsc(); }
+inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
 // What a call did. `held_up`: there was work, and not one object could move for want of an mbuf, of room in a ring, or of
 // the port; all cycles of such a call are stall.
@@ -86,6 +89,7 @@ struct stage {
     stage_stats *current;  // the window that is being written: &stats[epoch & 1]
     std::unique_ptr<stage_stats[]> stats;
     uint64_t batch_stall = 0;  // ticks for which the next batch has been held up, at `histograms`
+    handler_steps *steps = nullptr;  // of its handler, where stats have counters for them
     // where it stands
     stage_of place;
     uint32_t worker;

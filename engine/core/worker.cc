@@ -11,13 +11,14 @@ namespace wt {
 
 void stage_stats::clear() {
     timed_calls = timed_objects = busy_cycles = idle_cycles = stall_cycles = 0;
-    interrupted_calls = interrupted_cycles = stalled_calls = 0;
+    interrupted_calls = interrupted_cycles = stalled_calls = traffic_cycles = 0;
     static_cast<stage_tally &>(*this) = {};
     std::fill(std::begin(drops), std::end(drops), 0);
     std::fill(std::begin(burst), std::end(burst), 0);
     if (latency) latency->intended.clear(), latency->sent.clear();
     if (pacing) pacing->clear();
     if (completion) completion->clear(), stall->clear();
+    if (steps) steps->fill({});
 }
 
 namespace {
@@ -29,7 +30,13 @@ void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above)
     if (unlikely(cycles > interrupted_above)) {
         s.interrupted_calls++;
         s.interrupted_cycles += cycles;
+        if (of.steps) of.steps->taken.fill({});
         return;
+    }
+    if (of.steps) {
+        const uint64_t traffic = take_steps(*of.steps, *s.steps);
+        s.traffic_cycles += traffic;
+        cycles -= traffic;
     }
     s.timed_calls++;
     s.timed_objects += r.objects;
@@ -61,6 +68,16 @@ call_result run_stage(stage &s, uint64_t now) {
     return r;
 }
 
+// A call whose cycles are taken: the handler may take those of its steps.
+template <accounting level>
+call_result run_timed(stage &s, uint64_t now) {
+    if (s.steps == nullptr) return run_stage<level>(s, now);
+    s.steps->now = s.steps->taken.data();
+    const call_result r = run_stage<level>(s, now);
+    s.steps->now = nullptr;
+    return r;
+}
+
 template <accounting level>
 void plain_loop(worker &w) {
     for (stage &s : w.stages) run_stage<level>(s, 0);
@@ -69,11 +86,11 @@ void plain_loop(worker &w) {
 // Chained stamps: the end of one call is the start of the next.
 template <accounting level>
 void timed_loop(worker &w, worker_stats &stats) {
-    const uint64_t start = rte_rdtsc();
+    const uint64_t start = now();
     uint64_t before = start;
     for (stage &s : w.stages) {
-        const call_result r = run_stage<level>(s, before);
-        const uint64_t after = rte_rdtsc();
+        const call_result r = run_timed<level>(s, before);
+        const uint64_t after = now();
         book<level>(s, after - before, r, w.interrupted_above);
         before = after;
     }
@@ -86,13 +103,13 @@ template <accounting level>
 void traced_loop(worker &w, worker_stats &stats) {
     worker_trace &t = *w.trace;
     trace_event *next = t.loop.data();
-    const uint64_t start = rte_rdtsc();
+    const uint64_t start = now();
     uint64_t before = start;
     uint32_t objects = 0;
     bool held_up = false;
     for (size_t i = 0; i < w.stages.size(); i++) {
-        const call_result r = run_stage<level>(w.stages[i], before);
-        const uint64_t after = rte_rdtsc();
+        const call_result r = run_timed<level>(w.stages[i], before);
+        const uint64_t after = now();
         if constexpr (level >= accounting::sampled) book<level>(w.stages[i], after - before, r, w.interrupted_above);
         if (r.objects || r.held_up)
             *next++ = {before, after, r.objects, r.held_up, t.worker, static_cast<uint16_t>(i)};
@@ -108,9 +125,9 @@ void traced_loop(worker &w, worker_stats &stats) {
 
 // Switches to the other set of counters; from the release on, main owns the old one.
 void switch_window(worker &w, uint32_t epoch) {
-    const uint64_t now = rte_rdtsc();
-    w.stats[w.epoch & 1].cycles = now - w.window_start;
-    w.window_start = now;
+    const uint64_t end = now();
+    w.stats[w.epoch & 1].cycles = end - w.window_start;
+    w.window_start = end;
     w.epoch = epoch;
     for (stage &s : w.stages) s.current = &s.stats[epoch & 1];
     w.epoch_seen.store(epoch, std::memory_order_release);
@@ -122,12 +139,20 @@ void take_beat(worker &w, uint32_t beat) {
     w.speed[w.epoch & 1].add(speed_measure());
 }
 
+// Sleeps between two loops until main lets the flight go on.
+void park(worker &w) {
+    w.parked.store(true, std::memory_order_release);
+    w.signals->held.wait(1, std::memory_order_acquire);
+    w.parked.store(false, std::memory_order_relaxed);
+}
+
 // Tracing is a loop of its own: who does not trace pays nothing for it.
 template <accounting level, bool traces>
 void loop(worker &w) {
     uint32_t until_sample = w.sample_every;
     [[maybe_unused]] uint32_t until_trace = traces ? w.trace->every : 0;
     while (likely(!w.signals->stop.load(std::memory_order_relaxed))) {
+        if (unlikely(w.signals->held.load(std::memory_order_relaxed))) park(w);
         const uint32_t epoch = w.signals->epoch.load(std::memory_order_acquire);
         if (unlikely(epoch != w.epoch)) switch_window(w, epoch);
         const uint32_t beat = w.signals->beat.load(std::memory_order_relaxed);
@@ -171,11 +196,11 @@ void loop_at(worker &w) {
 int worker_main(void *argument) {
     worker &w = *static_cast<worker *>(argument);
     w.tid.store(gettid(), std::memory_order_relaxed);
-    w.window_start = rte_rdtsc();
+    w.window_start = now();
     const uint64_t before = thread_allocations();
     w.trace ? loop_at<true>(w) : loop_at<false>(w);
     w.allocations.store(thread_allocations() - before, std::memory_order_relaxed);
-    w.stats[w.epoch & 1].cycles = rte_rdtsc() - w.window_start;
+    w.stats[w.epoch & 1].cycles = now() - w.window_start;
     w.done.store(true, std::memory_order_release);
     return 0;
 }
@@ -211,9 +236,9 @@ double ticks_per_call(accounting level, uint32_t sample_every) {
         s.stats[i].clear();
     }
     s.current = &s.stats[0];
-    const uint64_t start = rte_rdtsc();
+    const uint64_t start = now();
     loop_at<false>(w);
-    return static_cast<double>(rte_rdtsc() - start) / calls;
+    return static_cast<double>(now() - start) / calls;
 }
 }  // namespace
 

@@ -17,6 +17,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) flight_signals {
     std::atomic<uint32_t> beat{0};       // goes up when workers are to look how fast their cores run
     std::atomic<bool> stop{false};       // leave the loop
     std::atomic<bool> sending{false};    // clients may make new messages
+    std::atomic<int> held{0};            // 1: park until it is 0 again
     uint64_t sending_since = 0;          // TSC; before `sending` was set
 };
 
@@ -43,6 +44,7 @@ struct worker {
     // what main reads while the worker runs
     alignas(RTE_CACHE_LINE_SIZE) std::atomic<uint32_t> epoch_seen{0};
     std::atomic<int> tid{0};       // kernel thread, 0 before it started
+    std::atomic<bool> parked{false};  // out of the loop for as long as the flight is held
     std::atomic<bool> done{false};
     std::atomic<uint64_t> allocations{0};
 };

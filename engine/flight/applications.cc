@@ -99,7 +99,10 @@ void open_applications(flight &f, endpoint &e, uint32_t endpoint_index) {
         a.request = shape_of(w.request_bytes, ep);
         a.answer = shape_of(w.response_bytes, ep);
         const stage_of handled_in = {endpoint_index, ep.side == side::client ? stage_kind::app_tx : stage_kind::app_rx, i};
-        if (w.handler) a.handler = open_handler(f, *w.handler, WT_MESSAGE_HANDLER, handled_in, plan.workload, &a.handler_state);
+        if (w.handler)
+            a.handler = open_handler(f, *w.handler, WT_MESSAGE_HANDLER, handled_in, plan.workload, &a.handler_state, &a.steps);
+        else if (w.packet_handler && ep.side == side::client)  // it may write the requests that it will answer
+            a.handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload, &a.handler_state, &a.steps);
         if (ep.side == side::client)
             open_client(f, a, ep, plan, w);
         else

@@ -77,7 +77,7 @@ void open_pace(const flight &f, const endpoint &e, dispatcher &d) {
 
 void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
-    emulated_line *const line = ep.port.link ? &f.lines_ahead.emplace_back(rte_rdtsc()) : nullptr;
+    emulated_line *const line = ep.port.link ? &f.lines_ahead.emplace_back(now()) : nullptr;
     for (uint32_t i = 0; i < ep.dispatchers.size(); i++) {
         const dispatcher_plan &plan = ep.dispatchers[i];
         const workload_plan &w = f.plan.workloads[plan.workload];
@@ -105,7 +105,7 @@ void open_dispatchers(flight &f, endpoint &e, uint32_t endpoint_index) {
             if (ep.peer_mac) prepare_headers(d, ep, *ep.peer_mac);
         } else if (w.packet_handler) {
             const stage_of handled_in = {endpoint_index, stage_kind::disp_rx, i};
-            d.packet_handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload, &d.packet_state);
+            d.packet_handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload, &d.packet_state, &d.steps);
         }
         open_handovers(f, endpoint_index, d);
         open_emulation(f, ep, d, line);

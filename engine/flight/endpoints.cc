@@ -56,7 +56,7 @@ int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index
 }
 
 const wt_handler *open_handler(flight &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in, uint32_t workload,
-                               void **state) {
+                               void **state, handler_steps **steps) {
     const endpoint_plan &e = f.plan.endpoints[runs_in.endpoint];
     const workload_plan &w = f.plan.workloads[workload];
     f.lines.phase("opening " + h.name);
@@ -72,8 +72,11 @@ const wt_handler *open_handler(flight &f, const handler_plan &h, wt_kind kind, c
     open.scan = w.scan;
     open.numa_socket = socket_of(f.plan, runs_in);
     open.seed = seed_of(f.plan.seed, chance::handlers, runs_in.index);
-    const opened_handler &opened = f.handlers.emplace_back(std::move(table), open, h.options);
+    opened_handler &opened = f.handlers.emplace_back(std::move(table), open, h.options);
     *state = opened.state();
+    if (is_client) return &opened.table();
+    if (!opened.steps().names.empty()) *steps = &opened.steps();
+    if (!opened.figures().empty()) f.figures.emplace_back(opened, runs_in, e.side);
     return &opened.table();
 }
 

@@ -11,8 +11,9 @@ constexpr uint32_t kind_index(stage_kind k) { return static_cast<uint32_t>(k); }
 int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index);
 
 // Opens a handler for one application or dispatcher; null on a client whose handler has nothing to say to requests.
+// `steps` stays null where the handler names none.
 const wt_handler *open_handler(flight &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in, uint32_t workload,
-                               void **state);
+                               void **state, handler_steps **steps);
 
 // All throw refusal. `endpoint_index`: in the plan.
 void open_applications(flight &f, endpoint &e, uint32_t endpoint_index);

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "core/clock.h"
 #include "core/worker.h"
+#include "flight/figures.h"
 #include "flight/meeting.h"
 #include "flight/schedstat.h"
 #include "flight/steal.h"
@@ -41,6 +43,7 @@ struct flight {
     std::vector<rte_mempool *> pools;
     std::vector<port> ports;
     std::deque<opened_handler> handlers;
+    std::deque<handler_figures> figures;
     std::deque<size_table> size_tables;
     std::deque<emulated_line> lines_ahead;
     std::vector<std::unique_ptr<link>> links;
@@ -76,7 +79,7 @@ struct flight_end {
 };
 
 // Starts the workers, writes a line a window, stops them. `control` is the descriptor of the supervisor's pipe.
-flight_end fly(flight &f, int control);
+flight_end fly(flight &f, int control, const turn_descriptors &turns);
 
 // Reads, writes and clears the window that all workers have left (or, at the end, the one that they stopped in).
 void write_window(flight &f, const char *phase, uint32_t epoch, uint64_t end_tsc);

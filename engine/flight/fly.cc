@@ -8,6 +8,7 @@
 
 #include "core/refusal.h"
 #include "flight/flight.h"
+#include "flight/turns.h"
 
 namespace wt {
 
@@ -30,6 +31,7 @@ constexpr uint64_t hurried_drain_ns = 500 * ms;
 struct pilot {
     flight &f;
     int control;
+    turns turn;
     std::optional<end_reason> ordered;  // by the supervisor, or by the loss of somebody
     bool client_landed = false;         // says the supervisor to a server
     bool watch_link = false;
@@ -113,13 +115,21 @@ struct pilot {
         }
     }
 
+    // Waits for this flight's turn, where it has to share them. Whoever is ordered to end does not wait.
+    void take_turn() {
+        while (!ordered && !turn.await(control)) listen();
+        turn.go_on();
+    }
+
     // Closes the window: every worker goes on to the next set of counters, then the last one is read.
     void next_window(const char *phase) {
         const uint32_t epoch = f.signals.epoch.load(std::memory_order_relaxed) + 1;
         f.signals.epoch.store(epoch, std::memory_order_release);
         for (const worker &w : f.workers) await(w, epoch);
         if (ordered == end_reason::parent_lost) return;
-        write_window(f, phase, epoch - 1, rte_rdtsc());
+        const uint64_t end = now();
+        turn.hold();
+        write_window(f, phase, epoch - 1, end);
     }
 
     uint64_t answered() const {
@@ -138,8 +148,10 @@ struct pilot {
             window_end = std::min(window_end + f.plan.phases.window_ns, end);
             // A last sliver would be a window that nobody can read anything from.
             if (end - window_end < f.plan.phases.window_ns / 2) window_end = end;
+            take_turn();
             while (now_ns() < window_end && !ordered && answered() < goal) wait(window_end);
             next_window(name);
+            turn.hand_on();
         }
         return !ordered && (!messages || answered() >= goal);
     }
@@ -252,11 +264,13 @@ void launch(flight &f) {
     f.lines.write(ready_line(f));
     f.lines.phase("flying");
     for (worker &w : f.workers) rte_eal_remote_launch(worker_main, &w, w.lcore);
-    f.window_start = rte_rdtsc();
+    f.window_start = now();
 }
 
 void land(flight &f) {
     f.signals.stop.store(true, std::memory_order_release);
+    f.signals.held.store(0, std::memory_order_release);
+    f.signals.held.notify_all();
     for (worker &w : f.workers) rte_eal_wait_lcore(w.lcore);
 }
 
@@ -268,8 +282,8 @@ struct landing {
 
 }  // namespace
 
-flight_end fly(flight &f, int control) {
-    pilot p{f, control, {}};
+flight_end fly(flight &f, int control, const turn_descriptors &turns) {
+    pilot p{f, control, {f, turns}, {}};
     const bool memif = f.plan.endpoints[0].port.kind == port_kind::memif;
     const bool is_client = f.plan.endpoints[0].side == side::client;
     f.lines.phase("waiting for the link");
@@ -289,19 +303,24 @@ flight_end fly(flight &f, int control) {
     if (linked) {
         landing at_last{f};
         launch(f);
+        if (p.turn.taken()) {
+            p.turn.hold();
+            f.lines.phase("waiting for its turn");
+        }
         for (endpoint &e : f.endpoints) resolve_peer(p, e);
         meet(p, is_client);
-        f.signals.sending_since = rte_rdtsc();
+        f.signals.sending_since = now();
         f.signals.sending.store(true, std::memory_order_release);
         if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.phase("warmup", f.plan.phases.warmup_ns, {});
         start = p.now_ns();
         whole = !p.ordered && p.phase("measure", f.plan.phases.duration_ns, f.plan.phases.messages);
+        p.take_turn();
         end = p.now_ns();
         p.other.measured(p.early());
         p.drain(alone_on_memif || p.other.active(), is_client);
         p.part(is_client);
     }
-    write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), rte_rdtsc());
+    write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), now());
     if (linked && alone_on_memif && (is_client || p.ordered == end_reason::parent_lost)) p.hold_the_port();
     p.wait(0);  // whoever is gone by now must not be relied upon to clear up behind us
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;

@@ -275,6 +275,7 @@ void write_result(flight &f, const flight_end &end) {
                    {"mbufs", owners.ledger(free_at_stop)},
                    {"packets", packets},
                    {"messages", messages},
+                   {"figures", figures_of_flight(f.figures)},
                    {"xstats", xstats},
                    {"pacing", pacing_json(f)},
                    {"worker_allocations", allocations_json(f)},

@@ -22,6 +22,12 @@ json stages_json(flight &f, uint32_t epoch) {
     return list;
 }
 
+json steps_json(flight &f, uint32_t epoch) {
+    json list = json::array();
+    for_each_stage(f, [&](stage &s, size_t, size_t) { add_steps(list, s, stats_of(s, epoch), side_of(f, s)); });
+    return list;
+}
+
 json workers_json(flight &f, uint32_t epoch) {
     json list = json::array();
     const std::vector<uint64_t> stolen = stolen_ns(cpus_of(f));
@@ -154,6 +160,8 @@ void write_window(flight &f, const char *phase, uint32_t epoch, uint64_t end_tsc
                          {"start_ns", f.lines.at_ns(f.window_start)},
                          {"end_ns", f.lines.at_ns(end_tsc)},
                          {"stages", stages_json(f, epoch)},
+                         {"steps", steps_json(f, epoch)},
+                         {"figures", figures_of_window(f.figures)},
                          {"workers", workers_json(f, epoch)},
                          {"ports", ports_json(f, epoch)},
                          {"workloads", workloads_json(f, epoch)},

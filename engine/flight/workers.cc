@@ -16,12 +16,14 @@ static stage_function function_of(stage_kind kind, const endpoint &e) {
     __builtin_unreachable();
 }
 
-static void open_stats(stage &s, bool is_paced, bool histograms) {
+static void open_stats(stage &s, bool is_paced, accounting level) {
+    if (level < accounting::sampled) s.steps = nullptr;  // no cycles are taken
     s.stats = std::make_unique<stage_stats[]>(2);
     for (stage_stats *stats : {&s.stats[0], &s.stats[1]}) {
         if (s.run == app_rx_answers) stats->latency = std::make_unique<latencies>();
         if (is_paced) stats->pacing = std::make_unique<latency_histogram>();
-        if (histograms) {
+        if (s.steps) stats->steps = std::make_unique<step_counters>();
+        if (level == accounting::histograms) {
             stats->completion = std::make_unique<batch_histogram>();
             stats->stall = std::make_unique<batch_histogram>();
         }
@@ -40,7 +42,9 @@ static stage open_stage(flight &f, const stage_of &place, uint32_t worker) {
     s.place = place;
     s.worker = worker;
     const bool is_paced = place.stage == stage_kind::app_tx && e.applications[place.index]->sending->open_loop;
-    open_stats(s, is_paced, f.plan.accounting.level == accounting::histograms);
+    if (place.stage == stage_kind::disp_rx) s.steps = e.dispatchers[place.index]->steps;
+    if (place.stage == stage_kind::app_rx) s.steps = e.applications[place.index]->steps;
+    open_stats(s, is_paced, f.plan.accounting.level);
     return s;
 }
 

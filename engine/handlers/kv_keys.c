@@ -103,7 +103,7 @@ int kv_keys_open(const struct wt_open *open, uint64_t count, struct kv_keys *key
     keys->distribution = distribution_of(wt_text(open, "distribution"));
     keys->scattered = strcmp(wt_text(open, "hot"), "scattered") == 0;
     keys->fixed = wt_number(open, "key");
-    kv_scatter_init(&keys->scatter, count);
+    wt_scatter_init(&keys->scatter, count);
     if (wt_real(open, "exponent", &exponent) != 0) return -1;
     if (!wt_zipf_init(&keys->zipf, count, exponent))
         return wt_refuse(open, "exponent = %s does not lie above 0 and up to 64", wt_text(open, "exponent"));

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "core/steps.h"
 #include "handlers/plugin.h"
 
 namespace wt {
@@ -11,7 +14,7 @@ namespace wt {
 class opened_handler {
   public:
     // Opens for one application or dispatcher. Of `about` these are filled in here: abi, size, options,
-    // error. Throws refusal with the handler's own words, or where an option cannot be.
+    // error, steps. Throws refusal with the handler's own words, or where an option, its steps or its figures cannot be.
     opened_handler(handler_table table, wt_open about, const std::map<std::string, std::string> &options);
     ~opened_handler();
     opened_handler(opened_handler &&other) noexcept;
@@ -20,10 +23,17 @@ class opened_handler {
 
     const wt_handler &table() const { return *table_; }
     void *state() const { return state_; }
+    handler_steps &steps() { return *steps_; }
+    const std::vector<wt_figure> &figures() const { return figures_; }  // the texts are the handler's
 
   private:
     handler_table table_;  // empty once moved from
     void *state_ = nullptr;
+    std::unique_ptr<handler_steps> steps_ = std::make_unique<handler_steps>();  // where it is: the handler points there
+    std::vector<wt_figure> figures_;
+
+    void take_steps();
+    void take_figures();
 };
 
 }  // namespace wt

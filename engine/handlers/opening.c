@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/available_memory.h"
+
 int wt_refuse(const struct wt_open *open, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -43,22 +45,10 @@ static void prefer_node(void *memory, uint64_t bytes, int32_t node) {
     syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, nodes, 16 * word + 1, 0);
 }
 
-/* Bytes that can be had without swapping, as the kernel estimates them. */
-static uint64_t available(void) {
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-        continue;
-    if (file) fclose(file);
-    return kib ? kib * 1024 : (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t bytes) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    /* The kernel promises more than it has and then kills whoever uses it: ask what there is. */
     const int whole_pages = bytes >= page;
-    const uint64_t machine = whole_pages ? available() : page;
+    const uint64_t machine = whole_pages ? available_memory() : page;
     void *memory = NULL;
     if (bytes < machine && posix_memalign(&memory, whole_pages ? page : 64, bytes) == 0) {
         if (whole_pages) prefer_node(memory, bytes, open->numa_socket);

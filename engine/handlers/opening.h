@@ -4,6 +4,10 @@
 
 #include <windtunnel/handler.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Writes words into open->error; returns -1, for `return wt_refuse(...)`. */
 __attribute__((format(printf, 2, 3))) int wt_refuse(const struct wt_open *open, const char *format, ...);
 
@@ -22,5 +26,9 @@ void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t byte
 
 /* `open` and no `close` for a handler that keeps nothing. */
 int wt_open_nothing(const struct wt_open *open, void **state);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -51,6 +51,7 @@ void check_table(const std::string &who, const wt_handler &table) {
             "the hook `message` is missing, which a message handler must have");
     require(table.kind != WT_PACKET_HANDLER || table.packet, who,
             "the hook `packet` is missing, which a packet handler must have");
+    require(!table.figures == !table.read_figures, who, "`figures` and `read_figures` belong together");
     check_options(who, table);
 }
 

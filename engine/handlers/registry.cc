@@ -10,7 +10,7 @@
 extern "C" {
 extern const wt_handler wt_empty_message, wt_t_app, wt_l_app, wt_m_app, wt_fs_write, wt_fs_read, wt_kv,
     wt_decompress;
-extern const wt_handler wt_empty_packet, wt_echo, wt_l2fwd, wt_drop;
+extern const wt_handler wt_empty_packet, wt_echo, wt_l2fwd, wt_drop, wt_swx, wt_match_action;
 }
 
 namespace wt {
@@ -18,7 +18,8 @@ namespace wt {
 std::span<const wt_handler *const> all_handlers() {
     static const wt_handler *const all[] = {&wt_empty_message, &wt_t_app,   &wt_l_app, &wt_m_app,
                                             &wt_fs_write,      &wt_fs_read, &wt_kv,    &wt_decompress,
-                                            &wt_empty_packet,  &wt_echo,    &wt_l2fwd, &wt_drop};
+                                            &wt_empty_packet,  &wt_echo,    &wt_l2fwd, &wt_drop,
+                                            &wt_swx,           &wt_match_action};
     return all;
 }
 

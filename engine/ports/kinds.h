@@ -24,6 +24,9 @@ std::array<port, 2> make_rings(const plan &p, const std::vector<rte_mempool *> &
 void ask_for_offloads(port &made, const endpoint_plan &e, const rte_eth_dev_info &info, rte_eth_conf &conf);
 void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf);
 void check_one_mbuf_a_frame(const port &made, uint16_t mtu);
+// Whether this driver writes its tail register exactly once for each burst that sent something, so that bursts
+// count doorbells. Only drivers that were held against a trace of their registers (tests/guest) are named.
+bool rings_once_a_burst(const std::string &driver);
 
 // Who speaks in notes and refusals: the driver, and where there may be two of it, which NIC.
 std::string name_of(const port &p);

@@ -62,6 +62,10 @@ void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, r
     conf.rxmode.mtu = mtu;
 }
 
+bool rings_once_a_burst(const std::string &driver) {
+    return driver == "net_e1000_em";
+}
+
 void check_one_mbuf_a_frame(const port &made, uint16_t mtu) {
     rte_eth_rxq_info queue{};
     if (rte_eth_rx_queue_info_get(made.id, 0, &queue) == 0 && queue.scattered_rx)

@@ -134,6 +134,7 @@ void configure(port &made, const endpoint_plan &e, rte_mempool *pool) {
     made.queues = e.port.queues;
     check(made, rte_eth_dev_info_get(made.id, &info), "asking the driver");
     made.driver = info.driver_name;
+    made.has_doorbells = made.kind == port_kind::pci && rings_once_a_burst(made.driver);
     if (const unsigned most = std::min(info.max_rx_queues, info.max_tx_queues); made.queues > most)
         throw refusal(name_of(made) + ": " + std::to_string(made.queues) + " queues, it has at most " +
                           std::to_string(most),

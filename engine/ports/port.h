@@ -21,7 +21,7 @@ struct port {
     uint16_t id = 0;  // ethdev
     uint16_t queues = 0;
     std::string driver = {};              // as the ethdev says
-    bool has_doorbells = false;           // false for every software driver: "not available", not zero
+    bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
     std::string address = {};  // of a NIC

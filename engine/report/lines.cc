@@ -58,12 +58,29 @@ json stage_json(const stage &s, const stage_stats &stats, enum side side, accoun
             {"busy_cycles", stats.busy_cycles},
             {"idle_cycles", stats.idle_cycles},
             {"stall_cycles", stats.stall_cycles},
+            {"traffic_cycles", stats.traffic_cycles},
             {"stalled_calls", stats.stalled_calls},
             {"interrupted_calls", stats.interrupted_calls},
             {"interrupted_cycles", stats.interrupted_cycles},
             {"drops", drops_json(stats)},
             {"completion", histograms ? histogram_json(*stats.completion) : json()},
             {"stall", histograms ? histogram_json(*stats.stall) : json()}};
+}
+
+void add_steps(json &list, const stage &s, const stage_stats &stats, enum side side) {
+    if (!s.steps) return;
+    for (size_t i = 0; i < s.steps->names.size(); i++) {
+        const wt_step &step = (*stats.steps)[i];
+        list.push_back({{"endpoint", side_names[static_cast<int>(side)]},
+                        {"stage", stage_names[static_cast<int>(s.place.stage)]},
+                        {"index", s.place.index},
+                        {"worker", s.worker},
+                        {"step", s.steps->names[i].name},
+                        {"traffic", s.steps->names[i].traffic},
+                        {"cycles", step.cycles},
+                        {"packets", step.packets},
+                        {"stamps", step.stamps}});
+    }
 }
 
 }  // namespace wt

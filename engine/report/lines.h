@@ -16,13 +16,13 @@ using json = nlohmann::ordered_json;
 
 class line_writer {
   public:
-    explicit line_writer(int descriptor) : descriptor_(descriptor), start_(rte_rdtsc()) {}
+    explicit line_writer(int descriptor) : descriptor_(descriptor), start_(now()) {}
 
     // Nanoseconds since the engine's start; before the clock is known, by DPDK-free estimate of 0.
     void set_clock(const tsc_clock &clock) { clock_ = &clock; }
     uint64_t at_ns(uint64_t tsc) const { return clock_ && tsc > start_ ? clock_->ns(tsc - start_) : 0; }
     uint64_t start_tsc() const { return start_; }
-    uint64_t now_ns() const { return at_ns(rte_rdtsc()); }
+    uint64_t now_ns() const { return at_ns(now()); }
 
     // Writes one line whole. Returns false once nobody reads any more.
     bool write(const json &line);
@@ -61,5 +61,7 @@ void histogram_merge(Histogram &into, const Histogram &from) {
 }
 
 json stage_json(const stage &s, const stage_stats &stats, enum side side, accounting level);
+// One object a step of the stage's handler; none where it names none.
+void add_steps(json &list, const stage &s, const stage_stats &stats, enum side side);
 
 }  // namespace wt

@@ -103,8 +103,8 @@ uint32_t take_requests(application &a, const stage_call &call) {
 void run_handler(application &a, uint32_t count) {
     a.handler->message(a.handler_state, a.answering->exchanges.data(), count);
     if (likely(a.answering->extra_ticks == 0)) return;
-    const uint64_t until = rte_rdtsc() + a.answering->extra_ticks * count;
-    while (static_cast<int64_t>(until - rte_rdtsc()) > 0) rte_pause();
+    const uint64_t until = now() + a.answering->extra_ticks * count;
+    while (static_cast<int64_t>(until - now()) > 0) rte_pause();
 }
 
 // Packets of the request that carry its answer.

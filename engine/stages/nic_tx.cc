@@ -9,7 +9,7 @@ namespace wt {
 __rte_noinline static uint32_t post_recorded(dispatcher &d, rte_mbuf **packets, uint32_t count) {
     uint32_t sent = 0;
     for (; sent < count; sent++) {
-        if (packets[sent] != d.recorded_ahead) recorder_take(d.record_tx, packets + sent, 1, rte_rdtsc());
+        if (packets[sent] != d.recorded_ahead) recorder_take(d.record_tx, packets + sent, 1, now());
         d.recorded_ahead = packets[sent];
         if (rte_eth_tx_burst(d.port, d.queue, packets + sent, 1) == 0) break;
         d.recorded_ahead = nullptr;

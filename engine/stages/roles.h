@@ -66,6 +66,7 @@ struct application {
     outbox out;  // of app_tx on a client, of app_rx on a server
     const wt_handler *handler = nullptr;
     void *handler_state = nullptr;
+    handler_steps *steps = nullptr;  // of the handler on a server; null where it names none
 
     // client
     std::unique_ptr<inflight_table> inflight;
@@ -183,6 +184,7 @@ struct dispatcher {
 
     const wt_handler *packet_handler = nullptr;
     void *packet_state = nullptr;
+    handler_steps *steps = nullptr;               // of the packet handler; null where it names none
     std::vector<wt_packet> views;
     std::vector<rte_mbuf *> passed;               // scratch of disp_rx
     std::vector<std::vector<rte_mbuf *>> sorted;  // scratch of disp_rx: a burst for each link

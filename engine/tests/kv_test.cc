@@ -234,10 +234,10 @@ TEST(kv, client_draws_by_zipfs_law) {
 
 TEST(kv, scattered_keys_are_as_hot_as_their_ranks) {
     client asking({{"keys", "1000"}, {"distribution", "zipf"}, {"exponent", "1.2"}});
-    kv_scatter scatter;
-    kv_scatter_init(&scatter, 1000);
+    wt_scatter scatter;
+    wt_scatter_init(&scatter, 1000);
     std::map<uint64_t, uint64_t> rank_of;
-    for (uint64_t rank = 0; rank < 1000; ++rank) rank_of[kv_scattered(&scatter, rank)] = rank;
+    for (uint64_t rank = 0; rank < 1000; ++rank) rank_of[wt_scattered(&scatter, rank)] = rank;
     EXPECT_LT(
         std::abs(deviation(zipf_weights(1000, 1.2), 50000, [&] { return rank_of.at(asking.next_key()); })),
         4);
@@ -245,11 +245,11 @@ TEST(kv, scattered_keys_are_as_hot_as_their_ranks) {
 
 TEST(kv, scattering_loses_no_key) {
     for (const uint64_t count : {1u, 2u, 3u, 4u, 5u, 63u, 64u, 65u, 1000u, 65536u, 65537u}) {
-        kv_scatter scatter;
-        kv_scatter_init(&scatter, count);
+        wt_scatter scatter;
+        wt_scatter_init(&scatter, count);
         std::vector<bool> seen(count);
         for (uint64_t rank = 0; rank < count; ++rank) {
-            const uint64_t key = kv_scattered(&scatter, rank);
+            const uint64_t key = wt_scattered(&scatter, rank);
             ASSERT_LT(key, count);
             ASSERT_FALSE(seen[key]) << rank << " of " << count;
             seen[key] = true;
@@ -259,10 +259,10 @@ TEST(kv, scattering_loses_no_key) {
 
 // The 1000 hottest of a million: by chance 32 of them would have another within 16 keys.
 TEST(kv, scattered_keys_do_not_lie_side_by_side) {
-    kv_scatter scatter;
-    kv_scatter_init(&scatter, 1000000);
+    wt_scatter scatter;
+    wt_scatter_init(&scatter, 1000000);
     std::set<uint64_t> hot;
-    for (uint64_t rank = 0; rank < 1000; ++rank) hot.insert(kv_scattered(&scatter, rank));
+    for (uint64_t rank = 0; rank < 1000; ++rank) hot.insert(wt_scattered(&scatter, rank));
     int close = 0;
     for (auto next = std::next(hot.begin()); next != hot.end(); ++next)
         close += *next - *std::prev(next) <= 16;

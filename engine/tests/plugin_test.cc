@@ -56,6 +56,35 @@ TEST(plugin, loads_opens_and_stays_for_as_long_as_it_is_held) {
     opened.table().message(opened.state(), nullptr, 0);
 }
 
+TEST(plugin, names_its_steps_and_figures_once_it_is_open) {
+    opened_handler opened{load_plugin(plugin("steps")), {}, {}};
+    ASSERT_EQ(opened.steps().names.size(), 3u);
+    EXPECT_EQ(opened.steps().names[0].name, "frames");
+    EXPECT_TRUE(opened.steps().names[0].traffic);
+    EXPECT_FALSE(opened.steps().names[2].traffic);
+    ASSERT_EQ(opened.figures().size(), 4u);
+    EXPECT_STREQ(opened.figures()[3].of, "table");
+    EXPECT_EQ(opened.figures()[3].kind, WT_WRONG);
+}
+
+TEST(plugin, books_steps_only_where_it_is_given_room) {
+    opened_handler opened{load_plugin(plugin("steps")), {}, {}};
+    uint8_t bytes[5][60] = {};
+    wt_packet burst[5];
+    for (size_t i = 0; i < 5; i++) burst[i] = {bytes[i], 60, 0, WT_PASS};
+    opened.table().packet(opened.state(), burst, 5);
+    EXPECT_EQ(opened.steps().taken[0].stamps, 0u);
+    opened.steps().now = opened.steps().taken.data();
+    opened.table().packet(opened.state(), burst, 5);
+    EXPECT_EQ(opened.steps().taken[0].packets, 5u);
+    EXPECT_EQ(opened.steps().taken[1].packets, 2u);
+    for (size_t i = 0; i < 3; i++) EXPECT_EQ(opened.steps().taken[i].stamps, 1u);
+}
+
+TEST(plugin, has_no_more_steps_than_there_is_room_for) {
+    EXPECT_EQ(refusal_of([] { open_plugin("many_steps"); }), "good has more steps than 24");
+}
+
 TEST(plugin, says_what_is_wrong_with_the_file) {
     EXPECT_EQ(loading("absent"), ": no such file");
     EXPECT_EQ(loading("no_symbol"), ": it has no symbol `wt_handler`");
@@ -69,7 +98,8 @@ TEST(plugin, says_what_is_wrong_with_the_file) {
 }
 
 TEST(plugin, says_what_is_wrong_with_the_table) {
-    EXPECT_EQ(loading("other_abi"), " was built for handler ABI 2, this engine has 1");
+    EXPECT_EQ(loading("other_abi"), " was built for handler ABI 1, this engine has 2");
+    EXPECT_EQ(loading("half_figures"), ": `figures` and `read_figures` belong together");
     EXPECT_EQ(loading("wrong_size"),
               ": its table says it has 8 bytes, this engine's has " + std::to_string(sizeof(wt_handler)));
     EXPECT_EQ(loading("no_name"), ": the handler has no name");
@@ -100,7 +130,7 @@ TEST(handler_named, finds_the_built_in_and_the_foreign) {
 
 TEST(handler_named, says_what_there_is) {
     EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, "l2fw"); }),
-              "no packet handler is called 'l2fw'; there are empty, echo, l2fwd, drop");
+              "no packet handler is called 'l2fw'; there are empty, echo, l2fwd, drop, swx, match_action");
     EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, plugin("good")); }),
               "handler " + plugin("good") + " is a message handler; a packet handler is wanted here");
 }
@@ -138,7 +168,7 @@ TEST(registry, holds_what_it_would_ask_of_a_plug_in) {
         EXPECT_TRUE(names.emplace(table->kind, table->name).second) << table->name << " stands twice";
         EXPECT_NO_THROW(check_table(table->name, *table));
     }
-    EXPECT_EQ(names.size(), 12u);
+    EXPECT_EQ(names.size(), 14u);
 }
 
 TEST(registry, prints_json) {

@@ -104,6 +104,78 @@ TEST_P(worker_levels, windows_add_up_to_what_was_done) {
     EXPECT_EQ(stalled, counted ? b.roles[0].held_up : 0);
 }
 
+// A handler of two steps, the first of which makes traffic: a thousandth of a call's ticks each, by its own word.
+struct stepping_role {
+    handler_steps steps;
+    uint64_t timed = 0;
+};
+
+call_result stepping(void *role, const stage_call &) {
+    auto &r = *static_cast<stepping_role *>(role);
+    if (wt_step *const steps = r.steps.now) {
+        steps[0] = {7, 1, 1};
+        steps[1] = {3, 2, 1};
+        r.timed++;
+    }
+    return {1, false};
+}
+
+struct steps_of_a_flight {
+    stepping_role role;
+    step_counters taken;
+    uint64_t traffic, timed, interrupted;
+};
+
+// Flies a stage with steps at a level for a while.
+steps_of_a_flight fly_steps(accounting level, uint64_t interrupted_above) {
+    bench_of_two b(level, interrupted_above);
+    steps_of_a_flight flown{};
+    flown.role.steps.names = {{"traffic", true}, {"work", false}};
+    stage &s = b.w.stages[0];
+    s.run = stepping;
+    s.role = &flown.role;
+    if (level >= accounting::sampled) {
+        s.steps = &flown.role.steps;
+        for (int i : {0, 1}) s.stats[i].steps = std::make_unique<step_counters>();
+    }
+    std::thread thread(worker_main, &b.w);
+    while (b.w.tid.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    b.signals.stop.store(true);
+    thread.join();
+    const stage_stats &stats = b.stats(0);
+    if (s.steps) flown.taken = *stats.steps;
+    flown.traffic = stats.traffic_cycles;
+    flown.timed = stats.timed_calls;
+    flown.interrupted = stats.interrupted_calls;
+    return flown;
+}
+
+TEST_P(worker_levels, steps_are_those_of_the_timed_calls) {
+    const steps_of_a_flight flown = fly_steps(GetParam(), UINT64_MAX);
+    if (GetParam() < accounting::sampled) {
+        EXPECT_EQ(flown.role.timed, 0u);
+        return;
+    }
+    EXPECT_GT(flown.timed, 0u);
+    EXPECT_EQ(flown.role.timed, flown.timed);
+    EXPECT_EQ(flown.taken[0].cycles, 7 * flown.timed);
+    EXPECT_EQ(flown.taken[1].cycles, 3 * flown.timed);
+    EXPECT_EQ(flown.taken[1].packets, 2 * flown.timed);
+    EXPECT_EQ(flown.taken[1].stamps, flown.timed);
+    EXPECT_EQ(flown.traffic, 7 * flown.timed);
+    EXPECT_EQ(flown.role.steps.now, nullptr);
+}
+
+TEST_P(worker_levels, interrupted_calls_take_their_steps_along) {
+    const steps_of_a_flight flown = fly_steps(GetParam(), 0);
+    if (GetParam() < accounting::sampled) return;
+    EXPECT_GT(flown.interrupted, 0u);
+    EXPECT_EQ(flown.timed, 0u);
+    for (const wt_step &step : flown.taken) EXPECT_EQ(step.cycles + step.packets + step.stamps, 0u);
+    EXPECT_EQ(flown.traffic, 0u);
+}
+
 TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
     bench_of_two b(GetParam());
     std::thread thread(worker_main, &b.w);
@@ -203,6 +275,24 @@ TEST(worker, interrupted_calls_are_booked_apart) {
     EXPECT_EQ(s.interrupted_calls, b.roles[0].calls);
     EXPECT_GT(s.interrupted_cycles, 0u);
     EXPECT_EQ(s.busy_cycles + s.idle_cycles + s.stall_cycles + s.timed_calls, 0u);
+}
+
+// A worker that is held does nothing until it is let go, whatever the number of holds, and a stop reaches it there.
+TEST(worker, is_parked_while_held) {
+    bench_of_two b(accounting::counts);
+    std::thread thread(worker_main, &b.w);
+    for (int hold = 0; hold < 3; hold++) {
+        b.signals.held.store(1);
+        while (!b.w.parked.load(std::memory_order_acquire)) std::this_thread::yield();
+        const uint64_t calls = b.roles[0].calls;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        EXPECT_EQ(b.roles[0].calls, calls);
+        if (hold == 2) b.signals.stop.store(true);
+        b.signals.held.store(0);
+        b.signals.held.notify_all();
+        while (hold < 2 && b.w.parked.load()) std::this_thread::yield();
+    }
+    thread.join();
 }
 
 TEST(worker, stop_before_start_leaves_at_once) {

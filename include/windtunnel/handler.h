@@ -23,8 +23,10 @@
 extern "C" {
 #endif
 
-/* Raised whenever the meaning or the layout of anything below changes. The engine refuses any other number. */
-#define WT_HANDLER_ABI 1u
+/* Raised whenever the meaning or the layout of anything below changes. The engine refuses any other number.
+ * 1  first flight
+ * 2  a handler's steps, each with its cycles, and its figures */
+#define WT_HANDLER_ABI 2u
 
 enum wt_kind {
     WT_MESSAGE_HANDLER = 1,
@@ -98,6 +100,45 @@ struct wt_value {
     const char *value;
 };
 
+/* What a handler does in one call may fall into steps, each counted by itself: parse, look up, write back. */
+enum wt_step_flags {
+    /* It makes the traffic that the handler then meets, or checks what became of it: not the emulated application's work.
+     * Its cycles stand apart, in none of the stage's work. */
+    WT_STEP_TRAFFIC = 1u << 0,
+};
+
+struct wt_step_name {
+    const char *name; /* NULL ends the list */
+    uint32_t flags;   /* enum wt_step_flags */
+    uint32_t reserved; /* 0 */
+};
+
+/* What one step did in a call whose cycles are taken. The handler adds, the engine takes it away after the call. */
+struct wt_step {
+    uint64_t cycles;  /* ticks of wt_ticks */
+    uint64_t packets; /* that went through it (message handler: messages) */
+    uint64_t stamps;  /* wt_ticks read for it: so many times what a stamp costs is in `cycles` */
+};
+
+#define WT_MAX_STEPS 24u
+
+/* What a handler counts itself, beside its steps: shown with the run, window by window. */
+enum wt_figure_kind {
+    WT_COUNT_OF = 1, /* counts up from 0; shown as what a window added */
+    WT_LEVEL_OF = 2, /* a state; shown as it is at the end of a window. Those of several instances are added up */
+    WT_WRONG = 3,    /* counts up what must not be: anything but 0 makes the run invalid */
+};
+
+struct wt_figure {
+    const char *of;    /* what it belongs to, as a table's name; "" where it is the handler's */
+    const char *name;  /* NULL ends the list */
+    const char *unit;  /* "lookups", "bytes" */
+    uint32_t kind;     /* enum wt_figure_kind */
+    uint32_t reserved; /* 0 */
+};
+
+#define WT_MAX_FIGURES 128u
+
 /* What `open` is told. One call for each application (message handler) or dispatcher (packet handler). */
 struct wt_open {
     uint32_t abi;
@@ -114,6 +155,8 @@ struct wt_open {
     uint64_t seed;
     char *error;                /* room for words in case of refusal */
     size_t error_size;          /* bytes, terminator included */
+    struct wt_step *const *steps; /* for a handler with steps, valid until `close`. *steps is NULL in a call whose cycles
+                                   * are not taken (at `sampled` most are not), else an entry for each of its steps */
 };
 
 enum wt_handler_flags {
@@ -138,13 +181,53 @@ struct wt_handler {
     /* Required for a message handler: answer a burst of requests. Must not allocate or wait. */
     void (*message)(void *state, struct wt_exchange *burst, uint32_t count);
 
-    /* Optional for a message handler, client side: write the bodies of requests. Without it the client sends
-     * a fixed pattern. Must not allocate or wait. */
+    /* Optional, client side: write the bodies of requests. Without it the client sends a fixed pattern. A packet handler
+     * beside a message handler is not asked. Must not allocate or wait. */
     void (*request)(void *state, const struct wt_message *burst, uint32_t count);
 
     /* Required for a packet handler: give each packet its verdict. Must not allocate or wait. */
     void (*packet)(void *state, struct wt_packet *burst, uint32_t count);
+
+    /* Optional: the steps of an open handler, at most WT_MAX_STEPS, in their order; the list lives until `close`. */
+    const struct wt_step_name *(*steps)(void *state);
+
+    /* Optional: its figures, at most WT_MAX_FIGURES; the list lives until `close`. */
+    const struct wt_figure *(*figures)(void *state);
+
+    /* Required with `figures`: writes the present value of each. Called by another thread while bursts run: it reads what
+     * one thread writes in one piece (an aligned uint64_t), and nothing that moves. */
+    void (*read_figures)(void *state, uint64_t *values);
 };
+
+/* The clock that steps are counted in; reading it costs some 20 to 40 of its own ticks. */
+#if defined(__x86_64__)
+static inline uint64_t wt_ticks(void) {
+    return __builtin_ia32_rdtsc();
+}
+#elif defined(__aarch64__)
+static inline uint64_t wt_ticks(void) {
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}
+#endif
+
+/* Books what was done since `since` to one step of a call whose cycles are taken; returns the start of the next step:
+ *
+ *     struct wt_step *const steps = *self->steps;
+ *     uint64_t since = steps ? wt_ticks() : 0;
+ *     parse(burst, count);
+ *     if (steps) since = wt_step_end(&steps[PARSER], since, count);
+ */
+#if defined(__x86_64__) || defined(__aarch64__)
+static inline uint64_t wt_step_end(struct wt_step *step, uint64_t since, uint64_t packets) {
+    const uint64_t now = wt_ticks();
+    step->cycles += now - since;
+    step->packets += packets;
+    step->stamps++;
+    return now;
+}
+#endif
 
 #ifdef __cplusplus
 }

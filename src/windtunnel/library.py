@@ -53,6 +53,7 @@ def compare(
     pairs: int | None = None,
     within_s: float | None = None,
     seed: int | None = None,
+    change: Literal["window", "flight"] | None = None,
     between_runs: float = 0.05,
     out: str | Path | None = None,
     report: bool = False,
@@ -60,7 +61,7 @@ def compare(
     """Hold B against A, each of them a run directory, a directory with runs below it, or a scenario file.
 
     Two scenarios are flown in turn, `pairs` times (15) or for as long as `within_s`, with `sets` for both, `sets_a` and `sets_b` for
-    one; the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have flown
+    one, and make way for each other after every `change` (a window, where the wire allows it); the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have flown
     nothing is written without `out`. `report` writes report.html beside it. `between_runs` is the share by which identical runs are
     assumed to differ where they are too few to tell. Raises UserError for bad input.
     """
@@ -68,7 +69,7 @@ def compare(
     from windtunnel.measure.compare import compare as hold
     from windtunnel.report import write_comparison
 
-    flying = Flying(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed)
+    flying = Flying(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed, change)
     comparison, directory = hold(Path(a), Path(b), flying, Path(out) if out else None, between_runs)
     if report and directory:
         write_comparison(comparison, directory / "report.html")

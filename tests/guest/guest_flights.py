@@ -72,7 +72,9 @@ def test_shipped_scenario_ends_valid_on_two_e1000e(fly):
     notes = run.record.all_notes()
     assert any("link up" in note for note in notes)
     assert any("offloads given: rx_checksum" in note for note in notes)
-    assert all(port.doorbells is None for windows in run.windows.values() for w in windows for port in w.ports)
+    assert all(
+        port.doorbells == port.tx_bursts for windows in run.windows.values() for w in windows for port in w.ports
+    )
 
 
 def test_thresholds_and_an_mtu_reach_the_driver(fly):

@@ -1,12 +1,12 @@
-//! `windtunnel/handler.h`, ABI 1, as Rust sees it: the same names without `wt_`, the same order, the same sizes.
+//! `windtunnel/handler.h`, ABI 2, as Rust sees it: the same names without `wt_`, the same order, the same sizes.
 //! The header says what each field means. The sizes are asserted below; Windtunnel's tests hold them against the header.
-#![allow(dead_code)] // a mirror is whole, whatever of it a handler uses
+#![allow(dead_code, non_camel_case_types)] // a mirror is whole, whatever of it a handler uses
 
 use std::ffi::c_void;
 use std::mem::size_of;
 use std::os::raw::c_char;
 
-pub const HANDLER_ABI: u32 = 1;
+pub const HANDLER_ABI: u32 = 2;
 
 pub const MESSAGE_HANDLER: u32 = 1;
 pub const PACKET_HANDLER: u32 = 2;
@@ -73,6 +73,39 @@ pub struct Value {
     pub value: *const c_char,
 }
 
+pub const STEP_TRAFFIC: u32 = 1 << 0;
+
+#[repr(C)]
+pub struct Step_Name {
+    pub name: *const c_char,
+    pub flags: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+pub struct Step {
+    pub cycles: u64,
+    pub packets: u64,
+    pub stamps: u64,
+}
+
+pub const MAX_STEPS: u32 = 24;
+
+pub const COUNT_OF: u32 = 1;
+pub const LEVEL_OF: u32 = 2;
+pub const WRONG: u32 = 3;
+
+#[repr(C)]
+pub struct Figure {
+    pub of: *const c_char,
+    pub name: *const c_char,
+    pub unit: *const c_char,
+    pub kind: u32,
+    pub reserved: u32,
+}
+
+pub const MAX_FIGURES: u32 = 128;
+
 #[repr(C)]
 pub struct Open {
     pub abi: u32,
@@ -89,6 +122,7 @@ pub struct Open {
     pub seed: u64,
     pub error: *mut c_char,
     pub error_size: usize,
+    pub steps: *const *mut Step,
 }
 
 pub const MOVES_DATA: u32 = 1 << 0;
@@ -108,6 +142,9 @@ pub struct Handler {
     pub message: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut Exchange, u32)>,
     pub request: std::option::Option<unsafe extern "C" fn(*mut c_void, *const Message, u32)>,
     pub packet: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut Packet, u32)>,
+    pub steps: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Step_Name>,
+    pub figures: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Figure>,
+    pub read_figures: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut u64)>,
 }
 
 // SAFETY: the tables are constants; nobody writes through their pointers.
@@ -120,5 +157,8 @@ const _: () = assert!(size_of::<Exchange>() == 40);
 const _: () = assert!(size_of::<Packet>() == 16);
 const _: () = assert!(size_of::<Option>() == 40);
 const _: () = assert!(size_of::<Value>() == 16);
-const _: () = assert!(size_of::<Open>() == 72);
-const _: () = assert!(size_of::<Handler>() == 80);
+const _: () = assert!(size_of::<Open>() == 80);
+const _: () = assert!(size_of::<Handler>() == 104);
+const _: () = assert!(size_of::<Step_Name>() == 16);
+const _: () = assert!(size_of::<Step>() == 24);
+const _: () = assert!(size_of::<Figure>() == 32);

@@ -127,6 +127,9 @@ pub static wt_handler: abi::Handler = abi::Handler {
     message: Some(message),
     request: None,
     packet: None,
+    steps: None,
+    figures: None,
+    read_figures: None,
 };
 
 #[cfg(test)]

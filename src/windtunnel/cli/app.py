@@ -5,13 +5,16 @@ from typing import Annotated
 
 import typer
 
+from windtunnel.cli import model
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.export import export
 from windtunnel.cli.handlers import handlers
+from windtunnel.cli.host import ladder
 from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
+from windtunnel.cli.pcie import estimate, nics
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
 from windtunnel.cli.search import search
@@ -46,6 +49,7 @@ windtunnel show                       see the latest run again
 windtunnel compare A B                is one of two faster?
 windtunnel search FILE                the highest rate that it carries
 windtunnel study FILE                 fly it over factors: cores, batches, sizes
+windtunnel pcie estimate RUN          what a PCIe link would carry of it
 windtunnel handlers                   what a scenario can emulate
 windtunnel import axio FILE           a configuration or a log of Axio
 """
@@ -68,6 +72,20 @@ imports = typer.Typer(
 for command in (axio, testpmd, run_):
     imports.command(command.__name__.removesuffix("_"), help=_help(command.__doc__))(command)
 app.add_typer(imports, name="import")
+
+host = typer.Typer(help="Measure what this machine is made of.", no_args_is_help=True)
+host.command("ladder", help=_help(ladder.__doc__))(ladder)
+app.add_typer(host, name="host")
+
+models = typer.Typer(help="Fit models to studies, ask them, and see how wrong they are.", no_args_is_help=True)
+for command in (model.fit, model.predict, model.check):
+    models.command(command.__name__, help=_help(command.__doc__))(command)
+app.add_typer(models, name="model")
+
+pcie = typer.Typer(help="Estimate what packets move over a PCIe link, and where it is full.", no_args_is_help=True)
+for command in (estimate, nics):
+    pcie.command(help=_help(command.__doc__))(command)
+app.add_typer(pcie, name="pcie")
 
 
 @app.callback()

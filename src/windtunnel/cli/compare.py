@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,6 +37,13 @@ def compare(
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, help="Scenarios: of the order within the pairs (1).")
     ] = None,
+    change: Annotated[
+        Literal["window", "flight"] | None,
+        typer.Option(
+            "--change",
+            help="Scenarios: after what the one makes way for the other; after every window where the wire allows two at once.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +74,7 @@ def compare(
     """Hold B against A: faster, slower, no difference shown, cannot be compared, or invalid.
 
     A and B are run directories, directories with runs below them (a study's, or the a and b of an earlier comparison), or two
-    scenarios, which are flown in turn, in an order that chance decides. Ctrl-C lands the flight and compares what has flown.
+    scenarios, which are flown in turn, in an order that chance decides, on the same cores: a window of A, a window of B, and so on. Ctrl-C lands the flight and compares what has flown.
 
     Exit codes: 0; 2 bad input; 130 interrupted. 1 only with --fail-if: when the whole interval lies beyond a threshold, and,
     whatever the condition, when runs are invalid or cannot be compared.
@@ -91,7 +98,7 @@ def compare(
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    flying = Flying(sets or (), sets_a or (), sets_b or (), pairs, limit, seed)
+    flying = Flying(sets or (), sets_a or (), sets_b or (), pairs, limit, seed, change)
     with _display(silent=json or quiet) as display:
         comparison, directory = hold(a, b, flying, out, between, display.turn if display else _nothing)
     files = {"comparison": directory / "comparison.json"} if directory else {}

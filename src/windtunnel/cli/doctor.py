@@ -29,7 +29,7 @@ def doctor(
     from windtunnel.host.judge_system import judge_system
 
     facts = collect()
-    findings = [*judge_cpus(facts.cpus), *judge_system(facts), judge_engine()]
+    findings = [*judge_cpus(facts.cpus), *judge_system(facts), judge_engine(), judge_compiler()]
     if json:
         import json as encoder
 
@@ -53,6 +53,25 @@ def judge_engine() -> Finding:
         remedy = (error.remedy or "./windtunnel quickstart").removeprefix("run ")
         return Finding(subject="engine", value=error.message, verdict="bad", meaning="nothing can fly", remedy=remedy)
     return Finding(subject="engine", value=value, verdict="good", meaning="ready to fly")
+
+
+def judge_compiler() -> Finding:
+    """Whether there is what compiles a P4 pipeline when it is flown."""
+    from shutil import which
+
+    from windtunnel.host.findings import Finding
+
+    if compiler := which("gcc"):
+        return Finding(
+            subject="compiler", value=compiler, verdict="good", meaning="the handler swx can compile P4 pipelines"
+        )
+    return Finding(
+        subject="compiler",
+        value="no gcc",
+        verdict="fair",
+        meaning="the handler swx cannot compile P4 pipelines; nothing else needs one",
+        remedy="sudo apt-get install gcc libdpdk-dev",
+    )
 
 
 def show(findings: list[Finding]) -> None:

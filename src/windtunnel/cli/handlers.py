@@ -40,7 +40,19 @@ def handlers(
 
     console = Console()
     console.print(_table(found))
+    if any(handler.name == "match_action" for handler in found):
+        console.print(f"\n{_tables()}", markup=False, highlight=False)
     console.print(f"\nin a scenario:  {_example(found)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _tables() -> str:
+    """What match_action's tables may be; their keys stand in docs/tables.md."""
+    from windtunnel.scenario.match_tables import METHODS
+    from windtunnel.scenario.table_keys import BODY_KEYS, FIELDS
+
+    kinds = "; ".join(f"{kind} by {', '.join(methods)}" for kind, methods in METHODS.items())
+    keys = f"{', '.join(BODY_KEYS)}, or a list of {', '.join(FIELDS)}"
+    return f"tables of match_action ([[workload.table]], docs/tables.md)\n  kind and method: {kinds}\n  key: {keys}"
 
 
 def _table(found: "list[Handler]") -> "Table":

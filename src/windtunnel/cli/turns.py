@@ -38,7 +38,7 @@ class TurnsDisplay:
         self._turn, self._since = turn, time.monotonic()
         if not self._console.is_terminal:
             self._console.out(
-                f"{turn.done_pairs} of {turn.pairs} pairs: {turn.side} flies, {_minutes(turn.left_s)} left",
+                f"{turn.done_pairs} of {turn.pairs} pairs: {turn.flying}, {_minutes(turn.left_s)} left",
                 highlight=False,
             )
             self._console.file.flush()
@@ -51,7 +51,7 @@ class TurnsDisplay:
         total = self._turn.left_s / max(1 - self._turn.done, 1e-9)
         line = Table.grid(padding=(0, 1))
         line.add_row(
-            Text(f"{self._turn.done_pairs} of {self._turn.pairs} pairs, {self._turn.side} flies", style="cyan"),
+            Text(f"{self._turn.done_pairs} of {self._turn.pairs} pairs, {self._turn.flying}", style="cyan"),
             ProgressBar(total=total, completed=total - left, width=BAR_CELLS),
             Text(f"{_minutes(left)} left"),
             Text("Ctrl-C ends it, and compares", style="dim", no_wrap=True, overflow="ellipsis"),

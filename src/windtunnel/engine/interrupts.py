@@ -1,5 +1,6 @@
 """Ctrl-C as something that a selector can wait for, instead of an exception in the middle of a write."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -39,4 +40,5 @@ class Interrupts:
 
     def drain(self) -> None:
         """Makes `fd` unreadable until the next signal."""
-        os.read(self.fd, 64)
+        with contextlib.suppress(BlockingIOError):  # two flights by turns wake together
+            os.read(self.fd, 64)

@@ -7,6 +7,7 @@ History of the lines' version:
 1  first flight
 2  second flight: every wire, loads in phases, links, two hosts, traces
 3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
+4  tables: the steps of handlers and what handlers count themselves
 """
 
 from typing import Annotated, Literal
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from windtunnel.engine.plan import Side, Stage
 
-LINES_VERSION = 3
+LINES_VERSION = 4
 
 
 class Line(BaseModel):
@@ -41,7 +42,7 @@ class Hello(Line):
     """Says who speaks, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
-    version: Literal[3]
+    version: Literal[4]
     engine: str
     dpdk: str
     pid: int
@@ -103,12 +104,42 @@ class StageWindow(Line):
     busy_cycles: int = Field(description="of timed calls that did something or were held up")
     idle_cycles: int = Field(description="of timed calls that found nothing to do")
     stall_cycles: int = Field(description="part of busy: waiting for an mbuf, room in a ring, or the port")
+    traffic_cycles: int = Field(
+        description="of timed calls, spent by a handler that makes its own traffic; in none of those"
+    )
     stalled_calls: int = Field(description="calls that were held up, timed or not")
     interrupted_calls: int
     interrupted_cycles: int = Field(description="of calls above the threshold; in neither busy, idle nor stall")
     drops: dict[str, int] = Field(description="reason -> packets")
     completion: Histogram | None = Field(description="ticks of a batch, stall included; at `histograms`")
     stall: Histogram | None = Field(description="stall ticks of a batch; at `histograms`")
+
+
+class StepWindow(Line):
+    """One step of the handler that a stage calls; what a call took that was interrupted is left out, as in its stage."""
+
+    endpoint: Side
+    stage: Stage
+    index: int
+    worker: int = Field(description="position in the plan's workers")
+    step: str
+    traffic: bool = Field(description="it makes the traffic that the handler then meets: not the data plane's work")
+    cycles: int = Field(description="of timed calls")
+    packets: int = Field(description="that went through it in timed calls; of a message handler, messages")
+    stamps: int = Field(description="times that the clock was read for it: each adds ready.stamp_ticks to `cycles`")
+
+
+class FigureWindow(Line):
+    """What a handler counts itself. A count or a wrong is what the window added, a level the state at its end."""
+
+    endpoint: Side
+    stage: Stage
+    index: int
+    of: str = Field(description="what it belongs to, as a table's name; empty: to the handler")
+    name: str
+    unit: str
+    kind: Literal["count", "level", "wrong"] = Field(description="wrong: anything but 0 makes the run invalid")
+    value: int
 
 
 class WorkerWindow(Line):
@@ -143,7 +174,9 @@ class PortWindow(Line):
         description="likewise; counted where packets are handed to nic_tx, on an emulated wire by nic_tx"
     )
     tx_bursts: int
-    doorbells: int | None = Field(description="null where the driver has none")
+    doorbells: int | None = Field(
+        description="tail writes that announce what is sent; null where the driver has none, or it is not known when it writes"
+    )
 
 
 class WorkloadWindow(Line):
@@ -189,6 +222,8 @@ class Window(Line):
     start_ns: int
     end_ns: int
     stages: list[StageWindow]
+    steps: list[StepWindow] = Field(description="none at levels that take no cycles")
+    figures: list[FigureWindow]
     workers: list[WorkerWindow]
     ports: list[PortWindow]
     workloads: list[WorkloadWindow]
@@ -260,6 +295,7 @@ class Result(Line):
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
+    figures: list[FigureWindow] = Field(description="over the whole flight; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
         description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"
     )

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import LINE, AnyLine
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.turns import Place
 from windtunnel.errors import UserError
 
 CHUNK_BYTES = 1 << 18
@@ -29,7 +30,7 @@ class EngineProcess:
     Raises UserError when the engine cannot be started.
     """
 
-    def __init__(self, binary: Path, name: str, plan: Plan, log: Path):
+    def __init__(self, binary: Path, name: str, plan: Plan, log: Path, place: Place | None = None):
         self.history = History(name, plan)
         self._pending = bytearray()
         self._lines = 0
@@ -44,13 +45,17 @@ class EngineProcess:
                 file.write(plan.model_dump_json())
             # --plan is opened by path: each opening of /proc/self/fd/N starts at the beginning of the memfd.
             command = [binary, "--plan", f"/proc/self/fd/{plan_fd}", "--out-fd", str(out_write)]
+            inherited = [plan_fd, out_write, control_read]
+            if place is not None:
+                command += ["--turn-in-fd", str(place.incoming), "--turn-out-fd", str(place.outgoing)]
+                inherited += [place.incoming, place.outgoing]
             with log.open("ab") as log_file:
                 self._process = subprocess.Popen(
                     [*command, "--control-fd", str(control_read)],
                     stdin=subprocess.DEVNULL,
                     stdout=log_file,
                     stderr=subprocess.STDOUT,
-                    pass_fds=(plan_fd, out_write, control_read),
+                    pass_fds=inherited,
                     start_new_session=True,  # Ctrl-C reaches only us; and a group of its own can be killed whole
                 )
         except OSError as error:
@@ -60,6 +65,8 @@ class EngineProcess:
         finally:
             for fd in (plan_fd, out_write, control_read):
                 os.close(fd)
+            if place is not None:
+                place.close()
         self.pid_fd = os.pidfd_open(self._process.pid)
         self.pid = self._process.pid
 

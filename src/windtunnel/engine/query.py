@@ -1,16 +1,18 @@
-"""What the engine says about itself, without a flight: its version and its handlers."""
+"""What the engine says without a flight: its version, its handlers, and the ladder of the host's caches."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.find import NAME
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
 TIMEOUT_S = 20
+COMPILE_TIMEOUT_S = 300
 REBUILD = "run ./windtunnel quickstart"
 REFUSED = 2
 """The engine's exit code for what it refuses in words; any other is not its own."""
@@ -33,6 +35,30 @@ class Handler(BaseModel):
     options: list[HandlerOption]
 
 
+class LadderHead(BaseModel):
+    """How a ladder is measured."""
+
+    type: Literal["ladder"]
+    version: Literal[1]
+    cpu: int
+    tsc_hz: int
+
+
+class LadderLine(BaseModel):
+    """One size in one round."""
+
+    type: Literal["rung"]
+    bytes: int
+    round: int
+    ns: float
+
+
+class LadderEnd(BaseModel):
+    type: Literal["end"]
+    huge_bytes: int | None
+
+
+_LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
 _HANDLERS = TypeAdapter(list[Handler])
 
 
@@ -48,29 +74,86 @@ def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
         ) from error
 
 
+def table_needs(engine: Path, pipeline: str) -> list[int]:
+    """Bytes that each table of a pipeline will want from DPDK's heap at most. Raises UserError with the engine's own words."""
+    text = _ask(engine, ["--tables-need", pipeline])
+    try:
+        return TypeAdapter(list[int]).validate_json(text)
+    except ValidationError as error:
+        raise UserError(f"{engine} --tables-need: not a list of bytes: {text[:80]!r}", remedy=REBUILD) from error
+
+
 def version(engine: Path) -> str:
     """The engine's line about itself, DPDK's version included. Raises UserError."""
     return _ask(engine, ["--version"]).strip()
 
 
-def _ask(engine: Path, arguments: list[str]) -> str:
+def ladder(
+    engine: Path, pages: str, most: int, rounds: int, heard: Callable[[LadderLine], None] | None = None
+) -> tuple[LadderHead, list[LadderLine], int | None]:
+    """How it was measured, the rungs in the order in which they were, and the bytes that lay on huge pages.
+
+    It takes seconds a round: `heard` gets each rung as it comes. Raises UserError with the engine's own words.
+    """
+    arguments = ["--ladder", "--pages", pages, "--most", str(most), "--rounds", str(rounds)]
+    try:
+        process = subprocess.Popen(
+            [engine, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+        )
+    except OSError as error:
+        raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
+    with process:  # its few words on stderr fit the pipe
+        try:
+            lines = [_rung(text, engine, heard) for text in process.stdout]
+        except BaseException:
+            process.kill()
+            raise
+        said = process.stderr.read()
+    _judge(engine, arguments, process.returncode, said)
+    match lines:
+        case [LadderHead() as head, *rungs, LadderEnd() as end] if rungs and all(type(r) is LadderLine for r in rungs):
+            return head, rungs, end.huge_bytes
+    raise UserError(f"{engine} --ladder: its lines are no ladder", remedy=REBUILD)
+
+
+def _rung(text: str, engine: Path, heard: Callable[[LadderLine], None] | None) -> LadderHead | LadderLine | LadderEnd:
+    try:
+        line = _LADDER.validate_json(text)
+    except ValidationError as error:
+        raise UserError(f"{engine} --ladder: {error.errors()[0]['msg']}: {text[:80]!r}", remedy=REBUILD) from error
+    if heard and isinstance(line, LadderLine):
+        heard(line)
+    return line
+
+
+def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
+    """Compiles a DPDK SWX spec, or finds it compiled; returns the object. Raises UserError in the engine's words: FILE:LINE."""
+    return Path(_ask(engine, ["--spec", spec, "--compiler", compiler], COMPILE_TIMEOUT_S).strip())
+
+
+def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
     command = [engine, *arguments]
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
         )
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
     except subprocess.TimeoutExpired as error:
-        raise UserError(f"{engine} {arguments[0]}: no answer within {TIMEOUT_S} s") from error
-    if killed_by := signal_name(answer.returncode):
-        raise UserError(f"the engine died at {' '.join(arguments)}: {killed_by}", remedy=_blame(arguments))
-    if answer.returncode == REFUSED and f"{NAME}: " in answer.stderr:
-        raise _refusal(answer.stderr)
-    if answer.returncode:
-        said = answer.stderr.strip() or f"exit code {answer.returncode}"
-        raise UserError(f"the engine {engine} does not answer: {said}", remedy=REBUILD)
+        raise UserError(f"{engine} {arguments[0]}: no answer within {timeout_s} s") from error
+    _judge(engine, arguments, answer.returncode, answer.stderr)
     return answer.stdout
+
+
+def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:
+    """Raises UserError where it did not end well."""
+    if killed_by := signal_name(code):
+        raise UserError(f"the engine died at {' '.join(arguments)}: {killed_by}", remedy=_blame(arguments))
+    if code == REFUSED and f"{NAME}: " in said:
+        raise _refusal(said)
+    if code:
+        words = said.strip() or f"exit code {code}"
+        raise UserError(f"the engine {engine} does not answer: {words}", remedy=REBUILD)
 
 
 def _refusal(said: str) -> UserError:

@@ -18,6 +18,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LANDED, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
+from windtunnel.engine.turns import Place
 from windtunnel.errors import UserError
 
 SETUP_SILENCE_S = 60.0
@@ -49,6 +50,8 @@ class _Watched:
 
     engine: EngineProcess
     silence_s: float
+    sharing: int
+    """Flights that share its cores by turns, itself included."""
     end_by: float = float("inf")
     end_words: str = ""
 
@@ -62,11 +65,11 @@ class _Watched:
                 self.silence_s = SETUP_SILENCE_S
             case Ready() | Window():
                 # A drain may pass without a window, so that its length belongs to the silence that is allowed.
-                self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 + OVERDUE_S
+                self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 * self.sharing + OVERDUE_S
             case Result() | Error():
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
-            flight_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9
+            flight_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
             self.must_end(now + flight_s + LANDING_S + OVERDUE_S, "it flew past its time")
         self.next_line_by = now + self.silence_s
 
@@ -82,15 +85,22 @@ class _Watched:
 
 
 class Supervisor:
-    """One flight. `fly` returns when every engine has ended and its leftovers are gone."""
+    """One flight. `fly` returns when every engine has ended and its leftovers are gone. With a `place` its one engine takes turns
+    with that of another flight."""
 
     def __init__(
-        self, binary: Path, log_path: Callable[[str], Path], listeners: Sequence[Listener], interrupts: Interrupts
+        self,
+        binary: Path,
+        log_path: Callable[[str], Path],
+        listeners: Sequence[Listener],
+        interrupts: Interrupts,
+        place: Place | None = None,
     ):
         self._binary = binary
         self._log_path = log_path
         self._listeners = list(listeners)
         self._interrupts = interrupts
+        self._place = place
         self._seen_interrupts = 0
         self._watched: list[_Watched] = []
         self._flown = Flown([])
@@ -114,8 +124,8 @@ class Supervisor:
         return self._flown
 
     def _start(self, plan: Plan, name: str) -> None:
-        engine = EngineProcess(self._binary, name, plan, self._log_path(name))
-        watched = _Watched(engine, SETUP_SILENCE_S)
+        engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
+        watched = _Watched(engine, SETUP_SILENCE_S, 1 if self._place is None else 2)
         self._watched.append(watched)
         self._flown.histories.append(engine.history)
         self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))

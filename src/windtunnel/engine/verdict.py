@@ -2,7 +2,7 @@
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
 engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered,
-nothing measured, worker allocations, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
+nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
 """
 
 import signal
@@ -97,6 +97,10 @@ def _unsound(history: History, result: Result, others: list[History], flown: Flo
     elif result.reason == "stopped" and not (history.peer_done or flown.interrupted):
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
+    for figure in result.figures:
+        if figure.kind == "wrong" and figure.value:
+            of = f" of {figure.of}" if figure.of else ""
+            yield f"handler wrong: {figure.name}{of}: {figure.value} {figure.unit} ({figure.stage}:{figure.index})"
     if result.worker_allocations:
         yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
     if history.measured == 0 and not flown.interrupted:

@@ -1,7 +1,7 @@
 """testpmd's forward statistics, as `show fwd stats all`, `stop` and `--stats-period` print them (DPDK 22.11).
 
-Counters add up from `start` on, so of several reports in one text the last one counts. Bursts come as rounded percentages:
-they stay percentages, because no count could be made of them. testpmd prints no rates with these: throughput is not known.
+Counters add up from `start` on, so of several reports in one text the last one counts. Bursts come as percentages without
+decimals: they stay percentages, because no count could be made of them. testpmd prints no rates with these: throughput is not known.
 """
 
 import re
@@ -28,14 +28,33 @@ _PROMPT = "testpmd> "
 _NEEDED = ("RX-packets", "RX-dropped", "RX-total", "TX-packets", "TX-dropped", "TX-total")
 
 
+@dataclass(frozen=True)
+class Bursts:
+    """What `--record-burst-stats` adds to a block: calls, those without a packet too, and the shares of the commonest sizes. testpmd cuts
+    the decimals of every share but the last, which is what is left of 100."""
+
+    of: str
+    way: str
+    """RX or TX."""
+    calls: int
+    shares: list[tuple[int | None, int]]
+    """Packets a burst (None: all other sizes together) and per cent of the calls."""
+
+    def figures(self) -> Iterator[Figure]:
+        yield Figure(of=self.of, name=f"{self.way}-bursts", value=self.calls, unit="calls")
+        for size, share in self.shares:
+            what = "other sizes" if size is None else f"{size} packets"
+            yield Figure(of=self.of, name=f"{self.way}-bursts of {what}", value=share, unit="%")
+
+
 @dataclass
 class _Block:
-    """What stands below one heading: counters by name, bursts as (of, name, value, unit)."""
+    """What stands below one heading: counters by name, and bursts."""
 
     of: str
     line: int
     counters: dict[str, int] = field(default_factory=dict)
-    bursts: list[Figure] = field(default_factory=list)
+    bursts: list["Bursts"] = field(default_factory=list)
 
 
 @dataclass
@@ -55,6 +74,8 @@ class Parsed:
     ports: list[PortRow]
     figures: list[Figure]
     reports: int
+    bursts: list[tuple[Bursts, int]]
+    """Of each stream where they were told, else of each port, and the packets of these calls."""
 
 
 def parse(text: str) -> tuple[Parsed | None, list[Fault]]:
@@ -82,7 +103,7 @@ def parse(text: str) -> tuple[Parsed | None, list[Fault]]:
         )
         for number, block in last.ports.items()
     ]
-    return Parsed(modes[-1] if modes else None, stages, ports, _figures(last), len(reports)), []
+    return Parsed(modes[-1] if modes else None, stages, ports, _figures(last), len(reports), _bursts(last)), []
 
 
 def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
@@ -163,10 +184,8 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
         found = [_SHARE.fullmatch(share) for share in shares.split(" + ")] if shares else []
         if None in found:
             return [Fault(number, f"{direction}-bursts: [{shares}]", "shares, as in [0% of 0 pkts + 100% of 32 pkts]")]
-        block.bursts.append(Figure(of=block.of, name=f"{direction}-bursts", value=int(calls), unit="calls"))
-        for share in found:
-            name = f"{direction}-bursts of {f'{share[2]} packets' if share[2] else 'other sizes'}"
-            block.bursts.append(Figure(of=block.of, name=name, value=int(share[1]), unit="%"))
+        sizes = [(int(share[2]) if share[2] else None, int(share[1])) for share in found]
+        block.bursts.append(Bursts(block.of, direction, int(calls), sizes))
         return []
     counters = list(_COUNTER.finditer(line))
     if not counters or "".join(match[0] for match in counters) != line.lstrip():
@@ -215,11 +234,20 @@ def _figures(report: _Report) -> list[Figure]:
     for block in report.ports.values():
         more = {name: n for name, n in block.counters.items() if name not in _NEEDED}
         found += [Figure(of=block.of, name=name, value=n, unit="packets") for name, n in more.items()]
-        found += block.bursts
+        found += _burst_figures(block)
     for block in report.streams:
         found += [Figure(of=block.of, name=name, value=n, unit="packets") for name, n in block.counters.items()]
-        found += block.bursts
+        found += _burst_figures(block)
     return found
+
+
+def _burst_figures(block: _Block) -> list[Figure]:
+    return [figure for bursts in block.bursts for figure in bursts.figures()]
+
+
+def _bursts(report: _Report) -> list[tuple[Bursts, int]]:
+    blocks = [block for block in report.streams if block.bursts] or list(report.ports.values())
+    return [(bursts, block.counters.get(f"{bursts.way}-packets", 0)) for block in blocks for bursts in block.bursts]
 
 
 def _cycles(match: re.Match[str]) -> list[Figure]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener, Supervisor
+from windtunnel.engine.turns import Place
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 from windtunnel.host import facts
@@ -39,8 +40,9 @@ def fly(
     interrupts: Interrupts,
     listeners: Sequence[Listener] = (),
     host: facts.Facts | None = None,
+    place: Place | None = None,
 ) -> Landing:
-    """Flies into a new directory. `host` spares looking at the machine again.
+    """Flies into a new directory. `host` spares looking at the machine again; with a `place` it flies by turns with another flight.
 
     Raises UserError where no engine is found or the directory cannot be made; what goes wrong later is in the verdict.
     """
@@ -48,7 +50,7 @@ def fly(
     flight = flight.into(directory)
     writer = RunWriter(directory, flight, host or facts.collect())
     with uncollected():
-        flown = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts).fly(
+        flown = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts, place).fly(
             flight.plans, flight.names
         )
     verdict, validity = judge(flown), None

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare import Comparison
+    from windtunnel.pcie.sweep import Sweep
     from windtunnel.runs.joined import Joined
 
 
@@ -26,6 +27,16 @@ def write_comparison(comparison: "Comparison", path: Path) -> Path:
     from windtunnel.report.comparison import render
 
     return _write_new(path, render(comparison))
+
+
+def write_sweep(sweep: "Sweep", path: Path) -> Path:
+    """Write the charts of PCIe traffic over the packet rate to a new file and return its path.
+
+    Raises UserError where it exists or cannot be written.
+    """
+    from windtunnel.report.sweep_page import render
+
+    return _write_new(path, render(sweep))
 
 
 def write(run_dir: Path) -> Path:

@@ -7,8 +7,11 @@ users is escaped, because plotly reads a little HTML in labels.
 from html import escape
 
 from windtunnel.engine.lines import Histogram, Window
+from windtunnel.pcie.of_run import PortEstimate
 from windtunnel.report.bursts import bursts
+from windtunnel.report.ceiling import ceiling
 from windtunnel.report.layout import duration_ticks, layout_of
+from windtunnel.report.steps import steps
 from windtunnel.runs.format import number
 from windtunnel.runs.histogram import highest_of_bucket, merge
 from windtunnel.runs.metrics import measured, ratio
@@ -23,12 +26,14 @@ NOT_FLOWN = ("hello", "drain")
 """Phases without traffic, or with its rest only."""
 
 
-def all_of(run: Run, summary: Summary) -> dict[str, dict]:
-    """The figures that this run has something for, by the id of their place in the page."""
+def all_of(run: Run, summary: Summary, link: PortEstimate | None = None) -> dict[str, dict]:
+    """The figures that this run has something for, by the id of their place in the page. `link`: whose PCIe ceiling stands over
+    throughput."""
     figures = {
         "cost": cost(summary.stages),
+        "steps": steps(summary.steps),
         "workers": workers(summary.workers),
-        "throughput": throughput(run),
+        "throughput": throughput(run, link),
         "latency": latency(run),
         "bursts": bursts(summary.stages),
     }
@@ -72,6 +77,7 @@ def workers(rows: list[WorkerRow]) -> dict | None:
         ("stall", "var(--stall)", lambda row: row.stall_share),
         ("polling in vain", "var(--idle)", lambda row: row.idle_share),
         ("interrupted", "var(--interrupted)", lambda row: row.interrupted_share),
+        ("own traffic", "var(--series-4)", lambda row: row.traffic_share),
     )
     data = [
         {
@@ -84,6 +90,7 @@ def workers(rows: list[WorkerRow]) -> dict | None:
             "hovertemplate": "%{y}<br>%{x:.1%} " + name + "<extra></extra>",
         }
         for name, colour, share in parts
+        if name != "own traffic" or any(map(share, timed))
     ]
     layout = layout_of(len(timed) * (_BAR_PX + 8) + 90)
     layout["xaxis"] |= {"tickformat": ".0%", "range": [0, 1], "showgrid": False}
@@ -91,8 +98,9 @@ def workers(rows: list[WorkerRow]) -> dict | None:
     return {"data": data, "layout": layout | {"barmode": "stack", "bargap": 0.4}}
 
 
-def throughput(run: Run) -> dict | None:
-    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: what is in no figure."""
+def throughput(run: Run, link: PortEstimate | None = None) -> dict | None:
+    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: what is in no figure. A line is
+    where the tightest port's PCIe link would be full: each rate times what its traffic may grow."""
     data, shades = [], []
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
     for engine in run.record.engines:
@@ -111,7 +119,8 @@ def throughput(run: Run) -> dict | None:
     layout = layout_of(300)
     layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
     layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "a second"}}
-    return {"data": data, "layout": layout | {"shapes": shades, "showlegend": True, "hovermode": "x unified"}}
+    layout |= {"shapes": shades, "showlegend": True, "hovermode": "x unified"}
+    return {"data": data, "layout": layout | (ceiling(run, link, data, shades) if link and link.ceiling else {})}
 
 
 def latency(run: Run) -> dict | None:
@@ -122,20 +131,8 @@ def latency(run: Run) -> dict | None:
         for index, workload in enumerate(engine.plan.workloads):
             merged = merge(w.latency for window in chosen for w in window.workloads if w.workload == index)
             if merged is not None and merged.total:
-                data.append(_curve(escape(workload.name), merged, len(data)))
-    if not data:
-        return None
-    rarest = max(max(trace["x"]) for trace in data)
-    ticks = [p for p in PERCENTILE_TICKS if 100 / (100 - p) <= rarest]
-    layout = layout_of(360)
-    layout["xaxis"] |= {
-        "type": "log",
-        "title": {"text": "percentile"},
-        "tickvals": [100 / (100 - p) for p in ticks],
-        "ticktext": [f"{p:g}%" for p in ticks],
-    }
-    layout["yaxis"] |= {"type": "log"} | duration_ticks([y for trace in data for y in trace["y"]])
-    return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
+                data.append(percentile_curve(escape(workload.name), merged, len(data)))
+    return percentile_chart(data, 360)
 
 
 def _answers(windows: list[Window], names: list[str]) -> dict[str, list[float | None]]:
@@ -196,7 +193,7 @@ def _line(name: str, x: list[float], y: list[float | None], position: int) -> di
     }
 
 
-def _curve(name: str, histogram: Histogram, position: int) -> dict:
+def percentile_curve(name: str, histogram: Histogram, position: int) -> dict:
     """Each bucket's top against 1/(1-q); the last one, the maximum, at the share of one sample."""
     x, y, below = [], [], 0
     for lowest, count in histogram.counts:
@@ -215,6 +212,23 @@ def _curve(name: str, histogram: Histogram, position: int) -> dict:
         "customdata": [100 * (1 - 1 / q) for q in x],
         "hovertemplate": "%{customdata:.6~g}% within %{y:,} ns<extra>" + name + "</extra>",
     }
+
+
+def percentile_chart(data: list[dict], height: int) -> dict | None:
+    """Such curves on one pair of axes, as HdrHistogram draws them; None without any."""
+    if not data:
+        return None
+    rarest = max(max(trace["x"]) for trace in data)
+    ticks = [p for p in PERCENTILE_TICKS if 100 / (100 - p) <= rarest]
+    layout = layout_of(height)
+    layout["xaxis"] |= {
+        "type": "log",
+        "title": {"text": "percentile"},
+        "tickvals": [100 / (100 - p) for p in ticks],
+        "ticktext": [f"{p:g}%" for p in ticks],
+    }
+    layout["yaxis"] |= {"type": "log"} | duration_ticks([y for trace in data for y in trace["y"]])
+    return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
 
 
 def _total(label: str, row: StageRow) -> dict:

@@ -2,6 +2,8 @@
 
 from windtunnel.runs.format import duration
 
+_MANY_DECADES = 10**4
+
 
 def axis() -> dict:
     return {
@@ -29,7 +31,8 @@ def layout_of(height: int) -> dict:
 
 
 def duration_ticks(values: list[int]) -> dict:
-    """Ticks at 1, 2 and 5 of every power of ten that these ns reach, in the unit that suits."""
-    ticks = [step * 10**power for power in range(12) for step in (1, 2, 5)]
+    """Ticks at 1, 2 and 5 of every power of ten that these ns reach, or at 1 alone where they are many, in the unit that suits."""
+    steps = (1, 2, 5) if max(values) < _MANY_DECADES * max(min(values), 1) else (1,)
+    ticks = [step * 10**power for power in range(12) for step in steps]
     ticks = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
     return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}

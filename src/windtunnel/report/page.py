@@ -1,18 +1,21 @@
 """What the page shows, gathered from a run; the template in page.html decides how."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from windtunnel.pcie.measured import measured_beside
+from windtunnel.pcie.of_run import ports_of, tightest
+from windtunnel.pcie.view import labels, rows_of
 from windtunnel.report import charts
 from windtunnel.runs import format as fmt
 from windtunnel.runs.joined import Joined
 from windtunnel.runs.metrics import ratio
+from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
-from windtunnel.runs.rows import StageRow
 from windtunnel.runs.summary import Summary, summarise, warnings_of
 
 _HOST_LINES = (
@@ -38,9 +41,10 @@ class Figure:
 def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
     summary = summarise(run) if run.record.verdict.valid else None
+    links = ports_of(run) if summary else []
     return filled(
         "page.html",
-        charts.all_of(run, summary) if summary else {},
+        charts.all_of(run, summary, tightest(links)) if summary else {},
         run=run,
         record=run.record,
         summary=summary,
@@ -50,6 +54,9 @@ def render(run: Run) -> str:
         if summary
         else [],
         batches=[row for row in summary.stages if row.completion] if summary else [],
+        pcie=[row for port in links for row in rows_of(port)],
+        pcie_labels=labels(links),
+        pcie_measured=asdict(counters) if (counters := measured_beside(run.path)) else None,
         crossings=run.crossings if isinstance(run, Joined) else [],
         host=_hosts(run),
         facts=pretty(run.record.host),
@@ -105,16 +112,14 @@ def headline(summary: Summary) -> list[Figure]:
             figures.append(Figure(f"{fmt.number(port.rx_mpps, 2)} Mpps", f"{port.endpoint} received"))
             figures.append(Figure(f"{fmt.number(port.tx_mpps, 2)} Mpps", f"{port.endpoint} sent"))
     for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
-        cost = path_ns([row for row in summary.stages if row.endpoint == endpoint])
+        steps = [row for row in summary.steps if row.endpoint == endpoint]
+        cost = packet_ns([row for row in summary.stages if row.endpoint == endpoint], steps)
         if cost is not None:
             figures.append(Figure(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
+        if any(step.traffic for step in steps):  # the measured rate is not the data plane's
+            mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)
+            figures.append(Figure(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))
     return figures
-
-
-def path_ns(rows: list[StageRow]) -> float | None:
-    """ns of work and stall of one packet through these stages; None as soon as one of them was not timed."""
-    costs = [None if row.work_ns is None else row.work_ns + (row.stall_ns or 0) for row in rows]
-    return None if None in costs or not costs else sum(costs)
 
 
 def _hosts(run: Run) -> list[tuple[str, str]]:

@@ -13,12 +13,15 @@ from typing import Any
 from windtunnel.measure.study import figures
 from windtunnel.measure.study.findings import Sample
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
+from windtunnel.report import references
 from windtunnel.report.charts import SERIES
 from windtunnel.report.layout import duration_ticks, layout_of
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
 _PANEL_PX = 250
+_WIDE = 1000
+"""From the least to the greatest value of a factor."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def all_of(drawn: Drawn) -> list[dict]:
 def curve(drawn: Drawn, factor: FactorRecord) -> dict:
     """The median over one factor, a band from the least to the greatest run, every run a point."""
     data = _series(drawn, factor, {}, "median", 0, band=True, runs=True)
-    return {"data": data, "layout": _layout(drawn, factor, 340) | {"showlegend": True}}
+    return {"data": [*data, *_reference(drawn, factor)], "layout": _layout(drawn, factor, 340) | {"showlegend": True}}
 
 
 def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
@@ -72,7 +75,17 @@ def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
         for n, level in enumerate(drawn.levels(second))
         for trace in _series(drawn, first, {second.name: level.cell}, f"{second.name} {level.label}", n, runs=True)
     ]
+    data += _reference(drawn, first)
     return {"data": data, "layout": _layout(drawn, first, 380) | {"showlegend": True}}
+
+
+def _reference(drawn: Drawn, factor: FactorRecord) -> list[dict]:
+    """The published curve that the study names, for the numbers of cores that have flown; only packets over entries have one."""
+    if drawn.record.reference is None or factor.name != "entries" or not drawn.figure.endswith("mpps"):
+        return []
+    cores = next((f for f in drawn.record.factors if f.name == "cores"), None)
+    counts = [1] if cores is None else [int(level.label) for level in drawn.levels(cores)]
+    return references.traces(drawn.record.reference, [level.cell for level in drawn.levels(factor)], counts)
 
 
 def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
@@ -204,7 +217,7 @@ def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict:
     levels = drawn.levels(factor)
     layout["xaxis"] |= {"title": {"text": escape(factor.name)}, "showgrid": False}
     if _is_number(factor):
-        log = factor.log and all(level.cell > 0 for level in levels)
+        log = _is_log(factor, [level.cell for level in levels])
         layout["xaxis"] |= {
             "tickvals": [level.cell for level in levels],
             "ticktext": [escape(level.label) for level in levels],
@@ -214,6 +227,11 @@ def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict:
         layout["xaxis"] |= {"type": "category"}
     layout["yaxis"] |= _vertical(drawn)
     return layout
+
+
+def _is_log(factor: FactorRecord, cells: list[float]) -> bool:
+    """Equal ratios, or a list that spans powers of ten: on a linear axis its lesser half would stand on one place."""
+    return min(cells) > 0 and (factor.log or max(cells) >= _WIDE * min(cells))
 
 
 def _vertical(drawn: Drawn) -> dict:

@@ -9,7 +9,7 @@ from windtunnel.measure.study.findings import of_workload, samples, workloads
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.sentences import all_sentences, point_words
 from windtunnel.measure.study.study import Study
-from windtunnel.report import study_charts
+from windtunnel.report import references, study_charts, study_latency
 from windtunnel.report.page import filled, host_lines, pretty
 from windtunnel.runs.files import replace
 from windtunnel.runs.format import percent
@@ -50,6 +50,7 @@ def render(study: Study) -> str:
         for workload in workloads(rows)
         for figure in figures.chosen(record.figures, rows)
     ]
+    pictures += _latency(study, charts)
     return filled(
         "study.html",
         charts,
@@ -63,9 +64,30 @@ def render(study: Study) -> str:
         tables=[(workload, _lines(record, rows, workload)) for workload in workloads(rows)],
         names=figures.chosen(record.figures, rows),
         constant=_constant(record, rows),
+        counters=_counters(record),
         host=host_lines(record.host),
         facts=pretty(record.host),
     )
+
+
+def _latency(study: Study, charts: dict[str, dict]) -> list[Picture]:
+    """The pictures that the study file asks for beside its figures."""
+    found = study_latency.histograms(study) if study.record.latency else {}
+    drawn = {
+        "boxes": ("Latency", study_latency.boxes, study_latency.words(study, found) if found else ""),
+        "percentiles": (
+            "Latency by percentile",
+            study_latency.percentile_curves,
+            "All valid runs of a point together; the further right, the rarer.",
+        ),
+    }
+    pictures = []
+    for name in study.record.latency:
+        title, draw, caption = drawn[name]
+        if plot := draw(study, found):
+            charts[place := f"plot-{len(charts)}"] = plot
+            pictures.append(Picture(title, [place], caption))
+    return pictures
 
 
 def _picture(study: Study, figure: str, workload: str | None, charts: dict[str, dict]) -> Picture:
@@ -91,6 +113,8 @@ def _picture(study: Study, figure: str, workload: str | None, charts: dict[str, 
     out = sum(not row["valid"] for row in rows)
     missing = len(rows) - out - runs
     said.append(f"invalid runs left out: {out}")
+    if study.record.reference and figure.endswith("mpps"):
+        said.append(references.WORDS[study.record.reference])
     if missing:
         said.append(f"valid runs without this figure: {missing}")
     return Picture(title, places, "; ".join(said) + ".")
@@ -116,6 +140,15 @@ def _invalid(record: StudyRecord, rows: list[dict[str, Any]]) -> list[tuple[str,
     """Every run that stayed invalid: where it lies, and why."""
     those = {row["directory"]: "; ".join(row["reasons"]) for row in rows if not row["valid"]}
     return list(those.items())
+
+
+def _counters(record: StudyRecord) -> str | None:
+    """Of a study of tables: what the thesis shows too, and needs hardware counters; said, never shown as 0."""
+    if not any(".table." in key for factor in record.factors for key in factor.keys):
+        return None
+    probe = (record.host.get("counters") or {}).get("cache-misses") or {}
+    reason = "not measured" if probe.get("works") else f"not available: {probe.get('reason') or 'not known here'}"
+    return f"misses of the last-level cache, and loads blocked by failed store forwarding: {reason}"
 
 
 def _constant(record: StudyRecord, rows: list[dict[str, Any]]) -> list[str]:

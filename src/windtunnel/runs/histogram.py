@@ -6,6 +6,7 @@ A merged histogram is the same as one that recorded everything: counters are add
 from collections.abc import Iterable
 from math import floor
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from windtunnel.engine.lines import Histogram
@@ -69,6 +70,11 @@ def to_hdr(histogram: Histogram) -> HdrHistogram:
     if histogram.bits != HDR_BITS:
         raise ValueError(f"a histogram of {histogram.bits} bits has not the buckets of {HDR_DIGITS} digits")
     hdr = HdrHistogram(1, max(HDR_HIGHEST_NS, histogram.max or 0), HDR_DIGITS)
-    for lowest, count in histogram.counts:
-        hdr.record_value(lowest, count)
+    if histogram.total:
+        # not one record_value after the other: a wide histogram has 15,000 buckets, and took 75 ms of a core that a worker wants
+        values, counts = np.array(histogram.counts, dtype=np.int64).T
+        bucket = np.frexp(values | (1 << HDR_BITS) - 1)[1] - HDR_BITS
+        indices = (bucket << HDR_BITS - 1) + (values >> bucket)
+        np.frombuffer(hdr.counts, dtype=np.int64)[indices] = counts
+        hdr.set_internal_tacking_values(int(indices[0]), int(indices[-1]), int(counts.sum()))
     return hdr

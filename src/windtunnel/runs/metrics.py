@@ -14,7 +14,7 @@ from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
 
 MEASURED = ("measure",)
-PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 TRAVEL = {
     "client": ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"),
@@ -104,8 +104,8 @@ def ratio(numerator: float | None, denominator: float | None) -> float | None:
 
 def latency(histogram: Histogram | None) -> Latency:
     """Percentiles of a histogram of ns."""
-    p50, p90, p99, p999 = (percentile(histogram, p) for p in PERCENTILES)
-    return Latency(p50, p90, p99, p999, histogram.max if histogram else None, histogram.total if histogram else 0)
+    values = (percentile(histogram, p) for p in PERCENTILES)
+    return Latency(*values, histogram.max if histogram else None, histogram.total if histogram else 0)
 
 
 def _by(names: str, parts: Iterable[Iterable[Any]]) -> dict[Any, list[Any]]:
@@ -183,7 +183,7 @@ def _spread(histogram: Histogram | None, tick_ns: float) -> Spread | None:
 def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration_s: float) -> WorkerRow:
     timed = _sum(members, "timed_cycles")
     busy, idle, stall = (_sum(stages, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
-    interrupted = _sum(stages, "interrupted_cycles")
+    interrupted, traffic = _sum(stages, "interrupted_cycles"), _sum(stages, "traffic_cycles")
     run_delay = _sum_or_none(members, "run_delay_ns")
     return WorkerRow(
         worker=members[0].worker,
@@ -194,6 +194,7 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
         stall_share=ratio(stall, timed),
         idle_share=ratio(idle, timed),
         interrupted_share=ratio(interrupted, timed),
+        traffic_share=ratio(traffic, timed),
         preempted_share=ratio(run_delay, duration_s * _NS),
     )
 

@@ -4,6 +4,7 @@ History of the record's version:
 1  first flight
 2  second flight: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
 3  validity: what the run found out about itself, and the windows that are in no figure
+4  tables: as the lines that it holds
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from windtunnel.engine.planted import planted
 from windtunnel.runs.rows import PortRow, StageRow
 from windtunnel.runs.validity import Validity
 
-RUN_VERSION = 3
+RUN_VERSION = 4
 
 DID_NOT_FINISH = "did not finish"
 
@@ -81,7 +82,7 @@ class Imported(Part):
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[3] = RUN_VERSION
+    version: Literal[4] = RUN_VERSION
     title: str
     question: str | None
     started: AwareDatetime | None = Field(description="null: another tool did not say")

@@ -50,6 +50,43 @@ class StageRow:
 
 
 @dataclass(frozen=True)
+class StepRow:
+    """One step of the handlers that a stage calls, all instances together. Cycles are those of timed calls."""
+
+    endpoint: str
+    stage: str
+    step: str
+    traffic: bool
+    """It makes the handler's own traffic: in no other row's time, share or work."""
+    ns: float | None
+    """A packet that went through it, the stamps included."""
+    stamp_ns: float | None
+    """The part of `ns` that went into reading the clock."""
+    stage_ns: float | None
+    """A packet of the stage: these add up to what the handler takes of the stage's work."""
+    share: float | None
+    """Of the stage's work; of a step that makes traffic, None."""
+    packets_share: float | None
+    """Packets that went through it, of those of the stage."""
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """What the handlers of a stage counted themselves, all instances together."""
+
+    endpoint: str
+    stage: str
+    of: str
+    name: str
+    unit: str
+    kind: Literal["count", "level", "wrong"]
+    value: int
+    """Counts: over the measured windows; levels: at the end of the last of them."""
+    per_s: float | None
+    """Of a count."""
+
+
+@dataclass(frozen=True)
 class WorkerRow:
     """One worker; the shares are of the stage calls that were timed and add up to one. `preempted` is of the measured time:
     when it was runnable and the kernel ran somebody else."""
@@ -62,6 +99,8 @@ class WorkerRow:
     stall_share: float | None
     idle_share: float | None
     interrupted_share: float | None
+    traffic_share: float | None
+    """Spent by handlers that make their own traffic."""
     preempted_share: float | None
 
 
@@ -89,6 +128,9 @@ class Latency:
     p90: int | None
     p99: int | None
     p999: int | None
+    p9999: int | None
+    p99999: int | None
+    p999999: int | None
     maximum: int | None
     samples: int
 

@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 
 from windtunnel.engine.lines import Window
-from windtunnel.runs import metrics
+from windtunnel.runs import metrics, steps
 from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
-from windtunnel.runs.rows import LevelRow, PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import FigureRow, LevelRow, PhaseRow, PortRow, StageRow, StepRow, WorkerRow, WorkloadRow
 from windtunnel.runs.validity import Validity
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
@@ -29,6 +29,8 @@ class Summary:
 
     measured_s: float | None
     stages: list[StageRow]
+    steps: list[StepRow]
+    figures: list[FigureRow]
     workers: list[WorkerRow]
     ports: list[PortRow]
     workloads: list[WorkloadRow]
@@ -39,7 +41,7 @@ class Summary:
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine that never spoke adds none."""
     if imported := run.record.imported:
-        return Summary(None, imported.stages, [], imported.ports, [], [], [])
+        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [])
     counted = run.counted
     engines = [(e, counted[e.name]) for e in run.record.engines if e.hello]
 
@@ -50,6 +52,8 @@ def summarise(run: Run) -> Summary:
     return Summary(
         measured_s=max((metrics.seconds(metrics.measured(windows)) for _, windows in engines), default=0.0),
         stages=sorted(stages, key=lambda row: row.endpoint),
+        steps=rows(lambda e, windows: steps.step_rows(windows, e.hello, e.ready)),
+        figures=rows(lambda _, windows: steps.figure_rows(windows)),
         workers=rows(lambda _, windows: metrics.worker_rows(windows)),
         ports=sorted(rows(lambda _, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
@@ -113,8 +117,13 @@ def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:
 
 
 def document(run: Run) -> dict:
-    """The run for machines. `metrics` is null for an invalid run: its reasons stand where its numbers would."""
+    """The run for machines. `metrics` and `pcie` are null for an invalid run: its reasons stand where its numbers would."""
+    from windtunnel.pcie.measured import measured_beside
+    from windtunnel.pcie.of_run import ports_of
+    from windtunnel.pcie.view import document as pcie
+
     record = run.record
+    flown = record.verdict.valid and record.engines
     return {
         "version": SUMMARY_VERSION,
         "path": str(run.path),
@@ -131,4 +140,5 @@ def document(run: Run) -> dict:
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
         "metrics": asdict(summarise(run)) if record.verdict.valid else None,
+        "pcie": pcie(ports_of(run), measured_beside(run.path)) if flown else None,
     }

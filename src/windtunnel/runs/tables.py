@@ -8,12 +8,16 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from windtunnel.pcie.measured import measured_beside
+from windtunnel.pcie.of_run import ports_of
+from windtunnel.pcie.view import view as pcie_view
 from windtunnel.runs import format as fmt
 from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Figure, Imported, Record, Verdict
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.step_tables import handler_figures, step_table
 from windtunnel.runs.summary import summarise, warnings_of
 from windtunnel.runs.validity import windows_of
 
@@ -26,10 +30,13 @@ def run_view(run: Run) -> RenderableType:
     if run.record.verdict.valid:
         summary = summarise(run)
         parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
+        parts += [step_table(summary.steps), Text()] if summary.steps else []
+        parts += [handler_figures(summary.figures), Text()] if summary.figures else []
         parts += [worker_table(summary.workers), Text()] if summary.workers else []
         parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
         parts += [phase_table(summary.phases), Text()] if summary.phases else []
         parts += [port_table(summary.ports), Text()] if summary.ports else []
+        parts += [pcie_view(ports_of(run), measured_beside(run.path)), Text()] if run.record.engines else []
         parts += [ledger_line(run.record.engines)] if run.record.engines else []
         parts += [figure_table(run.record.imported.figures), Text()] if run.record.imported else []
         parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
@@ -109,6 +116,7 @@ def worker_table(rows: Sequence[WorkerRow]) -> RenderableType:
             column("stall", lambda r: fmt.percent(r.stall_share)),
             column("idle", lambda r: fmt.percent(r.idle_share)),
             column("interrupted", lambda r: fmt.percent(r.interrupted_share)),
+            column("own traffic", lambda r: fmt.percent(r.traffic_share) if r.traffic_share else fmt.DASH, spare=1),
             column("others ran", lambda r: fmt.percent(r.preempted_share), spare=1),
             column("Mloops/s", lambda r: fmt.number(r.mloops, 3), spare=2),
         ]

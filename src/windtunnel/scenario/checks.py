@@ -2,6 +2,7 @@
 
 from windtunnel.scenario.client_checks import check_client
 from windtunnel.scenario.keys import Client, Scenario
+from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology, both_sides, topologies
 
@@ -135,6 +136,7 @@ def _workloads(scenario: Scenario) -> None:
                 "a packet handler alone answers with the request's own bytes",
                 "the request's size, or no response",
             )
+        check_tables(scenario, index)
 
 
 def _endpoint(scenario: Scenario, topology: Topology) -> None:
@@ -144,6 +146,11 @@ def _endpoint(scenario: Scenario, topology: Topology) -> None:
         if value & (value - 1):
             near = 1 << value.bit_length() - 1
             raise Refusal((side, key), f"{side}.{key}: {value} is not a power of two", f"{near} or {2 * near}")
+    for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):
+        threshold, descriptors = getattr(keys.thresholds, name), getattr(keys, ring)
+        if threshold is not None and threshold > descriptors:
+            what = f"{side}.thresholds.{name} is {threshold}, and the ring has {descriptors} descriptors"
+            raise Refusal((side, "thresholds", name), what, f"at most {descriptors}, or a larger {side}.{ring}")
     if keys.interface is not None and kind not in INTERFACES:
         raise Refusal(
             (side, "interface"),

@@ -6,6 +6,7 @@ from windtunnel.engine import plan as plans
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import plan_load
+from windtunnel.scenario.match_tables import plan_pipeline
 from windtunnel.scenario.memory import HEADROOM_BYTES, data_room_bytes
 from windtunnel.scenario.sizes import plan_sizes
 from windtunnel.scenario.topology import (
@@ -97,8 +98,16 @@ def _nic(keys: Client | Server) -> plans.Nic:
     return plans.Nic(address=keys.pci, steering=keys.steering or "auto", offloads=offloads)
 
 
-def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload:
-    """One workload; `asked` where the plan's process has the client that asks."""
+def _packet_handler(scenario: Scenario, index: int, change_cpu: int | None) -> plans.Handler | None:
+    handler = plan_handler(scenario, index, "packet")
+    if handler is None or not scenario.workload[index].table:
+        return handler
+    pipeline = plan_pipeline(scenario, index, change_cpu)
+    return handler.model_copy(update={"options": {"pipeline": pipeline.model_dump_json()}})
+
+
+def plan_workload(scenario: Scenario, index: int, asked: bool, change_cpu: int | None) -> plans.Workload:
+    """One workload; `asked` where the plan's process has the client that asks. `change_cpu`: free for changing tables."""
     workload = scenario.workload[index]
     asking = [app for side in topologies(scenario) if side.side == "client" for app in side.applications]
     client = endpoint(scenario, "client")
@@ -109,7 +118,7 @@ def plan_workload(scenario: Scenario, index: int, asked: bool) -> plans.Workload
         request_sizes=plan_sizes(scenario, index, "request"),
         response_sizes=plan_sizes(scenario, index, "response"),
         handler=plan_handler(scenario, index, "message"),
-        packet_handler=plan_handler(scenario, index, "packet"),
+        packet_handler=_packet_handler(scenario, index, change_cpu),
         scan=workload.scan,
         extra_ticks=workload.extra_ticks,
         timeout_ns=workload.timeout,

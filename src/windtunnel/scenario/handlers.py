@@ -10,6 +10,7 @@ from windtunnel.engine.plan import Handler
 from windtunnel.engine.query import Handler as Known
 from windtunnel.engine.query import HandlerOption, handlers
 from windtunnel.errors import UserError
+from windtunnel.scenario import pipelines
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.quantities import parse
 from windtunnel.scenario.refusal import Path, Refusal
@@ -17,13 +18,18 @@ from windtunnel.scenario.refusal import Path, Refusal
 Kind = Literal["message", "packet"]
 
 
-@cache
 def built_in() -> tuple[Known, ...]:
     """The engine's own handlers; none where there is no engine to ask: names and options then pass as they are."""
     try:
-        return tuple(handlers(find_engine()))
+        return _of_engine(find_engine())
     except UserError:
         return ()
+
+
+@cache
+def _of_engine(engine: File) -> tuple[Known, ...]:
+    """Asked once an engine: it takes a process."""
+    return tuple(handlers(engine))
 
 
 def in_plugin(plugin: File) -> tuple[Known, ...]:
@@ -50,13 +56,16 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     else:
         known = built_in()
     described = _described(name, kind, known, path) if known else None
-    return Handler(
+    handler = Handler(
         name=name,
         options={
             key: _option(described, key, options[key], scenario.source.file.parent, (*options_path, key))
             for key in options
         },
     )
+    if name == pipelines.HANDLER and described:
+        pipelines.check_pipeline(handler, {option.name: option.default for option in described.options}, options_path)
+    return handler
 
 
 def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:

@@ -12,6 +12,7 @@ from windtunnel.engine.plan import Offload, Steering
 from windtunnel.scenario.quantities import BitRate, Duration, Rate, Size
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.table import Table
+from windtunnel.scenario.table_keys import MatchTable
 from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
 from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
@@ -21,6 +22,7 @@ from windtunnel.scenario.values import (
     Ip,
     Mac,
     Message,
+    NicProfile,
     Options,
     PciAddress,
     PeerMac,
@@ -159,6 +161,10 @@ class Endpoint(Table):
     rx_descriptors: Descriptors = Field(1024, description="of each queue, a power of two")
     tx_descriptors: Descriptors = Field(1024, description="of each queue, a power of two")
     thresholds: Thresholds = Field(default_factory=Thresholds, description="of the port's descriptors")
+    nic_profile: NicProfile | None = Field(
+        None,
+        description="NIC for which PCIe traffic is estimated (docs/pcie.md); null: on pci the one of the driver, else generic",
+    )
     worker: list[Worker] = Field(
         default_factory=list, max_length=127, description="workers by hand, instead of `cores`"
     )
@@ -214,6 +220,9 @@ class Workload(Table):
         default_factory=dict, description="of the message handler, or of the packet handler where there is no other"
     )
     packet_options: Options = Field(default_factory=dict, description="of the packet handler beside a message handler")
+    table: list[MatchTable] = Field(
+        default_factory=list, max_length=8, description="tables of the packet handler match_action, in their order"
+    )
     request: Message = Field(
         "86B", description="UDP payload of a request, its 16-byte header included; 86 fills a 128-byte mbuf"
     )

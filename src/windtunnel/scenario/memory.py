@@ -30,9 +30,11 @@ def data_room_bytes(mtu: int) -> int:
     return HEADROOM_BYTES + max(2048, frame)
 
 
-def wanted_bytes(endpoints: Sequence[tuple[Topology, int]], mode: Mode) -> int:
-    """Memory of one engine, whole 2 MiB pages, for endpoints given with the mbufs of their pools."""
-    need = sum(_pool_bytes(size, topology.keys.mtu, mode) + _rings_bytes(topology) for topology, size in endpoints)
+def wanted_bytes(endpoints: Sequence[tuple[Topology, int]], mode: Mode, tables: int = 0) -> int:
+    """Memory of one engine, whole 2 MiB pages, for endpoints given with the mbufs of their pools, and the bytes of tables."""
+    need = tables + sum(
+        _pool_bytes(size, topology.keys.mtu, mode) + _rings_bytes(topology) for topology, size in endpoints
+    )
     return -(-(FLOOR_BYTES + need * 9 // 8) // PAGE_BYTES) * PAGE_BYTES  # an eighth to spare for alignment
 
 

@@ -21,6 +21,7 @@ from windtunnel.scenario.nics import far_nics
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, topologies
 
 
@@ -66,7 +67,14 @@ def _resolve(scenario: Scenario, host: HostView, alone: Alone | None) -> Flight:
     }
     processes = [[side] for side in sides] if scenario.wire.kind == "memif" else [sides]
     sized = [[(side, demands[side.side].size) for side in process] for process in processes]
-    needs = {mode: [wanted_bytes(process, mode) for process in sized] for mode in MODES}
+    tables = tables_bytes(scenario, host)
+    needs = {
+        mode: [
+            wanted_bytes(process, mode, tables if any(t.side == "server" for t, _ in process) else 0)
+            for process in sized
+        ]
+        for mode in MODES
+    }
     token = secrets.token_hex(4)
     decided = _Decided(
         scenario=scenario,
@@ -134,7 +142,10 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         ),
         hello_wait_ns=decided.alone.wait_ns if decided.alone else None,
         endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
-        workloads=[plan_workload(scenario, index, "client" in sides) for index in range(len(scenario.workload))],
+        workloads=[
+            plan_workload(scenario, index, "client" in sides, _change_cpu(decided))
+            for index in range(len(scenario.workload))
+        ],
         workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in lcores.items()],
         record=scenario.record,
         trace=None,
@@ -156,6 +167,24 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
     return plans.Worker(lcore=lcore, cpu=cpu, stages=stages)
 
 
+def _change_cpu(decided: _Decided) -> int | None:
+    """A CPU without a worker, for the thread that changes tables; None where each has one."""
+    free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed})
+    return free[0] if free else None
+
+
+def _changes(decided: _Decided) -> list[str]:
+    if not any(table.changes for workload in decided.scenario.workload for table in workload.table):
+        return []
+    cpu = _change_cpu(decided)
+    where = (
+        "the workers' CPUs, of which none is free: what it takes is in their figures"
+        if cpu is None
+        else f"CPU {cpu}, which has no worker"
+    )
+    return [f"tables are changed by a thread on {where}"]
+
+
 def _notes(decided: _Decided) -> list[str]:
     notes = []
     window, flown = decided.scenario.window, _window_ns(decided.scenario)
@@ -168,6 +197,7 @@ def _notes(decided: _Decided) -> list[str]:
         notes.append(
             f"client and server share CPU {cpu_list(server & client)}: neither is as fast as on cores of its own"
         )
+    notes += _changes(decided)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on them")

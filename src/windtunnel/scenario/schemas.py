@@ -6,9 +6,11 @@ from pathlib import Path
 from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.exports import page as exports
+from windtunnel.host.ladder import Ladder
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.model.record import ModelRecord
 from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
@@ -33,6 +35,8 @@ def generated() -> dict[Path, str]:
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),
         "study": StudyRecord.model_json_schema(),
+        "model": ModelRecord.model_json_schema(),
+        "ladder": Ladder.model_json_schema(),
     }
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
     return files | {Path("docs/scenario.md"): page(), Path("docs/export.md"): exports.page()}

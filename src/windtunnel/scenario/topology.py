@@ -96,6 +96,12 @@ def request_bytes(scenario: Scenario, index: int) -> int:
     return max(sizes.bytes) if sizes else scenario.workload[index].request
 
 
+def smallest_request_bytes(scenario: Scenario, index: int) -> int:
+    """Likewise of its smallest."""
+    sizes = plan_sizes(scenario, index, "request")
+    return min(sizes.bytes) if sizes else scenario.workload[index].request
+
+
 def response_bytes(scenario: Scenario, index: int) -> int:
     """UDP payload of the largest answer; a packet handler alone turns the request around."""
     workload = scenario.workload[index]

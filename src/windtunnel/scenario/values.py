@@ -104,6 +104,8 @@ PoolSize = Annotated[
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 1 << 22}]}),
 ]
 StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]
+NicProfile = Literal["generic", "e1000", "i40e", "ice", "ixgbe", "mlx5"]
+"""The NICs of windtunnel.pcie."""
 Message = Size(f"{MESSAGE_HEADER_BYTES}B", "4MiB")
 Port = Annotated[int, Field(ge=1, le=65535)]
 Batched = Annotated[int, Field(ge=1, le=MAX_BATCH)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
-from windtunnel.measure.compare.model import Comparison
+from windtunnel.measure.compare.model import Change, Comparison
 from windtunnel.measure.compare.sides import are_scenarios, sides
 from windtunnel.measure.compare.turns import PAIRS, Contestant, Turn, directory_for, fly_in_turn
 from windtunnel.runs.files import replace
@@ -26,6 +26,7 @@ class Flying:
     pairs: int | None = None
     within_s: float | None = None
     seed: int | None = None
+    change: Change | None = None
 
     @property
     def asked(self) -> bool:
@@ -72,6 +73,7 @@ def _flown(
             pairs=flying.pairs or PAIRS,
             within_s=flying.within_s,
             seed=1 if flying.seed is None else flying.seed,
+            change=flying.change,
             announce=announce,
         )
     runs = [directory / side for side in "ab"]

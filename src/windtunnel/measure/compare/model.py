@@ -2,15 +2,19 @@
 
 History of the version:
 1  first one
+2  flown: change
 """
 
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-COMPARISON_VERSION = 1
+COMPARISON_VERSION = 2
 
 Verdict = Literal["faster", "slower", "no difference shown", "cannot be compared", "invalid"]
+
+Change = Literal["window", "flight"]
+"""After what one of two flights makes way for the other."""
 
 Stopped = Literal["all flown", "time", "interrupted", "failed"]
 
@@ -106,13 +110,14 @@ class Flown(Part):
     pairs_wanted: int
     pairs: int = Field(description="with two valid runs")
     seed: int
+    change: Change = Field(description="after what the one made way for the other")
     stopped: Stopped
 
 
 class Comparison(Part):
     """What comparison.json holds: two sides, what differs between them, and what follows for each workload."""
 
-    version: Literal[1] = COMPARISON_VERSION
+    version: Literal[2] = COMPARISON_VERSION
     made: AwareDatetime
     windtunnel: str
     a: str

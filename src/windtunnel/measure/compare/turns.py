@@ -9,8 +9,9 @@ from pathlib import Path
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.host import facts
-from windtunnel.measure.compare.model import Flown, Stopped
-from windtunnel.measure.flight import fly, new_directory
+from windtunnel.measure.compare.model import Change, Flown, Stopped
+from windtunnel.measure.compare.pair import Pair, change_after
+from windtunnel.measure.flight import new_directory
 from windtunnel.runs.writer import make_directory
 from windtunnel.scenario import Flight, here, load, resolve
 
@@ -36,10 +37,10 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Turn:
-    """A flight that is about to start."""
+    """A flight, or two by turns, about to start."""
 
-    side: str
-    """A or B."""
+    flying: str
+    """"A flies", "B flies" or "A and B fly"."""
     done_pairs: int
     """Valid ones."""
     pairs: int
@@ -52,9 +53,10 @@ class Turn:
 class _Turns:
     """The state of the flights."""
 
-    contestants: tuple[Contestant, Contestant]
     pairs: int
     within_s: float | None
+    seed: int
+    change: Change
     began: float = field(default_factory=time.monotonic)
     verdicts: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
 
@@ -80,12 +82,12 @@ class _Turns:
         spent = time.monotonic() - self.began
         return self.within_s is not None and self.flown > 0 and spent + 2 * self.flight_s(planned_s) > self.within_s
 
-    def turn(self, side: str, planned_s: float) -> Turn:
+    def turn(self, flying: str, planned_s: float) -> Turn:
         spent, left = time.monotonic() - self.began, self.left_s(planned_s)
-        return Turn(side, self.valid_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
+        return Turn(flying, self.valid_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
 
-    def ended(self, why: Stopped, seed: int) -> Flown:
-        return Flown(pairs_wanted=self.pairs, pairs=self.valid_pairs, seed=seed, stopped=why)
+    def ended(self, why: Stopped) -> Flown:
+        return Flown(pairs_wanted=self.pairs, pairs=self.valid_pairs, seed=self.seed, change=self.change, stopped=why)
 
     @property
     def hopeless(self) -> bool:
@@ -106,35 +108,42 @@ def fly_in_turn(
     pairs: int = PAIRS,
     within_s: float | None = None,
     seed: int = 1,
+    change: Change | None = None,
     announce: Callable[[Turn], None] = lambda turn: None,
     listeners: Sequence[Listener] = (),
 ) -> Flown:
-    """Flies into the new `directory`: a/01, b/01, a/02 ... What has flown stays whatever happens.
+    """Flies into the new `directory`: a/01, b/01, a/02 ... What has flown stays whatever happens. `change` None: after every window
+    where that is possible.
 
     Raises UserError for scenarios that cannot fly, and where a run cannot be kept.
     """
-    planned_s = sum(_length_s(contestant.flight()) for contestant in (a, b)) / 2
+    flights = [contestant.flight() for contestant in (a, b)]
+    planned_s = sum(map(_length_s, flights)) / 2
+    change = change_after(flights, change)
     make_directory(directory)
     host, coin = facts.collect(), random.Random(seed)
-    turns = _Turns((a, b), pairs, within_s)
+    turns = _Turns(pairs, within_s, seed, change)
     width = max(2, len(str(pairs)))
     for pair in range(1, MOST_FLOWN * pairs + 1):
         if turns.valid_pairs == pairs:
             break
         if turns.out_of_time(planned_s):
-            return turns.ended("time", seed)
-        for side in (0, 1) if coin.random() < 0.5 else (1, 0):
-            announce(turns.turn("AB"[side], planned_s))
-            run = directory / "ab"[side] / f"{pair:0{width}}"
-            landing = fly(turns.contestants[side].flight(), run, interrupts, listeners, host)
+            return turns.ended("time")
+        order = (0, 1) if coin.random() < 0.5 else (1, 0)
+        runs = [directory / side / f"{pair:0{width}}" for side in "ab"]
+        flights = [
+            contestant.flight() for contestant in (a, b)
+        ]  # anew: names of their own, and what the host has free by now
+        both = Pair(flights, runs, order, interrupts, listeners, host)
+        for side, landing in both.fly(change, lambda flying: announce(turns.turn(flying, planned_s))):
             if landing.run is None and landing.unkept:
                 raise landing.unkept
             turns.verdicts[side].append(landing.verdict.valid)
             if landing.interrupted:
-                return turns.ended("interrupted", seed)
+                return turns.ended("interrupted")
             if turns.hopeless:
-                return turns.ended("failed", seed)
-    return turns.ended("all flown" if turns.valid_pairs == pairs else "failed", seed)
+                return turns.ended("failed")
+    return turns.ended("all flown" if turns.valid_pairs == pairs else "failed")
 
 
 def _length_s(flight: Flight) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import TRAVEL, ratio
+from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
-from windtunnel.runs.summary import summarise
+from windtunnel.runs.summary import Summary, summarise
 
 SIDES = ("client", "server")
 STAGES = tuple((side, stage) for side in SIDES for stage in TRAVEL[side] if (side, stage) != ("server", "app_tx"))
@@ -34,7 +35,7 @@ COUNTS = {
     "late": "answers that came after that",
     "unsent": "messages due and waiting at the end",
 }
-LATENCIES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p999", "max": "maximum"}
+LATENCIES = {name: name for name in ("p50", "p90", "p99", "p999", "p9999", "p99999", "p999999")} | {"max": "maximum"}
 WORKLOAD = {
     **{name: ("BIGINT", words) for name, words in COUNTS.items()},
     **{f"{name}_per_s": ("DOUBLE", f"{words}, a second") for name, words in COUNTS.items()},
@@ -51,6 +52,11 @@ OF_STAGE = {
 OF_SIDE = {
     "rx_mpps": ("DOUBLE", "packets received, millions a second"),
     "tx_mpps": ("DOUBLE", "packets sent, millions a second"),
+    "packet_ns": ("DOUBLE", "work and stall of a packet in all stages of the side, ns"),
+    "derived_mpps": (
+        "DOUBLE",
+        "millions of packets a second that its workers could pass if they did nothing else: derived, not measured",
+    ),
     "idle": ("DOUBLE", "share of polling in vain, of the side's worker that had the least"),
     "preempted": ("DOUBLE", "share of the time in which the kernel ran others, of the worker that suffered most"),
 }
@@ -85,6 +91,7 @@ def rows_of(run: Run, place: dict[str, Any]) -> list[dict[str, Any]]:
     for side in SIDES:
         ports = [row for row in summary.ports if row.endpoint == side]
         known |= _of_side(side, ports, [row for row in summary.workers if side in row.sides.split(" + ")])
+        known |= _of_packets(side, summary)
     for row in summary.stages:
         known |= _of_stage(row)
     rows = [_row(known | _of_workload(row, summary.measured_s)) for row in summary.workloads]
@@ -118,6 +125,14 @@ def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[
         f"{side}_tx_mpps": ports[0].tx_mpps if ports else None,
         f"{side}_idle": min(idle, default=None),
         f"{side}_preempted": max(preempted, default=None),
+    }
+
+
+def _of_packets(side: str, summary: Summary) -> dict[str, float | None]:
+    steps = [row for row in summary.steps if row.endpoint == side]
+    return {
+        f"{side}_packet_ns": packet_ns([row for row in summary.stages if row.endpoint == side], steps),
+        f"{side}_derived_mpps": derived_mpps(summary.stages, summary.steps, summary.workers, side),
     }
 
 

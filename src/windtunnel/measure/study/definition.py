@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path as File
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
@@ -93,6 +93,13 @@ class Definition(Table):
     )
     figures: list[Text] = Field(
         default_factory=list, max_length=16, description="columns that the report draws; the first one picks the best"
+    )
+    latency: list[Literal["boxes", "percentiles"]] = Field(
+        default_factory=list,
+        description="further pictures: a box of latency a point, with L(c); a percentile curve a point",
+    )
+    reference: Literal["thesis exact"] | None = Field(
+        None, description="a published curve, drawn faintly over entries and cores: T4P4S with exact tables"
     )
     set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
         default_factory=dict, alias="set", description="keys of the scenario that are changed for every point"

@@ -76,6 +76,8 @@ class StudyRecord(Part):
     retries: int
     seed: int
     figures: list[str]
+    latency: list[Literal["boxes", "percentiles"]] = Field(default_factory=list)
+    reference: Literal["thesis exact"] | None = None
     factors: list[FactorRecord]
     points: list[PointRecord]
     order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they fly")
@@ -100,6 +102,8 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
         retries=definition.retries,
         seed=definition.seed,
         figures=definition.figures,
+        latency=definition.latency,
+        reference=definition.reference,
         factors=[
             FactorRecord(
                 name=factor.name,

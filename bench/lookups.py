@@ -1,0 +1,103 @@
+"""What does a lookup through the engine's tables cost, beside the bare bulk call of DPDK's library on the same structure?
+
+One core, keys of 16 bytes (prefixes: 4), all of them hit, drawn uniformly, bursts of 32. bench/table_lookups.c holds both contestants in
+one process and gives them turns of milliseconds: they find the same structure, the same host and the same speed of the core. It
+first compares their answers to every key.
+"""
+
+import json
+import subprocess
+from contextlib import contextmanager
+
+from harness.figures import Figure
+from harness.main import main
+from harness.noise import Steal
+from harness.sample import Sample, cost
+from harness.session import Session, compared
+from harness.statistics import Goal
+
+from windtunnel.engine.find import find_engine
+from windtunnel.errors import UserError
+
+BURST = 32
+TABLES_MIB = 2048
+"""Room for the largest, where EAL has no hugepages to take more of: rte_fib with 10^6 prefixes takes 0.5 GiB."""
+
+TURN_US, LONG_TURN_US = 2_000, 50_000
+"""The long one against a list: scanning 10^4 rules leaves nothing else in the caches, and what comes next should not pay for it."""
+
+BARE = Goal(1.1, "at most", aim=1.0)
+TRIES = Goal(1 / 50, "at most")
+FIGURES = (
+    ("hash", "100", "bare", BARE),
+    ("hash", "10000", "bare", BARE),
+    ("hash", "1000000", "bare", BARE),
+    ("fib", "100", "bare", BARE),
+    ("fib", "10000", "bare", BARE),
+    ("fib", "1000000", "bare", BARE),
+    ("lpm", "10000", "bare", BARE),
+    ("acl", "100", "bare", BARE),
+    ("acl", "10000", "bare", BARE),
+    ("acl", "10000", "linear", TRIES),
+    ("tss", "10000", "linear", None),
+)
+UNIT = "ticks/lookup"
+
+
+def measure(session: Session) -> list[Figure]:
+    return [_figure(session, *figure) for figure in FIGURES]
+
+
+def _figure(session: Session, method: str, entries: str, reference: str, goal: Goal | None) -> Figure:
+    with _contestants(session, method, entries, reference) as fly_round:
+        fly_round()  # warms up
+        rounds = session.rounds(fly_round, UNIT)
+    return compared(session, f"{method}, {int(entries):,} entries", rounds, "ours", reference, UNIT, goal=goal)
+
+
+@contextmanager
+def _contestants(session: Session, method: str, entries: str, reference: str):
+    """A function that flies a round, as long as the program lives. Raises UserError when it does not."""
+    binary = find_engine().parents[1] / "bench" / "table_lookups"
+    if not binary.is_file():
+        raise UserError(f"no {binary}", remedy="meson configure build -Dbenches=enabled && ninja -C build")
+    turn = LONG_TURN_US if reference == "linear" else TURN_US
+    words = [method, entries, reference, BURST, turn]
+    command = [str(binary), *_eal(session), "--", *map(str, words)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+
+        def fly_round() -> dict[str, Sample]:
+            with Steal(session.cpu) as steal:
+                said = _said(program, f"{round(2 * session.seconds * 1000)}\n")
+            return {name: _sample(said[key], said["tsc_hz"], steal.share) for name, key in names.items()}
+
+        names = {"ours": "ours", reference: "reference"}
+        yield fly_round
+        assert program.stdin is not None
+        program.stdin.close()
+
+
+def _said(program: subprocess.Popen, line: str) -> dict:
+    assert program.stdin is not None and program.stdout is not None
+    try:
+        program.stdin.write(line)
+        program.stdin.flush()
+    except BrokenPipeError:
+        pass  # it has ended: what it said is on our stderr
+    answer = program.stdout.readline()
+    if not answer:
+        raise UserError(f"table_lookups ended with {program.wait()}")
+    return json.loads(answer)
+
+
+def _sample(said: dict, tsc_hz: int, steal: float | None) -> Sample:
+    return cost(said["lookups"], said["ticks"], tsc_hz, said["run_delay_ns"], steal)
+
+
+def _eal(session: Session) -> list[str]:
+    memory = ["--no-huge", "-m", str(TABLES_MIB)] if session.memory == "no-huge" else ["--in-memory"]
+    return [*memory, "--no-pci", "--no-telemetry", "--log-level=error", "-l", str(session.cpu)]
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)

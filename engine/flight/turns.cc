@@ -1,0 +1,51 @@
+#include "flight/turns.h"
+
+#include <poll.h>
+#include <rte_cycles.h>
+#include <unistd.h>
+
+#include "flight/flight.h"
+
+namespace wt {
+
+void turns::hold() {
+    if (!taken() || held_since_) return;
+    f_.signals.held.store(1, std::memory_order_release);
+    for (const worker &w : f_.workers)
+        while (!w.parked.load(std::memory_order_acquire)) usleep(20);
+    held_since_ = rte_rdtsc();
+}
+
+void turns::hand_on() {
+    if (!mine_) return;
+    mine_ = false;
+    const char turn = 't';
+    [[maybe_unused]] const ssize_t nobody_may_be_left = write(out_, &turn, 1);
+}
+
+bool turns::await(int control) {
+    if (!taken() || mine_) return true;
+    pollfd p[] = {{in_, POLLIN, 0}, {control, POLLIN, 0}};
+    if (poll(p, 2, -1) <= 0 || !p[0].revents) return false;
+    char turn;
+    mine_ = true;
+    if (read(in_, &turn, 1) != 1) leave();
+    return true;
+}
+
+void turns::go_on() {
+    if (!held_since_) return;
+    f_.stolen = stolen_ns(cpus_of(f_));  // a CPU's account ran on; those of the workers stood still, they slept
+    held_ticks += rte_rdtsc() - held_since_;
+    held_since_ = 0;
+    f_.signals.held.store(0, std::memory_order_release);
+    f_.signals.held.notify_all();
+}
+
+void turns::leave() {
+    if (in_ >= 0) close(in_);
+    if (out_ >= 0) close(out_);
+    in_ = out_ = -1;
+}
+
+}  // namespace wt

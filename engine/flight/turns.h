@@ -1,0 +1,44 @@
+// Two flights on the same cores, by turns: each flies a window, is held, and hands the turn to the other.
+//
+// The turn is a byte that goes round through two pipes. What the machine does for seconds at a time then meets both flights
+// alike, which is what `windtunnel compare` needs. The time of a flight that is held stands still (core/clock.h).
+#pragma once
+
+#include <cstdint>
+
+#include "arguments.h"
+
+namespace wt {
+
+struct flight;
+
+class turns {
+  public:
+    // Without descriptors the flight has all turns to itself.
+    turns(flight &f, const turn_descriptors &d) : f_(f), in_(d.in), out_(d.out) {}
+    ~turns() { leave(); }
+    turns(const turns &) = delete;
+    turns &operator=(const turns &) = delete;
+
+    // Parks every worker: flight time stands still until `go_on`.
+    void hold();
+    // Gives the turn away, once.
+    void hand_on();
+    // Waits until the turn comes, the other flight is gone, or `control` has something to read; which of these, says the answer:
+    // whether the flight may go on.
+    bool await(int control);
+    // Ends the hold, if there is one. What happened meanwhile is in no window.
+    void go_on();
+    // The other flight has all turns to itself from here on.
+    void leave();
+
+    bool taken() const { return in_ >= 0; }
+
+  private:
+    flight &f_;
+    int in_, out_;
+    uint64_t held_since_ = 0;  // TSC; 0: not held
+    bool mine_ = false;
+};
+
+}  // namespace wt

@@ -1,0 +1,21 @@
+/* The control path of `match_action`, as its table of hooks names it. */
+#ifndef WT_HANDLERS_MATCH_ACTION_OPEN_H
+#define WT_HANDLERS_MATCH_ACTION_OPEN_H
+
+#include <windtunnel/handler.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct wt_option ma_options[];
+int ma_open(const struct wt_open *open, void **state);
+void ma_close(void *state);
+const struct wt_step_name *ma_steps(void *state);
+const struct wt_figure *ma_figures(void *state);
+void ma_read_figures(void *state, uint64_t *values);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,203 @@
+#include "swx/blocks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+namespace wt {
+
+namespace {
+
+struct line {
+    uint32_t number;  // in the file, from 1
+    std::string text;
+    std::vector<std::string> words;
+};
+
+// A statement of the outermost level: one line, or those from its `{` to its `}`.
+struct block {
+    std::vector<line> lines;
+    const std::string &kind() const { return lines.front().words.front(); }
+    bool is_braced() const { return lines.size() > 1; }
+};
+
+bool is_comment(const std::string &word) { return word[0] == '#' || word[0] == ';' || word.starts_with("//"); }
+
+std::vector<line> lines_of(const std::string &spec) {
+    std::vector<line> all;
+    std::istringstream in(spec);
+    std::string text;
+    for (uint32_t number = 1; std::getline(in, text); number++) {
+        line l{number, text + "\n", {}};
+        std::istringstream words(text);
+        for (std::string word; words >> word && !is_comment(word);) l.words.push_back(word);
+        if (!l.words.empty()) all.push_back(std::move(l));
+    }
+    return all;
+}
+
+std::vector<block> blocks_of(const std::string &spec) {
+    std::vector<block> all;
+    int depth = 0;
+    for (line &l : lines_of(spec)) {
+        const bool opens = l.words.back() == "{", closes = l.words.front() == "}";
+        if (depth == 0) all.emplace_back();
+        all.back().lines.push_back(std::move(l));
+        depth = std::max(0, depth + opens - closes);
+    }
+    return all;
+}
+
+bool holds_entries(const block &b) { return b.kind() == "table" || b.kind() == "selector" || b.kind() == "learner"; }
+
+std::string text_of(const block &b) {
+    std::string text;
+    for (const line &l : b.lines) text += l.text;
+    return text;
+}
+
+bool is_labelled(const line &l) { return l.words.size() > 2 && l.words[1] == ":"; }
+
+const std::string &instruction_of(const line &l) { return is_labelled(l) ? l.words[2] : l.words[0]; }
+
+// The block with the instruction at `at` alone, between what every such block must have. Labels stay, or no jump could be
+// tried.
+std::string alone(const block &b, size_t at, const std::string &first, const std::string &last) {
+    const std::string &one = instruction_of(b.lines[at]);
+    std::string text = b.lines.front().text;
+    if (!first.empty() && one != "rx") text += first + "\n";
+    text += b.lines[at].text;
+    for (size_t i = 1; i + 1 < b.lines.size(); i++)
+        if (i != at && is_labelled(b.lines[i])) text += b.lines[i].words[0] + " : " + last + "\n";
+    return text + (one == "tx" ? "" : last + "\n") + "}\n";
+}
+
+std::string without(const block &b, size_t at) {
+    std::string text;
+    for (size_t i = 0; i < b.lines.size(); i++)
+        if (i != at) text += b.lines[i].text;
+    return text;
+}
+
+class search {
+  public:
+    search(const std::string &spec, const std::function<bool(const std::string &)> &accepts)
+        : blocks_(blocks_of(spec)), accepts_(accepts) {}
+
+    uint32_t stumble() {
+        if (const uint32_t at = in_declarations()) return at;
+        if (const uint32_t at = in_metadata()) return at;
+        if (const uint32_t at = in_actions()) return at;
+        if (const uint32_t at = in_tables()) return at;
+        return in_apply();
+    }
+
+  private:
+    static constexpr const char *late[] = {"action", "table", "selector", "learner", "apply", "metadata"};
+
+    static bool is_late(const block &b) { return std::ranges::find(late, b.kind()) != std::end(late); }
+
+    // Whether what was found right so far is still accepted with `more`.
+    bool accepted_with(const std::string &more) const { return accepts_(good_ + more + least_); }
+
+    // Structures, headers, arrays: with metadata of our own.
+    uint32_t in_declarations() {
+        good_.clear();
+        least_ = "struct wt_least {\nbit<32> port\n}\nmetadata instanceof wt_least\napply {\nrx m.port\ntx m.port\n}\n";
+        for (const block &b : blocks_) {
+            if (is_late(b)) continue;
+            if (!accepted_with(text_of(b))) return b.lines.front().number;
+            good_ += text_of(b);
+        }
+        return 0;
+    }
+
+    uint32_t in_metadata() {
+        for (const block &b : blocks_) {
+            if (b.kind() != "metadata") continue;
+            const std::string field = first_field_of(b.lines.front().words.back());
+            first_ = "rx m." + field;
+            last_ = "tx m." + field;
+            least_ = "apply {\n" + first_ + "\n" + last_ + "\n}\n";
+            if (!accepted_with(text_of(b))) return b.lines.front().number;
+            good_ += text_of(b);
+        }
+        return 0;
+    }
+
+    std::string first_field_of(const std::string &structure) const {
+        for (const block &b : blocks_)
+            if (b.kind() == "struct" && b.is_braced() && b.lines[0].words.size() > 1 && b.lines[0].words[1] == structure)
+                return b.lines[1].words.back();
+        return "";
+    }
+
+    uint32_t in_actions() {
+        for (const block &b : blocks_) {
+            if (b.kind() != "action") continue;
+            if (!accepted_with(text_of(b))) return in_instructions(b, "", "return");
+            good_ += text_of(b);
+        }
+        return 0;
+    }
+
+    uint32_t in_instructions(const block &b, const std::string &first, const std::string &last) const {
+        for (size_t i = 1; i + 1 < b.lines.size(); i++)
+            if (!accepted_with(alone(b, i, first, last))) return b.lines[i].number;
+        return b.lines.front().number;
+    }
+
+    // A line without which the table would do is the one at fault.
+    uint32_t in_tables() {
+        for (const block &b : blocks_) {
+            if (!holds_entries(b)) continue;
+            if (!accepted_with(text_of(b))) {
+                for (size_t i = 1; i + 1 < b.lines.size(); i++)
+                    if (accepted_with(without(b, i))) return b.lines[i].number;
+                return b.lines.front().number;
+            }
+            good_ += text_of(b);
+        }
+        return 0;
+    }
+
+    uint32_t in_apply() {
+        least_.clear();
+        for (const block &b : blocks_)
+            if (b.kind() == "apply" && !accepted_with(text_of(b))) return in_instructions(b, first_, last_);
+        return 0;
+    }
+
+    const std::vector<block> blocks_;
+    const std::function<bool(const std::string &)> &accepts_;
+    std::string good_, least_, first_, last_;
+};
+
+}  // namespace
+
+std::optional<uint32_t> first_use(const std::string &spec, const std::string &instruction) {
+    for (const line &l : lines_of(spec))
+        if (instruction_of(l) == instruction) return l.number;
+    return std::nullopt;
+}
+
+uint64_t sizes_in(const std::string &spec) {
+    constexpr uint64_t without = 1 << 16;
+    uint64_t sum = 0;
+    for (const block &b : blocks_of(spec)) {
+        if (!holds_entries(b)) continue;
+        uint64_t size = without;
+        for (const line &l : b.lines)
+            if (l.words.size() == 2 && l.words[0] == "size") size = std::strtoull(l.words[1].c_str(), nullptr, 0);
+        sum += size;
+    }
+    return sum;
+}
+
+uint32_t stumbling_line(const std::string &spec, const std::function<bool(const std::string &)> &accepts) {
+    return search(spec, accepts).stumble();
+}
+
+}  // namespace wt

@@ -1,0 +1,58 @@
+#include "swx/heap.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace wt {
+
+namespace {
+
+constexpr const char *heap_name = "windtunnel-swx";
+constexpr uint64_t page = 2 << 20;  // of EAL's books only: the kernel gives such pages as it likes
+constexpr uint64_t first_bytes = 64 << 20;
+
+uint64_t heap_bytes;  // all handlers are opened by one thread
+
+uint64_t available_bytes() {
+    std::ifstream in("/proc/meminfo");
+    for (std::string word; in >> word;) {
+        uint64_t kib = 0;
+        if (word == "MemAvailable:" && in >> kib) return kib * 1024;
+    }
+    return 0;
+}
+
+// EAL writes zeros to all of it: it is taken at this moment.
+bool add(uint64_t bytes) {
+    if (bytes > available_bytes() / 4 * 3) return false;
+    void *room = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return false;
+    void *start = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + page - 1) / page * page);
+    if (rte_malloc_heap_memory_add(heap_name, start, bytes, nullptr, static_cast<uint32_t>(bytes / page), page) != 0) {
+        munmap(room, bytes + page);
+        return false;
+    }
+    heap_bytes += bytes;
+    return true;
+}
+
+}  // namespace
+
+int table_socket(int worker_socket) {
+    if (rte_eal_has_hugepages()) return std::max(0, worker_socket);
+    if (heap_bytes == 0 && (rte_malloc_heap_create(heap_name) != 0 || !add(first_bytes)))
+        throw refusal(std::string("no heap for the tables of a pipeline: ") + rte_strerror(rte_errno));
+    return rte_malloc_heap_get_socket(heap_name);
+}
+
+bool grow_table_memory(uint64_t most_bytes) {
+    return !rte_eal_has_hugepages() && 2 * heap_bytes <= most_bytes && add(heap_bytes);
+}
+
+}  // namespace wt

@@ -1,0 +1,114 @@
+// A table of `match_action` that changes while it is read: both versions of a rule come up, added ones come and go, and no key
+// ever finds another's rule. Starts EAL.
+#include "handlers/live_table.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "core/refusal.h"
+#include "tables_tools.h"
+
+namespace wt::test {
+namespace {
+
+table_plan plan_of(uint32_t kind, uint32_t method, uint64_t changes) {
+    table_plan plan{};
+    plan.name = "t";
+    plan.kind = kind;
+    plan.method = method;
+    plan.key.bytes = kind == WT_LPM ? 4 : 16;
+    plan.rules = 20;
+    plan.prefixes = WT_PREFIXES_24;
+    plan.masks = 4;
+    plan.load = 0.5;
+    plan.access = changes > 0 ? WT_RCU : WT_POINTER;
+    plan.changes_per_s = changes;
+    plan.seed = 7;
+    return plan;
+}
+
+struct seen {
+    uint64_t versions[2] = {};  // times that a rule's other version, this one, came up
+    uint64_t wrong = 0, missing = 0, added = 0;
+};
+
+// Looks every rule up, and so many beside them, for as long as it takes until all has been seen, or for some seconds.
+seen watch(const table_plan &plan, uint64_t beside) {
+    const live_table live(plan, std::nullopt, -1);
+    wt_generator generator;
+    char words[256];
+    EXPECT_EQ(wt_generator_open(&generator, plan.kind, plan.key.bytes, plan.rules, plan.prefixes, plan.masks, plan.seed, words,
+                                sizeof words),
+              0);
+    wt_table_reader reader;
+    EXPECT_EQ(wt_table_reader_open(live.table(), &reader), 0);
+    seen result;
+    uint64_t random = 1;
+    std::vector<uint32_t> last(plan.rules);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (std::chrono::steady_clock::now() < end && !(result.versions[0] && result.versions[1] && (result.added || !beside)))
+        for (uint64_t rule = 0; rule < plan.rules + beside; rule++) {
+            uint8_t key[WT_KEY_MOST];
+            wt_generated_key(&generator, rule, &random, key);
+            const uint8_t *const view = key;
+            uint32_t value = 0;
+            const bool hit = wt_table_lookup(&reader, &view, 1, &value) != 0;
+            if (rule >= plan.rules) {
+                result.added += hit;
+                // a pair's second rule lies inside its first, which answers where the second is not there
+                result.wrong += hit && value >> 1 != rule && value >> 1 != (rule & ~uint64_t{1});
+                continue;
+            }
+            result.missing += !hit;
+            result.wrong += hit && value >> 1 != rule;
+            if (hit) result.versions[value & 1] += (value & 1) != last[rule];
+            if (hit) last[rule] = value & 1;
+        }
+    EXPECT_EQ(live.figures().refused, 0u);
+    wt_table_reader_close(live.table(), &reader);
+    return result;
+}
+
+TEST(live_table, both_versions_and_added_rules_come_up) {
+    for (const auto &[kind, method] : {std::pair{WT_EXACT, WT_HASH}, {WT_LPM, WT_FIB}, {WT_TERNARY, WT_TSS}}) {
+        const seen result = watch(plan_of(kind, method, 50'000), 40);
+        EXPECT_GT(result.versions[0], 0u) << method;
+        EXPECT_GT(result.versions[1], 0u) << method;
+        EXPECT_GT(result.added, 0u) << method;
+        EXPECT_EQ(result.wrong, 0u) << method;
+        EXPECT_EQ(result.missing, 0u) << method;
+    }
+}
+
+TEST(live_table, stays_as_it_is_where_nothing_changes_it) {
+    table_plan plan = plan_of(WT_EXACT, WT_HASH, 0);
+    const live_table live(plan, std::nullopt, -1);
+    EXPECT_EQ(live.rules(), 20u);
+    EXPECT_EQ(live.entries(), 20u);
+    EXPECT_EQ(live.figures().rules, 20u);
+    EXPECT_EQ(live.figures().changes, 0u);
+    EXPECT_EQ(live.data()[7], 7u);
+    EXPECT_GT(table_need(plan), 0u);
+}
+
+TEST(live_table, says_which_table_cannot_be) {
+    table_plan plan = plan_of(WT_EXACT, WT_HASH, 0);
+    plan.rules = 0;
+    plan.file = "/nonexistent/rules";
+    try {
+        const live_table live(plan, std::nullopt, -1);
+        FAIL();
+    } catch (const refusal &why) {
+        EXPECT_EQ(std::string(why.what()).rfind("table t: ", 0), 0u) << why.what();
+    }
+}
+
+}  // namespace
+}  // namespace wt::test
+
+int main(int argc, char **argv) {
+    testing::InitGoogleTest(&argc, argv);
+    return wt::test::run_all_on_eal(argc, argv);
+}

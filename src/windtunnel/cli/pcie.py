@@ -1,0 +1,220 @@
+"""windtunnel pcie: what packets move over a PCIe link, and the NICs that are known."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.pcie import Link, Nic, Settings
+    from windtunnel.pcie.of_run import PortEstimate
+
+Run = Annotated[
+    Path | None, typer.Argument(metavar="RUN", help="Run directory: its rates, sizes and bursts.", show_default=False)
+]
+Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets a second, as in 10M.")]
+Size = Annotated[
+    str, typer.Option("--size", metavar="BYTES", help="Of a packet by DMA, without the frame check sequence.")
+]
+Burst = Annotated[
+    str, typer.Option("--burst", metavar="SIZES", help="Packets a burst: 4; 4,8: as many packets in each; 4:3,8:1.")
+]
+Log = Annotated[
+    Path | None, typer.Option("--from-testpmd", metavar="LOG", help="Text of testpmd with --record-burst-stats.")
+]
+Sweep = Annotated[bool, typer.Option("--sweep", help="Draw the VTune recipe's charts over the packet rate.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="New page of --sweep (pcie-sweep.html).")]
+NicName = Annotated[
+    str | None, typer.Option("--nic", metavar="NIC", help="One of `windtunnel pcie nics`, or a TOML file.")
+]
+Generation = Annotated[int | None, typer.Option("--gen", help="Generation of the link, 1 to 5; without: the NIC's.")]
+Lanes = Annotated[int | None, typer.Option("--lanes", help="Lanes of the link; without: the NIC's.")]
+Mps = Annotated[int | None, typer.Option("--mps", help="Maximum payload size, bytes (256).")]
+Mrrs = Annotated[int | None, typer.Option("--mrrs", help="Maximum read request size, bytes (512).")]
+Rcb = Annotated[int | None, typer.Option("--rcb", help="Read completion boundary, bytes (64).")]
+Completions = Annotated[
+    Literal["mps", "rcb"] | None,
+    typer.Option("--completions", help="Answers to reads fill the payload size (mps), or are cut at every boundary."),
+]
+RxFree = Annotated[int | None, typer.Option("--rx-free", help="Rx free threshold, descriptors; without: the driver's.")]
+TxRs = Annotated[int | None, typer.Option("--tx-rs", help="RS bit threshold, descriptors; without: the driver's.")]
+Ring = Annotated[int | None, typer.Option("--ring", help="Descriptors of each queue (1024).")]
+Inline = Annotated[int | None, typer.Option("--inline", help="Packets up to so many bytes are sent inline.")]
+Compressed = Annotated[float | None, typer.Option("--compressed", help="Share of completions that are compressed (0).")]
+Counters = Annotated[
+    Path | None,
+    typer.Option("--measured", metavar="FILE", help="Text of `perf iostat` or `pcm-pcie -B -csv` to put beside."),
+]
+Json = Annotated[bool, typer.Option("--json", help="A JSON object for machines.")]
+
+
+def estimate(
+    run: Run = None,
+    pps: Pps = None,
+    size: Size = "64",
+    burst: Burst = "32",
+    from_testpmd: Log = None,
+    sweep: Sweep = False,
+    out: Out = None,
+    nic: NicName = None,
+    generation: Generation = None,
+    lanes: Lanes = None,
+    mps: Mps = None,
+    mrrs: Mrrs = None,
+    rcb: Rcb = None,
+    completions: Completions = None,
+    rx_free: RxFree = None,
+    tx_rs: TxRs = None,
+    ring: Ring = None,
+    inline: Inline = None,
+    compressed: Compressed = None,
+    measured: Counters = None,
+    json: Json = False,
+) -> None:
+    """Estimate what packets move over a PCIe link: MB/s by direction, bytes a packet, share of the link, and where it is full.
+
+    By equations, never measured; docs/pcie.md has them. Without RUN and --from-testpmd: one queue that sends what it receives.
+
+    windtunnel pcie estimate --pps 10M --size 64 --burst 4
+    windtunnel pcie estimate --pps 13M --burst 4,8 --nic ixgbe --lanes 4
+    windtunnel pcie estimate runs/2026-11-21T10-00-00Z-echo --nic i40e
+    windtunnel pcie estimate --from-testpmd testpmd.txt --size 64 --pps 14.8M
+    windtunnel pcie estimate --sweep --out sweep.html
+    """
+    from windtunnel.pcie.measured import measured_beside, read_measured
+    from windtunnel.pcie.nic import GENERIC, load_nic
+
+    _check({"RUN": run, "--from-testpmd": from_testpmd, "--sweep": sweep or None}, {"--pps": pps, "--out": out})
+    card = load_nic(nic or GENERIC)
+    wire = {"generation": generation, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "completions": completions}
+    link = _link(card, {name: value for name, value in wire.items() if value is not None})
+    chosen = {
+        "rx_free": rx_free,
+        "tx_rs": tx_rs,
+        "rx_ring": ring,
+        "tx_ring": ring,
+        "inline": inline,
+        "compressed": compressed,
+    }
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    if sweep:
+        _sweep(card, _settings(chosen), link, size, out)
+        return
+    if run:
+        ports = _of_run(run, nic, chosen, wire)
+    elif from_testpmd:
+        ports = _of_testpmd(from_testpmd, card, chosen, link, size, pps)
+    else:
+        ports = [_of_words(card, _settings(chosen), link, pps, size, burst)]
+    counters = read_measured(measured) if measured else measured_beside(run) if run else None
+    _show(ports, counters, json)
+
+
+def nics(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NIC", help="One of them, number by number.", show_default=False)
+    ] = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Its file, to begin one of your own.")] = False,
+) -> None:
+    """List the NICs that estimates are made for, or show every number of one with its source.
+
+    windtunnel pcie nics
+    windtunnel pcie nics mlx5
+    windtunnel pcie nics generic --toml > mine.toml
+    """
+    from windtunnel.pcie.nic import GENERIC, load_nic, shipped, text_of
+
+    if toml:
+        print(text_of(name or GENERIC), end="")
+        return
+    from rich.console import Console
+
+    from windtunnel.pcie.view import nic_list, nic_table
+
+    Console().print(nic_table(load_nic(name)) if name else nic_list([load_nic(one) for one in shipped()]))
+
+
+def _check(sources: dict[str, object], of_words: dict[str, object]) -> None:
+    """One source of the traffic, and no option that it has no use for."""
+    from windtunnel.errors import UserError
+
+    given = [name for name, value in sources.items() if value is not None]
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
+    source = given[0] if given else "--pps"
+    if of_words["--out"] and source != "--sweep":
+        raise UserError("--out is for the page of --sweep", remedy="--sweep --out FILE")
+    if of_words["--pps"] and source in ("RUN", "--sweep"):
+        raise UserError(f"--pps has no meaning beside {source}, which has its own rates", remedy="one of both")
+    if not given and not of_words["--pps"]:
+        raise UserError("no traffic to estimate", remedy="--pps 10M, a run directory, --from-testpmd LOG, or --sweep")
+
+
+def _link(card: "Nic", given: dict) -> "Link":
+    from windtunnel.pcie.link import Link
+
+    return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | given))
+
+
+def _settings(chosen: dict) -> "Settings":
+    from windtunnel.pcie.estimate import Settings
+
+    return Settings(**({"rx_ring": 1024, "tx_ring": 1024} | chosen))
+
+
+def _of_run(path: Path, nic: str | None, chosen: dict, wire: dict) -> "list[PortEstimate]":
+    from windtunnel.errors import UserError
+    from windtunnel.pcie.of_run import ports_of
+    from windtunnel.runs import load
+
+    run = load(path)
+    if run.record.imported:
+        raise UserError(
+            f"{path}: imported from {run.record.imported.tool}, whose rates and sizes are not known",
+            remedy=f"--from-testpmd {path}/source.txt, where testpmd wrote it",
+        )
+    if not run.record.verdict.valid:
+        raise UserError(f"{path}: an invalid run has no numbers", remedy=f"windtunnel show {path} says why")
+    return ports_of(run, nic, chosen, {name: value for name, value in wire.items() if value is not None})
+
+
+def _of_testpmd(log: Path, card: "Nic", chosen: dict, link: "Link", size: str, pps: str | None) -> "list[PortEstimate]":
+    from dataclasses import asdict
+
+    from windtunnel.pcie import asked
+    from windtunnel.pcie.of_testpmd import ports_of, read_counted
+
+    found, said = read_counted(log)
+    said = {name: value for name, value in asdict(said).items() if value is not None}
+    return ports_of(found, card, _settings(said | chosen), link, asked.size(size), asked.rate(pps) if pps else None)
+
+
+def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: str, burst: str) -> "PortEstimate":
+    from windtunnel.pcie import asked, estimate
+    from windtunnel.pcie.of_run import PortEstimate, Queue
+
+    batches = asked.bursts(burst, settings.tx_ring)
+    traffic = asked.forwarding(asked.rate(pps), asked.size(size), batches)
+    queue = Queue(0, estimate(traffic, card, settings, link))
+    return PortEstimate("asked", card.name, card.nic.title, True, link, [queue])
+
+
+def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None) -> None:
+    from windtunnel.pcie import asked
+    from windtunnel.pcie.sweep import swept
+    from windtunnel.report import write_sweep
+
+    print(write_sweep(swept(card, settings, link, asked.size(size)), out or Path("pcie-sweep.html")))
+
+
+def _show(ports: "list[PortEstimate]", counters, json: bool) -> None:
+    from windtunnel.pcie.view import document, view
+
+    if json:
+        from json import dumps
+
+        print(dumps(document(ports, counters), indent=1, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    Console().print(view(ports, counters))

@@ -1,0 +1,82 @@
+"""Two engines on the same cores, by turns: each flies a window, is held, and hands the turn to the other.
+
+The turn is a byte that goes round through two pipes (engine/flight/turns.h has the other half). An engine that ends closes its
+pipe, and the one that is left has all turns to itself.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Self
+
+from windtunnel.engine.lines import AnyLine, Phase
+
+READY = "waiting for its turn"
+"""Phase in which an engine may be given its first turn."""
+
+
+class Place:
+    """One engine's place in the round: the descriptors that its process inherits, and a listener for its lines."""
+
+    def __init__(self, turns: "Turns", incoming: int, outgoing: int):
+        self._turns = turns
+        self.incoming, self.outgoing = incoming, outgoing
+        self._open = True
+
+    def close(self) -> None:
+        """Once the engine has them, or will not start: only then does its end close the pipes."""
+        if self._open:
+            self._open = False
+            os.close(self.incoming)
+            os.close(self.outgoing)
+
+    def line(self, name: str, line: AnyLine, text: str) -> None:
+        """A listener of the supervisor."""
+        if isinstance(line, Phase) and line.name == READY:
+            self._turns.one_is_ready()
+
+
+class Turns:
+    """Context manager of a round of two. Its flights are watched by a thread each."""
+
+    def __init__(self) -> None:
+        to_second, to_first = os.pipe(), os.pipe()
+        self.first = Place(self, to_first[0], to_second[1])
+        self.second = Place(self, to_second[0], to_first[1])
+        self._starter = os.dup(to_first[1])
+        self._waiting = 2
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for place in (self.first, self.second):
+            self.leave(place)
+
+    @contextlib.contextmanager
+    def taking(self, place: Place) -> Iterator[Place]:
+        """While its flight is watched; whoever leaves waits for nobody and keeps nobody waiting."""
+        try:
+            yield place
+        finally:
+            self.leave(place)
+
+    def one_is_ready(self) -> None:
+        """The first turn is given away when both can take one."""
+        with self._lock:
+            self._waiting -= 1
+            if self._waiting == 0:
+                os.write(self._starter, b"t")
+                self._close_starter()
+
+    def leave(self, place: Place) -> None:
+        with self._lock:
+            place.close()
+            self._close_starter()
+
+    def _close_starter(self) -> None:
+        if self._starter >= 0:
+            os.close(self._starter)
+            self._starter = -1

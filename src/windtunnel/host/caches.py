@@ -1,0 +1,30 @@
+"""The caches as the kernel reports them, which is what lscpu prints: held against what is measured, and used for nothing."""
+
+from pathlib import Path
+
+from windtunnel.host.read import Part, number, text
+
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Cache(Part):
+    """A data or unified cache of one CPU."""
+
+    level: int
+    bytes: int
+
+
+def reported(cpu: int = 0, root: Path = Path("/")) -> list[Cache]:
+    """Caches that data goes through, the nearest first; empty where the kernel shows none."""
+    found = []
+    for index in sorted((root / f"sys/devices/system/cpu/cpu{cpu}/cache").glob("index*")):
+        level, size = number(index / "level"), _size(text(index / "size"))
+        if level is not None and size is not None and text(index / "type") != "Instruction":
+            found.append(Cache(level=level, bytes=size))
+    return sorted(found, key=lambda cache: cache.level)
+
+
+def _size(written: str | None) -> int | None:
+    """The kernel's "1024K" in bytes."""
+    digits, unit = (written or "")[:-1], (written or "")[-1:]
+    return int(digits) * _UNITS[unit] if digits.isdigit() and unit in _UNITS else None

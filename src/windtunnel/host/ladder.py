@@ -1,0 +1,146 @@
+"""The cache-latency ladder of this host: measured by the engine, kept as JSON, its levels found in it.
+
+No model is fed with the sizes that lscpu prints: a guest is told of caches that it shares, or has a part of. They stand
+beside what was measured, with their disagreement.
+
+History of the record's version:
+1  rungs, levels, reported caches
+"""
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_jsonable_python
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.query import LadderLine, ladder
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.host.caches import Cache, reported
+from windtunnel.host.steps import plateaus
+
+LADDER_VERSION = 1
+Pages = Literal["huge", "small"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Rung(Part):
+    """One size of the ladder."""
+
+    bytes: int
+    ns: float = Field(description="of one load that waits for the one before it: the least of the rounds")
+    most_ns: float = Field(description="the greatest of the rounds")
+
+
+class Level(Part):
+    """A size up to which loads cost the same."""
+
+    ns: float
+    bytes: int | None = Field(
+        description="where it ends: half-way up to the next, by ratios; null: nothing was seen behind it"
+    )
+
+
+class Ladder(Part):
+    """What `windtunnel host ladder --out` writes."""
+
+    version: Literal[1] = LADDER_VERSION
+    measured: AwareDatetime
+    pages: Pages = Field(description="what the memory was asked to lie on")
+    huge_bytes: int | None = Field(
+        description="what of it lay on transparent huge pages; null: the kernel does not say"
+    )
+    cpu: int
+    tsc_hz: int
+    rounds: int
+    rungs: list[Rung]
+    levels: list[Level]
+    reported: list[Cache] = Field(description="by the kernel, as lscpu prints them: compared, never used")
+    host: dict[str, Any]
+
+    def steps(self) -> list[int]:
+        """Sizes at which a level ends, the last one's left out: it has no end that was seen."""
+        return [level.bytes for level in self.levels if level.bytes is not None]
+
+    def at(self, sizes: np.ndarray) -> np.ndarray:
+        """ns of a load at these sizes in bytes: between rungs by ratios, beyond them that of the nearest."""
+        bytes_, ns = [rung.bytes for rung in self.rungs], [rung.ns for rung in self.rungs]
+        return np.exp(np.interp(np.log(np.maximum(sizes, 1)), np.log(bytes_), np.log(np.maximum.accumulate(ns))))
+
+
+def measure(pages: Pages, most: int, rounds: int, heard: Callable[[LadderLine], None] | None = None) -> Ladder:
+    """Measures it now, in seconds a round. `most`: bytes; `heard` gets each rung as it comes.
+
+    Raises UserError for more memory than is there, and where the engine fails.
+    """
+    _fits(most)
+    head, lines, huge_bytes = ladder(find_engine(), pages, most, rounds, heard)
+    rungs = rungs_of(lines)
+    return Ladder(
+        measured=datetime.now(UTC),
+        pages=pages,
+        huge_bytes=huge_bytes,
+        cpu=head.cpu,
+        tsc_hz=head.tsc_hz,
+        rounds=rounds,
+        rungs=rungs,
+        levels=levels_of(rungs),
+        reported=reported(head.cpu),
+        host=to_jsonable_python(facts.collect()),
+    )
+
+
+def read(path: Path) -> Ladder:
+    """Raises UserError where the file is none, or one of another version."""
+    try:
+        return Ladder.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}", remedy=HOW) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UserError(f"{path}: no ladder: {where and where + ': '}{first['msg']}", remedy=HOW) from error
+
+
+HOW = "windtunnel host ladder --out ladder.json measures one"
+
+
+def rungs_of(lines: list[LadderLine]) -> list[Rung]:
+    """Rounds become one: whatever disturbs a walk only adds to it."""
+    by_size: dict[int, list[float]] = {}
+    for line in lines:
+        by_size.setdefault(line.bytes, []).append(line.ns)
+    return [Rung(bytes=size, ns=min(ns), most_ns=max(ns)) for size, ns in sorted(by_size.items())]
+
+
+def levels_of(rungs: list[Rung]) -> list[Level]:
+    """The plateaus, each with the size at which the latency is half-way up to the next."""
+    found = plateaus([rung.ns for rung in rungs])
+    ends: list[int | None] = [_crossing(rungs, a.ns, b.ns) for a, b in itertools.pairwise(found)]
+    return [Level(ns=one.ns, bytes=end) for one, end in zip(found, [*ends, None], strict=True)]
+
+
+def _crossing(rungs: list[Rung], low: float, high: float) -> int:
+    """The size at which the rising latency passes the geometric mean of two plateaus."""
+    logs = np.maximum.accumulate(np.log([rung.ns for rung in rungs]))
+    strictly = logs + np.arange(len(logs)) * 1e-9
+    return round(float(np.exp(np.interp(np.log(low * high) / 2, strictly, np.log([rung.bytes for rung in rungs])))))
+
+
+def _fits(most: int) -> None:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            there = int(line.split()[1]) * 1024
+            if most > there // 2:
+                raise UserError(
+                    f"a ladder up to {most >> 20} MiB would take more than half of the {there >> 20} MiB that are free",
+                    remedy=f"--most {there >> 21}MiB, or less",
+                )

@@ -1,0 +1,59 @@
+"""Pipelines of several tables that were flown, held against what models of one table each say of them: never fitted to them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from windtunnel.measure.study import query, record
+from windtunnel.model.flown import Parts, parts_of
+from windtunnel.model.neighbour import without
+from windtunnel.model.pipeline import predict_pipeline, sized, speed_of
+from windtunnel.model.record import ModelRecord
+
+
+@dataclass(frozen=True)
+class Composed:
+    """One point of a study whose scenario has several tables; ns a packet."""
+
+    point: str
+    measured: float
+    predicted: float
+    low: float
+    high: float
+    noise: float | None
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1
+
+
+def is_composed(path: Path) -> bool:
+    """Whether the runs of this study have several tables. Raises UserError where it is no study with results."""
+    parts = next((parts for _, parts in _runs(path)), None)
+    return parts is not None and len(parts.table_names()) > 1
+
+
+def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
+    """Every point that was flown, in its order, brought to the speed of a core that the models are added up at. Raises UserError where the models do not reach it."""
+    kept = record.read(path / record.NAME)
+    by_point: dict[int, list[Parts]] = {}
+    for point, parts in _runs(path):
+        if parts.pipeline_ns is not None:
+            by_point.setdefault(point, []).append(parts)
+    rows, speed = [], speed_of(models)
+    for point, runs in sorted(by_point.items()):
+        measured = [without(run.pipeline_ns, run.wide_ticks, speed) for run in runs]
+        said = predict_pipeline(models, sized(runs[0]), extrapolate=True)
+        middle = float(np.median(measured))
+        noise = float(np.mean(np.abs(np.array(measured) / middle - 1))) if len(measured) > 1 else None
+        rows.append(Composed(kept.point(point).name, middle, said.ns, said.low, said.high, noise))
+    return rows
+
+
+def _runs(path: Path) -> list[tuple[int, Parts]]:
+    """Point and parts of every valid run whose directory is still there."""
+    rows = query.query("select point, directory from results where valid order by point, repeat", [path]).dicts()
+    found = [(row["point"], parts_of(path / row["directory"])) for row in rows]
+    return [(point, parts) for point, parts in found if parts is not None]

@@ -1,0 +1,97 @@
+"""A study becomes a model: one curve a series, the rest of the pipeline beside it, with host, versions and the study's digest."""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from windtunnel import __version__
+from windtunnel.host.ladder import Ladder
+from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.table import NAME
+from windtunnel.model.curve import Options, fit_curve
+from windtunnel.model.flown import Parts
+from windtunnel.model.neighbour import without
+from windtunnel.model.observe import Observed, observe
+from windtunnel.model.points import World
+from windtunnel.model.record import ModelRecord, Provenance, Step
+
+OTHER = "stages"
+"""Name of what the pipeline costs outside the handler's steps."""
+
+
+def fit(
+    path: Path, response: str | None = None, ladder: Ladder | None = None, options: Options | None = None
+) -> ModelRecord:
+    """The model of a study's tables. Raises UserError where the study says too little, or is none."""
+    observed = observe(path, response)
+    world = world_of(ladder)
+    curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]
+    runs = sum(len(series.runs) for series in observed.series)
+    return ModelRecord(
+        kind="cost",
+        title=observed.record.title,
+        question=observed.record.question,
+        fitted=datetime.now(UTC),
+        axis=observed.axis,
+        response=observed.response,
+        provenance=provenance(path, observed.record, runs, observed.left_out),
+        host=observed.record.host,
+        memory=memory_of(observed.record),
+        versions=observed.record.versions | {"fitted by": __version__},
+        ladder=ladder,
+        neighbour=observed.neighbour,
+        curves=curves,
+        steps=other_steps(observed),
+        latency=[],
+    )
+
+
+def world_of(ladder: Ladder | None) -> World:
+    """The ladder as forms take it. A level that ends behind the last rung but one was not seen to end."""
+    if ladder is None:
+        return World()
+    steps = [float(step) for step in ladder.steps()]
+    return World(steps[:-1], [float(rung.bytes) for rung in ladder.rungs], [rung.ns for rung in ladder.rungs])
+
+
+def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) -> Provenance:
+    digest = hashlib.sha256((path / NAME).read_bytes()).hexdigest()
+    return Provenance(
+        study=str(path.absolute()),
+        title=kept.title,
+        started=kept.started,
+        results_sha256=digest,
+        runs=runs,
+        left_out=left_out,
+    )
+
+
+def memory_of(kept: StudyRecord) -> str | None:
+    """The memory mode that all points flew with."""
+    modes = {point.memory for point in kept.points if point.memory}
+    return modes.pop() if len(modes) == 1 else None
+
+
+def other_steps(observed: Observed) -> list[Step]:
+    """What a packet costs outside tables: the handler's other steps, and the stages about it; medians over all runs."""
+    spent: dict[str, list[float]] = {}
+    for series in observed.series:
+        for run in series.runs:
+            for name, ns in _outside(run.parts).items() if run.parts else ():
+                spent.setdefault(name, []).append(without(ns, run.parts.wide_ticks, observed.neighbour))
+    return [_step(name, ns) for name, ns in spent.items()]
+
+
+def _outside(parts: Parts) -> dict[str, float]:
+    tables = parts.table_names()
+    if not parts.steps or parts.pipeline_ns is None or not tables <= parts.steps.keys():
+        return {}
+    others = {name: ns for name, ns in parts.steps.items() if name not in tables}
+    return others | {OTHER: max(parts.pipeline_ns - sum(parts.steps.values()), 0.0)}
+
+
+def _step(name: str, ns: list[float]) -> Step:
+    low, middle, high = np.percentile(ns, [2.5, 50, 97.5])
+    return Step(name=name, ns=float(middle), low=float(low), high=float(high))

@@ -1,0 +1,187 @@
+"""The forms that a table's cost may take: each is fitted to points, and gives a cost at other sizes.
+
+All are fitted to relative errors, with parameters that cannot be negative: a table does not get cheaper than nothing. What is
+linear in its parameters is solved by non-negative least squares (Lawson and Hanson); the one parameter that is not, on a grid of
+ratios that is then refined. So a fit has no starting values and no local minimum to fall into.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar, nnls
+
+from windtunnel.model.points import NoFit, Points, World
+
+_GRID = 32
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form. Parameters are an array in the order of `names(world)`."""
+
+    name: str
+    words: str
+    names: Callable[[World], list[str]]
+    fit: Callable[[Points, World], np.ndarray]
+    """Raises NoFit."""
+    at: Callable[[np.ndarray, np.ndarray, np.ndarray, World], np.ndarray]
+    """Parameters, entries, bytes, world -> ns."""
+    thesis: bool = False
+    """Among those that Endrass's thesis uses (seed of this part)."""
+    needs_ladder: bool = False
+
+    def least(self, world: World) -> int:
+        """Points that determine it, and one more."""
+        return len(self.names(world)) + 1
+
+
+def solve(columns: list[np.ndarray], ns: np.ndarray) -> tuple[np.ndarray, float]:
+    """Non-negative coefficients of the columns for the least squared relative error, and that error."""
+    matrix = np.column_stack(columns) / ns[:, None]
+    scale = np.linalg.norm(matrix, axis=0)
+    scale[scale == 0] = 1.0
+    try:
+        coefficients, error = nnls(matrix / scale, np.ones_like(ns))
+    except RuntimeError as error:
+        raise NoFit("non-negative least squares did not converge") from error
+    return coefficients / scale, float(error)
+
+
+def search(low: float, high: float, columns: Callable[[float], list[np.ndarray]], ns: np.ndarray) -> np.ndarray:
+    """The value between `low` and `high` whose columns fit best, in front of their coefficients."""
+    grid = np.linspace(np.log(low), np.log(high), _GRID)
+    errors = [solve(columns(float(np.exp(x))), ns)[1] for x in grid]
+    best = int(np.argmin(errors))
+    bounds = (grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)])
+    found = minimize_scalar(
+        lambda x: solve(columns(float(np.exp(x))), ns)[1], bounds=bounds, method="bounded", options={"xatol": 1e-4}
+    )
+    chosen = found.x if found.fun <= errors[best] else grid[best]
+    value = float(np.exp(chosen))
+    return np.concatenate([[value], solve(columns(value), ns)[0]])
+
+
+def search_two(
+    low: float, high: float, column: Callable[[np.ndarray], np.ndarray], ns: np.ndarray, rounds: int = 4
+) -> np.ndarray:
+    """As `search` for a constant and one column, all values of the grid at once: `column` takes them as a column vector. Every
+    round is a grid about the best of the one before."""
+    grid = np.linspace(np.log(low), np.log(high), _GRID)
+    for _ in range(rounds):
+        errors, constants, slopes = fit_two(column(np.exp(grid)[:, None]), ns)
+        best = int(np.argmin(errors))
+        value, a, b = float(np.exp(grid[best])), constants[best], slopes[best]
+        grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)], _GRID)
+    return np.array([value, a, b])
+
+
+def fit_two(columns: np.ndarray, ns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Squared relative errors, constants and slopes, one a row of `columns`: the best of the three ways to be non-negative."""
+    one, x = 1 / ns, columns / ns
+    oo, xx, ox, o, s = one @ one, (x * x).sum(1), x @ one, one.sum(), x.sum(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = oo * xx - ox**2
+        a, b = (xx * o - ox * s) / inner, (oo * s - ox * o) / inner
+        only_x = np.where(xx > 0, s / xx, 0.0)
+    inside = (inner > 1e-12 * oo * xx) & (a >= 0) & (b >= 0)
+    alone = o / oo
+    error_alone, error_x = len(ns) - alone * o, len(ns) - only_x * s
+    constant = np.where(inside, a, np.where(error_alone <= error_x, alone, 0.0))
+    slope = np.where(inside, b, np.where(error_alone <= error_x, 0.0, only_x))
+    errors = ((constant[:, None] * one + slope[:, None] * x - 1) ** 2).sum(1)
+    return errors, constant, slope
+
+
+def checked(points: Points, form: str, least: int) -> None:
+    """Raises NoFit for points that determine nothing."""
+    if len(points) < least:
+        raise NoFit(f"{form} has {least - 1} parameters and needs {least} sizes, there are {len(points)}")
+    if not (np.isfinite(points.ns).all() and (points.ns > 0).all()):
+        raise NoFit("a cost is not a number above 0")
+
+
+def _flat() -> Form:
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "flat", 2)
+        return solve([np.ones_like(points.ns)], points.ns)[0]
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return np.full_like(entries, x[0])
+
+    return Form("flat", "t0", lambda world: ["t0"], fit, at)
+
+
+def _linear() -> Form:
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "linear", 3)
+        return solve([np.ones_like(points.ns), points.entries], points.ns)[0]
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return x[0] + x[1] * entries
+
+    return Form("linear", "a + b n", lambda world: ["a", "b"], fit, at, thesis=True)
+
+
+def _depth() -> Form:
+    """Of tries and trees: a step down for every doubling."""
+
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "depth", 3)
+        return solve([np.ones_like(points.ns), np.log2(1 + points.entries)], points.ns)[0]
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return x[0] + x[1] * np.log2(1 + entries)
+
+    return Form("depth", "a + b log2(1 + n)", lambda world: ["a", "b"], fit, at)
+
+
+def _power() -> Form:
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "power", 4)
+        return search_two(0.03, 1.5, lambda p: points.entries**p, points.ns)
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return x[1] + x[2] * entries ** x[0]
+
+    return Form("power", "a + b n^p", lambda world: ["p", "a", "b"], fit, at)
+
+
+def _cache() -> Form:
+    """`steps` from the ladder, and one more that is fitted: it absorbs the last cache, the TLB and paging, and is no cache size."""
+
+    def columns(bytes_: np.ndarray, world: World) -> Callable[[float], list[np.ndarray]]:
+        known = [np.ones_like(bytes_), *(bytes_ / (bytes_ + step) for step in world.steps)]
+        return lambda last: [*known, bytes_ / (bytes_ + last)]
+
+    def names(world: World) -> list[str]:
+        levels = [f"D{n + 1}" for n in range(len(world.steps) + 1)]
+        return ["S_last", "t0", *levels]
+
+    def fit(points: Points, world: World) -> np.ndarray:
+        # what is held at 0 costs no freedom: three sizes above the fewest parameters suffice, however many levels there are
+        checked(points, "cache", 5)
+        low = max([*world.steps, points.bytes[0]])
+        return search(low, 30 * max(points.bytes[-1], low), columns(points.bytes, world), points.ns)
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return np.column_stack(columns(np.asarray(bytes_, float), world)(x[0])) @ x[1:]
+
+    return Form("cache", "t0 + sum of D W/(W + S)", names, fit, at, needs_ladder=True)
+
+
+def _ladder() -> Form:
+    """k loads that wait, of memory that is s times the table: everything about the host is in its ladder. With s far from 1 noise at
+    two sizes would be a cliff at the next."""
+
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "ladder", 4)
+        return search_two(0.25, 4.0, lambda s: world.load_ns(s * points.bytes) - world.rung_ns[0], points.ns)
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return x[1] + x[2] * (world.load_ns(x[0] * bytes_) - world.rung_ns[0])
+
+    return Form("ladder", "t0 + k load(s W)", lambda world: ["s", "t0", "k"], fit, at, needs_ladder=True)
+
+
+FLAT, LINEAR, DEPTH, POWER, CACHE, LADDER = _flat(), _linear(), _depth(), _power(), _cache(), _ladder()

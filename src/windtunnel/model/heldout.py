@@ -1,0 +1,147 @@
+"""How wrong a form is at sizes that it has not seen: the one thing by which forms are chosen, and judged.
+
+leave one out   each size in turn is left out, all its runs; the form is fitted to the rest and asked for it
+onwards         fitted to the smaller sizes, asked for the next two; from several places
+beyond          fitted up to a bound, asked above it
+The error of a choice is taken one level further out: what was left out has no part in choosing the form either.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from windtunnel.model import forms, thesis
+from windtunnel.model.forms import Form
+from windtunnel.model.points import NoFit, Points, World
+
+FORMS: tuple[Form, ...] = (
+    forms.FLAT,
+    forms.LINEAR,
+    forms.DEPTH,
+    forms.POWER,
+    thesis.ONE_PIECE,
+    thesis.TWO_PIECES,
+    forms.CACHE,
+    forms.LADDER,
+)
+_PLACES = 4
+LEAST_SIZES = 4
+"""Sizes below which nothing can be left out and still be fitted."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Relative errors (predicted/measured - 1) at sizes that were held out."""
+
+    entries: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def mape(self) -> float:
+        """Mean absolute error, a share."""
+        return float(np.mean(np.abs(self.errors)))
+
+    @property
+    def most(self) -> float:
+        return float(np.max(np.abs(self.errors)))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A form tried on all points."""
+
+    form: Form
+    parameters: np.ndarray | None
+    """None: it does not fit."""
+    held: Held | None
+    """Leave one out."""
+    onwards: Held | None
+    why: str | None
+    """Why it does not fit, or cannot be held out."""
+
+    @property
+    def score(self) -> float:
+        """By which forms are chosen: mean absolute error of all that was held out, within the sizes and on the way out of them."""
+        errors = (*self.held.errors, *(self.onwards.errors if self.onwards else ()))
+        return float(np.mean(np.abs(errors)))
+
+
+def usable(world: World) -> list[Form]:
+    return [form for form in FORMS if world.has_ladder or not form.needs_ladder]
+
+
+def leave_one_out(form: Form, points: Points, world: World) -> Held:
+    """Raises NoFit where the form does not fit without one of them."""
+    errors = []
+    for i in range(len(points)):
+        x = form.fit(points.without(i), world)
+        errors.append(error_at(form, x, points, np.array([i]), world)[0])
+    return Held(tuple(points.entries), tuple(errors))
+
+
+def onwards(form: Form, points: Points, world: World) -> Held | None:
+    """The next two sizes, from each of the last few places from which the form can be fitted; None where it can from none."""
+    entries, errors = [], []
+    for known in range(max(LEAST_SIZES, len(points) - _PLACES - 1), len(points)):
+        there = np.arange(len(points))
+        try:
+            x = form.fit(points.where(there < known), world)
+        except NoFit:
+            continue
+        behind = (there >= known) & (there < known + 2)
+        entries += list(points.entries[behind])
+        errors += list(error_at(form, x, points, behind, world))
+    return Held(tuple(entries), tuple(errors)) if errors else None
+
+
+def error_at(form: Form, x: np.ndarray, points: Points, where: np.ndarray, world: World) -> np.ndarray:
+    there = points.where(where)
+    return form.at(x, there.entries, there.bytes, world) / there.ns - 1
+
+
+def candidates(points: Points, world: World, only: Sequence[Form] | None = None) -> list[Candidate]:
+    """Every form, or `only` these, whether it fits or not."""
+    tried = []
+    for form in usable(world) if only is None else only:
+        try:
+            x = form.fit(points, world)
+        except NoFit as no:
+            tried.append(Candidate(form, None, None, None, str(no)))
+            continue
+        try:
+            held = leave_one_out(form, points, world)
+            tried.append(Candidate(form, x, held, onwards(form, points, world), None))
+        except NoFit as no:
+            tried.append(Candidate(form, x, None, None, f"without one of the sizes: {no}"))
+    return tried
+
+
+def chosen(tried: Sequence[Candidate]) -> Candidate:
+    """The one with the least held-out error. Raises NoFit where none could be held out."""
+    judged = [one for one in tried if one.held is not None]
+    if not judged:
+        raise NoFit("; ".join(f"{one.form.name}: {one.why}" for one in tried))
+    return min(judged, key=lambda one: one.score)
+
+
+def of_the_choice(points: Points, world: World, only: Sequence[Form] | None = None) -> Held:
+    """Leave one out of the whole procedure: the form is chosen anew, of `only` these, without each size. Raises NoFit."""
+    errors = []
+    for i in range(len(points)):
+        best = chosen(candidates(points.without(i), world, only))
+        errors.append(error_at(best.form, best.parameters, points, np.array([i]), world)[0])
+    return Held(tuple(points.entries), tuple(errors))
+
+
+def beyond(points: Points, world: World, bound: float, only: Sequence[Form] | None = None) -> tuple[Form, Held]:
+    """Chosen and fitted up to `bound` entries, asked above it; `only` of these forms. Raises NoFit where either part has too few sizes."""
+    known = points.entries <= bound
+    if known.all() or known.sum() < LEAST_SIZES:
+        raise NoFit(f"{known.sum()} sizes up to {bound:g} and {(~known).sum()} above it")
+    best = chosen(candidates(points.where(known), world, only))
+    errors = error_at(best.form, best.parameters, points, ~known, world)
+    return best.form, Held(tuple(points.entries[~known]), tuple(errors))
+
+
+THESIS = tuple(form for form in FORMS if form.thesis)

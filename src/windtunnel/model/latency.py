@@ -1,0 +1,164 @@
+"""A study over loads becomes a latency model: one curve of percentiles a series."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from windtunnel import __version__
+from windtunnel.errors import UserError
+from windtunnel.measure.study import query, record
+from windtunnel.model.fit import memory_of, provenance
+from windtunnel.model.observe import RATE, axis_of
+from windtunnel.model.points import NoFit
+from windtunnel.model.queueing import (
+    JUDGED,
+    LEAST_LOADS,
+    PERCENTILES,
+    QUEUES,
+    Fitted,
+    Loads,
+    TriedQueue,
+    best_queue,
+    errors_of_the_choice,
+    fit_queue,
+    tried_queues,
+)
+from windtunnel.model.record import LatencyCurve, LatencyPoint, ModelRecord, Tried
+
+DRAWS = 100
+HELP = "more loads between a tenth and nine tenths of what it carries, or more repeats"
+Row = dict[str, Any]
+
+
+def fit_latency(path: Path, seed: int = 1) -> ModelRecord:
+    """The model of a study whose axis is an offered rate. Raises UserError where it says too little."""
+    kept = record.read(path / record.NAME)
+    factor, axis = axis_of(kept, RATE)
+    rows = query.query("from results order by point, repeat", [path]).dicts()
+    good, said = [], []
+    for row in rows:
+        if row["valid"] and all(row[name] for name in JUDGED):
+            good.append(row)
+    if len(good) < len(rows):
+        said.append(f"{len(rows) - len(good)} runs left out: invalid, or without latencies")
+    others = [other for other in kept.factors if other is not factor]
+    groups: dict[tuple, list[Row]] = {}
+    for row in good:
+        settings = {other.keys[0]: kept.point(row["point"]).cells[other.name] for other in others}
+        groups.setdefault((*settings.items(), ("workload", row["workload"])), []).append(row)
+    if not groups:
+        raise UserError(f"{path}: no valid run with latencies", remedy=f"windtunnel study {path} flies what is missing")
+    return ModelRecord(
+        kind="latency",
+        title=kept.title,
+        question=kept.question,
+        fitted=datetime.now(UTC),
+        axis=axis,
+        response="latency",
+        provenance=provenance(path, kept, len(good), said),
+        host=kept.host,
+        memory=memory_of(kept),
+        versions=kept.versions | {"fitted by": __version__},
+        ladder=None,
+        neighbour=None,
+        curves=[],
+        steps=[],
+        latency=[_curve(dict(settings), runs, factor.name, seed) for settings, runs in groups.items()],
+    )
+
+
+def _curve(settings: dict[str, Any], rows: list[Row], column: str, seed: int) -> LatencyCurve:
+    loads = _loads(rows, column)
+    if len(loads) < LEAST_LOADS:
+        raise UserError(
+            f"{len(loads)} loads: a model that is judged by what it has not seen needs {LEAST_LOADS} or more",
+            remedy=HELP,
+        )
+    tried = tried_queues(loads)
+    try:
+        best = best_queue(tried)
+    except NoFit as no:
+        raise UserError(f"no form fits: {no}", remedy=HELP) from None
+    try:
+        errors = errors_of_the_choice(loads)
+    except NoFit:
+        errors = best.errors
+    low, high = _capacity_interval(best.fitted, rows, column, loads, seed)
+    return LatencyCurve(
+        settings=settings,
+        form=best.queue.name,
+        capacity=best.fitted.capacity,
+        capacity_low=low,
+        capacity_high=high,
+        coefficients={name: list(pair) for name, pair in best.fitted.coefficients.items()},
+        mape={name: float(np.mean(np.abs(e))) for name, e in errors.items()},
+        most={name: float(np.max(np.abs(e))) for name, e in errors.items()},
+        noise={name: _noise(rows, column, name) for name in loads.ns},
+        points=_points(loads, errors),
+        tried=[_tried_row(one) for one in tried],
+    )
+
+
+def fitted_of(curve: LatencyCurve) -> Fitted:
+    """The curve as what can be asked for a load."""
+    queue = next(queue for queue in QUEUES if queue.name == curve.form)
+    return Fitted(queue, curve.capacity, {name: (a, b) for name, (a, b) in curve.coefficients.items()})
+
+
+def _loads(rows: Sequence[Row], column: str) -> Loads:
+    """Medians of the runs at each offered load; a load that some percentile is missing at is left out."""
+    names = [name for name in PERCENTILES if all(row[name] for row in rows)]
+    loads = sorted({float(row[column]) for row in rows})
+    of = {load: [row for row in rows if float(row[column]) == load] for load in loads}
+    medians = {name: np.array([np.median([row[name] for row in of[load]]) for load in loads]) for name in names}
+    return Loads(np.array(loads), medians)
+
+
+def _capacity_interval(
+    fitted: Fitted, rows: Sequence[Row], column: str, loads: Loads, seed: int
+) -> tuple[float | None, float | None]:
+    """95%, from runs redrawn within each load; None where a load has one run only."""
+    of = {load: [row for row in rows if float(row[column]) == load] for load in loads.load}
+    if min(map(len, of.values())) < 2:
+        return None, None
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(DRAWS):
+        redrawn = [runs[i] for runs in of.values() for i in rng.integers(0, len(runs), len(runs))]
+        found.append(fit_queue(fitted.queue, _loads(redrawn, column)).capacity)
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _noise(rows: Sequence[Row], column: str, name: str) -> float | None:
+    apart = []
+    for load in {row[column] for row in rows}:
+        ns = [row[name] for row in rows if row[column] == load]
+        apart += [abs(np.median(ns[:i] + ns[i + 1 :]) / one - 1) for i, one in enumerate(ns) if len(ns) > 1]
+    return float(np.mean(apart)) if apart else None
+
+
+def _points(loads: Loads, errors: dict[str, list[float]]) -> list[LatencyPoint]:
+    return [
+        LatencyPoint(
+            load=float(load),
+            ns={name: float(ns[n]) for name, ns in loads.ns.items()},
+            held_out={name: float(ns[n] * (1 + errors[name][n])) for name, ns in loads.ns.items()},
+        )
+        for n, load in enumerate(loads.load)
+    ]
+
+
+def _tried_row(one: TriedQueue) -> Tried:
+    judged = [abs(e) for name in JUDGED for e in one.errors.get(name, ())]
+    return Tried(
+        form=one.queue.name,
+        words=one.queue.words,
+        thesis=False,
+        mape=float(np.mean(judged)) if judged else None,
+        most=max(judged, default=None),
+        onwards=None,
+        why=one.why,
+    )

@@ -1,0 +1,226 @@
+"""From a study's directory to what a model is fitted to: one cost a run, by the size of the table and by what else was changed.
+
+The axis is found by a factor's path in the scenario (`workload.0.table.0.entries`, `client.rate`), whatever its column is called.
+What a packet costs comes from one of
+
+table      the step of the table that the axis is about: what the study is for, where handlers name their steps
+pipeline   work and stall of all stages of the server
+a column   of the study's table: ..._mpps and ..._per_s become ns a packet and core, what ends in _ns is taken as it is
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study import query, record
+from windtunnel.measure.study.record import FactorRecord, StudyRecord
+from windtunnel.model.flown import Parts, parts_of
+from windtunnel.model.neighbour import Told, neighbour_of, without
+from windtunnel.model.points import Points
+from windtunnel.model.record import Neighbour
+
+ENTRIES = re.compile(r"workload\.(\d+)\.table\.(\d+)\.entries")
+RATE = re.compile(r"(client|workload\.\d+)\.rate")
+SERVER_STAGES = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
+TABLE, PIPELINE = "table", "pipeline"
+CORES = "cores"
+SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
+"""Ends of columns that are costs, or rates: ns a packet at a rate of 1."""
+
+
+@dataclass(frozen=True)
+class Flown:
+    """One valid run."""
+
+    point: int
+    entries: float
+    cores: int
+    ns: float
+    """A packet and core; what a stranger on the same core did to it is taken out."""
+    bytes: float | None
+    """Of the table, as it says itself; None: it does not."""
+    parts: Parts | None
+    """What its directory says beyond the study's table."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Runs that differ in the axis, in the number of cores, and in nothing else."""
+
+    settings: dict[str, Any]
+    """Path of every other factor -> its cell."""
+    runs: tuple[Flown, ...]
+
+    @property
+    def name(self) -> str:
+        return ", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in self.settings.items()) or "all points"
+
+    def sizes(self) -> list[float]:
+        return sorted({run.entries for run in self.runs})
+
+    def at(self, entries: float) -> list[Flown]:
+        return [run for run in self.runs if run.entries == entries]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A study, read for a model."""
+
+    path: Path
+    record: StudyRecord
+    axis: str
+    """Path of the axis."""
+    response: str
+    series: tuple[Series, ...]
+    neighbour: Neighbour | None = None
+    """What was taken out of the costs."""
+    left_out: list[str] = field(default_factory=list)
+    """Sentences: what is not in the series, and why."""
+
+
+def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, str] | None:
+    """The first factor with a key of this pattern that changes, and that key."""
+    for factor in kept.factors:
+        for key in factor.keys:
+            if pattern.fullmatch(key) and len(factor.levels) > 1:
+                return factor, key
+    return None
+
+
+def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
+    """The factor that changes a table's entries, and its key. Raises UserError where there is none."""
+    found = axis_of(kept, ENTRIES)
+    if found is None:
+        names = ", ".join(key for factor in kept.factors for key in factor.keys)
+        raise UserError(
+            f"{path}: no factor changes a table's entries: its factors are {names or 'none'}",
+            remedy="a study with a factor whose key is workload.0.table.0.entries, or for latency one of client.rate",
+        )
+    return found
+
+
+def observe(path: Path, response: str | None = None) -> Observed:
+    """Reads a study whose axis is a table's entries. `response`: as above; without it the table's step, else the pipeline.
+
+    Raises UserError where the directory is no study, has no such axis, or nothing valid in it.
+    """
+    kept = record.read(path / record.NAME)
+    factor, axis = table_axis(path, kept)
+    rows = query.query("from results order by point, repeat", [path]).dicts()
+    said = _invalid(rows)
+    valid = [(row, parts_of(path / row["directory"])) for row in rows if row["valid"]]
+    chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
+    groups: dict[tuple, list[Flown]] = {}
+    for row, parts in valid:
+        cores = max(1, len(kept.point(row["point"]).cpus.get("server", [])))
+        ns = _cost(row, parts, chosen, axis, cores, path)
+        if ns is None or not math.isfinite(ns) or ns <= 0:
+            said.append(f"{row['directory']}: its cost ({chosen}) is {ns}")
+            continue
+        settings = settings_of(kept, row["point"], factor)
+        groups.setdefault(tuple(settings.items()), []).append(
+            Flown(
+                row["point"], float(row[factor.name]), cores, ns, parts and parts.bytes_of(parts.table_at(axis)), parts
+            )
+        )
+    if not groups:
+        raise UserError(
+            f"{path}: nothing to fit: {'; '.join(said) or 'no run has landed'}",
+            remedy=f"windtunnel study {path} flies what is missing; --of names another cost",
+        )
+    neighbour = neighbour_of([_told(run) for runs in groups.values() for run in runs])
+    series = tuple(
+        Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
+    )
+    return Observed(path, kept, axis, chosen, series, neighbour, said)
+
+
+def _told(run: Flown) -> Told:
+    return Told(run.point, run.ns, run.parts and run.parts.wide_ticks)
+
+
+def _alone(run: Flown, neighbour: Neighbour | None) -> Flown:
+    return replace(run, ns=without(run.ns, run.parts and run.parts.wide_ticks, neighbour))
+
+
+def settings_of(kept: StudyRecord, point: int, axis: FactorRecord) -> dict[str, Any]:
+    """Path -> cell of what else the point sets. A number of cores is no setting of a table: its cost counts per core."""
+    cells = kept.point(point).cells
+    others = [factor for factor in kept.factors if factor is not axis and not is_cores(factor)]
+    return {factor.keys[0]: cells[factor.name] for factor in others}
+
+
+def is_cores(factor: FactorRecord) -> bool:
+    return factor.name == CORES or all(key.endswith((".dispatchers", ".cores")) for key in factor.keys)
+
+
+def points_of(series: Series, ns: Sequence[float] | None = None) -> Points:
+    """Medians by size, in its order. `ns`: other costs of the same runs."""
+    costs = np.array([run.ns for run in series.runs] if ns is None else ns, float)
+    entries = np.array([run.entries for run in series.runs], float)
+    sizes = np.array(series.sizes())
+    medians = np.array([np.median(costs[entries == size]) for size in sizes])
+    return Points(sizes, np.array([size for _, size in working_sets(series)]), medians)
+
+
+def working_sets(series: Series) -> list[tuple[float, float]]:
+    """Entries and bytes: what the table itself says of its memory, else what its kind is known to take an entry."""
+    sizes = series.sizes()
+    said = [[run.bytes for run in series.at(n) if run.bytes] for n in sizes]
+    if all(said):
+        return [(n, float(np.median(bytes_))) for n, bytes_ in zip(sizes, said, strict=True)]
+    return [(n, n * ENTRY_BYTES) for n in sizes]
+
+
+ENTRY_BYTES = 64.0
+"""Of an entry where nothing says it: one line of the caches."""
+
+
+def noise_floor(series: Series) -> float | None:
+    """Mean absolute difference, as a share, between one run and the median of the others of its size: what no model can be
+    better than. None where no size has two runs."""
+    apart = []
+    for size in series.sizes():
+        for cores in {run.cores for run in series.at(size)}:
+            ns = [run.ns for run in series.at(size) if run.cores == cores]
+            apart += [abs(np.median(ns[:i] + ns[i + 1 :]) / one - 1) for i, one in enumerate(ns) if len(ns) > 1]
+    return float(np.mean(apart)) if apart else None
+
+
+def _invalid(rows: list[dict[str, Any]]) -> list[str]:
+    count = sum(not row["valid"] for row in rows)
+    return [f"{count} invalid run{'' if count == 1 else 's'} left out"] if count else []
+
+
+def _table_ns(parts: Parts | None, axis: str) -> float | None:
+    table = parts and parts.table_at(axis)
+    return parts.steps.get(table["name"]) if table else None
+
+
+def _cost(row: dict[str, Any], parts: Parts | None, response: str, axis: str, cores: int, path: Path) -> float | None:
+    if response == TABLE:
+        return _table_ns(parts, axis)
+    if response == PIPELINE:
+        if parts and parts.pipeline_ns is not None:
+            return parts.pipeline_ns
+        spent = [row.get(f"server_{stage}_{part}_ns") for stage in SERVER_STAGES for part in ("work", "stall")]
+        return sum(ns for ns in spent if ns is not None) or None
+    if response not in row:
+        raise UserError(
+            f"{path}: its table has no column {response}", remedy=f"--of {TABLE}, {PIPELINE}, or a column of the study"
+        )
+    scale = next((scale for end, scale in SCALES.items() if response.endswith(end)), None)
+    if scale is None:
+        raise UserError(
+            f"--of {response}: neither a cost nor a rate", remedy="a column whose name ends in _ns, _mpps or _per_s"
+        )
+    value = row[response]
+    if value is None or scale == 1:
+        return value
+    return scale * cores / value if value else None

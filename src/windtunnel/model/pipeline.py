@@ -1,0 +1,123 @@
+"""A pipeline of several tables, from models of one table each: parser, deparser and all other steps, and the sum of the tables.
+
+Nothing is fitted here. Tables of one pipeline share the caches: each curve's form `cache`, whichever form
+was chosen, says by how much it costs more with the part that Che's approximation leaves it.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import numpy as np
+
+from windtunnel.errors import UserError
+from windtunnel.model.fit import world_of
+from windtunnel.model.flown import Parts
+from windtunnel.model.points import World
+from windtunnel.model.popularity import shared_misses
+from windtunnel.model.predict import (
+    SAMPLES,
+    Prediction,
+    band,
+    bytes_at,
+    curve_ns,
+    curve_samples,
+    range_marks,
+)
+from windtunnel.model.record import Curve, ModelRecord, Neighbour
+from windtunnel.model.settings import Table, differences, own_settings
+
+
+def sized(parts: Parts) -> list[tuple[Table, float]]:
+    """The tables of a run, each with its entries."""
+    return [(table, parts.entries_of(table)) for tables in parts.tables for table in tables]
+
+
+def predict_pipeline(
+    models: Sequence[ModelRecord], tables: Sequence[tuple[Table, float]], cores: int = 1, extrapolate: bool = False
+) -> Prediction:
+    """`tables`: as the plan has them, each with its entries, at least one. Raises UserError where no model has been fitted to a table
+    like one of them, or none has timed the steps about them."""
+    if not tables:
+        raise UserError("the scenario has no tables", remedy="[[workload.table]], as docs/tables.md has it")
+    found = [_curve_like(models, table) for table, _ in tables]
+    speed = speed_of(models)
+    marks, rng = [], np.random.default_rng(1)
+    total, samples = 0.0, np.zeros(SAMPLES)
+    shares = _shares(found, [entries for _, entries in tables])
+    for (model, curve), (table, entries), share in zip(found, tables, shares, strict=True):
+        world = world_of(model.ladder)
+        marks += [f"table {table['name']}: {mark}" for mark in range_marks(curve, entries, extrapolate)]
+        scale = share * _scale(model, speed)
+        total += scale * curve_ns(curve, entries, world)
+        samples += scale * curve_samples(curve, entries, world, rng)
+    model = _with_steps(models)
+    scale = _scale(model, speed)
+    for step in model.steps:
+        total += scale * step.ns
+        samples += scale * (rng.triangular(step.low, step.ns, step.high, SAMPLES) if step.high > step.low else step.ns)
+    contention = max(curve.contention for _, curve in found)
+    more = 1 + contention * (cores - 1)
+    low, high = band(samples * more)
+    return Prediction(total * more, low, high, cores, "pipeline", marks)
+
+
+def _curve_like(models: Sequence[ModelRecord], table: Table) -> tuple[ModelRecord, Curve]:
+    """The curve that was fitted to a table of the same settings."""
+    wanted = own_settings(table)
+    curves = [(model, curve) for model in models for curve in model.curves if model.response == "table" and curve.table]
+    for model, curve in curves:
+        if not differences(curve.table, wanted):
+            return model, curve
+    nearest = min((differences(curve.table, wanted) for _, curve in curves), key=len, default=None)
+    missing = f"; the nearest differs in {', '.join(nearest)}" if nearest else ""
+    raise UserError(
+        f"no model was fitted to a table like {table['name']} ({table['kind']}, {table['method']}){missing}",
+        remedy="fit a study of such a table by its entries, and name its model too",
+    )
+
+
+def speed_of(models: Sequence[ModelRecord]) -> Neighbour | None:
+    """The speed of a core that a pipeline's parts are added up at: of the models' speeds the one with the least stranger, with the
+    mean of their exponents. None where no model knows of one."""
+    known = [model.neighbour for model in models if model.neighbour]
+    if not known:
+        return None
+    return Neighbour(exponent=fmean(one.exponent for one in known), ticks=min(one.ticks for one in known))
+
+
+def _scale(model: ModelRecord, speed: Neighbour | None) -> float:
+    """By which this model's costs become costs at that speed; 1 for a model that took nothing out."""
+    return 1.0 if model.neighbour is None else (speed.ticks / model.neighbour.ticks) ** model.neighbour.exponent
+
+
+def _with_steps(models: Sequence[ModelRecord]) -> ModelRecord:
+    """The first model that timed the rest: a pipeline parses and deparses once."""
+    found = next((model for model in models if model.steps), None)
+    if found is None:
+        raise UserError(
+            "no model has timed the steps about the tables",
+            remedy="fit a study that flew with accounting sampled or cycles",
+        )
+    return found
+
+
+def _shares(found: Sequence[tuple[ModelRecord, Curve]], entries: Sequence[float]) -> list[float]:
+    """By how much each table costs more because others use the caches too; 1 for a curve that knows of none."""
+    shares = [1.0] * len(found)
+    knowing = [n for n, (_, curve) in enumerate(found) if curve.caches is not None]
+    if len(knowing) < 2:
+        return shares
+    bytes_ = np.array([bytes_at(found[n][1], entries[n]) for n in knowing])
+    for place, n in enumerate(knowing):
+        model, curve = found[n]
+        shares[n] = _crowded(curve, world_of(model.ladder), bytes_, place)
+    return shares
+
+
+def _crowded(curve: Curve, world: World, bytes_: np.ndarray, place: int) -> float:
+    last, t0, *levels = curve.caches
+    alone = crowded = t0
+    for step, cost in zip([*world.steps, last], levels, strict=True):
+        alone += cost * bytes_[place] / (bytes_[place] + step)
+        crowded += cost * float(shared_misses(bytes_, np.full(len(bytes_), step))[place])
+    return crowded / alone

@@ -1,0 +1,205 @@
+"""What a fitted model says of a size that was not flown, how sure it is, and when it will not say anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from windtunnel.errors import UserError
+from windtunnel.model import heldout
+from windtunnel.model.curve import CONFIDENCE
+from windtunnel.model.fit import world_of
+from windtunnel.model.forms import Form
+from windtunnel.model.points import World
+from windtunnel.model.popularity import misses
+from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
+from windtunnel.scenario.quantities import UNITS, parse
+
+FURTHEST = 3.0
+"""Times the largest size, or below the smallest, up to which a curve is believed."""
+SAMPLES = 2000
+AnyCurve = TypeVar("AnyCurve", Curve, LatencyCurve)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Of one pipeline or table; ns a packet on one of the cores."""
+
+    ns: float
+    low: float
+    high: float
+    """95%: of the parameters and of the errors that the form made where it had not looked."""
+    cores: int
+    of: str
+    """What it is the cost of: table, pipeline, or a column."""
+    marks: list[str] = field(default_factory=list)
+    """Sentences that belong beside the number wherever it is shown."""
+
+    @property
+    def mpps(self) -> float:
+        return 1e3 * self.cores / self.ns
+
+    @property
+    def mpps_low(self) -> float:
+        return 1e3 * self.cores / self.high
+
+    @property
+    def mpps_high(self) -> float:
+        return 1e3 * self.cores / self.low
+
+
+def predict(
+    model: ModelRecord,
+    entries: float,
+    cores: int = 1,
+    settings: Sequence[str] = (),
+    extrapolate: bool = False,
+    zipf: float = 0.0,
+) -> Prediction:
+    """`settings`: KEY=VALUE as `--set` takes them, enough to name one curve; `zipf`: exponent of the keys' popularity, where the curve was
+    measured with uniform keys. Raises UserError where the model has no such curve, and for sizes that are too far out."""
+    curve, world = select(model.curves, settings), world_of(model.ladder)
+    marks = range_marks(curve, entries, extrapolate)
+    samples = curve_samples(curve, entries, world, np.random.default_rng(1))
+    ns = curve_ns(curve, entries, world)
+    if zipf:
+        share = zipf_share(curve, entries, world, zipf)
+        ns, samples = ns * share, samples * share
+        marks.append(
+            f"keys by Zipf's law with exponent {zipf:g}: from the curve of uniform ones by Che's approximation"
+        )
+    marks += _core_marks(curve, cores)
+    ns, samples = (value * (1 + curve.contention * (cores - 1)) for value in (ns, samples))
+    low, high = band(samples)
+    return Prediction(ns, low, high, cores, model.response, marks)
+
+
+def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
+    """The one curve of these settings. Raises UserError where there is none, or several."""
+    wanted = dict(_pair(text) for text in settings)
+    known = sorted({path for curve in curves for path in curve.settings})
+    for path in wanted:
+        if path not in known:
+            raise UserError(
+                f"--set {path}: the model holds it or does not know it",
+                remedy=f"it distinguishes {', '.join(known)}" if known else "it has one curve, and takes no --set",
+            )
+    fitting = [c for c in curves if all(_same(c.settings[path], text) for path, text in wanted.items())]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        there = "; ".join(", ".join(f"{p}={v}" for p, v in curve.settings.items()) for curve in curves)
+        raise UserError("no curve of the model has these settings", remedy=f"it has {there}")
+    open_ = [path for path in known if len({str(curve.settings[path]) for curve in fitting}) > 1]
+    levels = {path: sorted({str(curve.settings[path]) for curve in fitting}) for path in open_}
+    raise UserError(
+        f"{len(fitting)} curves of the model fit",
+        remedy="say which: " + "; ".join(f"--set {path}={'|'.join(values)}" for path, values in levels.items()),
+    )
+
+
+def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
+    """Nothing inside the sizes that were flown, a mark a little outside of them; far outside a mark where it was asked for.
+
+    Raises UserError for what is further than FURTHEST times outside and was not asked for.
+    """
+    low, high = curve.points[0].entries, curve.points[-1].entries
+    times = max(entries / high, low / max(entries, 1e-9))
+    if times <= 1:
+        return []
+    edge = (
+        f"{high:g}, the largest size that was flown" if entries > high else f"{low:g}, the smallest size that was flown"
+    )
+    if times <= FURTHEST:
+        return [f"beyond {edge}"]
+    if not extrapolate:
+        raise UserError(
+            f"{entries:g} entries are {times:.3g} times beyond {edge}: no model is believed further than {FURTHEST:g} times",
+            remedy="fly it, or ask for the number all the same with --extrapolate",
+        )
+    return [f"EXTRAPOLATED {times:.3g} times beyond {edge}: not to be believed without a flight"]
+
+
+def curve_ns(curve: Curve, entries: float, world: World) -> float:
+    """ns a packet on one core."""
+    form, x = _form(curve), np.array([parameter.value for parameter in curve.parameters])
+    return float(form.at(x, np.array([float(entries)]), np.array([bytes_at(curve, entries)]), world)[0])
+
+
+def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> np.ndarray:
+    """SAMPLES costs: each of a fit of the bootstrap, with one of the errors that the choice made at a size left out."""
+    form, n = _form(curve), np.array([float(entries)])
+    bytes_ = np.array([bytes_at(curve, entries)])
+    draws = np.array(
+        [form.at(np.array(x), n, bytes_, world)[0] for x in curve.draws] or [curve_ns(curve, entries, world)]
+    )
+    # an error of the prediction p is p/true - 1, so that the truth is p/(1 + error)
+    errors = np.array([point.held_out / point.ns - 1 for point in curve.points if point.held_out is not None])
+    return rng.choice(draws, SAMPLES) / np.maximum(1 + rng.choice(errors, SAMPLES), 0.05)
+
+
+def band(samples: np.ndarray) -> tuple[float, float]:
+    tail = 100 * (1 - CONFIDENCE) / 2
+    low, high = np.percentile(samples, [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def bytes_at(curve: Curve, entries: float) -> float:
+    """Working set between the sizes that were flown, by ratios; beyond them in proportion to the entries."""
+    sizes = np.array([point.entries for point in curve.points])
+    bytes_ = np.array([point.bytes for point in curve.points])
+    inside = float(np.clip(entries, sizes[0], sizes[-1]))
+    return float(np.exp(np.interp(np.log(inside), np.log(sizes), np.log(bytes_)))) * entries / inside
+
+
+def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> float:
+    """By how much keys of this popularity cost less than uniform ones. Raises UserError for a curve that knows of no caches."""
+    if curve.caches is None:
+        raise UserError(
+            "the model was fitted without a ladder and knows nothing of caches: popularity has no meaning in it",
+            remedy="windtunnel model fit --ladder FILE, or fly the keys as they are drawn",
+        )
+    last, t0, *levels = curve.caches
+    bytes_ = bytes_at(curve, entries)
+    uniform = skewed = t0
+    for step, cost in zip([*world.steps, last], levels, strict=True):
+        capacity = entries * step / bytes_
+        uniform += cost * entries / (entries + capacity)
+        skewed += cost * misses(entries, capacity, exponent)
+    return skewed / uniform
+
+
+def _form(curve: Curve) -> Form:
+    form = next((form for form in heldout.FORMS if form.name == curve.form), None)
+    if form is None:
+        raise UserError(f"the model has a curve of the form {curve.form}, which this windtunnel does not know")
+    return form
+
+
+def _core_marks(curve: Curve, cores: int) -> list[str]:
+    if cores == 1 or curve.contention:
+        return []
+    return [f"{cores} cores: in proportion, what they cost each other was not measured or nothing"]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise UserError(f"--set {text}: not a key and its value", remedy="as in --set workload.0.table.0.lookup=bulk")
+    return path.strip(), value.strip()
+
+
+def _same(cell: Any, text: str) -> bool:
+    """Whether a cell of a study's table is what somebody typed."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return str(cell).lower() == text.lower() if isinstance(cell, bool) else str(cell) == text
+    for kind in UNITS:
+        try:
+            return float(parse(kind, int(text) if text.isdigit() and kind == "count" else text)) == float(cell)
+        except ValueError:
+            continue
+    try:
+        return float(text) == float(cell)
+    except ValueError:
+        return False

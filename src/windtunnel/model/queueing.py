@@ -1,0 +1,181 @@
+"""Latency percentiles against load, by queueing forms that share one capacity.
+
+polling     L_p = a_p + b_p / (1 - r): a loop that polls takes t = f/(1 - r) when each of the messages that came meanwhile adds its own
+            time; a message waits for the rest of one loop and for its own, so that every percentile is a multiple of t
+M/G/1       L_p = a_p + v max(0, ln(r/(1 - p)))/(1 - r): the exponential tail of the waiting time in heavy traffic (Kingman, 1962),
+            where one number v says how uneven arrivals and services are
+bursts      L_p = a_p + b_p / (1 - r)^2: where what varies is itself the longer the fuller the queue
+no queue    L_p = a_p
+with r = load/capacity. Percentiles do not add up and are not averaged: each has its own coefficients, and its own error.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from windtunnel.model.forms import fit_two
+from windtunnel.model.points import NoFit
+
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+JUDGED = ("p50", "p90", "p99")
+"""The forms are chosen by these. p99.9 is shown: on a shared machine it is the host's."""
+LEAST_LOADS = 5
+_GRID = 60
+_FULLEST = 0.9995
+"""Of the capacity, that the largest load may be."""
+_EMPTIEST = 0.02
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Loads in ascending order and, of each percentile, the latencies at them."""
+
+    load: np.ndarray
+    ns: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.load)
+
+    def where(self, chosen: np.ndarray) -> "Loads":
+        return Loads(self.load[chosen], {name: ns[chosen] for name, ns in self.ns.items()})
+
+    def without(self, index: int) -> "Loads":
+        return self.where(np.arange(len(self)) != index)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A form; `column` is what a percentile's second coefficient stands before, by utilisation and percentile."""
+
+    name: str
+    words: str
+    column: Callable[[np.ndarray, float], np.ndarray]
+    shared: bool = False
+    """Whether all percentiles have the same second coefficient."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A form with its numbers."""
+
+    queue: Queue
+    capacity: float
+    coefficients: dict[str, tuple[float, float]]
+
+    def at(self, load: float, percentile: str) -> float:
+        """ns. Infinite at the capacity and above."""
+        if load >= self.capacity:
+            return float("inf")
+        a, b = self.coefficients[percentile]
+        return float(a + b * self.queue.column(np.array([load / self.capacity]), PERCENTILES[percentile])[0])
+
+
+def _tail(utilisation: np.ndarray, share: float) -> np.ndarray:
+    return np.maximum(np.log(np.maximum(utilisation, 1e-12) / (1 - share)), 0.0) / (1 - utilisation)
+
+
+QUEUES = (
+    Queue("polling", "a + b/(1 - r)", lambda r, p: 1 / (1 - r)),
+    Queue("M/G/1", "a + v ln(r/(1 - p))/(1 - r)", _tail, shared=True),
+    Queue("bursts", "a + b/(1 - r)^2", lambda r, p: 1 / (1 - r) ** 2),
+    Queue("no queue", "a", lambda r, p: np.zeros_like(r)),
+)
+
+
+def fit_queue(queue: Queue, loads: Loads) -> Fitted:
+    """The capacity with the least squared relative error of the judged percentiles. Raises NoFit."""
+    if len(loads) < LEAST_LOADS - 1:
+        raise NoFit(f"{queue.name} needs {LEAST_LOADS - 1} loads, there are {len(loads)}")
+    if not all(np.isfinite(ns).all() and (ns > 0).all() for ns in loads.ns.values()):
+        raise NoFit("a latency is not a number above 0")
+    share = np.linspace(np.log(_EMPTIEST), np.log(_FULLEST), _GRID)
+    for _ in range(3):
+        capacities = loads.load[-1] / np.exp(share)
+        errors, coefficients = _at_capacities(queue, loads, capacities)
+        best = int(np.argmin(errors))
+        chosen = {name: (float(a[best]), float(b[best])) for name, (a, b) in coefficients.items()}
+        share = np.linspace(share[max(best - 1, 0)], share[min(best + 1, _GRID - 1)], _GRID)
+    return Fitted(queue, float(capacities[best]), chosen)
+
+
+Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def _at_capacities(queue: Queue, loads: Loads, capacities: np.ndarray) -> tuple[np.ndarray, Pairs]:
+    """Of each capacity: the squared relative error of the judged percentiles, and the coefficients of all."""
+    utilisation = loads.load[None, :] / capacities[:, None]
+    columns = {name: queue.column(utilisation, PERCENTILES[name]) for name in loads.ns}
+    if queue.shared:
+        return _shared(loads, columns)
+    error, coefficients = np.zeros(len(capacities)), {}
+    for name, ns in loads.ns.items():
+        squared, *coefficients[name] = fit_two(columns[name], ns)
+        error += squared if name in JUDGED else 0.0
+    return error, coefficients
+
+
+def _shared(loads: Loads, columns: dict[str, np.ndarray]) -> tuple[np.ndarray, Pairs]:
+    """One second coefficient for all percentiles, from the judged ones: least squares with the first ones taken out of it."""
+    above = below = 0.0
+    for name in JUDGED:
+        one, x = 1 / loads.ns[name], columns[name] / loads.ns[name]
+        rest = x - (x @ one)[:, None] / (one @ one) * one
+        above, below = above + rest @ (1 - one.sum() / (one @ one) * one), below + (rest**2).sum(1)
+    v = np.maximum(above / np.maximum(below, 1e-30), 0.0)
+    error, coefficients = np.zeros(len(v)), {}
+    for name, ns in loads.ns.items():
+        one, rest = 1 / ns, 1 - v[:, None] * columns[name] / ns
+        a = np.maximum(rest @ one / (one @ one), 0.0)
+        coefficients[name] = a, v
+        error += ((a[:, None] * one - rest) ** 2).sum(1) if name in JUDGED else 0.0
+    return error, coefficients
+
+
+@dataclass(frozen=True)
+class TriedQueue:
+    """A form on all loads, and its errors where each in turn was left out: percentile -> predicted/measured - 1."""
+
+    queue: Queue
+    fitted: Fitted | None
+    errors: dict[str, list[float]]
+    why: str | None
+
+    @property
+    def score(self) -> float:
+        return float(np.mean([np.abs(self.errors[name]) for name in JUDGED if name in self.errors]))
+
+
+def tried_queues(loads: Loads) -> list[TriedQueue]:
+    return [_tried(queue, loads) for queue in QUEUES]
+
+
+def _tried(queue: Queue, loads: Loads) -> TriedQueue:
+    try:
+        fitted = fit_queue(queue, loads)
+        errors: dict[str, list[float]] = {name: [] for name in loads.ns}
+        for i in range(len(loads)):
+            without = fit_queue(queue, loads.without(i))
+            for name, ns in loads.ns.items():
+                errors[name].append(min(without.at(float(loads.load[i]), name) / ns[i] - 1, 10.0))
+        return TriedQueue(queue, fitted, errors, None)
+    except NoFit as no:
+        return TriedQueue(queue, None, {}, str(no))
+
+
+def best_queue(tried: Sequence[TriedQueue]) -> TriedQueue:
+    """The one with the least held-out error of the judged percentiles. Raises NoFit where none fits."""
+    judged = [one for one in tried if one.fitted]
+    if not judged:
+        raise NoFit("; ".join(f"{one.queue.name}: {one.why}" for one in tried))
+    return min(judged, key=lambda one: one.score)
+
+
+def errors_of_the_choice(loads: Loads) -> dict[str, list[float]]:
+    """Leave one out of choosing and fitting. Raises NoFit where too few loads are left."""
+    errors: dict[str, list[float]] = {name: [] for name in loads.ns}
+    for i in range(len(loads)):
+        best = best_queue(tried_queues(loads.without(i))).fitted
+        for name, ns in loads.ns.items():
+            errors[name].append(min(best.at(float(loads.load[i]), name) / ns[i] - 1, 10.0))
+    return errors

@@ -1,0 +1,185 @@
+"""A fitted model as a file: what it says, how wrong it was where it had not looked, and where it comes from.
+
+History of the record's version:
+1  costs of tables by entries, latency by load
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from windtunnel.errors import UserError
+from windtunnel.host.ladder import Ladder
+
+MODEL_VERSION = 1
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Provenance(Part):
+    """The study that a model was fitted to."""
+
+    study: str = Field(description="absolute path of its directory when it was fitted")
+    title: str
+    started: AwareDatetime
+    results_sha256: str
+    runs: int = Field(description="valid ones")
+    left_out: list[str] = Field(description="sentences: what was not used, and why")
+
+
+class Parameter(Part):
+    """95% interval by bootstrap; null: too few of its fits came to an end."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Sized(Part):
+    """One size of the table."""
+
+    entries: float
+    bytes: float = Field(description="working set")
+    ns: float = Field(description="median of the runs")
+    runs: list[float]
+    held_out: float | None = Field(description="what the form says that was chosen and fitted without this size, ns")
+
+
+class Tried(Part):
+    """One form, and how wrong it was at sizes that it had not seen; shares. null: it could not be fitted or held out."""
+
+    form: str
+    words: str
+    thesis: bool = Field(description="one of the thesis' forms")
+    mape: float | None = Field(description="leave one out")
+    most: float | None
+    onwards: float | None = Field(description="mean absolute error at the next two sizes, from the smaller ones")
+    why: str | None
+
+
+class Beyond(Part):
+    """Fitted up to a bound, asked above it."""
+
+    bound: float
+    form: str
+    mape: float
+    most: float
+    thesis_form: str | None
+    thesis_mape: float | None = Field(description="of the best of the thesis' forms, chosen and fitted likewise")
+
+
+class Curve(Part):
+    """What a packet costs by a table's entries, all other settings held."""
+
+    settings: dict[str, Any] = Field(description="path of every other factor -> its cell")
+    table: dict[str, Any] = Field(description="the table's own keys as resolved, its size left out; empty: not known")
+    form: str
+    parameters: list[Parameter]
+    caches: list[float] | None = Field(
+        description="parameters of the form `cache`, whichever was chosen: for popular keys and shared caches; null: none could be fitted"
+    )
+    contention: float = Field(description="share by which a packet costs more for each core beyond the first")
+    points: list[Sized]
+    mape: float = Field(description="leave one out, the form chosen anew each time")
+    most: float
+    noise: float | None = Field(description="mean absolute difference between runs of one size; null: one run each")
+    thesis_mape: float | None = Field(description="likewise, of the thesis' forms alone")
+    beyond: Beyond | None
+    tried: list[Tried]
+    draws: list[list[float]] = Field(description="parameters of the bootstrap's fits, for bands")
+
+
+class Neighbour(Part):
+    """What a stranger on the same physical core does to costs: taken out of them."""
+
+    exponent: float = Field(
+        description="a cost goes with this power of the workers' wide_ticks, by runs of the same size"
+    )
+    ticks: float = Field(description="wide_ticks that all costs are brought to: the median of the runs")
+
+
+class Step(Part):
+    """A part of the pipeline that is no table: its median cost over all runs, ns a packet."""
+
+    name: str
+    ns: float
+    low: float
+    high: float
+
+
+class LatencyPoint(Part):
+    """One load: the medians of its runs."""
+
+    load: float = Field(description="messages a second")
+    ns: dict[str, float] = Field(description="percentile -> latency")
+    held_out: dict[str, float | None]
+
+
+class LatencyCurve(Part):
+    """Latency percentiles against load."""
+
+    settings: dict[str, Any]
+    form: str
+    capacity: float = Field(description="messages a second at which the queue would not end")
+    capacity_low: float | None
+    capacity_high: float | None
+    coefficients: dict[str, list[float]] = Field(description="percentile -> coefficients of the form")
+    mape: dict[str, float] = Field(description="percentile -> leave one out, a share")
+    most: dict[str, float]
+    noise: dict[str, float | None]
+    points: list[LatencyPoint]
+    tried: list[Tried]
+
+
+class ModelRecord(Part):
+    """What `windtunnel model fit` writes."""
+
+    version: Literal[1] = MODEL_VERSION
+    kind: Literal["cost", "latency"]
+    title: str
+    question: str
+    fitted: AwareDatetime
+    axis: str = Field(description="path of the key that the curves run over")
+    response: str = Field(description="what is modelled: table, pipeline, or a column of the study's table")
+    provenance: Provenance
+    host: dict[str, Any]
+    memory: str | None = Field(description="hugepages or no-huge; null: more than one")
+    versions: dict[str, str]
+    ladder: Ladder | None = Field(
+        description="of the host, measured for this model; null: none, and no form that needs it"
+    )
+    neighbour: Neighbour | None = Field(description="null: nothing was taken out")
+    curves: list[Curve]
+    steps: list[Step] = Field(description="of the pipeline that are no tables; empty: not timed")
+    latency: list[LatencyCurve]
+
+
+def read(path: Path) -> ModelRecord:
+    """Raises UserError where the file is no model, or one of another version."""
+    how = "windtunnel model fit STUDY writes one"
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UserError(f"{path}: cannot be read: {words}", remedy=how) from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not JSON: {error}", remedy=how) from error
+    found = document.get("version") if isinstance(document, dict) and "curves" in document else None
+    if found is None:
+        raise UserError(f"{path}: no model", remedy=how)
+    if found != MODEL_VERSION:
+        raise UserError(
+            f"{path}: model of version {found}, this windtunnel reads version {MODEL_VERSION}",
+            remedy="fit it anew from its study, or take the windtunnel that wrote it",
+        )
+    try:
+        return ModelRecord.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}", remedy=how) from error

@@ -1,0 +1,76 @@
+"""The thesis' throughput of a table (Endrass, 2019): T = A/(n + K) + D, in one piece or in two that meet where the last cache is full.
+
+As a cost it is t = 1/T = b + d n/(n + k) with b = K/(A + D K), d = 1/D - b and k = K + A/D: one cache level. So it is fitted as
+such, and given back with the thesis' own parameters.
+"""
+
+import numpy as np
+
+from windtunnel.model.forms import Form, checked, search_two
+from windtunnel.model.points import NoFit, Points, World
+
+PIECE = 3
+"""Parameters of a piece, and sizes that it needs."""
+PUBLISHED = ((1932.81057, 1.44044, 1608.13472, 4.97731), (19575541.84198, 55.85253, 2.75052, 2.67665))
+"""Exact table, 4 x 4 B keys: A, b, K, D of T = c (A/(b n + K) + D) in Mpps, below and above the size that fills L3."""
+
+
+def published_mpps(entries: np.ndarray, cores: int = 1) -> np.ndarray:
+    """The thesis' exact table on its own machine: the lower of its two pieces before they cross, the upper one behind."""
+    below, above = (cores * (a / (b * entries + k) + d) for a, b, k, d in PUBLISHED)
+    return np.where(entries < _CROSSING, below, above)
+
+
+_CROSSING = 1.5e5
+"""Where the published pieces cross, about; the thesis says "L3 cache filling"."""
+
+
+def piece(points: Points) -> np.ndarray:
+    """k, b and d of one piece. Raises NoFit."""
+    checked(points, "a piece", PIECE)
+    high = 100 * points.entries[-1]
+
+    return search_two(
+        max(points.entries[0] / 10, 0.1), high, lambda k: points.entries / (points.entries + k), points.ns
+    )
+
+
+def cost(x: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """ns of a piece k, b, d."""
+    return x[1] + x[2] * entries / (entries + x[0])
+
+
+def _one() -> Form:
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "one piece", PIECE + 1)
+        return piece(points)
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return cost(x, entries)
+
+    return Form("one piece", "1/(A/(n+K)+D)", lambda world: ["k", "b", "d"], fit, at, thesis=True)
+
+
+def _two() -> Form:
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "two pieces", 2 * PIECE + 1)
+        best: tuple[float, np.ndarray] | None = None
+        for split in range(PIECE, len(points) - PIECE + 1):
+            inside = np.arange(len(points)) < split
+            left, right = points.where(inside), points.where(~inside)
+            x = np.concatenate([[np.sqrt(left.entries[-1] * right.entries[0])], piece(left), piece(right)])
+            error = float(np.sum((at(x, points.entries, points.bytes, world) / points.ns - 1) ** 2))
+            if best is None or error < best[0]:
+                best = error, x
+        if best is None:
+            raise NoFit("two pieces have no place to meet")
+        return best[1]
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return np.where(entries < x[0], cost(x[1:4], entries), cost(x[4:7], entries))
+
+    names = ["n at L3", "k", "b", "d", "k above", "b above", "d above"]
+    return Form("two pieces", "1/(A/(n+K)+D), twice", lambda world: names, fit, at, thesis=True)
+
+
+ONE_PIECE, TWO_PIECES = _one(), _two()

@@ -1,0 +1,53 @@
+"""How many packets a burst had, and what their average is. There are two, and they answer different questions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Packets a burst -> bursts. Bursts without a packet are left out: they ring no doorbell."""
+
+    bursts: Mapping[float, float]
+    mean_only: bool = False
+    """Bursts of one size stand for bursts of many, of which only the mean is known."""
+
+    @classmethod
+    def of(cls, histogram: Mapping[int, float]) -> "Batches":
+        return cls({size: n for size, n in sorted(histogram.items()) if size and n})
+
+    @classmethod
+    def with_packets(cls, packets: Mapping[int, float]) -> "Batches":
+        """From packets that came in bursts of each size, as in "as many packets by fours as by eights"."""
+        return cls.of({size: n / size for size, n in packets.items()})
+
+    @classmethod
+    def of_mean(cls, packets: float, bursts: float) -> "Batches":
+        """Where nobody counted bursts by their size."""
+        return cls({packets / bursts: bursts} if packets and bursts else {}, mean_only=True)
+
+    @property
+    def packets(self) -> float:
+        return sum(size * n for size, n in self.bursts.items())
+
+    @property
+    def exact(self) -> float | None:
+        """Packets / bursts: what counts doorbells. None: no burst."""
+        return self.packets / sum(self.bursts.values()) if self.bursts else None
+
+    @property
+    def worded(self) -> float | None:
+        """The average of the burst that a packet finds itself in, sum b p / sum p, as the VTune recipe words it. Never below `exact`:
+        doorbells that are
+        counted with it come out too few where bursts differ. None where only the mean is known."""
+        if not self.bursts or self.mean_only:
+            return None
+        return sum(size * size * n for size, n in self.bursts.items()) / self.packets
+
+    def doorbells(self, at_most: int) -> float | None:
+        """Doorbells a packet where one rings for a burst, and once more for every `at_most` packets of it (0: no such limit)."""
+        if not self.bursts:
+            return None
+        rings = sum(n * (ceil(size / at_most) if at_most else 1) for size, n in self.bursts.items())
+        return rings / self.packets

@@ -1,0 +1,102 @@
+"""What hardware counters counted on the links, from the texts of the tools that read them; where there is no text, nothing was measured.
+
+Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe root port, all four directions. `pcm-pcie -B -csv` (PCM):
+bytes of all devices of each socket in a sample, counted in cache lines; it has no bytes of what the CPU wrote to registers.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.imports.source import MAX_FILE_BYTES
+from windtunnel.scenario.text_file import read_text
+
+FILE = "pcie-counters.txt"
+"""Name in a run directory of such a text, taken while the run flew: `show` and the report put it beside the estimate."""
+SYSFS = "sys/bus/event_source/devices"
+_MB = 1e6
+_IOSTAT = ("Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)", "Outbound Write(MB)")
+_PCM = ("PCIe Rd (B)", "PCIe Wr (B)")
+_REMEDY = "what `perf iostat -- sleep 10` or `pcm-pcie -B -csv 1` printed"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Bytes a second of all devices that the counters see, by tool; None: that tool does not count it."""
+
+    tool: str
+    inbound_read: float | None
+    inbound_write: float | None
+    outbound_read: float | None
+    outbound_write: float | None
+
+
+def read_measured(file: Path) -> Measured:
+    """Raises UserError, with file and line, for any other text."""
+    lines = read_text(file, MAX_FILE_BYTES, _REMEDY).splitlines()
+    for number, line in enumerate(lines, start=1):
+        if all(head in line for head in _IOSTAT):
+            return _iostat(file, lines, number)
+        if all(head in line for head in _PCM):
+            return _pcm(file, lines, number)
+    raise UserError(f"{file}: neither of `perf iostat` nor of `pcm-pcie -B -csv`", remedy=_REMEDY)
+
+
+def measured_beside(run: Path) -> Measured | None:
+    """What lies in a run directory under the name `FILE`; None: nothing was measured."""
+    file = run / FILE
+    return read_measured(file) if file.is_file() else None
+
+
+def counters_there(root: Path = Path("/")) -> bool:
+    """Whether this host has the counters that both tools read."""
+    return any((root / SYSFS).glob("uncore_iio_*"))
+
+
+def _iostat(file: Path, lines: list[str], head: int) -> Measured:
+    """Sums over the root ports; the elapsed time stands below them."""
+    totals, elapsed = [0.0] * len(_IOSTAT), None
+    for number, line in enumerate(lines[head:], start=head + 1):
+        words = line.split()
+        if line.rstrip().endswith("seconds time elapsed"):
+            elapsed = _number(file, number, words[0])
+        elif words and ":" in words[0]:
+            if len(words) != len(_IOSTAT) + 1:
+                raise UserError(
+                    f"{file}:{number}: {len(words) - 1} figures of root port {words[0]}, not {len(_IOSTAT)}",
+                    remedy=_REMEDY,
+                )
+            totals = [total + _number(file, number, word) for total, word in zip(totals, words[1:], strict=True)]
+    if not elapsed:
+        raise UserError(f"{file}: no line says how many seconds elapsed", remedy="the whole text of `perf iostat`")
+    return Measured("perf iostat", *(total * _MB / elapsed for total in totals))
+
+
+def _pcm(file: Path, lines: list[str], head: int) -> Measured:
+    """The mean over samples of a second, each the sum over sockets; the head stands again before every sample."""
+    names = [cell.strip() for cell in next(csv.reader([lines[head - 1]]))]
+    read, write = (names.index(name) for name in _PCM)
+    samples, totals = 1, [0.0, 0.0]
+    for number, row in enumerate(csv.reader(lines[head:]), start=head + 1):
+        cells = [cell.strip() for cell in row]
+        if cells == names:
+            samples += 1
+        elif cells and cells[0].isdigit():
+            if len(cells) != len(names):
+                raise UserError(f"{file}:{number}: {len(cells)} cells in a table of {len(names)}", remedy=_REMEDY)
+            totals = [
+                total + _number(file, number, cells[column])
+                for total, column in zip(totals, (read, write), strict=True)
+            ]
+    return Measured("pcm-pcie", totals[0] / samples, totals[1] / samples, None, None)
+
+
+def _number(file: Path, line: int, text: str) -> float:
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e18:
+        raise UserError(f'{file}:{line}: "{text[:40]}" is no count', remedy=_REMEDY)
+    return value

@@ -1,0 +1,170 @@
+"""NICs as data: one TOML file each, in which every number has its source, and what nobody has published is an assumption with its reason."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from windtunnel.errors import UserError
+from windtunnel.scenario import toml
+from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
+from windtunnel.scenario.text_file import read_text
+
+MAX_FILE_BYTES = 64 << 10
+GENERIC = "generic"
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Known(Part):
+    """A number: `value` with its `source`, or `assumed` with the reason `why`."""
+
+    value: Annotated[int, Field(ge=0)] | None = None
+    source: Annotated[str, Field(min_length=1)] | None = None
+    assumed: Annotated[int, Field(ge=0)] | None = None
+    why: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "Known":
+        sourced, assumed = (self.value, self.source), (self.assumed, self.why)
+        if (None in sourced) == (None in assumed) or (None in sourced and sourced != (None, None)):
+            raise ValueError("needs a value and its source, or what is assumed and why")
+        return self
+
+    @property
+    def number(self) -> int:
+        return self.assumed if self.value is None else self.value
+
+    @property
+    def words(self) -> str:
+        return f"assumed: {self.why}" if self.value is None else self.source
+
+
+class _Positive(Known):
+    @model_validator(mode="after")
+    def _above_zero(self) -> "_Positive":
+        if self.number < 1:
+            raise ValueError("must be at least 1")
+        return self
+
+
+class About(Part):
+    name: str = Field(pattern=r"^[a-z0-9_-]{1,32}$")
+    title: str
+    drivers: list[str] = Field(description="DPDK's names of the drivers that it stands for")
+
+
+class LinkOf(Part):
+    """The widest link of the card; what a slot gave it is on the command line."""
+
+    generation: _Positive
+    lanes: _Positive
+
+
+class Rx(Part):
+    """What receiving takes; sizes are bytes."""
+
+    descriptor: _Positive = Field(description="that the NIC fetches for each packet")
+    write_back: _Positive = Field(description="that it writes when the packet is there")
+    compressed_write_back: _Positive = Field(description="likewise, where it compresses them")
+    doorbell: Known = Field(description="written to a register of the NIC; 0: the doorbell is in host memory")
+    free_threshold: Known = Field(description="descriptors given back at once, by the driver's default")
+    fetched_together: _Positive = Field(description="descriptors fetched by one read")
+    written_together: _Positive = Field(description="write-backs in one write")
+
+
+class Tx(Part):
+    """What sending takes; sizes are bytes."""
+
+    descriptor: _Positive = Field(description="of each packet")
+    header: Known = Field(description="that the descriptors of a burst have together")
+    unit: _Positive = Field(description="to whose multiples descriptors are rounded up")
+    write_back: _Positive = Field(description="that the NIC writes to report what was sent")
+    rs_threshold: _Positive = Field(description="packets between two reports, by the driver's default")
+    doorbell: _Positive
+    doorbell_packets: Known = Field(description="most packets that one doorbell announces; 0: the whole burst")
+    fetched_together: _Positive = Field(description="descriptors of packets fetched by one read")
+    inline: Known = Field(
+        description="packets up to this size travel within their descriptors, by the driver's default"
+    )
+
+
+class Nic(Part):
+    nic: About
+    link: LinkOf
+    rx: Rx
+    tx: Tx
+
+    @property
+    def name(self) -> str:
+        return self.nic.name
+
+    def entries(self) -> list[tuple[str, Known]]:
+        """Every number of the file, by its path."""
+        parts = (("link", self.link), ("rx", self.rx), ("tx", self.tx))
+        return [(f"{name}.{key}", getattr(part, key)) for name, part in parts for key in type(part).model_fields]
+
+
+@cache
+def shipped() -> tuple[str, ...]:
+    """Names of the NICs that come with Windtunnel, the generic one first."""
+    names = [entry.name.removesuffix(".toml") for entry in files("windtunnel.pcie").joinpath("nics").iterdir()]
+    return tuple(sorted(names, key=lambda name: (name != GENERIC, name)))
+
+
+def load_nic(name: str) -> Nic:
+    """A shipped NIC by its name, or a file of one's own by its path. Raises UserError with file and line."""
+    return _shipped(name) if name in shipped() else read_nic(Path(name), text_of(name))
+
+
+@cache
+def _shipped(name: str) -> Nic:
+    return read_nic(Path(name), text_of(name))
+
+
+def text_of(name: str) -> str:
+    """The TOML of a shipped NIC, or of a file. Raises UserError where there is none."""
+    if name in shipped():
+        return files("windtunnel.pcie").joinpath("nics", f"{name}.toml").read_text(encoding="utf-8")
+    if not name.endswith(".toml"):
+        raise UserError(f'no NIC "{name}"', remedy=f"one of {', '.join(shipped())}, or a file of your own (.toml)")
+    return read_text(Path(name), MAX_FILE_BYTES, "`windtunnel pcie nics generic --toml` prints one to begin with")
+
+
+def read_nic(file: Path, text: str) -> Nic:
+    """Raises UserError that names file and line."""
+    try:
+        data = toml.parse(text)
+    except toml.Fault as fault:
+        raise UserError(f"{file}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
+    try:
+        return Nic.model_validate(data)
+    except ValidationError as error:
+        raise Source(file, text).error(_refusal(error.errors(include_url=False)[0])) from None
+
+
+def for_driver(driver: str) -> str:
+    """The shipped NIC that stands for a driver of DPDK; the generic one where none does."""
+    return next((name for name in shipped() if driver in load_nic(name).nic.drivers), GENERIC)
+
+
+def _refusal(error: Any) -> Refusal:
+    path = tuple(error["loc"])
+    name = dotted(path)
+    if error["type"] == "missing":
+        return Refusal(path, f"{name} is missing", _remedy(path))
+    if error["type"] == "extra_forbidden":
+        return Refusal(path, f'unknown key "{name}"', "`windtunnel pcie nics generic --toml` shows every key")
+    if error["type"] == "value_error":
+        return Refusal(path, f"{name} {error['ctx']['error']}", '{ value = 16, source = "where it is written" }')
+    return Refusal(path, f"{name} is {shown(error['input'])}: {error['msg']}", _remedy(path))
+
+
+def _remedy(path: tuple) -> str:
+    if len(path) == 1:
+        return f"write the table [{path[0]}]"
+    return f'{path[1]} = {{ value = 16, source = "where it is written" }}' if path[0] != "nic" else f"{path[-1]} = ..."

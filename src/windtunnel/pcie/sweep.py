@@ -1,0 +1,81 @@
+"""The charts of the VTune recipe "PCIe Traffic in DPDK Apps": PCIe traffic over the packet rate, with the fracture where bursts grow.
+
+Its pictures are lost; its text says that at 10 Mpps bursts had 4 packets, that at 13 Mpps there was a peak at 8 beside it, and that Outbound
+Write drops where this peak appears. How many packets each peak had it does not say: as many, here. Where between both rates the peak appears it does
+not say either: the charts leave that stretch open.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windtunnel.pcie import asked
+from windtunnel.pcie.batches import Batches
+from windtunnel.pcie.estimate import MB, Estimate, Settings, estimate
+from windtunnel.pcie.link import Link
+from windtunnel.pcie.nic import Nic
+from windtunnel.pcie.of_run import PortEstimate, Queue
+
+BEFORE, AFTER = 10e6, 13e6
+HIGHEST = 14.88e6
+"""Packets a second of 64 bytes at 10 Gb/s."""
+STEPS = 200
+ONLY_FOURS = Batches.with_packets({4: 1.0})
+WITH_EIGHTS = Batches.with_packets({4: 1.0, 8: 1.0})
+ONLY_EIGHTS = Batches.with_packets({8: 1.0})
+
+
+@dataclass(frozen=True)
+class Point:
+    """One rate with the bursts in which its packets came."""
+
+    pps: float
+    batches: Batches
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Estimates over the packet rate. `fours` and `eights` are lines with the bursts before and after the fracture, over the rates where
+    each is known to hold; `table` has the recipe's two rates and what would come after."""
+
+    nic: Nic
+    link: Link
+    size: int
+    fours: Sequence[Point]
+    eights: Sequence[Point]
+    table: Sequence[Point]
+
+    @property
+    def ports(self) -> list[PortEstimate]:
+        """The table's points, each as if it were a port."""
+        return [
+            PortEstimate(_words(p), self.nic.name, self.nic.nic.title, True, self.link, [Queue(0, p.estimate)])
+            for p in self.table
+        ]
+
+
+def swept(nic: Nic, settings: Settings, link: Link, size: int) -> Sweep:
+    """Raises UserError for settings that the NIC's rings do not take."""
+
+    def point(pps: float, batches: Batches) -> Point:
+        return Point(pps, batches, estimate(asked.forwarding(pps, size, batches), nic, settings, link))
+
+    rates = [HIGHEST * step / STEPS for step in range(1, STEPS + 1)]
+    return Sweep(
+        nic,
+        link,
+        size,
+        fours=[point(r, ONLY_FOURS) for r in [*(r for r in rates if r < BEFORE), BEFORE]],
+        eights=[point(r, WITH_EIGHTS) for r in [AFTER, *(r for r in rates if r > AFTER)]],
+        table=[
+            point(BEFORE, ONLY_FOURS),
+            point(AFTER, ONLY_FOURS),
+            point(AFTER, WITH_EIGHTS),
+            point(AFTER, ONLY_EIGHTS),
+        ],
+    )
+
+
+def _words(point: Point) -> str:
+    sizes = " and ".join(str(size) for size in point.batches.bursts)
+    return f"{point.pps / MB:g} Mpps in {sizes}"

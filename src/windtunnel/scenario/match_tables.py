@@ -1,0 +1,277 @@
+"""From `[[workload.table]]` to the pipeline of `match_action`: what tables mean for each other, and where keys lie in a packet."""
+
+import hashlib
+from itertools import pairwise
+from pathlib import Path as File
+
+from windtunnel.engine import pipeline as plans
+from windtunnel.errors import UserError
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.scenario.rule_files import CLASSBENCH_KEY, RuleFile, is_classbench, kept, read_rules
+from windtunnel.scenario.table_keys import FIELDS, SEGMENTS, MatchTable
+from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
+
+HANDLER = "match_action"
+METHODS = {"exact": ("hash",), "lpm": ("fib", "lpm"), "ternary": ("acl", "linear", "tss")}
+"""Kind -> methods, its default first."""
+DEFAULT_ENTRIES = 1000
+FRAME_HEADERS_BYTES = 42
+EXPECTED_BYTES = 4
+TERNARY_KEY_MOST = 48
+
+
+def check_tables(scenario: Scenario, index: int) -> None:
+    """Raises Refusal for tables that cannot be, as far as no host is needed."""
+    workload, here = scenario.workload[index], ("workload", index)
+    if workload.packet_handler == HANDLER and not workload.table:
+        raise Refusal((*here, "packet_handler"), f"{HANDLER} has no table", "a [[workload.table]]")
+    if not workload.table:
+        return
+    if workload.packet_handler != HANDLER:
+        raise Refusal((*here, "table", 0), f"tables are for {HANDLER}", f'packet_handler = "{HANDLER}"')
+    if workload.handler is not None:
+        raise Refusal(
+            (*here, "handler"), f"{HANDLER} sends every packet on: no message would come to a handler", "no handler"
+        )
+    if workload.options:
+        raise Refusal((*here, "options"), f"{HANDLER} takes no options", "keys in [[workload.table]]")
+    names = table_names(workload.table)
+    for place, table in enumerate(workload.table):
+        _check(table, (*here, "table", place))
+        if names.index(names[place]) < place:
+            raise Refusal(
+                (*here, "table", place, "name"), f'two tables are called "{names[place]}"', "a name of its own"
+            )
+    for place, (first, second) in enumerate(pairwise(workload.table), start=1):
+        if (first.where, second.where) == ("egress", "ingress"):
+            raise Refusal(
+                (*here, "table", place, "where"), "an ingress table behind one of egress", "ingress tables first"
+            )
+    plan_pipeline(scenario, index, None, keep=False)
+
+
+def table_names(tables: list[MatchTable]) -> list[str]:
+    return [table.name or f"{table.kind}{place}" for place, table in enumerate(tables)]
+
+
+def _check(table: MatchTable, here: Path) -> None:
+    if table.method is not None and table.method not in METHODS[table.kind]:
+        raise Refusal(
+            (*here, "method"),
+            f"{table.method} is no method of an {table.kind} table",
+            f"one of {', '.join(METHODS[table.kind])}",
+        )
+    if table.rules is not None and table.entries is not None:
+        raise Refusal((*here, "entries"), "entries stand beside rules from a file", "one of them")
+    if table.changes and table.access != "rcu":
+        raise Refusal((*here, "changes"), "entries change, but a plain pointer says nothing about it", 'access = "rcu"')
+    if table.changes and table.tables == "per_core":
+        raise Refusal(
+            (*here, "changes"), "entries change in one table, and here each core has its own", 'tables = "shared"'
+        )
+    if (table.meter is not None) != (table.action == "meter"):
+        what = "meter has no meaning" if table.meter else "the rates of the meter are missing"
+        raise Refusal(
+            (*here, "meter" if table.meter else "action"),
+            what,
+            'meter = { committed = "1Gbps", peak = "2Gbps" } and action = "meter"',
+        )
+    if table.meter and table.meter.peak < table.meter.committed:
+        raise Refusal((*here, "meter", "peak"), "the peak rate is below the committed one", "at least as much")
+    if table.masks > 1 and table.masks % 2:
+        raise Refusal((*here, "masks"), f"{table.masks} masks do not make pairs", f"{table.masks + 1}, or 1")
+
+
+def traffic_of(scenario: Scenario) -> str:
+    """Who writes the keys: the client of ours into requests, else the handler where the wire brings empty frames, else nobody."""
+    if scenario.client is not None or scenario.wire.kind in ("ring", "memif"):
+        return "requests"
+    return "frames" if scenario.wire.kind == "null" else "none"
+
+
+def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: bool = True) -> plans.Pipeline:
+    """The pipeline of a workload; `keep` writes rules that come from a file to where the engine reads them. Raises Refusal."""
+    workload, here = scenario.workload[index], ("workload", index, "table")
+    traffic = traffic_of(scenario)
+    sources = [_rules(scenario, table, (*here, place)) for place, table in enumerate(workload.table)]
+    keys = [_key_of(scenario, table) for table in workload.table]
+    inner = traffic == "requests" and any(isinstance(key, list) for key in keys)
+    body = plans.INNER_HEADERS_BYTES if inner else 0
+    offsets, steered, taken = [], [], set()
+    room = 0
+    for place, key in enumerate(keys):
+        offsets.append(room)
+        room += _bytes_of(key) if isinstance(key, str) else 0
+        fields = set(key) if isinstance(key, list) else set()
+        steered.append(traffic != "none" and not fields & taken)
+        _check_traffic(workload.table[place], (*here, place), traffic, sources[place], steered[place])
+        taken |= fields
+    expected = [room + EXPECTED_BYTES * place for place in range(len(keys))]
+    said = EXPECTED_BYTES * len(keys) if traffic != "none" else 0
+    planned = plans.Pipeline(
+        traffic=traffic,
+        body_offset=MESSAGE_HEADER_BYTES if traffic == "requests" else 0,
+        body_bytes=body + room + said,
+        inner=inner,
+        change_cpu=change_cpu,
+        tables=[
+            _table(
+                table,
+                name=name,
+                key=_key(key, offset, table, (*here, place)),
+                source=source,
+                keep=keep,
+                seed=_seed(scenario.seed, index, place),
+                steered=steered[place],
+                expected=expected[place],
+            )
+            for place, (table, name, key, offset, source) in enumerate(
+                zip(workload.table, table_names(workload.table), keys, offsets, sources, strict=True)
+            )
+        ],
+    )
+    _check_room(scenario, index, planned)
+    return planned
+
+
+def _file(scenario: Scenario, table: MatchTable) -> File:
+    return (scenario.source.file.parent / str(table.rules)).absolute()
+
+
+def _rules(scenario: Scenario, table: MatchTable, here: Path) -> RuleFile | None:
+    if table.rules is None:
+        return None
+    try:
+        return read_rules(_file(scenario, table), table.kind, _bytes_of(_key_of(scenario, table)))
+    except UserError as error:
+        raise Refusal((*here, "rules"), error.message, error.remedy or "a file of rules") from None
+
+
+def rules_of(scenario: Scenario, table: MatchTable) -> int:
+    """How many rules the file of a table holds; `check_tables` has read it."""
+    return read_rules(_file(scenario, table), table.kind, _bytes_of(_key_of(scenario, table))).rules
+
+
+def _key_of(scenario: Scenario, table: MatchTable) -> str | list[str]:
+    if table.key is not None:
+        return table.key
+    if table.rules and table.kind == "ternary" and is_classbench(_file(scenario, table)):
+        return CLASSBENCH_KEY
+    return "1x4" if table.kind == "lpm" else "4x4"
+
+
+def _bytes_of(key: str | list[str]) -> int:
+    """A key of fields is filled up to a multiple of 4."""
+    if isinstance(key, str):
+        return 16 if key in SEGMENTS else 4
+    return -(-sum(FIELDS[field][2] for field in key) // 4) * 4
+
+
+def _key(key: str | list[str], offset: int, table: MatchTable, here: Path) -> plans.Key:
+    size = _bytes_of(key)
+    if table.kind == "lpm" and (size != 4 or isinstance(key, list) and len(key) > 1):
+        raise Refusal((*here, "key"), "the key of an lpm table is one IPv4 address", 'key = "1x4" or ["ipv4.dst"]')
+    if table.rules is not None and table.kind == "ternary" and size > TERNARY_KEY_MOST:
+        raise Refusal((*here, "key"), f"{size} bytes, a ternary key has {TERNARY_KEY_MOST} at most", "fewer fields")
+    if isinstance(key, list):
+        if table.rules is None and (own := sum(FIELDS[field][2] for field in key)) != size:
+            raise Refusal(
+                (*here, "key"),
+                f"the fields have {own} bytes, and made rules are of whole words of 4",
+                "fields of 4, 8, 12 or 16 bytes together, or rules from a file",
+            )
+        fields = [
+            plans.KeyField(place=FIELDS[field][0], offset=FIELDS[field][1], bytes=FIELDS[field][2]) for field in key
+        ]
+        return plans.Key(fields=fields, bytes=size, segments=0)
+    width = SEGMENTS.get(key, 4)
+    fields = [plans.KeyField(place="body", offset=offset + at, bytes=width) for at in range(0, size, width)]
+    return plans.Key(fields=fields, bytes=size, segments=width if key in SEGMENTS else 0)
+
+
+def _check_traffic(table: MatchTable, here: Path, traffic: str, source: RuleFile | None, steered: bool) -> None:
+    given = [key for key in ("hit", "keys", "exponent") if key in table.model_fields_set]
+    if given and traffic == "none":
+        raise Refusal(
+            (*here, given[0]),
+            f"{given[0]}: the keys of this traffic are not ours to choose",
+            'a client of ours, or wire.kind = "null"',
+        )
+    if given and not steered:
+        raise Refusal(
+            (*here, given[0]),
+            f"{given[0]}: a table before this one chooses some of these fields, so that hits cannot be chosen here",
+            f"no {given[0]}, or a key of other fields",
+        )
+    if source and source.catches_all and table.hit < 1 and steered:
+        raise Refusal((*here, "hit"), f"a hit rate of {table.hit:g}, but one rule matches every key", "hit = 1")
+
+
+def _check_room(scenario: Scenario, index: int, planned: plans.Pipeline) -> None:
+    """Frames or requests must hold keys and what is said of them."""
+    from windtunnel.scenario.endpoints import DEFAULT_PACKET_BYTES
+    from windtunnel.scenario.topology import smallest_request_bytes
+
+    if planned.traffic == "frames":
+        need, have = FRAME_HEADERS_BYTES + planned.body_bytes, scenario.wire.packet or DEFAULT_PACKET_BYTES
+        path: Path = ("wire", "packet")
+    elif planned.traffic == "requests":
+        need, have = planned.body_offset + planned.body_bytes, smallest_request_bytes(scenario, index)
+        path = ("workload", index, "request")
+    else:
+        return
+    if have < need:
+        raise Refusal(path, f"{path[-1]}: {have} bytes have no room for the keys of the tables", f'"{need}B" or more')
+
+
+def _seed(seed: int, workload: int, table: int) -> int:
+    """Far from every other's, and the same on both sides of a flight."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{workload}/{table}".encode(), digest_size=8).digest(), "little")
+
+
+def _table(
+    table: MatchTable,
+    *,
+    name: str,
+    key: plans.Key,
+    source: RuleFile | None,
+    keep: bool,
+    seed: int,
+    steered: bool,
+    expected: int,
+) -> plans.Table:
+    file = None if source is None else str(kept(source)) if keep else "not written"
+    meter = table.meter
+    return plans.Table(
+        name=name,
+        where=table.where,
+        kind=table.kind,
+        method=table.method or METHODS[table.kind][0],
+        key=key,
+        rules=0 if source else table.entries or DEFAULT_ENTRIES,
+        file=file,
+        prefixes=table.prefixes,
+        masks=table.masks,
+        load=table.load,
+        lookup=table.lookup,
+        access=table.access,
+        entry=table.entry,
+        per_core=table.tables == "per_core",
+        action=table.action,
+        meter=plans.Meter(
+            committed_bytes_per_s=int(meter.committed / 8),
+            peak_bytes_per_s=int(meter.peak / 8),
+            burst_bytes=meter.burst,
+        )
+        if meter
+        else None,
+        miss_drops=table.miss == "drop",
+        changes_per_s=table.changes,
+        seed=seed,
+        steered=steered,
+        hit=table.hit,
+        popularity=table.keys,
+        exponent=table.exponent,
+        expected=expected,
+    )

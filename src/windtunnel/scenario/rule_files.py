@@ -1,0 +1,246 @@
+"""Rules from files: CSV of prefixes or of keys, ClassBench filter sets; checked, expanded, and written as the engine reads them.
+
+CSV, a rule a line, `#` begins a comment; what stands behind the comma is the action's data, a number (without: the rule's own)
+  lpm      10.0.0.0/8,7   or 10.0.0.0/255.0.0.0,7
+  exact    0a000001c0a80001...,7                       the key in hexadecimal
+  ternary  0a00.../ff00...,7                           key/mask; the first line has the highest priority
+ClassBench (D. Taylor, J. Turner, INFOCOM 2005): a filter a line, the first has the highest priority
+  @src/len  dst/len  low : high  low : high  proto/mask  [flags/mask]
+Its ranges of ports are expanded to prefixes: a filter becomes up to 900 rules. Flags are left out: nothing here looks at them.
+"""
+
+import hashlib
+import ipaddress
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+from windtunnel.engine.pipeline import MAX_RULES
+from windtunnel.errors import UserError
+from windtunnel.scenario.text_file import read_text
+
+MAX_FILE_BYTES = 1 << 30
+MOST_DATA = (1 << 31) - 1
+FORMS = {
+    "exact": "lines of KEY,DATA in hexadecimal: 0a000001c0a80001,7",
+    "lpm": "lines of prefix and data: 10.0.0.0/8,7",
+    "ternary": "ClassBench filters, or lines of KEY/MASK,DATA in hexadecimal",
+}
+CLASSBENCH_KEY = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst", "ipv4.proto"]
+CLASSBENCH_KEY_BYTES = 16
+_FILTER = re.compile(
+    r"@([0-9.]+)/([0-9]+)\s+([0-9.]+)/([0-9]+)\s+([0-9]+)\s*:\s*([0-9]+)\s+([0-9]+)\s*:\s*([0-9]+)\s+"
+    r"0x([0-9a-f]{1,2})/0x([0-9a-f]{1,2})(\s+0x[0-9a-f]{1,4}/0x[0-9a-f]{1,4})?\s*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """What a file holds, as text for the engine."""
+
+    text: str
+    rules: int
+    catches_all: bool
+    """One rule matches every key, so that none can miss."""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    key: bytes
+    mask: bytes
+    data: int
+    line: int
+
+
+def is_classbench(file: Path) -> bool:
+    """Whether a file's first line that is no comment is a filter. Raises UserError where it cannot be read."""
+    first = next((line for _, line in _lines(read_text(file, MAX_FILE_BYTES, FORMS["ternary"]))), "")
+    return first.startswith("@")
+
+
+def read_rules(file: Path, kind: str, key_bytes: int) -> RuleFile:
+    """Raises UserError with file and line for what is no rule, and for rules that clash."""
+    try:
+        state = file.stat()
+    except OSError as error:
+        raise UserError(f"{file}: {(error.strerror or str(error)).lower()}", remedy=FORMS[kind]) from None
+    return _read(file, kind, key_bytes, state.st_mtime_ns, state.st_size)
+
+
+def kept(rules: RuleFile) -> Path:
+    """The rules as a file that the engine reads: written once, found again by its content."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "windtunnel" / "rules"
+    file = cache / f"{hashlib.sha256(rules.text.encode()).hexdigest()}.txt"
+    if not file.is_file():
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=cache, delete=False, encoding="utf-8") as temporary:
+                temporary.write(rules.text)
+            os.replace(temporary.name, file)  # two that write it write the same
+        except OSError as error:
+            raise UserError(
+                f"{cache}: cannot be written: {error.strerror}", remedy="XDG_CACHE_HOME says where"
+            ) from None
+    return file
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> RuleFile:
+    text = read_text(file, MAX_FILE_BYTES, FORMS[kind])
+    read = {"exact": _exact, "lpm": _prefix, "ternary": _ternary}[kind]
+    there: dict[tuple[bytes, bytes], _Rule] = {}
+    filters: dict[str, int] = {}
+    for number, line in _lines(text):
+        try:
+            rules = list(
+                _filter(line, number, filters)
+                if line.startswith("@") and kind == "ternary"
+                else read(line, number, key_bytes)
+            )
+        except ValueError as error:
+            raise UserError(f"{file}:{number}: {error}", remedy=FORMS[kind]) from None
+        for rule in rules:
+            before = there.setdefault((rule.key, rule.mask), rule)
+            # Expanded ranges may meet again in a later filter, which can never win there; a line of its own may not.
+            if before is not rule and not line.startswith("@"):
+                raise UserError(
+                    f"{file}:{number}: clashes with line {before.line}: the same rule", remedy="one of them"
+                )
+        if len(there) > MAX_RULES:
+            raise UserError(
+                f"{file}:{number}: more than {MAX_RULES:,} rules", remedy="fewer filters, or narrower ranges"
+            )
+    if not there:
+        raise UserError(f"{file}: no rules", remedy=FORMS[kind])
+    return RuleFile(
+        text="".join(_written(rule, kind) for rule in there.values()),
+        rules=len(there),
+        catches_all=kind != "exact" and any(not any(rule.mask) for rule in there.values()),
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if content := line.partition("#")[0].strip():
+            yield number, content
+
+
+def _data(text: str | None, otherwise: int) -> int:
+    if text is None or not text.strip():
+        return otherwise
+    if not re.fullmatch(r"[0-9]{1,10}", text.strip(), re.ASCII) or int(text) > MOST_DATA:
+        raise ValueError(f"{text.strip()!r} is no number from 0 to {MOST_DATA}")
+    return int(text)
+
+
+def _split(line: str, number: int) -> tuple[str, int]:
+    rule, comma, data = line.partition(",")
+    return rule.strip(), _data(data if comma else None, number - 1)
+
+
+def _bytes(text: str, length: int, what: str) -> bytes:
+    if not re.fullmatch(rf"[0-9a-fA-F]{{{2 * length}}}", text, re.ASCII):
+        raise ValueError(f"{what} {text[:40]!r} is not {2 * length} hexadecimal digits")
+    return bytes.fromhex(text)
+
+
+def _exact(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
+    text, data = _split(line, number)
+    yield _Rule(_bytes(text, key_bytes, "the key"), b"\xff" * key_bytes, data, number)
+
+
+def _prefix(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
+    text, data = _split(line, number)
+    address, slash, length = text.partition("/")
+    if not slash:
+        raise ValueError(f"{text!r} has no length")
+    key, mask = _address(address), _length(length)
+    yield _Rule(_inside(key, mask, text), mask, data, number)
+
+
+def _address(text: str) -> bytes:
+    try:
+        return ipaddress.IPv4Address(text).packed
+    except ValueError:
+        raise ValueError(f"{text!r} is not an IPv4 address") from None
+
+
+def _length(text: str) -> bytes:
+    """The mask of a length in bits, or a mask in dots."""
+    if "." not in text:
+        if not re.fullmatch(r"[0-9]{1,2}", text, re.ASCII) or int(text) > 32:
+            raise ValueError(f"{text!r} is no length from 0 to 32")
+        return _mask(int(text))
+    mask = int.from_bytes(_address(text), "big")
+    holes = ~mask & 0xFFFFFFFF
+    if holes & (holes + 1):
+        raise ValueError(f"the mask {text} is not contiguous: a prefix has its ones in front")
+    return mask.to_bytes(4, "big")
+
+
+def _mask(bits: int) -> bytes:
+    return (0xFFFFFFFF << (32 - bits) & 0xFFFFFFFF).to_bytes(4, "big")
+
+
+def _inside(key: bytes, mask: bytes, text: str) -> bytes:
+    if any(k & ~m & 0xFF for k, m in zip(key, mask, strict=True)):
+        raise ValueError(f"{text} has bits outside its mask")
+    return key
+
+
+def _ternary(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
+    text, data = _split(line, number)
+    key, slash, mask = text.partition("/")
+    if not slash:
+        raise ValueError(f"{text[:40]!r} has no mask")
+    masked = _bytes(mask, key_bytes, "the mask")
+    yield _Rule(_inside(_bytes(key, key_bytes, "the key"), masked, text[:80]), masked, data, number)
+
+
+def _filter(line: str, number: int, seen: dict[str, int]) -> Iterator[_Rule]:
+    """One ClassBench filter as rules over source, destination, ports and protocol, 3 bytes of nothing behind them."""
+    match = _FILTER.fullmatch(line)
+    if match is None:
+        raise ValueError(f"not a filter: {line[:60]!r}")
+    same = " ".join(match.groups(default="")).lower()
+    if same in seen:
+        raise ValueError(f"clashes with line {seen[same]}: the same filter")
+    seen[same] = number
+    source, source_mask = _net(match[1], match[2])
+    target, target_mask = _net(match[3], match[4])
+    proto_mask = int(match[10], 16)
+    proto = int(match[9], 16) & proto_mask
+    for (low, low_mask), (high, high_mask) in product(_range(match[5], match[6]), _range(match[7], match[8])):
+        key = source + target + low.to_bytes(2, "big") + high.to_bytes(2, "big") + bytes([proto, 0, 0, 0])
+        mask = source_mask + target_mask + low_mask.to_bytes(2, "big") + high_mask.to_bytes(2, "big")
+        yield _Rule(key, mask + bytes([proto_mask, 0, 0, 0]), number - 1, number)
+
+
+def _net(address: str, length: str) -> tuple[bytes, bytes]:
+    mask = _length(length)
+    return bytes(a & m for a, m in zip(_address(address), mask, strict=True)), mask
+
+
+def _range(low: str, high: str) -> list[tuple[int, int]]:
+    """Ports from `low` to `high` as prefixes, (value, mask) each."""
+    first, last = int(low), int(high)
+    if not 0 <= first <= last <= 0xFFFF:
+        raise ValueError(f"{low} : {high} is no range of ports")
+    prefixes = []
+    while first <= last:
+        size = min(first & -first or 1 << 16, 1 << (last - first + 1).bit_length() - 1)
+        prefixes.append((first, 0xFFFF & ~(size - 1)))
+        first += size
+    return prefixes
+
+
+def _written(rule: _Rule, kind: str) -> str:
+    if kind == "lpm":
+        return f"{ipaddress.IPv4Address(rule.key)}/{int.from_bytes(rule.mask, 'big').bit_count()},{rule.data}\n"
+    return f"{rule.key.hex()}{'/' + rule.mask.hex() if kind == 'ternary' else ''},{rule.data}\n"

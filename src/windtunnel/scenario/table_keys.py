@@ -1,0 +1,109 @@
+"""The keys of `[[workload.table]]`: one match-action table of the packet handler `match_action` (docs/tables.md)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from windtunnel.scenario.quantities import BitRate, Quantity, Size
+from windtunnel.scenario.table import Table
+from windtunnel.scenario.values import Text, Wanted
+
+FIELDS = {
+    "ipv4.src": ("l3", 12, 4),
+    "ipv4.dst": ("l3", 16, 4),
+    "ipv4.proto": ("l3", 9, 1),
+    "ipv4.dscp": ("l3", 1, 1),
+    "udp.src": ("l4", 0, 2),
+    "udp.dst": ("l4", 2, 2),
+}
+"""Field -> where it is, its offset there, its bytes. The ports are TCP's as well; dscp is the whole byte, ECN included."""
+SEGMENTS = {"4x4": 4, "2x8": 8, "1x16": 16}
+"""Key of 16 bytes of the body -> bytes that are moved at once."""
+BODY_KEYS = (*SEGMENTS, "1x4")
+
+Entries = Annotated[int, Quantity("count", "1", "10M")]
+Changes = Annotated[int, Quantity("count", "0", "100M")]
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, str):
+        if value not in BODY_KEYS:
+            raise ValueError(f'"{value}" is no key: one of {", ".join(BODY_KEYS)}, or a list of fields')
+    elif isinstance(value, list) and value:
+        if bad := next((field for field in value if field not in FIELDS), None):
+            raise ValueError(f'"{bad}" is no field: one of {", ".join(FIELDS)}')
+        if len(set(value)) < len(value):
+            raise ValueError("names a field twice")
+    else:
+        raise ValueError(f"neither one of {', '.join(BODY_KEYS)} nor a list of fields")
+    return value
+
+
+KeyOf = Annotated[
+    str | list[str],
+    PlainValidator(_key),
+    Wanted(f"one of {', '.join(BODY_KEYS)} in quotes, or a list of {', '.join(FIELDS)}"),
+    WithJsonSchema(
+        {"anyOf": [{"enum": list(BODY_KEYS)}, {"type": "array", "items": {"enum": list(FIELDS)}, "minItems": 1}]}
+    ),
+]
+
+
+class Meter(Table):
+    """Rates of `action = "meter"`, of each entry (two rates, three colours, RFC 2698): red packets are dropped."""
+
+    committed: BitRate = Field("1Gbps", description="up to this green")
+    peak: BitRate = Field("2Gbps", description="up to this yellow; what is above it is red")
+    burst: Size("64B", "1GiB") = Field("64KiB", description="of both buckets")
+
+
+class MatchTable(Table):
+    """One match-action table of the packet handler `match_action`; packets meet them in this order."""
+
+    name: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9_.-]{1,32}$", description="in steps and figures; without: its kind and number"
+    )
+    where: Literal["ingress", "egress"] = Field("ingress", description="egress tables come after all of ingress")
+    kind: Literal["exact", "lpm", "ternary"] = Field(
+        "exact", description="what a rule is: a key, a prefix, key and mask"
+    )
+    method: Literal["hash", "fib", "lpm", "acl", "linear", "tss"] | None = Field(
+        None,
+        description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm); ternary: acl (rte_acl, the "
+        "default), linear (one rule after the other) or tss (tuple-space search)",
+    )
+    key: KeyOf | None = Field(
+        None,
+        description='bytes of the body, moved in segments: "4x4", "2x8", "1x16" (16 bytes), "1x4" (4); or header fields, as in '
+        '["ipv4.src", "udp.dst"]; without: "4x4", of an lpm table "1x4"',
+    )
+    entries: Entries | None = Field(None, description="rules, made from the seed; without rules from a file: 1000")
+    rules: Text | None = Field(
+        None, min_length=1, description="file of rules instead: CSV of prefixes, or a ClassBench filter set"
+    )
+    prefixes: Literal["24", "mixed"] = Field("24", description="lpm: lengths of made prefixes; mixed: 16 to 28 bits")
+    masks: Annotated[int, Field(ge=1, le=256)] = Field(
+        16, description="ternary: how many different masks made rules have; 1, or an even number"
+    )
+    load: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="hash tables: share of the places in use, at most; places are a power of two"
+    )
+    hit: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="share of the packets whose key has a rule")
+    keys: Literal["uniform", "zipf"] = Field("uniform", description="which rules packets hit")
+    exponent: Annotated[float, Field(gt=0, le=64)] = Field(0.99, description="of zipf")
+    lookup: Literal["bulk", "single"] = Field(
+        "bulk", description="a burst at once, its misses overlapping; or each key as soon as it is made"
+    )
+    entry: Literal["inline", "pointed"] = Field(
+        "inline", description="what a key leads to: a value in the table, or in an entry behind a pointer"
+    )
+    tables: Literal["shared", "per_core"] = Field("shared", description="one table for all dispatchers, or one each")
+    access: Literal["pointer", "rcu"] = Field(
+        "pointer", description="a pointer that stays, or one that is read anew each burst (read-copy-update)"
+    )
+    action: Literal["forward", "rewrite", "count", "meter", "drop"] = Field(
+        "forward", description="of a hit: nothing; MAC, TTL and checksum; counters; meters of an entry; the end"
+    )
+    meter: Meter | None = Field(None, description='rates of action = "meter"')
+    miss: Literal["forward", "drop"] = Field("forward", description="what becomes of a packet without a rule")
+    changes: Changes = Field(0, description='entries changed a second while packets flow; needs access = "rcu"')

@@ -1,0 +1,57 @@
+"""What tables want from the engine's memory: the engine is asked, because its DPDK knows."""
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.pipeline import Pipeline
+from windtunnel.engine.query import table_needs
+from windtunnel.errors import UserError
+from windtunnel.scenario.host import HostView
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.match_tables import plan_pipeline, rules_of
+from windtunnel.scenario.refusal import Refusal
+
+MOST_OF_MEMORY = 3 / 4
+"""As for everything else that an engine wants."""
+
+
+def tables_bytes(scenario: Scenario, host: HostView) -> int:
+    """Bytes of all tables of a scenario, copies of each core included; 0 where there is no engine to ask.
+
+    Raises Refusal for tables that the machine has no room for, named by the largest.
+    """
+    wanted: dict[tuple[int, int], int] = {}
+    for index, workload in enumerate(scenario.workload):
+        if not workload.table:
+            continue
+        needs = _asked(_sized(scenario, index))
+        for place, (table, need) in enumerate(zip(workload.table, needs, strict=True)):
+            wanted[index, place] = need * (workload.dispatchers if table.tables == "per_core" else 1)
+    total = sum(wanted.values())
+    if host.memory_bytes is not None and total > host.memory_bytes * MOST_OF_MEMORY:
+        index, place = max(wanted, key=wanted.__getitem__)
+        table = scenario.workload[index].table[place]
+        raise Refusal(
+            ("workload", index, "table", place, "rules" if table.rules else "entries"),
+            f"the tables want {total >> 20:,} MiB, the machine has {host.memory_bytes >> 20:,} MiB",
+            "fewer entries" + (', or tables = "shared"' if table.tables == "per_core" else ""),
+        )
+    return total
+
+
+def _sized(scenario: Scenario, index: int) -> Pipeline:
+    """The pipeline with the number of rules in the place of their file."""
+    planned = plan_pipeline(scenario, index, None, keep=False)
+    tables = [
+        planned_table.model_copy(update={"rules": rules_of(scenario, table), "file": None})
+        if table.rules
+        else planned_table
+        for table, planned_table in zip(scenario.workload[index].table, planned.tables, strict=True)
+    ]
+    return planned.model_copy(update={"tables": tables})
+
+
+def _asked(pipeline: Pipeline) -> list[int]:
+    try:
+        engine = find_engine()
+    except UserError:
+        return [0] * len(pipeline.tables)
+    return table_needs(engine, pipeline.model_dump_json())
