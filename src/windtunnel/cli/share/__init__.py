@@ -1,0 +1,1 @@
+"""windtunnel share: its commands, one file each, registered in `cli/app.py`."""
