@@ -153,18 +153,27 @@ static __attribute__((cold)) void give_up(struct rte_swx_pipeline *p, struct wt_
     ends->left = ends->open = 0;
 }
 
-/* One instruction, as rte_swx_pipeline_run does; but a thread with nothing to do is passed over when nothing is left to take. */
+/* One instruction of the next thread, as rte_swx_pipeline_run does. */
+static inline void execute(struct rte_swx_pipeline *p) {
+    const struct thread *t = &p->threads[p->thread_id];
+    p->instruction_table[t->ip->type](p);
+}
+
+/* While packets wait, all threads have work and nothing is asked between two of their turns. What is left goes on alone: a
+ * thread with nothing to do is passed over. */
 static void run(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_packet *burst, uint32_t count) {
+    int64_t patience = (int64_t)count * WT_SWX_PATIENCE;
     ends->next = burst;
     ends->left = ends->open = count;
-    for (uint64_t patience = (uint64_t)count * WT_SWX_PATIENCE; ends->open; patience--) {
-        struct thread *t = &p->threads[p->thread_id];
-        if (unlikely(patience == 0)) return give_up(p, ends);
-        if (ends->left == 0 && idle(p, t))
+    for (; ends->left && patience > 0; patience -= THREADS)
+        for (uint32_t i = 0; i < THREADS; i++) execute(p);
+    for (; ends->open && patience > 0; patience--) {
+        if (idle(p, &p->threads[p->thread_id]))
             thread_yield(p);
         else
-            p->instruction_table[t->ip->type](p);
+            execute(p);
     }
+    if (unlikely(ends->open)) give_up(p, ends);
 }
 
 static void run_timed(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_packet *burst, uint32_t count,
