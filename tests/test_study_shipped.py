@@ -20,6 +20,7 @@ FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}
 TABLES = ("exact", "ternary", "lpm", "shared", "segments", "latency", "percentiles")
 SWEEPS |= {f"tables-{name}{size}" for name in TABLES for size in ("", "-full")}
+SWEEPS |= {f"model-{name}" for name in ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load")}
 LONGEST_S = 600
 LONGEST_FULL_S = 2 * 3600
 
