@@ -1,0 +1,154 @@
+"""How wrong are the models where they have not looked? The shipped studies `model-*` are flown, fitted and held to their goals.
+
+Measures this host's ladder, flies each study (five runs a size, blocks in drawn order), and prints the errors of sizes, loads and
+pipelines that were held out, each beside the thesis' forms chosen likewise. About 20 minutes; not part of bench/all. Studies that
+stand in --out already are read and not flown again, so that a kill costs one study.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import hugepages
+from harness.figures import Figure, console, keep, show
+from harness.flown import COMMAND
+from harness.main import commit
+from harness.options import positive
+from harness.statistics import Goal, extent, judge
+from pydantic_core import to_jsonable_python
+
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.host.ladder import Ladder
+from windtunnel.host.ladder import read as read_ladder
+from windtunnel.model.check import GOALS, Checked, check
+from windtunnel.model.composed import Composed
+from windtunnel.model.curve import Options
+from windtunnel.model.queueing import JUDGED
+from windtunnel.model.record import Curve, LatencyCurve
+
+STUDIES = Path(__file__).resolve().parents[1] / "studies"
+NAMES = ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load")
+
+
+def main() -> None:
+    """Exit codes: 0 every goal was met, 1 one was not, 2 a study could not be flown or fitted."""
+    given = _options()
+    try:
+        with hugepages.reserved(given.hugepages):
+            given.out.mkdir(parents=True, exist_ok=True)
+            ladder = _ladder(given.out)
+            flown = [_flown(name, given.out) for name in NAMES]
+        figures = _figures(check(flown, ladder, Options()))
+    except UserError as error:
+        console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""))
+        sys.exit(2)
+    show(figures)
+    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), commit())}")
+    sys.exit(any(figure.verdict is not None and figure.verdict.met is False for figure in figures))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where studies and ladder go, or are")
+    parser.add_argument(
+        "--hugepages", type=positive(int), metavar="N", help="reserve N pages of 2 MiB for the flights (root); 4096 do"
+    )
+    return parser.parse_args()
+
+
+def _ladder(out: Path) -> Ladder:
+    file = out / "ladder.json"
+    if not file.exists():
+        _call("host", "ladder", "--out", file)
+    return read_ladder(file)
+
+
+def _flown(name: str, out: Path) -> Path:
+    directory = out / name
+    if directory.exists():
+        _call("study", directory, "--quiet")  # flies what is missing, if anything is
+    else:
+        _call("study", STUDIES / f"model-{name}.toml", "--out", directory, "--quiet")
+    return directory
+
+
+def _call(*words: str | Path) -> None:
+    """Raises UserError where the command cannot do it; single invalid runs are said by what reads the study."""
+    done = subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise UserError(f"windtunnel {' '.join(map(str, words))}: {done.stdout.strip()}")
+
+
+def _figures(checked: Checked) -> list[Figure]:
+    figures = []
+    for path, model in checked.models:
+        memory = model.memory or ""
+        for curve in model.curves:
+            figures += _of_curve(path.name, memory, curve)
+        for curve in model.latency:
+            figures += _of_latency(path.name, memory, curve)
+    for path, rows in checked.pipelines:
+        figures.append(_of_pipelines(path.name, rows))
+    return figures
+
+
+def _of_curve(name: str, memory: str, curve: Curve) -> list[Figure]:
+    noise = "" if curve.noise is None else f", runs differ by {curve.noise:.1%}"
+    found = [
+        _figure(
+            f"{name}: leave one out",
+            memory,
+            curve.mape,
+            "leave one out",
+            ours=curve.form + noise,
+            reference=_thesis(curve.thesis_mape),
+        )
+    ]
+    if curve.beyond:
+        found.append(
+            _figure(
+                f"{name}: fitted up to {curve.beyond.bound:g}, asked beyond",
+                memory,
+                curve.beyond.mape,
+                "beyond",
+                ours=curve.beyond.form,
+                reference=_thesis(curve.beyond.thesis_mape),
+            )
+        )
+    return found
+
+
+def _of_latency(name: str, memory: str, curve: LatencyCurve) -> list[Figure]:
+    return [
+        _figure(
+            f"{name}: {percentile}",
+            memory,
+            curve.mape[percentile],
+            "latency" if percentile in JUDGED else None,
+            ours=f"{curve.form}, runs differ by {curve.noise[percentile] or 0:.1%}",
+        )
+        for percentile in curve.mape
+    ]
+
+
+def _of_pipelines(name: str, rows: list[Composed]) -> Figure:
+    mean = sum(abs(row.error) for row in rows) / len(rows)
+    details = ", ".join(f"{row.point} {row.error:+.1%}" for row in rows)
+    return _figure(f"{name}: never fitted", "", mean, "pipeline", ours=details)
+
+
+def _thesis(mape: float | None) -> str:
+    return "" if mape is None else f"the thesis' forms {mape:.1%}"
+
+
+def _figure(name: str, memory: str, mape: float, goal: str | None, ours: str = "", reference: str = "") -> Figure:
+    """A mean absolute error, %."""
+    spread = extent([100 * mape])
+    limit = goal and Goal(100 * GOALS[goal], "at most", least_samples=1)
+    return Figure(name, memory, spread, "%", ours, reference, limit, limit and judge(spread, limit))
+
+
+if __name__ == "__main__":
+    main()
