@@ -18,6 +18,7 @@ from windtunnel.cli.pcie import estimate, nics
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
 from windtunnel.cli.search import search
+from windtunnel.cli.share.restore import restore
 from windtunnel.cli.show import show
 from windtunnel.cli.study import study
 
@@ -86,6 +87,11 @@ pcie = typer.Typer(help="Estimate what packets move over a PCIe link, and where 
 for command in (estimate, nics):
     pcie.command(help=_help(command.__doc__))(command)
 app.add_typer(pcie, name="pcie")
+
+share = typer.Typer(help="Many poll-mode tenants on few cores.", no_args_is_help=True)
+for command in (restore,):
+    share.command(help=_help(command.__doc__))(command)
+app.add_typer(share, name="share")
 
 
 @app.callback()

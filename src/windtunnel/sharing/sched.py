@@ -1,0 +1,95 @@
+"""sched_getattr and sched_setattr, which Python's `os` does not have (sched_setattr(2); kernel/sched/syscalls.c).
+
+Since Linux 6.12 the field sched_runtime of an ordinary thread is its EEVDF slice in ns (100 us to 100 ms, 0: the default).
+"""
+
+import ctypes
+import errno
+import os
+import platform
+from dataclasses import dataclass
+from functools import cache
+
+OTHER, FIFO, RR, BATCH, IDLE, DEADLINE = 0, 1, 2, 3, 5, 6
+NAMES = {OTHER: "other", FIFO: "fifo", RR: "rr", BATCH: "batch", IDLE: "idle", DEADLINE: "deadline"}
+RESET_ON_FORK = 1
+LEAST_SLICE_NS, MOST_SLICE_NS = 100_000, 100_000_000
+"""What the kernel clamps a slice of one's own to."""
+_NUMBERS = {"x86_64": (314, 315), "aarch64": (274, 275), "riscv64": (274, 275)}
+"""Numbers of sched_setattr and sched_getattr."""
+
+
+class _Attr(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("policy", ctypes.c_uint32),
+        ("flags", ctypes.c_uint64),
+        ("nice", ctypes.c_int32),
+        ("priority", ctypes.c_uint32),
+        ("runtime", ctypes.c_uint64),
+        ("deadline", ctypes.c_uint64),
+        ("period", ctypes.c_uint64),
+    ]
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """How a thread is scheduled. `runtime_ns` is the EEVDF slice of an ordinary thread; 0 where the kernel has none."""
+
+    policy: int
+    priority: int
+    nice: int
+    runtime_ns: int
+    flags: int = 0
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(which: int, *arguments) -> None:
+    numbers = _NUMBERS.get(platform.machine())
+    if numbers is None:
+        raise OSError(errno.ENOSYS, f"the numbers of sched_setattr are not known for {platform.machine()}")
+    if _libc().syscall(ctypes.c_long(numbers[which]), *arguments) < 0:
+        raise OSError(number := ctypes.get_errno(), os.strerror(number))
+
+
+def get(tid: int) -> Attributes:
+    """Raises ProcessLookupError where no such thread is."""
+    attr = _Attr()
+    _call(1, ctypes.c_int(tid), ctypes.byref(attr), ctypes.c_uint(ctypes.sizeof(attr)), ctypes.c_uint(0))
+    ordinary = attr.policy in (OTHER, BATCH, IDLE)
+    return Attributes(
+        attr.policy, attr.priority, attr.nice, attr.runtime if ordinary else 0, attr.flags & RESET_ON_FORK
+    )
+
+
+def put(tid: int, to: Attributes) -> None:
+    """Raises PermissionError without the right (CAP_SYS_NICE), ProcessLookupError where no such thread is."""
+    attr = _Attr(ctypes.sizeof(_Attr), to.policy, to.flags & RESET_ON_FORK, to.nice, to.priority, to.runtime_ns, 0, 0)
+    _call(0, ctypes.c_int(tid), ctypes.byref(attr), ctypes.c_uint(0))
+
+
+@cache
+def default_slice_ns() -> int:
+    """The slice of a thread that asked for none, in ns; 0 where the kernel does not tell (before 6.12).
+
+    Asked of a thread made for it, because the caller may have a slice of its own, which a thread inherits.
+    """
+    from threading import Thread, get_native_id
+
+    found = [0]
+
+    def ask() -> None:
+        me = get_native_id()
+        mine = get(me)
+        if mine.policy in (OTHER, BATCH):
+            put(me, Attributes(mine.policy, 0, mine.nice, 0, mine.flags))
+            found[0] = get(me).runtime_ns
+
+    thread = Thread(target=ask)
+    thread.start()
+    thread.join()
+    return found[0]

@@ -1,0 +1,133 @@
+"""A thread of this machine: who it is, where and how it runs, and how to let it run elsewhere.
+
+A thread's number is used again after its end; together with the moment at which it started it is not.
+"""
+
+import contextlib
+import errno
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import sched
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+Value = tuple[int, ...] | int | str
+"""Of one field: CPUs, (policy, priority, flags), nice, slice in ns, or the path of a cgroup."""
+Fields = dict[str, Value]
+"""`affinity`, `policy`, `nice`, `runtime_ns`, and `cgroup HIERARCHY` for each (`cgroup ` is v2's, `cgroup cpu` one of v1)."""
+CGROUP = "cgroup "
+
+
+@dataclass(frozen=True)
+class Stat:
+    """Of /proc/PID/task/TID/stat: process, parent, start in clock ticks since boot."""
+
+    pid: int
+    parent: int
+    started: int
+
+
+def stat(tid: int) -> Stat | None:
+    """None where no such thread is; a zombie is none either."""
+    try:
+        text = (PROC / str(tid) / "stat").read_text(errors="replace")
+        status = (PROC / str(tid) / "status").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    if fields[0] in "ZX":
+        return None
+    pid = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("Tgid:"))
+    return Stat(pid, int(fields[1]), int(fields[19]))
+
+
+def ticks_now() -> int:
+    """This moment as /proc/PID/stat would write it."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS)
+
+
+def threads_of(pid: int) -> list[int]:
+    try:
+        return sorted(int(name) for name in os.listdir(PROC / str(pid) / "task"))
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def cgroups_of(tid: int) -> dict[str, str]:
+    """Path by hierarchy, as /proc/TID/cgroup has it: the controllers of v1, "" for v2."""
+    lines = (PROC / str(tid) / "cgroup").read_text().splitlines()
+    return {controllers: path for _, controllers, path in (line.split(":", 2) for line in lines)}
+
+
+def read(tid: int) -> Fields:
+    """Raises ProcessLookupError where no such thread is."""
+    try:
+        attributes = sched.get(tid)
+        cgroups = cgroups_of(tid)
+        affinity = tuple(sorted(os.sched_getaffinity(tid)))
+    except FileNotFoundError:
+        raise ProcessLookupError(errno.ESRCH, f"no thread {tid}") from None
+    # A thread that asked for no slice shows the default one; 0 asks for it again.
+    runtime = 0 if attributes.runtime_ns == sched.default_slice_ns() else attributes.runtime_ns
+    policy = (attributes.policy, attributes.priority, attributes.flags)
+    fields: Fields = {"affinity": affinity, "policy": policy, "nice": attributes.nice, "runtime_ns": runtime}
+    return fields | {CGROUP + controllers: path for controllers, path in cgroups.items()}
+
+
+def write(tid: int, fields: Fields) -> None:
+    """Lets a thread run as `fields` say; what they do not name stays. Raises OSError."""
+    for name, value in fields.items():  # first: moving between cpusets sets the affinity
+        if name.startswith(CGROUP):
+            move(tid, name.removeprefix(CGROUP), str(value))
+    if "affinity" in fields:
+        os.sched_setaffinity(tid, fields["affinity"])
+    if fields.keys() & {"policy", "nice", "runtime_ns"}:
+        now = read(tid) | fields
+        policy, priority, flags = now["policy"]
+        sched.put(tid, sched.Attributes(policy, priority, now["nice"], now["runtime_ns"], flags))
+
+
+def mounts() -> dict[str, Path]:
+    """Where each hierarchy of cgroups is mounted, by its controllers ("" for v2)."""
+    found: dict[str, Path] = {}
+    lines = [line.split() for line in (PROC / "self/mounts").read_text().splitlines()]
+    hierarchies = {controllers: set(controllers.split(",")) for controllers in cgroups_of(os.getpid())}
+    for _, where, kind, options, *_ in lines:
+        if kind == "cgroup2":
+            found.setdefault("", Path(where))
+        if kind == "cgroup":
+            for controllers, names in hierarchies.items():
+                if controllers and names <= set(options.split(",")):
+                    found.setdefault(controllers, Path(where))
+    return found
+
+
+def move(tid: int, hierarchy: str, path: str) -> None:
+    """Into a cgroup: the thread alone where that can be (v1; threaded v2), else its process. Raises OSError."""
+    mounted = mounts().get(hierarchy)
+    if mounted is None:
+        raise OSError(errno.ENOENT, f"the cgroup hierarchy {hierarchy or 'v2'} is not mounted")
+    group = mounted / path.lstrip("/")
+    if hierarchy:
+        (group / "tasks").write_text(str(tid))
+        return
+    with contextlib.suppress(OSError):
+        (group / "cgroup.threads").write_text(str(tid))
+        return
+    (group / "cgroup.procs").write_text(str(tid))
+
+
+def check(tid: int) -> Stat:
+    """Raises UserError for what is no thread, or one that cannot share (SCHED_DEADLINE has a contract of its own)."""
+    found = stat(tid) if tid > 0 else None
+    if found is None:
+        raise UserError(f"{tid}: no such thread", remedy="a number from /proc/PID/task, of a thread that runs")
+    if sched.get(tid).policy == sched.DEADLINE:
+        raise UserError(
+            f"thread {tid} is SCHED_DEADLINE: it cannot be pinned or share by weight", remedy="chrt -o -p 0 TID"
+        )
+    return found
