@@ -41,7 +41,19 @@ esac
 PYTHON
         chmod +x "$4/bin/python" """,
 }
-for present in ("g++", "gcc", "dpdk-testpmd", "tshark", "ethtool", "ip", "ping", "make"):
+for present in (
+    "g++",
+    "gcc",
+    "dpdk-testpmd",
+    "tshark",
+    "ethtool",
+    "ip",
+    "ping",
+    "make",
+    "memcached",
+    "nginx",
+    "redis-server",
+):
     FAKES[present] = ":"
 
 
