@@ -14,6 +14,7 @@ from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.scenario.reference import Key, key_at, keys_of, table_at
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
+from windtunnel.scenario.table import Table
 from windtunnel.scenario.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
@@ -28,7 +29,7 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
     """
     file = File(path)
     text = _read(file)
-    data = _parse(file, text)
+    data = parsed(file, text)
     if "factor" in data and "workload" not in data:
         raise UserError(f"{file}: a study, not a scenario", remedy=f"windtunnel study {file}")
     overrides = parse_overrides(sets or [])
@@ -52,7 +53,8 @@ def _read(file: File) -> str:
     return read_text(file, MAX_FILE_BYTES, "name a scenario file, as in scenarios/echo.toml")
 
 
-def _parse(file: File, text: str) -> dict[str, Any]:
+def parsed(file: File, text: str) -> dict[str, Any]:
+    """The TOML of a file. Raises UserError with file and line, and words for the mistakes that everybody makes."""
     try:
         return toml.parse(text)
     except toml.Fault as fault:
@@ -81,13 +83,13 @@ def _validate(data: dict[str, Any]) -> Scenario:
         raise refusal from None
 
 
-def refusal_of(error: Any) -> Refusal:
-    """pydantic's error in our words."""
+def refusal_of(error: Any, root: type[Table] = Scenario, file: str = "the scenario") -> Refusal:
+    """pydantic's error in our words. `root` is the model of the file, and `file` what it is called."""
     path: Path = error["loc"]
     name, kind = dotted(path), error["type"]
     if kind == "extra_forbidden":
-        return _unknown_key(path)
-    key = key_at(path)
+        return _unknown_key(path, root, file)
+    key = key_at(path, root)
     if key and key.table and kind in ("missing", "too_short", "list_type", "model_type"):
         what = "is missing" if kind in ("missing", "too_short") else f"is {shown(error['input'])}"
         return Refusal(
@@ -114,10 +116,10 @@ def _close(name: Any, known: list[str]) -> str | None:
     return f'did you mean "{close[0]}"?' if close else None
 
 
-def _unknown_key(path: Path) -> Refusal:
+def _unknown_key(path: Path, root: type[Table], file: str) -> Refusal:
     *table, name = path
-    known = list(keys_of(table_at(tuple(table)) or Scenario))
-    where = f"[{dotted(tuple(table))}]" if table else "the scenario"
+    known = list(keys_of(table_at(tuple(table), root) or root))
+    where = f"[{dotted(tuple(table))}]" if table else file
     remedy = _close(name, known) or f"known keys: {', '.join(known)}"
     return Refusal(path, f'unknown key "{name}" in {where}', remedy)
 

@@ -36,9 +36,12 @@ def keys_of(table: type[Table]) -> dict[str, Key]:
     return {key.name: key for key in _keys(table)}
 
 
-def table_at(path: Path) -> type[Table] | None:
-    """The model that says which keys the table at `path` has; None where any key goes, or where there is no table."""
-    table: type[Table] | None = Scenario
+def table_at(path: Path, root: type[Table] = Scenario) -> type[Table] | None:
+    """The model that says which keys the table at `path` has; None where any key goes, or where there is no table.
+
+    `root` is the model of the file.
+    """
+    table: type[Table] | None = root
     for part in path:
         if isinstance(part, int):
             continue
@@ -47,11 +50,11 @@ def table_at(path: Path) -> type[Table] | None:
     return table
 
 
-def key_at(path: Path) -> Key | None:
+def key_at(path: Path, root: type[Table] = Scenario) -> Key | None:
     """The key that the path leads to or through."""
     names = [part for part in path if isinstance(part, str)]
     for end in range(len(names), 0, -1):
-        table = table_at(tuple(names[: end - 1]))
+        table = table_at(tuple(names[: end - 1]), root)
         if table and names[end - 1] in keys_of(table):
             return keys_of(table)[names[end - 1]]
     return None

@@ -1,0 +1,66 @@
+"""What happened, numbered, for those who watch. Bounded: who does not keep up is told so and dropped."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+KEPT = 512
+WAITING = 256
+MOST_WATCHERS = 32
+Event = dict[str, Any]
+
+
+class Events:
+    """The last events, and the watchers."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._kept: deque[Event] = deque(maxlen=KEPT)
+        self._watchers: set[asyncio.Queue[Event | None]] = set()
+
+    def say(self, what: str, **facts: Any) -> None:
+        """One event. `what` is its kind; None facts are left out."""
+        self._number += 1
+        event = {"id": self._number, "at": time.time(), "event": what}
+        event |= {key: value for key, value in facts.items() if value is not None}
+        self._kept.append(event)
+        for queue in list(self._watchers):
+            if queue.full():
+                self._drop(queue)
+            else:
+                queue.put_nowait(event)
+
+    def since(self, number: int) -> list[Event]:
+        """Events after that one, as far as they are kept."""
+        return [event for event in self._kept if event["id"] > number]
+
+    @property
+    def last(self) -> int:
+        """Number of the latest event; 0 before the first."""
+        return self._number
+
+    @property
+    def full(self) -> bool:
+        """One watcher more would be too many."""
+        return len(self._watchers) >= MOST_WATCHERS
+
+    @contextmanager
+    def watch(self, since: int | None = None) -> Iterator[asyncio.Queue[Event | None]]:
+        """A queue of events to come, those after `since` first; its last element is None when the watcher is dropped."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue(WAITING + 1)
+        for event in (self.since(since) if since is not None else [])[-WAITING:]:
+            queue.put_nowait(event)
+        self._watchers.add(queue)
+        try:
+            yield queue
+        finally:
+            self._watchers.discard(queue)
+
+    def _drop(self, queue: asyncio.Queue[Event | None]) -> None:
+        self._watchers.discard(queue)
+        while not queue.empty():
+            queue.get_nowait()
+        queue.put_nowait(None)

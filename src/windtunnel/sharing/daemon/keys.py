@@ -1,0 +1,174 @@
+"""Every key of a file for `windtunnel share serve`: its type, default, range and one-line help."""
+
+import ipaddress
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from windtunnel.scenario.quantities import Duration
+from windtunnel.scenario.table import Table
+from windtunnel.scenario.values import Cores, Text, Wanted
+from windtunnel.sharing.pools.weights import MOST_WEIGHT
+
+MOST_TENANTS = 1024
+SIGNALS = ("p99", "queue", "polls")
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", text, re.ASCII):
+        raise ValueError(f'"{text}" is not a name')
+    return text
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        raise ValueError(f'"{text}" is no network') from None
+
+
+def _address(text: str) -> str:
+    host, colon, port = text.rpartition(":")
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+        good = colon and 1 <= int(port) <= 65535
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f'"{text}" is not an address and a port')
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
+Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
+Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
+Network = Annotated[str, AfterValidator(_network), Wanted('a network, as in "192.0.2.0/24"')]
+
+
+class Autoscale(Table):
+    """Changes the weight by itself, between `min` and `max`, by what the tenant tells of itself through the API."""
+
+    by: Literal["p99", "queue", "polls"] = Field(
+        "p99", description="p99 against slo_p99; depth of its input queue; share of its polls that found something"
+    )
+    queue: Annotated[int, Field(ge=1, le=1 << 31)] = Field(64, description="by queue: the depth that is too deep")
+    polls: Annotated[float, Field(gt=0, le=1)] = Field(0.9, description="by polls: the share above which it is short")
+    low: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.5, description="below this part of the limit it has too much; between both nothing is changed"
+    )
+    up: Annotated[float, Field(gt=1, le=16)] = Field(2.0, description="most that one step multiplies the weight by")
+    down: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="what one step down multiplies the weight by")
+    up_after: Annotated[int, Field(ge=1, le=1000)] = Field(
+        1, description="reports above the limit, one after another, before a step up"
+    )
+    down_after: Annotated[int, Field(ge=1, le=1000)] = Field(
+        5, description="likewise below the low mark before a step down"
+    )
+    rest: Duration("1ms", "1h") = Field("1s", description="after a step nothing is changed for so long")
+
+    @model_validator(mode="after")
+    def _settles(self) -> "Autoscale":
+        if self.low >= self.down:
+            raise ValueError(f"low {self.low} must lie below down {self.down}, or a step down is followed by one up")
+        return self
+
+
+class TenantKeys(Table):
+    """A process whose threads share CPUs: one of pid, pidfile and command says which."""
+
+    name: Name = Field(description="how it is called in the API and in metrics; PvCC's clients count tenants from 1")
+    pid: Annotated[int, Field(ge=1, lt=1 << 22)] | None = Field(None, description="of the process")
+    pidfile: Text | None = Field(None, description="a file that holds the pid, relative to this file")
+    command: Text | None = Field(None, description="a text that the command line of exactly one process has")
+    threads: Text = Field(
+        "*", description='those whose name matches take part, as in "lcore-worker-*" or "CPU */KVM"', max_length=64
+    )
+    pool: Literal["ls", "be"] = Field("ls", description="ls: turns in microseconds, by weight; be: what is left")
+    weight: Weight = Field(128, description="256 is one CPU")
+    min: Weight = Field(1, description="least weight that anybody may set")
+    max: Weight | None = Field(None, description="most weight that anybody may set; without: one CPU for each thread")
+    cap: Weight | None = Field(
+        None, description="most CPU that it gets though others are idle, in weight; without: all"
+    )
+    slo_p99: Duration("1us", "1h") | None = Field(
+        None, description="its objective for the latency at the 99th percentile"
+    )
+    autoscale: Autoscale | None = Field(None, description="changes the weight by itself")
+
+    @model_validator(mode="after")
+    def _fits(self) -> "TenantKeys":
+        if sum(given is not None for given in (self.pid, self.pidfile, self.command)) != 1:
+            raise ValueError("takes pid, pidfile or command, one of them")
+        if not self.min <= self.weight <= (self.max or MOST_WEIGHT):
+            raise ValueError(f"weight {self.weight} is not between min {self.min} and max {self.max or MOST_WEIGHT}")
+        if self.autoscale and self.autoscale.by == "p99" and self.slo_p99 is None:
+            raise ValueError("autoscale by p99 needs slo_p99")
+        return self
+
+
+class Api(Table):
+    """The HTTP/JSON API; /openapi.json describes it."""
+
+    socket: Text | None = Field(
+        None, description="Unix socket, for its owner only; without: share.sock in the state directory"
+    )
+    tcp: Address | None = Field(None, description="listens there too, for who has the token")
+    token_file: Text | None = Field(
+        None, description="holds the token, 32 characters or more; no other user may read it"
+    )
+    metrics: Address | None = Field(
+        None, description="OpenMetrics without a token; the API has them at /metrics as well"
+    )
+
+    @model_validator(mode="after")
+    def _guarded(self) -> "Api":
+        if self.tcp is not None and self.token_file is None:
+            raise ValueError("tcp needs token_file")
+        return self
+
+
+class Pvcc(Table):
+    """PvCC's own text protocol, for its clients. It knows no password: only `allow` guards it."""
+
+    listen: Address = Field("127.0.0.1:7777", description="where it listens")
+    allow: list[Network] = Field(
+        default_factory=lambda: ["127.0.0.0/8", "::1/128"], max_length=64, description="who may connect (loopback)"
+    )
+
+
+class Serve(Table):
+    """Who shares which CPUs, and how the daemon is asked."""
+
+    cpus: Cores = Field("auto", description="CPUs that are shared out; ls takes them from the end")
+    be_cpus: Annotated[int, Field(ge=0, le=4096)] = Field(
+        1, description="of these the first ones stay with be; 0: ls may have all, and be runs when they are idle"
+    )
+    slicer: Text = Field("auto", max_length=32, description="auto: the best that `windtunnel share probe` finds here")
+    slice: Duration("10us", "1s") = Field("100us", description="how long a tenant of ls runs at a time")
+    shield: bool = Field(True, description="a cgroup keeps neighbours from the tenants' time, where one can be had")
+    strays: Literal["put back", "leave"] = Field(
+        "put back", description="a tenant that changes its own affinity; either way it is told and counted"
+    )
+    check: Duration("10ms", "1min") = Field(
+        "250ms", description="how often new, ended and strayed threads are looked for"
+    )
+    state: Text | None = Field(
+        None,
+        description="directory of the state, the lock and the journal; without: share in windtunnel's runtime directory",
+    )
+    api: Api = Field(Api(), description="the HTTP/JSON API")
+    pvcc: Pvcc | None = Field(None, description="PvCC's text protocol")
+    tenant: list[TenantKeys] = Field(default_factory=list, max_length=MOST_TENANTS, description="one table a tenant")
+
+    @model_validator(mode="after")
+    def _once(self) -> "Serve":
+        names: set[str] = set()
+        for tenant in self.tenant:
+            if tenant.name in names:
+                raise ValueError(f'two tenants are called "{tenant.name}"')
+            names.add(tenant.name)
+        return self
+
+
+Keys = dict[str, Any]

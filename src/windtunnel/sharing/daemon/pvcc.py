@@ -1,0 +1,218 @@
+"""PvCC's text protocol, for its clients: `SET <vm> <weight>`, `END`, `EXIT`.
+
+Answers are `OK` and `NG`, a line each, as the original has them; a space and the reason follow NG. Clients of the original read at most
+1024 bytes and look at the first two, or at nothing; one that compares the whole line takes a reason for what it is: not OK. What
+differs from the original, which has it wrong: an unknown command is NG, EXIT is OK and leaves the server running, a weight need not be a
+power of two, and a refusal of the system is NG.
+
+The original has no ends of lines: a message is what one recv() gives, and its clients send none. Here a line end ends a message; from a
+client that has sent none yet, so does QUIET_S without another byte; and the end of the connection does.
+"""
+
+import asyncio
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon.sharing import Change, Sharing
+
+MOST_LINE = 256
+MOST_CONNECTIONS = 64
+MOST_AT_ONCE = 64
+"""Lines between two looks at everything else that goes on; carried out together."""
+QUIET_S, IDLE_S, SLOW_S = 0.02, 60.0, 5.0
+"""Without another byte a message is whole; without a message a connection is closed; who reads no answers for so long is cut off."""
+_SET = re.compile(r"SET[ \t]+([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})[ \t]+([+-]?[0-9]{1,12})[ \t]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    vm: str
+    weight: int
+
+
+class Wrong(Exception):
+    """Not a message of this protocol, and why."""
+
+
+def parse(line: str) -> Set | str:
+    """A SET, "END" or "EXIT". Raises Wrong."""
+    if match := _SET.fullmatch(line):
+        return Set(match[1], int(match[2]))
+    word = line.strip()
+    if word in ("END", "EXIT"):
+        return word
+    if word.startswith("SET"):
+        raise Wrong("a SET has a tenant and a whole number: SET 1 128")
+    raise Wrong("unknown command; SET <tenant> <weight>, END, EXIT")
+
+
+class Lines:
+    """Bytes into lines. Holds MOST_LINE bytes of an unfinished one; raises Wrong for a longer one."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self.lined = False
+        """There has been a line end."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if any(len(line) > MOST_LINE for line in (*lines, self._rest)):
+            self._rest = b""
+            raise Wrong(f"a line longer than {MOST_LINE} bytes")
+        self.lined = self.lined or bool(lines)
+        return lines
+
+    def flush(self) -> list[bytes]:
+        """What is left without a line end, if anything is."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest.strip() else []
+
+    @property
+    def unfinished(self) -> bool:
+        return bool(self._rest)
+
+
+def answer(sharing: Sharing, lines: Sequence[bytes], by: str) -> tuple[list[str], bool]:
+    """The answers to some messages, which are carried out together, and whether the connection ends with them."""
+    answers: list[str] = []
+    granted: list[int] = []
+    for raw in lines:
+        try:
+            asked = parse(raw.decode("ascii").rstrip("\r"))
+            if isinstance(asked, Set):
+                sharing.ask([Change(asked.vm, {"weight": asked.weight})], by)
+                granted.append(len(answers))
+            elif asked == "EXIT":
+                sharing.exit(by)
+                granted.append(len(answers))
+            answers.append("OK")
+        except UnicodeDecodeError:
+            answers.append("NG not ASCII")
+        except Wrong as wrong:
+            answers.append(f"NG {wrong}")
+        except UserError as error:
+            answers.append(f"NG {error.message}")
+        else:
+            if isinstance(asked, str):
+                return _settled(sharing, answers, granted), True
+    return _settled(sharing, answers, granted), False
+
+
+def _settled(sharing: Sharing, answers: list[str], granted: list[int]) -> list[str]:
+    if granted:
+        try:
+            sharing.settle()
+        except UserError as error:
+            for index in granted:
+                answers[index] = f"NG {error.message}"
+    return answers
+
+
+class Pvcc(asyncio.Protocol):
+    """One connection."""
+
+    connections = 0
+
+    def __init__(self, sharing: Sharing, allowed: Sequence[str]):
+        self._sharing = sharing
+        self._allowed = [ipaddress.ip_network(network) for network in allowed]
+        self._loop = asyncio.get_running_loop()
+        self._lines = Lines()
+        self._waiting: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._slow: asyncio.TimerHandle | None = None
+        self._counted = self._ended = False
+        self._by = "pvcc"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
+        host = transport.get_extra_info("peername")[0]
+        self._by = f"pvcc {host}"
+        address = ipaddress.ip_address(host.partition("%")[0])
+        address = getattr(address, "ipv4_mapped", None) or address
+        if not any(address in network for network in self._allowed):
+            self._refuse("not from this address")
+        elif Pvcc.connections >= MOST_CONNECTIONS:
+            self._refuse(f"{MOST_CONNECTIONS} connections are the most")
+        else:
+            Pvcc.connections += 1
+            self._counted = True
+            self._expect(IDLE_S, self._transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        if self._ended:
+            return
+        try:
+            self._waiting += self._lines.feed(data)
+        except Wrong as wrong:
+            self._refuse(str(wrong))
+            return
+        self._work()
+
+    def eof_received(self) -> None:
+        self._waiting += self._lines.flush()
+        self._ended = True
+        while self._waiting and not self._transport.is_closing():
+            self._take()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._ended = True
+        for timer in (self._timer, self._slow):
+            if timer:
+                timer.cancel()
+        if self._counted:
+            Pvcc.connections -= 1
+
+    def pause_writing(self) -> None:
+        """The client sends and does not read."""
+        self._transport.pause_reading()
+        self._slow = self._loop.call_later(SLOW_S, self._transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._slow:
+            self._slow.cancel()
+            self._slow = None
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _work(self) -> None:
+        """Some lines; while more wait, nothing further is read."""
+        if self._transport.is_closing():
+            return
+        if self._waiting:
+            self._take()
+        if self._waiting:
+            self._transport.pause_reading()
+            self._loop.call_soon(self._work)
+        elif not self._transport.is_closing():
+            if self._slow is None:
+                self._transport.resume_reading()
+            if self._lines.unfinished and not self._lines.lined:
+                self._expect(QUIET_S, self._quiet)
+            else:
+                self._expect(IDLE_S, self._transport.close)
+
+    def _quiet(self) -> None:
+        self._waiting += self._lines.flush()
+        self._work()
+
+    def _take(self) -> None:
+        lines, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+        answers, ends = answer(self._sharing, lines, self._by)
+        self._transport.write("".join(f"{line}\n" for line in answers).encode("ascii", "replace"))
+        if ends:
+            self._waiting, self._ended = [], True
+            self._transport.close()
+
+    def _expect(self, seconds: float, then) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(seconds, then)
+
+    def _refuse(self, why: str) -> None:
+        self._ended = True
+        self._transport.write(f"NG {why}\n".encode())
+        self._transport.close()

@@ -1,0 +1,128 @@
+"""The tenants: what is wanted for each, and which process and threads it has at the moment."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon.autoscale import Memory, Seen
+from windtunnel.sharing.daemon.find import pid_of, ran_ns, tids_of
+from windtunnel.sharing.daemon.keys import Autoscale, TenantKeys
+from windtunnel.sharing.pools.arrangement import Crew
+from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
+
+BUSY, IDLE = 0.05, 0.02
+"""Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for a tenant. `parked` is a tenant of `ls` that waits with `be` since EXIT."""
+
+    pool: Literal["ls", "be"]
+    weight: int
+    least: int = 1
+    most: int | None = None
+    cap: int | None = None
+    slo_ns: int | None = None
+    parked: bool = False
+
+    @property
+    def shares(self) -> bool:
+        """It takes part in `ls`."""
+        return self.pool == "ls" and not self.parked
+
+
+def first_wish(keys: TenantKeys) -> Wish:
+    return Wish(keys.pool, keys.weight, keys.min, keys.max, keys.cap, keys.slo_p99)
+
+
+@dataclass(slots=True)
+class Tenant:
+    """One tenant. Without a process (`pid` is None) its weight is nobody's."""
+
+    name: str
+    number: int
+    """From 1, as PvCC's clients count."""
+    keys: TenantKeys
+    wish: Wish
+    added: bool = False
+    """Through the API: it is forgotten with its process."""
+    pid: int | None = None
+    started: int | None = None
+    pid_fd: int | None = None
+    tids: tuple[int, ...] = ()
+    busy: frozenset[int] = frozenset()
+    rule: Autoscale | None = None
+    memory: Memory = field(default_factory=Memory)
+    seen: Seen | None = None
+    _known: dict[int, bool] = field(default_factory=dict)
+    _ran: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def share(self) -> Share:
+        return Share(self.name, self.wish.weight, len(self.tids))
+
+    @property
+    def crew(self) -> Crew:
+        return Crew(self.name, self.tids, self.busy)
+
+    @property
+    def most(self) -> int:
+        """The most weight that it can have: what was set, else a CPU for each thread."""
+        return self.wish.most or CPU_WEIGHT * max(1, len(self.tids))
+
+    def look(self, beside: Path) -> bool:
+        """Finds its process and threads. Returns whether anything is different. Raises UserError as `pid_of`."""
+        if self.pid is None and not self._arrive(pid_of(self.keys, beside)):
+            return False
+        tids = tids_of(self.pid, self.keys.threads, self._known) if self.pid else ()
+        different, self.tids = tids != self.tids, tids
+        return different
+
+    def leave(self) -> None:
+        """Its process has ended."""
+        if self.pid_fd is not None:
+            os.close(self.pid_fd)
+        self.pid = self.started = self.pid_fd = None
+        self.tids, self.busy = (), frozenset()
+        self._known, self._ran = {}, {}
+
+    def weigh(self, interval_ns: int) -> bool:
+        """Which of its threads want CPU, by what they had in the interval. Returns whether it is others than before."""
+        ran = {tid: time for tid in self.tids if (time := ran_ns(tid)) is not None}
+        part = {tid: (time - self._ran[tid]) / interval_ns for tid, time in ran.items() if tid in self._ran}
+        self._ran = ran
+        busy = frozenset(tid for tid, used in part.items() if used >= (IDLE if tid in self.busy else BUSY))
+        different, self.busy = busy != self.busy, busy
+        return different
+
+    def _arrive(self, pid: int | None) -> bool:
+        found = threads.stat(pid) if pid else None
+        if pid is None or found is None:
+            return False
+        try:
+            self.pid_fd = os.pidfd_open(pid)
+        except OSError as error:
+            raise UserError(f"{self.name}: process {pid} cannot be watched: {error.strerror}") from None
+        self.pid, self.started = pid, found.started
+        return True
+
+    def asked(self, before: Wish, changes: Mapping[str, Any]) -> Wish:
+        """A wish after changes; who changes the weight takes a parked tenant back. Raises UserError in words."""
+        wish = replace(before, **changes)
+        if "weight" in changes and wish.parked:
+            wish = replace(wish, parked=False)
+        most = wish.most or max(CPU_WEIGHT * max(1, len(self.tids)), wish.least)
+        if wish.least > most:
+            raise UserError(f"{self.name}: min {wish.least} is above max {most}")
+        if not wish.least <= wish.weight <= most:
+            what = "max" if wish.most else f"{CPU_WEIGHT} for each of its {max(1, len(self.tids))} threads"
+            raise UserError(
+                f"{self.name}: a weight of {wish.weight} is not between {wish.least} and {most} ({what})",
+                remedy=f"{CPU_WEIGHT} is one CPU",
+            )
+        return wish

@@ -1,0 +1,151 @@
+"""An arrangement carried out on the machine, or taken back whole."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import sched, threads
+from windtunnel.sharing.places import Journal
+from windtunnel.sharing.pools.arrangement import Arrangement
+from windtunnel.sharing.pools.shield import Cap, Shield
+from windtunnel.sharing.slicers import Member, Slicer
+
+Members = Mapping[int, int]
+
+
+class Handover:
+    """The journal as slicers see it: a thread that goes from one core's slicer to another's is not put back in between.
+
+    It keeps running where it was until the next slicer takes it, and never runs anywhere else.
+    """
+
+    def __init__(self, journal: Journal):
+        self._journal = journal
+        self.moving: frozenset[int] = frozenset()
+
+    def put_back(self, tid: int) -> list[str]:
+        return [] if tid in self.moving else self._journal.put_back(tid)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+
+class Carrier:
+    """What of the machine is ours at the moment. Not for several threads at once."""
+
+    def __init__(
+        self, journal: Journal, make: Callable[[Journal], Slicer], slice_ns: int, shield: Shield | None = None
+    ):
+        self._journal, self._make, self._slice_ns, self._shield = journal, make, slice_ns, shield
+        self._handover = Handover(journal)
+        self.slicers: dict[int, Slicer] = {}
+        self.now = Arrangement()
+        self._caps: Mapping[str, Cap] = {}
+
+    def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
+        """Makes it so. Returns the threads that had ended meanwhile, who are left out.
+
+        Raises UserError where it cannot be; then everything is again as it was.
+        """
+        before, caps_before = self.now, self._caps
+        try:
+            return self._without_the_dead(to, caps)
+        except UserError as error:
+            try:
+                self._without_the_dead(before, caps_before)
+            except UserError as again:
+                raise UserError(f"{error.message}; and it could not be taken back: {again.message}") from None
+            raise UserError(f"{error.message}; everything is as before", error.remedy) from None
+
+    def close(self) -> None:
+        """Stops the slicers and puts everybody back."""
+        for slicer in self.slicers.values():
+            slicer.stop()
+        self.slicers.clear()
+        self._journal.put_back_all()
+        if self._shield is not None:
+            self._shield.close()
+
+    def _without_the_dead(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
+        gone: frozenset[int] = frozenset()
+        while True:
+            try:
+                self._carry(_without(to, gone), caps)
+                return gone
+            except (UserError, OSError) as error:
+                ended = frozenset(tid for tid in _all(to) if tid not in gone and threads.stat(tid) is None)
+                if not ended:
+                    raise _in_words(error) from None
+                gone |= ended
+
+    def _carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> None:
+        old = self.now
+        where = {tid: cpu for cpu, members in to.turns.items() for tid in members}
+        was = {tid: cpu for cpu, members in old.turns.items() for tid in members}
+        moving = frozenset(tid for tid, cpu in was.items() if where.get(tid, cpu) != cpu)
+        staying = {cpu: {t: w for t, w in members.items() if was.get(t) == cpu} for cpu, members in to.turns.items()}
+        # While it goes on, `now` holds all that may be ours: a rollback starts from there.
+        self.now = Arrangement(old.turns | to.turns, {**to.be, **old.be}, old.spare or to.spare)
+        for tid in old.be.keys() - to.be.keys() | (set(old.be) if old.spare != to.spare else set()):
+            self._put_back(tid)
+        for cpu in to.turns.keys() - self.slicers.keys():
+            slicer = self._make(self._handover)
+            slicer.start(cpu, self._slice_ns)
+            self.slicers[cpu] = slicer
+        self._handover.moving = moving
+        try:
+            for cpu, members in staying.items():
+                if members.keys() != old.turns.get(cpu, {}).keys():
+                    self._set(cpu, members)
+            for cpu in self.slicers.keys() - to.turns.keys():
+                self.slicers.pop(cpu).stop()
+        finally:
+            self._handover.moving = frozenset()
+        for cpu, members in to.turns.items():
+            joined = members.keys() != staying[cpu].keys()
+            if joined or members != old.turns.get(cpu):
+                self._set(cpu, members)
+        for tid, cpus in to.be.items():
+            if (old.be.get(tid), old.spare) != (cpus, to.spare):
+                self._to_be(tid, cpus, to.spare)
+        self._hold(to, caps, old, was.keys() - where.keys())
+        self.now, self._caps = to, caps
+
+    def _set(self, cpu: int, members: Members) -> None:
+        self.slicers[cpu].set_members([Member(tid, weight) for tid, weight in members.items()])
+
+    def _hold(self, to: Arrangement, caps: Mapping[str, Cap], old: Arrangement, left: Iterable[int]) -> None:
+        if self._shield is None:
+            return
+        for tid in left:
+            self._shield.forget(tid)
+        if to.groups != old.groups or caps != self._caps:
+            self._shield.hold(to.groups, caps)
+
+    def _to_be(self, tid: int, cpus: Iterable[int], spare: bool) -> None:
+        idle = {"policy": (sched.IDLE, 0, 0)} if spare else {}
+        self._journal.change(tid, affinity=tuple(sorted(cpus)), **idle)
+
+    def _put_back(self, tid: int) -> None:
+        self._journal.put_back(tid)
+        if self._shield is not None:
+            self._shield.forget(tid)
+
+
+def _all(arrangement: Arrangement) -> set[int]:
+    return {tid for members in arrangement.turns.values() for tid in members} | set(arrangement.be)
+
+
+def _without(arrangement: Arrangement, gone: frozenset[int]) -> Arrangement:
+    if not gone:
+        return arrangement
+    return Arrangement(
+        {cpu: {t: w for t, w in members.items() if t not in gone} for cpu, members in arrangement.turns.items()},
+        {tid: cpus for tid, cpus in arrangement.be.items() if tid not in gone},
+        arrangement.spare,
+        {tid: name for tid, name in arrangement.groups.items() if tid not in gone},
+    )
+
+
+def _in_words(error: UserError | OSError) -> UserError:
+    return error if isinstance(error, UserError) else UserError(f"the kernel refused: {error.strerror or error}")

@@ -1,0 +1,78 @@
+"""From weights to CPUs. Pure: the same shares, machine and plan before give the same plan."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.pools.placement import Key, Lane, place
+from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated, lanes
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The CPUs that are shared out. `ls` takes them from the end; the first `be_least` always stay with `be`."""
+
+    cpus: tuple[int, ...]
+    be_least: int = 1
+
+    @property
+    def ls_most(self) -> int:
+        return len(self.cpus) - self.be_least
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who is where. `be` is empty where `ls` has every CPU: then its tenants run on all of them, after everybody else."""
+
+    ls: tuple[int, ...]
+    be: tuple[int, ...]
+    lanes: Mapping[Key, Lane] = field(default_factory=dict)
+    places: Mapping[Key, int] = field(default_factory=dict)
+
+    def loads(self) -> dict[int, int]:
+        """Weight on each CPU of `ls`."""
+        loads = dict.fromkeys(self.ls, 0)
+        for key, cpu in self.places.items():
+            loads[cpu] += self.lanes[key].weight
+        return loads
+
+    def overfull(self) -> dict[int, int]:
+        """CPUs whose weights are above 256, which whole lanes cannot always avoid: there a weight buys less than w / 256."""
+        return {cpu: load for cpu, load in self.loads().items() if load > CPU_WEIGHT}
+
+
+def plan(shares: Iterable[Share], machine: Machine, previous: Plan | None = None) -> Plan:
+    """The plan for these tenants of `ls`; without any, all CPUs are `be`'s.
+
+    Raises UserError where the weights need more than there is.
+    """
+    shares = list(shares)
+    if not shares:
+        return Plan((), machine.cpus)
+    count = check_room(shares, machine)
+    split = len(machine.cpus) - count
+    ls = tuple(reversed(machine.cpus[split:]))
+    wanted = [Lane((share.name, n), weight) for share in shares for n, weight in enumerate(lanes(share.weight))]
+    places = place(wanted, ls, previous.places if previous else {})
+    return Plan(ls, machine.cpus[:split], {lane.key: lane for lane in wanted}, places)
+
+
+def check_room(shares: Iterable[Share], machine: Machine) -> int:
+    """CPUs that these tenants need. Raises UserError where there are not so many, or where a weight is more than a tenant can use."""
+    shares = list(shares)
+    for share in shares:
+        if share.weight > CPU_WEIGHT * max(1, share.threads):
+            raise UserError(
+                f"{share.name}: a weight of {share.weight} is {share.weight / CPU_WEIGHT:.4g} CPUs, "
+                f"and its {share.threads} {'thread' if share.threads == 1 else 'threads'} can use {share.threads}",
+                remedy=f"at most {CPU_WEIGHT * max(1, share.threads)}: {CPU_WEIGHT} is one CPU",
+            )
+    total = sum(share.weight for share in shares)
+    count = dedicated(total)
+    if count > machine.ls_most:
+        rest = f", because {machine.be_least} of {len(machine.cpus)} stay with be" if machine.be_least else ""
+        raise UserError(
+            f"weights of {total} need {count} CPUs, and ls can have {machine.ls_most}{rest}",
+            remedy=f"weights of at most {CPU_WEIGHT * machine.ls_most} together: {CPU_WEIGHT} is one CPU",
+        )
+    return count

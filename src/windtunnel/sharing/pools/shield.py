@@ -1,0 +1,163 @@
+"""The cgroup that keeps neighbours off the tenants' time, and caps.
+
+A slicer makes tenants take turns; it does not keep others off their CPU (measured: one busy neighbour takes half, in the shield 0.3%).
+The shield is a cgroup with the greatest weight there is. Where a tenant of `ls` has a cap, each gets a group of its own within
+it, with its weight and its quota, since a thread and a group do not divide by nice.
+
+v1 takes single threads. v2 takes whole processes: their other threads come along, and are as shielded.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.pools.cgroups import Hierarchy
+from windtunnel.sharing.pools.weights import CPU_WEIGHT
+
+PREFIX = "windtunnel-share-"
+MOST_SHARES, MOST_V2 = 262_144, 10_000
+"""cpu.shares of v1, cpu.weight of v2 (kernel: MAX_SHARES, CGROUP_WEIGHT_MAX)."""
+SHARES_A_WEIGHT, V2_A_WEIGHT = 4, 4
+"""1024 shares are 256 of ours; in v2 the smallest step is 1, and 4 a weight reaches 2500."""
+LEAST_QUOTA_US, MOST_PERIOD_US = 1_000, 1_000_000
+"""Of the kernel's bandwidth controller."""
+
+
+class Places(Protocol):
+    """Of windtunnel.sharing.places.Journal, what is needed here."""
+
+    def change(self, tid: int, cgroups: dict[str, str] | None = None) -> None: ...
+
+
+@dataclass(frozen=True)
+class Cap:
+    """What a tenant of the shield has of its own: weight and cap, both in weight."""
+
+    weight: int
+    cap: int | None
+
+
+class Shield:
+    """The groups of one daemon. Raises UserError where they cannot be made."""
+
+    def __init__(self, hierarchy: Hierarchy, places: Places, name: str, rt_us: int = 0):
+        self._hierarchy, self._places = hierarchy, places
+        self._base = hierarchy.mount / f"{PREFIX}{name}"
+        self._tenants: dict[str, Cap] = {}
+        self._in: dict[int, str] = {}
+        try:
+            if hierarchy.version == 2:
+                _enable(hierarchy.mount)
+            _remove(self._base)
+            _make(self._base)
+            self._weigh(self._base, MOST_SHARES, MOST_V2)
+            if rt_us and (self._base / "cpu.rt_runtime_us").exists():
+                _write(self._base / "cpu.rt_runtime_us", rt_us)
+        except OSError as error:
+            raise UserError(
+                f"{self._base}: no shield can be made: {os.strerror(error.errno or 0)}",
+                remedy="as root, or with `shield = false`: neighbours then take their part of the CPUs of ls",
+            ) from None
+
+    @property
+    def path(self) -> Path:
+        return self._base
+
+    def hold(self, groups: Mapping[int, str], caps: Mapping[str, Cap]) -> None:
+        """Lets exactly these threads in; those that left are put where they were by who took them out. Raises OSError, UserError."""
+        own = caps if any(cap.cap for cap in caps.values()) else {}
+        for name in own.keys() - self._tenants.keys():
+            self._split()
+            _make(self._base / name)
+        for name, cap in own.items():
+            if self._tenants.get(name) != cap:
+                self._limit(self._base / name, cap)
+        for tid, name in groups.items():
+            where = name if name in own else ""
+            if self._in.get(tid) != where:
+                self._enter(tid, where)
+        self._in = {tid: name if name in own else "" for tid, name in groups.items()}
+        for name in self._tenants.keys() - own.keys():
+            _remove(self._base / name)
+        self._tenants = dict(own)
+
+    def forget(self, tid: int) -> None:
+        """A thread that has been put back is not in the shield any more."""
+        self._in.pop(tid, None)
+
+    def close(self) -> None:
+        """Removes the groups; who is still in them goes up with no weight but its own."""
+        _remove(self._base)
+
+    def _enter(self, tid: int, where: str) -> None:
+        path = "/" + str((self._base / where).relative_to(self._hierarchy.mount))
+        self._places.change(tid, cgroups={self._hierarchy.key: path})
+
+    def _split(self) -> None:
+        if self._hierarchy.version == 2:  # processes live in leaves
+            _enable(self._base)
+
+    def _weigh(self, group: Path, shares: int, weight: int) -> None:
+        if self._hierarchy.version == 1:
+            _write(group / "cpu.shares", min(MOST_SHARES, max(2, shares)))
+        else:
+            _write(group / "cpu.weight", min(MOST_V2, max(1, weight)))
+
+    def _limit(self, group: Path, cap: Cap) -> None:
+        self._weigh(group, cap.weight * SHARES_A_WEIGHT, cap.weight * V2_A_WEIGHT)
+        quota, period = bandwidth(cap.cap)
+        if self._hierarchy.version == 1:
+            _write(group / "cpu.cfs_period_us", period)
+            _write(group / "cpu.cfs_quota_us", -1 if quota is None else quota)
+        else:
+            _write(group / "cpu.max", f"{'max' if quota is None else quota} {period}")
+
+
+def bandwidth(cap: int | None) -> tuple[int | None, int]:
+    """Quota and period in us: the shortest period whose quota the kernel takes, since a tenant that used it up waits for the next."""
+    if cap is None:
+        return None, 100_000
+    period = min(MOST_PERIOD_US, max(LEAST_QUOTA_US, -(-LEAST_QUOTA_US * CPU_WEIGHT // cap)))
+    return period * cap // CPU_WEIGHT, period
+
+
+def clean(hierarchy: Hierarchy) -> list[Path]:
+    """Removes groups that a daemon left behind that was killed, once nothing is in them. Returns those that it removed."""
+    left = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
+    for path in left:
+        with contextlib.suppress(OSError):
+            _remove(path)
+    return [path for path in left if not path.exists()]
+
+
+def _enable(group: Path) -> None:
+    control = group / "cgroup.subtree_control"
+    if "cpu" not in control.read_text().split():
+        _write(control, "+cpu")
+
+
+def _make(group: Path) -> None:
+    group.mkdir(exist_ok=True)
+
+
+def _remove(group: Path) -> None:
+    """A cgroup and those within; its files go with it. Raises OSError where somebody is in it."""
+    if not group.is_dir():
+        return
+    for inner in [path for path in group.iterdir() if path.is_dir()]:
+        _remove(inner)
+    try:
+        group.rmdir()
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def _write(path: Path, value: int | str) -> None:
+    with path.open("w") as file:  # "w" makes no file in a cgroup: where the kernel has none, this fails
+        file.write(str(value))
