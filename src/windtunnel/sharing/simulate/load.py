@@ -1,0 +1,109 @@
+"""Requests of a tenant: when they arrive, what they cost, and what becomes of them on the CPU time that the tenant got."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from windtunnel.sharing.simulate.plan import SECOND, Tenant
+
+SPREAD = 0.5
+"""Standard deviation of the logarithm, of `lognormal` service times."""
+
+
+def arrivals(tenant: Tenant, duration_ns: int, rng: np.random.Generator) -> np.ndarray:
+    """Moments in ns, ascending, int64[n]: a Poisson process for each phase."""
+    ends = [*(phase.from_ns for phase in tenant.phases[1:]), duration_ns]
+    parts = [
+        _poisson(p.from_ns, min(end, duration_ns), p.rate, rng) for p, end in zip(tenant.phases, ends, strict=False)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def _poisson(begin: int, end: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Given their number, the moments of a Poisson process are uniform."""
+    if end <= begin or rate == 0:
+        return np.empty(0, np.int64)
+    count = rng.poisson(rate * (end - begin) / SECOND)
+    return np.sort(rng.integers(begin, end, count))
+
+
+def services(tenant: Tenant, count: int, rng: np.random.Generator) -> np.ndarray:
+    """CPU time of each request, ns, int64[n], at least 1."""
+    mean = tenant.service_ns
+    if tenant.distribution == "exponential":
+        drawn = rng.exponential(mean, count)
+    elif tenant.distribution == "lognormal":
+        drawn = rng.lognormal(np.log(mean) - SPREAD**2 / 2, SPREAD, count)
+    else:
+        return np.full(count, mean, np.int64)
+    return np.maximum(np.rint(drawn), 1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of requests; arrays are over all that arrived, in their order. Moments are ns, -1: not within the simulation."""
+
+    begun: np.ndarray
+    done: np.ndarray
+    dropped: np.ndarray
+
+
+def settle(arrived: np.ndarray, service: np.ndarray, runs: np.ndarray, queue: int | None) -> Settled:
+    """Serves requests first come, first served, in the stretches `runs` (int64[k, 2], ns, ascending) of a tenant.
+
+    On the axis of the CPU time that the tenant got, a request begins when it has arrived and the one before it is done: Lindley's
+    recursion, which is a running maximum. So no request is an event, whatever the policy.
+    """
+    lengths = runs[:, 1] - runs[:, 0]
+    got = np.concatenate([[0], np.cumsum(lengths)])
+    came = _cpu_at(arrived, runs, got)
+    end, kept = _unbounded(came, service), np.ones(len(arrived), bool)
+    if queue is not None and _most_waiting(came, end) > queue:
+        end, kept = _bounded(came, service, queue)
+    begin = np.where(kept, end - service, -1)
+    return Settled(_moment(begin, runs, got, False), _moment(np.where(kept, end, -1), runs, got, True), ~kept)
+
+
+def _cpu_at(moments: np.ndarray, runs: np.ndarray, got: np.ndarray) -> np.ndarray:
+    """CPU time that the tenant had got by each moment."""
+    if not len(runs):
+        return np.zeros(len(moments), np.int64)
+    at = np.searchsorted(runs[:, 0], moments, side="right") - 1
+    inside = np.minimum(moments, runs[at, 1]) - runs[at, 0]
+    return np.where(at < 0, 0, got[np.maximum(at, 0)] + inside)
+
+
+def _unbounded(came: np.ndarray, service: np.ndarray) -> np.ndarray:
+    total = np.cumsum(service)
+    return total + np.maximum.accumulate(came - (total - service)) if len(came) else total
+
+
+def _most_waiting(came: np.ndarray, end: np.ndarray) -> int:
+    """The largest number of requests that are in the tenant when one arrives, itself included."""
+    if not len(came):
+        return 0
+    return int(np.max(np.arange(1, len(came) + 1) - np.searchsorted(end, came, side="right")))
+
+
+def _bounded(came: np.ndarray, service: np.ndarray, queue: int) -> tuple[np.ndarray, np.ndarray]:
+    end, kept = np.full(len(came), -1, np.int64), np.zeros(len(came), bool)
+    inside: deque[int] = deque()
+    for i, (at, cost) in enumerate(zip(came.tolist(), service.tolist(), strict=True)):
+        while inside and inside[0] <= at:
+            inside.popleft()
+        if len(inside) < queue:
+            inside.append(max(at, inside[-1] if inside else 0) + cost)
+            end[i], kept[i] = inside[-1], True
+    return end, kept
+
+
+def _moment(cpu: np.ndarray, runs: np.ndarray, got: np.ndarray, ends: bool) -> np.ndarray:
+    """When the tenant had got so much CPU time; -1: never. A request that ends with a stretch ends there, one that begins there begins
+    with the next stretch."""
+    at = np.searchsorted(got, cpu, side="left" if ends else "right") - 1
+    there = (cpu >= 0) & (at >= 0) & (at < len(runs))
+    at = np.where(there, at, 0)
+    if not len(runs):
+        return np.full(len(cpu), -1, np.int64)
+    return np.where(there, runs[at, 0] + cpu - got[at], -1)

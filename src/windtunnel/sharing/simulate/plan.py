@@ -1,0 +1,185 @@
+"""What is simulated: tenants, the machine, the policy that shares it, and what changes on the way. Times are ns, whole numbers."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from windtunnel.errors import UserError
+
+SECOND = 10**9
+CPU_WEIGHT = 256
+"""The weight of one physical CPU, as in PvCC."""
+MOST_CORES, MOST_TENANTS, MOST_WEIGHT = 1024, 10_000, 1024 * CPU_WEIGHT
+MOST_REQUESTS = 50_000_000
+"""Of all tenants together: what a run may ask of this machine's memory."""
+LEAST_SLICE_NS = 1000
+LONGEST_NS = 3600 * SECOND
+
+Distribution = Literal["fixed", "exponential", "lognormal"]
+Pool = Literal["ls", "be"]
+
+
+def bounded(what: str, value: float, low: float, high: float) -> None:
+    """Raises UserError where a number is outside of its bounds, or none."""
+    if not low <= value <= high:
+        raise UserError(f"{what} is {value}", remedy=f"from {low} to {high}")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Poisson arrivals at one rate from a time on, until the next phase. `rate`: requests a second."""
+
+    from_ns: int
+    rate: float
+
+    def __post_init__(self) -> None:
+        bounded("a phase's beginning, ns,", self.from_ns, 0, LONGEST_NS)
+        bounded("a rate, requests a second,", self.rate, 0, 1e8)
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """One that shares cores. One without arrivals that polls is a batch job: it takes what CPU it gets."""
+
+    name: str
+    weight: int = CPU_WEIGHT
+    polls: bool = True
+    """False: it blocks when its queue is empty, and is woken by a request."""
+    phases: tuple[Phase, ...] = ()
+    service_ns: int = 2000
+    """Mean CPU time of a request with warm caches."""
+    distribution: Distribution = "fixed"
+    working_set: int = 0
+    """Bytes that its requests touch over and over."""
+    queue: int | None = 1024
+    """Requests that may wait or be served; those that find no room are dropped. None: no bound. A tenant that blocks has none."""
+    pool: Pool = "ls"
+    threads: int = 1
+    """Of a batch job, each with the tenant's weight, as a domain's vCPUs in Credit."""
+    cores: tuple[int, ...] | None = None
+    """It runs on these alone; None: where the policy puts it."""
+
+    def __post_init__(self) -> None:
+        who = f"tenant {self.name}: "
+        bounded(who + "weight", self.weight, 1, MOST_WEIGHT)
+        bounded(who + "service time, ns,", self.service_ns, 1, 10 * SECOND)
+        bounded(who + "working set, bytes,", self.working_set, 0, 1 << 40)
+        bounded(who + "threads", self.threads, 1, MOST_CORES)
+        bounded(who + "queue", 1 if self.queue is None else self.queue, 1, 10**7)
+        if self.phases and self.threads > 1:
+            raise UserError(
+                who + "requests for several threads", remedy="a tenant for each, or a batch job without a rate"
+            )
+        if not self.polls and not self.phases:
+            raise UserError(who + "it blocks and nothing wakes it", remedy="give it a rate, or let it poll")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What the host takes of each core: so many times a second, for so long (mean of an exponential)."""
+
+    per_second: float = 0.0
+    mean_ns: int = 0
+
+    def __post_init__(self) -> None:
+        bounded("noise a second", self.per_second, 0, 1e5)
+        bounded("noise, ns,", self.mean_ns, 0, SECOND)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The costs of a host. Defaults: medians of a 2-core KVM guest, Linux 6.18, HZ=250, no HRTICK."""
+
+    cores: int = 1
+    tick_ns: int = 4_000_000
+    """1/HZ."""
+    switch_ns: int = 1500
+    """From one tenant to another."""
+    kick_ns: int = 5500
+    """A wake of the kicker: there and back. With a switch: the ~7 us that a slice was seen to cost."""
+    late_ns: int = 1500
+    """Mean by which a kick is late (exponential)."""
+    base_slice_ns: int = 1_400_000
+    """EEVDF's default slice: 0.7 ms x (1 + log2 of the CPUs)."""
+    l2_bytes: int = 1 << 20
+    miss_ns: float = 44.0
+    """A line of the working set that has to come back."""
+    touch_ns: float = 75.0
+    """Work between two lines: with `miss_ns` it says how fast a cold tenant is."""
+    noise: Noise = field(default_factory=Noise)
+
+    def __post_init__(self) -> None:
+        bounded("cores", self.cores, 1, MOST_CORES)
+        bounded("a tick, ns,", self.tick_ns, 10_000, SECOND)
+        for name in ("switch_ns", "kick_ns", "late_ns"):
+            bounded(name, getattr(self, name), 0, 10_000_000)
+        bounded("base_slice_ns", self.base_slice_ns, 1000, SECOND)
+        bounded("L2, bytes,", self.l2_bytes, 1, 1 << 40)
+        bounded("miss_ns", self.miss_ns, 0, 1e5)
+        bounded("touch_ns", self.touch_ns, 1, 1e6)
+
+
+@dataclass(frozen=True)
+class Change:
+    """New weights from a moment on, by tenant."""
+
+    at_ns: int
+    weights: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One simulation."""
+
+    tenants: tuple[Tenant, ...]
+    policy: str = "kicker"
+    slice_ns: int = 120_000
+    duration_ns: int = 2 * SECOND
+    warmup_ns: int = 0
+    """Requests that arrive before are served and not shown."""
+    seed: int = 1
+    machine: Machine = field(default_factory=Machine)
+    changes: tuple[Change, ...] = ()
+
+    def __post_init__(self) -> None:
+        bounded("tenants", len(self.tenants), 1, MOST_TENANTS)
+        bounded("slice, ns,", self.slice_ns, LEAST_SLICE_NS, 10 * SECOND)
+        bounded("duration, ns,", self.duration_ns, 1, LONGEST_NS)
+        bounded("warm-up, ns,", self.warmup_ns, 0, self.duration_ns - 1)
+        names = [tenant.name for tenant in self.tenants]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UserError(f"two tenants are called {min(twice)}", remedy="a name of its own for each")
+        self._check_cores()
+        self._check_changes(set(names))
+        self._check_requests()
+
+    def _check_cores(self) -> None:
+        for tenant in self.tenants:
+            for core in tenant.cores or ():
+                bounded(f"tenant {tenant.name}: core", core, 0, self.machine.cores - 1)
+            if tenant.cores == ():
+                raise UserError(f"tenant {tenant.name}: no core at all", remedy="name one, or leave the key out")
+
+    def _check_changes(self, names: set[str]) -> None:
+        for change in self.changes:
+            bounded("the moment of a change, ns,", change.at_ns, 0, self.duration_ns)
+            for name, weight in change.weights.items():
+                if name not in names:
+                    raise UserError(
+                        f"a change of {name}, which is no tenant", remedy=f"one of {', '.join(sorted(names))}"
+                    )
+                bounded(f"tenant {name}: weight", weight, 1, MOST_WEIGHT)
+
+    def _check_requests(self) -> None:
+        expected = sum(requests_expected(tenant, self.duration_ns) for tenant in self.tenants)
+        if expected > MOST_REQUESTS:
+            raise UserError(
+                f"{expected:.3g} requests: more than the {MOST_REQUESTS:.0e} that are simulated at once",
+                remedy="a shorter duration or lower rates",
+            )
+
+
+def requests_expected(tenant: Tenant, duration_ns: int) -> float:
+    """Mean number of requests of a tenant."""
+    ends = [*(phase.from_ns for phase in tenant.phases[1:]), duration_ns]
+    spans = zip(tenant.phases, ends, strict=False)
+    return sum(phase.rate * max(min(end, duration_ns) - phase.from_ns, 0) / SECOND for phase, end in spans)

@@ -1,0 +1,78 @@
+"""The kicker: a SCHED_FIFO thread on the core that wakes at every multiple of the slice and does nothing.
+
+Its wake takes the CPU from the fair class (`put_prev_task_fair`: who ran is charged and is an entity like the others, `cfs_rq->curr` is
+NULL), and when it sleeps again `pick_eevdf` picks among all of them: no protection holds. Time is charged in ns. With slices
+(`sched_attr.sched_runtime`, which the kernel holds between 0.1 and 100 ms) a little below the period, a deadline is reached at every kick,
+so that turns follow virtual time; with longer ones the order is that of old deadlines, and the slowest waits for several turns.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windtunnel.sharing.simulate.plan import Machine, Plan
+from windtunnel.sharing.simulate.policies.eevdf import Eevdf, Entity
+from windtunnel.sharing.simulate.policies.placement import lightest
+
+LEAST_CUSTOM_NS, MOST_CUSTOM_NS = 100_000, 100_000_000
+"""What the kernel makes of a custom slice: kernel/sched/syscalls.c, `__setscheduler_params`."""
+OF_PERIOD = 0.85
+
+
+def custom_slice(period_ns: int) -> int:
+    """The slice that goes with a period."""
+    return min(max(int(OF_PERIOD * period_ns), LEAST_CUSTOM_NS), MOST_CUSTOM_NS)
+
+
+class Kicker(Eevdf):
+    """Threads stay on the core that they are put on: the pool places them, not the kernel."""
+
+    def __init__(
+        self, machine: Machine, slice_ns: int, cores: Sequence[int], rng: np.random.Generator, entity_slice: int
+    ):
+        super().__init__(machine, slice_ns, cores, rng)
+        self.entity_slice = entity_slice
+        self.kick_at = {core: 0 for core in cores}
+        self.kicked = {core: False for core in cores}
+
+    def _select(self, e: Entity) -> int:
+        allowed = self.allowed(e)
+        if e.placed and e.core in allowed:
+            return e.core
+        return lightest(allowed, {core: self.queues[core].total for core in allowed})
+
+    def may_move(self) -> bool:
+        return False
+
+    def next_time(self, core: int, e: Entity, now: int) -> int | None:
+        if len(self.queues[core].members) < 2:
+            return None
+        if self.kick_at[core] <= now:
+            late = int(self.rng.exponential(self.machine.late_ns)) if self.machine.late_ns else 0
+            self.kick_at[core] = now + self.slice_ns - now % self.slice_ns + late
+        return min(self.kick_at[core], self._tick_after(core, now))
+
+    def timer(self, core: int, e: Entity, now: int) -> bool:
+        if now >= self.kick_at[core]:
+            self.kicked[core] = True
+            return True
+        return super().timer(core, e, now)
+
+    def choose(self, core: int, current: Entity | None, now: int) -> Entity | None:
+        if current is not None and self.kicked[core]:
+            current.protected = current.v
+        return super().choose(core, current, now)
+
+    def cost_ns(self, core: int) -> int:
+        kicked, self.kicked[core] = self.kicked[core], False
+        return self.machine.kick_ns if kicked else 0
+
+
+def kicker(plan: Plan, rng: np.random.Generator) -> Kicker:
+    """With slices that go with the period."""
+    return Kicker(plan.machine, plan.slice_ns, range(plan.machine.cores), rng, custom_slice(plan.slice_ns))
+
+
+def kicker_default_slice(plan: Plan, rng: np.random.Generator) -> Kicker:
+    """With EEVDF's own."""
+    return Kicker(plan.machine, plan.slice_ns, range(plan.machine.cores), rng, plan.machine.base_slice_ns)

@@ -1,0 +1,63 @@
+"""A rotor: a timer on the core lets one thread after the other have it, each for the slice times its weight over the mean weight.
+
+What FIFO priorities swapped by a thread do where nobody else is on the core. A thread that blocks is passed over.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+from windtunnel.sharing.simulate.plan import Machine, Tenant
+from windtunnel.sharing.simulate.policies.placement import lightest
+from windtunnel.sharing.simulate.policy import Policy, Thread
+
+
+class Rotor(Policy):
+    """`since` is when a core's turn began."""
+
+    def __init__(self, machine: Machine, slice_ns: int, cores: Sequence[int], rng: np.random.Generator):
+        super().__init__(machine, slice_ns, cores, rng)
+        self.waiting: dict[int, deque[Thread]] = {core: deque() for core in cores}
+        self.members: dict[int, list[Thread]] = {core: [] for core in cores}
+        self.turned = {core: False for core in cores}
+        self.placed: set[int] = set()
+
+    def thread(self, index: int, tenant: Tenant, weight: int) -> Thread:
+        return Thread(index, tenant, weight)
+
+    def wake(self, thread: Thread, now: int) -> int | None:
+        if thread.index not in self.placed:
+            weights = {core: sum(t.weight for t in self.members[core]) for core in self.allowed(thread)}
+            thread.core = lightest(weights, weights)
+            self.members[thread.core].append(thread)
+            self.placed.add(thread.index)
+        self.waiting[thread.core].append(thread)
+        return thread.core if self.running[thread.core] is None else None
+
+    def charge(self, thread: Thread, ran_ns: int, now: int) -> None:
+        """Turns are by the clock."""
+
+    def block(self, thread: Thread, now: int) -> None:
+        """It is in no queue while it runs."""
+
+    def choose(self, core: int, current: Thread | None, now: int) -> Thread | None:
+        if current is not None:
+            self.waiting[core].append(current)
+        return self.waiting[core].popleft() if self.waiting[core] else None
+
+    def next_time(self, core: int, thread: Thread, now: int) -> int | None:
+        if not self.waiting[core]:
+            return None
+        members = self.members[core]
+        mean = sum(t.weight for t in members) / len(members)
+        late = int(self.rng.exponential(self.machine.late_ns)) if self.machine.late_ns else 0
+        return now + max(int(self.slice_ns * thread.weight / mean), 1) + late
+
+    def timer(self, core: int, thread: Thread, now: int) -> bool:
+        self.turned[core] = True
+        return True
+
+    def cost_ns(self, core: int) -> int:
+        turned, self.turned[core] = self.turned[core], False
+        return self.machine.kick_ns if turned else 0
