@@ -24,6 +24,8 @@ SIDES = ("client", "server")
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 SHORT = {"duration": "200ms", "warmup": "50ms", "window": "100ms"}
 L_APP = {"handler": "l_app"}
+PATIENT = ("workload.0.timeout=1min", "drain=1min")
+"""Where all messages must be answered: a busy host takes a worker's core for seconds."""
 
 Change = Callable[[Flight], list[Plan]]
 

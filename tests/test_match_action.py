@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from real_flights import assert_sound, fly, fly_well, messages, recorded, scenario
+from real_flights import PATIENT, assert_sound, fly, fly_well, messages, recorded, scenario
 
 from windtunnel.runs.summary import summarise
 
@@ -36,7 +36,7 @@ def test_every_lookup_is_right(tmp_path, table):
     """Made here into empty frames, and by a client into its requests."""
     for top, sides in ((NULL, ("server",)), (SLOW, ("client", "server"))):
         (tmp_path / sides[0]).mkdir()
-        run = fly(tmp_path / sides[0], tables({"name": "t", "hit": 0.7} | table, **top)).run
+        run = fly(tmp_path / sides[0], tables({"name": "t", "hit": 0.7} | table, **top), *PATIENT).run
         assert_sound(run)
         of = counted(run, "t")
         assert of["lookups"] == of["checked"] > 500 and of["wrong"] == 0

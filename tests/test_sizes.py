@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from real_flights import SIDES, STAGES, fly_well, messages, recorded, scenario, stages
+from real_flights import PATIENT, SIDES, STAGES, fly_well, messages, recorded, scenario, stages
 from scenario_tools import written
 
 from windtunnel.errors import UserError
@@ -20,7 +20,7 @@ def both(**keys) -> dict:
 
 
 def all_answered(directory, data):
-    run = fly_well(directory, data)
+    run = fly_well(directory, data, *PATIENT)
     ledger = messages(run)
     assert ledger.answered > 0
     assert (ledger.lost, ledger.late, ledger.duplicates, ledger.in_flight) == (0, 0, 0, 0)
