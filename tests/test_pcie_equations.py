@@ -179,6 +179,9 @@ REFUSED = [
     (lambda: bursts("4:0", 1024), '"4:0" is no burst'),
     (lambda: bursts("2000", 1024), '"2000" is no burst'),
     (lambda: bursts("128", 64), "from 1 to 64"),
+    (lambda: Settings(rx_ring=0), "rx_ring has 0 descriptors"),
+    (lambda: Settings(tx_ring=-5), "tx_ring has -5 descriptors"),
+    (lambda: Settings(tx_ring=1 << 16), "a ring of 4 to 65535"),
 ]
 
 

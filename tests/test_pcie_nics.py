@@ -53,6 +53,7 @@ WRONG = [
     ("value = 32, source = \"VTune recipe, table: Rx Descriptor", "value = 0, source = \"VTune recipe, table: Rx Descriptor", "must be at least 1"),
     ("value = 32, source = \"VTune recipe, table: Rx Descriptor", "value = 32.5, source = \"VTune recipe, table: Rx Descriptor", "rx.descriptor.value is 32.5"),
     ("descriptor            =", "desciptor             =", "rx.descriptor is missing"),
+    ("value = 32, source = \"VTune recipe, table: Rx Descriptor", f"value = 1{400 * '0'}, source = \"VTune recipe, table: Rx Descriptor", "rx.descriptor.value is 1000"),
 ]  # fmt: skip
 
 
@@ -63,6 +64,22 @@ def test_wrong_numbers(tmp_path, old, new, words):
     assert words in said and said.startswith("mine.toml:")
     if "missing" not in words:
         assert f":{line_of(GENERIC, 'descriptor ')}:" in said
+
+
+def test_numbers_that_do_not_go_together(tmp_path):
+    said = refused(
+        tmp_path, GENERIC.replace("compressed_write_back = { assumed = 32", "compressed_write_back = { assumed = 64")
+    )
+    assert said.startswith(
+        f"mine.toml:{line_of(GENERIC, '[rx]')}: rx has a compressed_write_back of 64 bytes, more than the 32"
+    )
+
+
+@pytest.mark.parametrize(("key", "number"), [("generation", 9), ("lanes", 3)])
+def test_a_link_that_is_none(tmp_path, key, number):
+    start = next(line for line in GENERIC.splitlines() if line.startswith(key))
+    said = refused(tmp_path, GENERIC.replace(start, f'{key} = {{ value = {number}, source = "nobody" }}'))
+    assert said.startswith(f"mine.toml:{line_of(GENERIC, key)}: link.{key} is {number}, and must be one of 1, 2, ")
 
 
 def test_an_unknown_key(tmp_path):

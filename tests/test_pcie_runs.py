@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
-from windtunnel.pcie.measured import FILE
+from windtunnel.pcie.measured import FILE, read_measured
+from windtunnel.pcie.nic import text_of
 from windtunnel.pcie.of_run import ports_of, tightest
 from windtunnel.report import charts, page
 from windtunnel.runs import RunWriter, Verdict, load
@@ -208,6 +209,14 @@ def test_what_was_measured_stands_beside(tmp_path, lines, expected):
         (IOSTAT.replace("2.000000000 seconds", "soon"), "no line says how many seconds"),
         (PCM.replace("500000", "-5"), ':2: "-5" is no count'),
         (PCM.replace(",200000,0", ",0"), ":3: 7 cells in a table of 8"),
+        (PCM.replace("100,1", f"{200_000 * '1'},1").replace("500000", "x"), ':2: "x" is no count'),
+        (PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"), "neither of `perf iostat`"),
+        (PCM.splitlines()[0], ":1: no socket stands below"),
+        (IOSTAT.replace("0000:", "0000 "), ":3: no root port stands below"),
+        (
+            IOSTAT.replace("Inbound Read(MB)", "x").replace("Inbound Write(MB)", "Inbound Write(MB) Inbound Read(MB)"),
+            "neither",
+        ),
     ],
 )
 def test_counters_that_cannot_be_read(tmp_path, lines, words):
@@ -215,6 +224,11 @@ def test_counters_that_cannot_be_read(tmp_path, lines, words):
     with pytest.raises(UserError) as error:
         said("estimate", "--pps", "1M", "--measured", tmp_path / "text")
     assert words in error.value.message and error.value.remedy
+
+
+def test_two_tables_of_perf_are_their_mean(tmp_path):
+    (tmp_path / "text").write_text(IOSTAT + IOSTAT)
+    assert read_measured(tmp_path / "text").inbound_read == 560.5e6
 
 
 def test_the_command_without_a_run():
@@ -255,6 +269,14 @@ def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):
     assert file.read_text() == html
 
 
+def test_a_nic_that_rings_for_every_packet_has_no_fracture(tmp_path):
+    every = text_of("generic").replace("doorbell_packets = { assumed = 0", "doorbell_packets = { assumed = 1")
+    (tmp_path / "mine.toml").write_text(every)
+    said("estimate", "--sweep", "--nic", tmp_path / "mine.toml", "--out", tmp_path / "sweep.html")
+    html = (tmp_path / "sweep.html").read_text()
+    assert "there is no fracture" in html and "falls from" not in html
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -263,6 +285,17 @@ def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):
         (("runs/x", "--sweep"), "RUN and --sweep exclude each other"),
         (("runs/x", "--pps", "1M"), "--pps has no meaning beside RUN"),
         (("--pps", "1M", "--out", "x"), "--out is for the page of --sweep"),
+        (("--pps", ""), '"" is no packet rate'),
+        (("--pps", "1M", "--size", ""), '"" is no size'),
+        (("--pps", "1M", "--nic", ""), 'no NIC ""'),
+        (("--pps", "1M", "--ring", "0"), "rx_ring has 0 descriptors"),
+        (("runs/x", "--size", "64"), "--size has no meaning beside RUN"),
+        (("runs/x", "--burst", "4"), "--burst has no meaning beside RUN"),
+        (("--from-testpmd", "x", "--burst", "4"), "--burst has no meaning beside --from-testpmd"),
+        (("--sweep", "--burst", "4"), "--burst has no meaning beside --sweep"),
+        (("--sweep", "--json"), "--json has no meaning beside --sweep"),
+        (("--sweep", "--measured", "x"), "--measured has no meaning beside --sweep"),
+        (("--sweep", "--out", "/nonexistent/x"), "/nonexistent is no directory"),
         (("runs/none",), "not a run directory"),
         (("--pps", "1M", "--rx-free", "-1"), "rx_free is -1"),
         (("--pps", "1M", "--tx-rs", "2000"), "tx_rs is 2000, and the ring has 1024"),

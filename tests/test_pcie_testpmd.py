@@ -1,5 +1,7 @@
 """Bursts of testpmd: percentages without decimals, and what can be known from them."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -88,6 +90,16 @@ def test_thresholds_that_testpmd_says(tmp_path):
     assert read_counted(tmp_path / "log")[1] == Settings(rx_free=48, tx_rs=16)
 
 
+def test_ports_stand_in_the_order_of_their_numbers():
+    found = [replace(one, port=port) for port in ("10", "2") for one in read_counted(MACSWAP)[0] if one.port == "0"]
+    assert [port.port for port in ports_of(found, GENERIC, Settings(), Link(), 64, None)] == ["port 2", "port 10"]
+
+
+def test_a_threshold_of_many_digits_is_none(tmp_path):
+    (tmp_path / "log").write_text(MACSWAP.read_text().replace("RX free threshold=0", f"RX free threshold={5000 * '9'}"))
+    assert read_counted(tmp_path / "log")[1] == Settings()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -97,6 +109,12 @@ def test_thresholds_that_testpmd_says(tmp_path):
             "no bursts in the statistics",
         ),
         (lambda text: text.replace("[0% of 0 pkts + 100% of 32 pkts]", "[x]", 1), "RX-bursts: [x]"),
+        (lambda text: text.replace("100% of 32 pkts", "99% of 32 pkts", 1), "that add up to 100%"),
+        (
+            lambda text: text.replace("100% of 32 pkts", "50% of 32 pkts + 50% of 32 pkts", 1),
+            "shares of different sizes",
+        ),
+        (lambda text: text.replace("0% of 0 pkts + 100% of 32 pkts", "100% of 0 pkts"), "no bursts in the statistics"),
     ],
 )
 def test_texts_that_are_refused(tmp_path, change, words):

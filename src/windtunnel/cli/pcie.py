@@ -14,10 +14,12 @@ Run = Annotated[
 ]
 Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets a second, as in 10M.")]
 Size = Annotated[
-    str, typer.Option("--size", metavar="BYTES", help="Of a packet by DMA, without the frame check sequence.")
+    str | None,
+    typer.Option("--size", metavar="BYTES", help="Of a packet by DMA, without the frame check sequence (64)."),
 ]
 Burst = Annotated[
-    str, typer.Option("--burst", metavar="SIZES", help="Packets a burst: 4; 4,8: as many packets in each; 4:3,8:1.")
+    str | None,
+    typer.Option("--burst", metavar="SIZES", help="Packets a burst (32): 4; 4,8: as many packets in each; 4:3,8:1."),
 ]
 Log = Annotated[
     Path | None, typer.Option("--from-testpmd", metavar="LOG", help="Text of testpmd with --record-burst-stats.")
@@ -47,12 +49,25 @@ Counters = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="A JSON object for machines.")]
 
+SIZE, BURST = "64", "32"
+USELESS = {
+    "RUN": {"--pps": "its own rates", "--size": "its own sizes", "--burst": "its own bursts"},
+    "--from-testpmd": {"--burst": "its own bursts"},
+    "--sweep": {
+        "--pps": "its own rates",
+        "--burst": "its own bursts",
+        "--measured": "rates that nobody flew",
+        "--json": "only a page",
+    },
+}
+"""Source of the traffic -> options that have no meaning beside it, and what it has in their place."""
+
 
 def estimate(
     run: Run = None,
     pps: Pps = None,
-    size: Size = "64",
-    burst: Burst = "32",
+    size: Size = None,
+    burst: Burst = None,
     from_testpmd: Log = None,
     sweep: Sweep = False,
     out: Out = None,
@@ -84,8 +99,12 @@ def estimate(
     from windtunnel.pcie.measured import measured_beside, read_measured
     from windtunnel.pcie.nic import GENERIC, load_nic
 
-    _check({"RUN": run, "--from-testpmd": from_testpmd, "--sweep": sweep or None}, {"--pps": pps, "--out": out})
-    card = load_nic(nic or GENERIC)
+    _check(
+        {"RUN": run, "--from-testpmd": from_testpmd, "--sweep": sweep or None},
+        {"--pps": pps, "--size": size, "--burst": burst, "--out": out, "--measured": measured, "--json": json or None},
+    )
+    size, burst = SIZE if size is None else size, BURST if burst is None else burst
+    card = load_nic(GENERIC if nic is None else nic)
     wire = {"generation": generation, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "completions": completions}
     link = _link(card, {name: value for name, value in wire.items() if value is not None})
     chosen = {
@@ -134,7 +153,7 @@ def nics(
     Console().print(nic_table(load_nic(name)) if name else nic_list([load_nic(one) for one in shipped()]))
 
 
-def _check(sources: dict[str, object], of_words: dict[str, object]) -> None:
+def _check(sources: dict[str, object], options: dict[str, object]) -> None:
     """One source of the traffic, and no option that it has no use for."""
     from windtunnel.errors import UserError
 
@@ -142,11 +161,12 @@ def _check(sources: dict[str, object], of_words: dict[str, object]) -> None:
     if len(given) > 1:
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     source = given[0] if given else "--pps"
-    if of_words["--out"] and source != "--sweep":
+    if options["--out"] and source != "--sweep":
         raise UserError("--out is for the page of --sweep", remedy="--sweep --out FILE")
-    if of_words["--pps"] and source in ("RUN", "--sweep"):
-        raise UserError(f"--pps has no meaning beside {source}, which has its own rates", remedy="one of both")
-    if not given and not of_words["--pps"]:
+    for name, has in USELESS.get(source, {}).items():
+        if options[name] is not None:
+            raise UserError(f"{name} has no meaning beside {source}, which has {has}", remedy="one of both")
+    if not given and options["--pps"] is None:
         raise UserError("no traffic to estimate", remedy="--pps 10M, a run directory, --from-testpmd LOG, or --sweep")
 
 

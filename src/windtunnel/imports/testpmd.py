@@ -185,6 +185,9 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
         if None in found:
             return [Fault(number, f"{direction}-bursts: [{shares}]", "shares, as in [0% of 0 pkts + 100% of 32 pkts]")]
         sizes = [(int(share[2]) if share[2] else None, int(share[1])) for share in found]
+        if sizes and (sum(share for _, share in sizes) != 100 or len({size for size, _ in sizes}) < len(sizes)):
+            what = f"{direction}-bursts: [{shares}]: not shares of different sizes that add up to 100%"
+            return [Fault(number, what, "the text as testpmd printed it")]
         block.bursts.append(Bursts(block.of, direction, int(calls), sizes))
         return []
     counters = list(_COUNTER.finditer(line))

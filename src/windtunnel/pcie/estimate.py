@@ -15,6 +15,8 @@ from windtunnel.pcie.nic import Nic
 
 MB = 1e6
 BITS = 8
+LEAST_RING, MOST_RING = 4, 65535
+"""Descriptors: the least that leaves room for a threshold of 1, the most that ethdev's 16 bits can say."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Settings:
         )
         made.check()
         return made
+
+    def __post_init__(self) -> None:
+        for name in ("rx_ring", "tx_ring"):
+            if (ring := getattr(self, name)) is not None and not LEAST_RING <= ring <= MOST_RING:
+                raise UserError(f"{name} has {ring} descriptors", remedy=f"a ring of {LEAST_RING} to {MOST_RING}")
 
     def check(self) -> None:
         _threshold("rx_free", self.rx_free, 0, self.rx_ring, 1)
@@ -103,8 +110,31 @@ class Cost:
 COSTS = ("inbound_read", "inbound_write", "outbound_read", "outbound_write", "up", "down")
 
 
+class Loaded:
+    """What moves bytes over a link."""
+
+    link: Link
+
+    @property
+    def rate(self) -> Cost | None:
+        """Bytes a second; None: rates are not known."""
+        raise NotImplementedError
+
+    @property
+    def utilisation(self) -> OnWire | None:
+        """Shares of what the link can carry."""
+        rate, most = self.rate, self.link.usable
+        return None if rate is None else OnWire(rate.up / most, rate.down / most)
+
+    @property
+    def ceiling(self) -> float | None:
+        """Times that this traffic may grow, sizes and bursts staying as they are, until the link is full."""
+        used = self.utilisation
+        return 1 / max(used) if used and max(used) else None
+
+
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Loaded):
     """Of one queue, or the sum of a port's. `received` and `sent` are what a packet costs each way, None where nothing is known of it;
     `worded` is the outbound write in bytes a second with the other average of the batch, None where it is not known."""
 
@@ -129,24 +159,9 @@ class Estimate:
         return self.received + self.sent if self.received and self.sent else self.received or self.sent
 
     @property
-    def utilisation(self) -> OnWire | None:
-        """Shares of what the link can carry."""
-        return share(self.rate, self.link)
-
-    @property
-    def ceiling(self) -> float | None:
-        """Times that the traffic may grow, sizes and bursts staying as they are, until the link is full."""
-        used = self.utilisation
-        return 1 / max(used) if used and max(used) else None
-
-    @property
     def ceiling_pps(self) -> float | None:
         """Packets a second that the link carries of packets that are received and sent again."""
         return self.link.usable / max(self.packet.up, self.packet.down) if self.packet else None
-
-
-def share(rate: Cost | None, link: Link) -> OnWire | None:
-    return None if rate is None else OnWire(rate.up / link.usable, rate.down / link.usable)
 
 
 def estimate(traffic: Traffic, nic: Nic, settings: Settings, link: Link) -> Estimate:

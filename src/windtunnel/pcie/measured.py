@@ -4,7 +4,6 @@ Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe 
 bytes of all devices of each socket in a sample, counted in cache lines; it has no bytes of what the CPU wrote to registers.
 """
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,9 +35,9 @@ def read_measured(file: Path) -> Measured:
     """Raises UserError, with file and line, for any other text."""
     lines = read_text(file, MAX_FILE_BYTES, _REMEDY).splitlines()
     for number, line in enumerate(lines, start=1):
-        if all(head in line for head in _IOSTAT):
+        if (places := [line.find(head) for head in _IOSTAT]) == sorted(places) and -1 not in places:
             return _iostat(file, lines, number)
-        if all(head in line for head in _PCM):
+        if set(_PCM) <= set(_cells(line)):
             return _pcm(file, lines, number)
     raise UserError(f"{file}: neither of `perf iostat` nor of `pcm-pcie -B -csv`", remedy=_REMEDY)
 
@@ -55,12 +54,12 @@ def counters_there(root: Path = Path("/")) -> bool:
 
 
 def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root ports; the elapsed time stands below them."""
-    totals, elapsed = [0.0] * len(_IOSTAT), None
+    """Sums over the root ports; the elapsed time stands below them. Of several such tables the mean."""
+    totals, ports, elapsed = [0.0] * len(_IOSTAT), 0, 0.0
     for number, line in enumerate(lines[head:], start=head + 1):
         words = line.split()
         if line.rstrip().endswith("seconds time elapsed"):
-            elapsed = _number(file, number, words[0])
+            elapsed += _number(file, number, words[0])
         elif words and ":" in words[0]:
             if len(words) != len(_IOSTAT) + 1:
                 raise UserError(
@@ -68,6 +67,9 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
                     remedy=_REMEDY,
                 )
             totals = [total + _number(file, number, word) for total, word in zip(totals, words[1:], strict=True)]
+            ports += 1
+    if not ports:
+        raise UserError(f"{file}:{head}: no root port stands below", remedy="the whole text of `perf iostat`")
     if not elapsed:
         raise UserError(f"{file}: no line says how many seconds elapsed", remedy="the whole text of `perf iostat`")
     return Measured("perf iostat", *(total * _MB / elapsed for total in totals))
@@ -75,21 +77,29 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
 
 def _pcm(file: Path, lines: list[str], head: int) -> Measured:
     """The mean over samples of a second, each the sum over sockets; the head stands again before every sample."""
-    names = [cell.strip() for cell in next(csv.reader([lines[head - 1]]))]
+    names = _cells(lines[head - 1])
     read, write = (names.index(name) for name in _PCM)
-    samples, totals = 1, [0.0, 0.0]
-    for number, row in enumerate(csv.reader(lines[head:]), start=head + 1):
-        cells = [cell.strip() for cell in row]
+    samples, sockets, totals = 1, 0, [0.0, 0.0]
+    for number, line in enumerate(lines[head:], start=head + 1):
+        cells = _cells(line)
         if cells == names:
             samples += 1
-        elif cells and cells[0].isdigit():
+        elif cells[0].isdigit():
+            sockets += 1
             if len(cells) != len(names):
                 raise UserError(f"{file}:{number}: {len(cells)} cells in a table of {len(names)}", remedy=_REMEDY)
             totals = [
                 total + _number(file, number, cells[column])
                 for total, column in zip(totals, (read, write), strict=True)
             ]
+    if not sockets:
+        raise UserError(f"{file}:{head}: no socket stands below", remedy=_REMEDY)
     return Measured("pcm-pcie", totals[0] / samples, totals[1] / samples, None, None)
+
+
+def _cells(line: str) -> list[str]:
+    """PCM quotes nothing."""
+    return [cell.strip() for cell in line.split(",")]
 
 
 def _number(file: Path, line: int, text: str) -> float:

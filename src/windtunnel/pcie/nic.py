@@ -1,19 +1,23 @@
 """NICs as data: one TOML file each, in which every number has its source, and what nobody has published is an assumption with its reason."""
 
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from windtunnel.errors import UserError
+from windtunnel.pcie.link import GIGATRANSFERS, LANES
 from windtunnel.scenario import toml
 from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
 from windtunnel.scenario.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
 GENERIC = "generic"
+MOST = 65535
+"""No number of a NIC is greater: what is would be a slip of the pen."""
 
 
 class Part(BaseModel):
@@ -23,9 +27,9 @@ class Part(BaseModel):
 class Known(Part):
     """A number: `value` with its `source`, or `assumed` with the reason `why`."""
 
-    value: Annotated[int, Field(ge=0)] | None = None
+    value: Annotated[int, Field(ge=0, le=MOST)] | None = None
     source: Annotated[str, Field(min_length=1)] | None = None
-    assumed: Annotated[int, Field(ge=0)] | None = None
+    assumed: Annotated[int, Field(ge=0, le=MOST)] | None = None
     why: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
@@ -52,6 +56,15 @@ class _Positive(Known):
         return self
 
 
+def _one_of(numbers: tuple[int, ...]) -> Callable[[_Positive], _Positive]:
+    def check(known: _Positive) -> _Positive:
+        if known.number not in numbers:
+            raise ValueError(f"is {known.number}, and must be one of {', '.join(map(str, numbers))}")
+        return known
+
+    return check
+
+
 class About(Part):
     name: str = Field(pattern=r"^[a-z0-9_-]{1,32}$")
     title: str
@@ -61,8 +74,8 @@ class About(Part):
 class LinkOf(Part):
     """The widest link of the card; what a slot gave it is on the command line."""
 
-    generation: _Positive
-    lanes: _Positive
+    generation: Annotated[_Positive, AfterValidator(_one_of(tuple(GIGATRANSFERS)))]
+    lanes: Annotated[_Positive, AfterValidator(_one_of(LANES))]
 
 
 class Rx(Part):
@@ -75,6 +88,13 @@ class Rx(Part):
     free_threshold: Known = Field(description="descriptors given back at once, by the driver's default")
     fetched_together: _Positive = Field(description="descriptors fetched by one read")
     written_together: _Positive = Field(description="write-backs in one write")
+
+    @model_validator(mode="after")
+    def _compression_saves(self) -> "Rx":
+        small, whole = self.compressed_write_back.number, self.write_back.number
+        if small > whole:
+            raise ValueError(f"has a compressed_write_back of {small} bytes, more than the {whole} of write_back")
+        return self
 
 
 class Tx(Part):

@@ -13,8 +13,8 @@ from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint, Side
 from windtunnel.errors import UserError
 from windtunnel.pcie.batches import Batches
-from windtunnel.pcie.estimate import Cost, Estimate, Settings, Traffic, estimate, share
-from windtunnel.pcie.link import Link, OnWire
+from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
+from windtunnel.pcie.link import Link
 from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
@@ -32,7 +32,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class PortEstimate:
+class PortEstimate(Loaded):
     """The queues of one port, and their sum on its link. Where no estimate can be had `why_not` says why, and there are no queues."""
 
     port: str
@@ -54,16 +54,6 @@ class PortEstimate:
     def worded(self) -> float | None:
         parts = [queue.estimate.worded for queue in self.queues]
         return None if not parts or None in parts else sum(parts)
-
-    @property
-    def utilisation(self) -> OnWire | None:
-        return share(self.rate, self.link)
-
-    @property
-    def ceiling(self) -> float | None:
-        """Times that this traffic may grow until the link is full."""
-        used = self.utilisation
-        return 1 / max(used) if used and max(used) else None
 
     @property
     def label(self) -> str:

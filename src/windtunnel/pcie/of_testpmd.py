@@ -20,7 +20,10 @@ from windtunnel.pcie.of_run import PortEstimate, Queue
 
 RECORD = "testpmd with --record-burst-stats prints them, as in RX-bursts : 1000 [10% of 0 pkts + 90% of 32 pkts]"
 _STREAM = re.compile(r"stream (\d+):(\d+) -> (\d+):(\d+)")
-_THRESHOLDS = (("rx_free", r"RX free threshold=(\d+)"), ("tx_rs", r"TX RS bit threshold=(\d+)"))
+_THRESHOLDS = (
+    ("rx_free", r"RX free threshold=([0-9]{1,9})(?![0-9])"),
+    ("tx_rs", r"TX RS bit threshold=([0-9]{1,9})(?![0-9])"),
+)
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,12 @@ class Counted:
 
 
 def counted(bursts: Bursts, packets: int) -> Counted | None:
-    """None where no packet passed."""
-    sizes = [size for size, _ in bursts.shares if size]
+    """None where no packet passed, or none in a burst that was counted."""
+    sizes = [size for size, _ in bursts.shares if size != 0]
     told = None not in (size for size, _ in bursts.shares)
-    least, most = (min(sizes), max(sizes)) if told and sizes else (1, 512)
-    if not packets or not bursts.calls or not bursts.shares:
+    if not packets or not bursts.calls or not sizes:
         return None
+    least, most = (min(sizes), max(sizes)) if told else (1, 512)
     empty = next((share for size, share in bursts.shares if size == 0), 0)
     fewest, at_most = (
         _within(bursts.calls * (100 - share) / 100, packets / most, packets / least) for share in (empty + 1, empty)
@@ -89,7 +92,7 @@ def ports_of(
     received = sum(one.packets for one in found if one.way == "RX")
     if not received and pps:
         raise UserError("no packet was received: a rate cannot be shared out", remedy="the same without --pps")
-    places = sorted({(one.port, one.queue) for one in found}, key=lambda place: (place[0], place[1] or 0))
+    places = sorted({(one.port, one.queue) for one in found}, key=lambda place: (int(place[0]), place[1] or 0))
     ports: dict[str, list[Queue]] = {}
     for place in places:
         rx, tx = (next((o for o in found if (o.port, o.queue) == place and o.way == way), None) for way in ("RX", "TX"))
