@@ -95,6 +95,32 @@ def test_a_file_that_is_no_ladder_is_refused(tmp_path, text):
     assert "windtunnel host ladder" in refusal.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda ladder: ladder.update(rungs=[]), "rungs: "),
+        (lambda ladder: ladder["rungs"].reverse(), "sizes do not rise"),
+        (lambda ladder: ladder["rungs"][0].update(bytes=0), "rungs.0.bytes"),
+        (lambda ladder: ladder["rungs"][0].update(ns=-1.0), "rungs.0.ns"),
+        (lambda ladder: ladder["rungs"][0].update(ns=float("nan")), "rungs.0.ns"),
+        (lambda ladder: ladder.update(levels=[]), "levels: "),
+        (lambda ladder: ladder["levels"][0].update(bytes=0), "levels.0.bytes"),
+    ],
+)
+def test_numbers_that_no_ladder_has_are_refused(tmp_path, change, words):
+    ladder = a_ladder().model_dump(mode="json")
+    change(ladder)
+    (tmp_path / "l.json").write_text(json.dumps(ladder))
+    with pytest.raises(UserError, match="no ladder") as refusal:
+        ladders.read(tmp_path / "l.json")
+    assert words in refusal.value.message
+
+
+def test_a_file_without_an_end_is_no_ladder():
+    with pytest.raises(UserError, match="larger than 16MiB"):
+        ladders.read(Path("/dev/zero"))
+
+
 def test_a_ladder_comes_back_from_its_file(tmp_path):
     (tmp_path / "l.json").write_text(a_ladder().model_dump_json())
     assert ladders.read(tmp_path / "l.json") == a_ladder()
@@ -121,6 +147,20 @@ def test_the_engine_measures_one(tmp_path):
     assert "exists already" in refused("host", "ladder", "--most", "1MiB", "--out", tmp_path / "l.json").message
     small = json.loads(invoke("host", "ladder", "--most", "256KiB", "--rounds", "1", "--pages", "small", "--json"))
     assert small["pages"] == "small"
+
+
+def test_files_are_chosen_before_anything_is_measured(tmp_path):
+    file = tmp_path / "l.json"
+    measures = ("host", "ladder", "--most", "1MiB", "--out", file)
+    assert refused(*measures, "--report", tmp_path / "x" / ".." / "l.json").message.endswith("is no directory")
+    assert refused(*measures, "--report", file).message == f"{file}: named twice"
+    assert refused("host", "ladder", "--out", tmp_path / "none" / "l.json").remedy.startswith("choose a file in a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_less_than_a_ladder_is_refused():
+    error = refused("host", "ladder", "--most", "4KiB")
+    assert error.message == "a ladder up to 4096 bytes has no rungs" and error.remedy == "--most 64KiB, or more"
 
 
 def test_more_memory_than_there_is_is_refused():

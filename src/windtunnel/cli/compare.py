@@ -90,11 +90,11 @@ def compare(
     from windtunnel.measure.compare.quantities import percent, seconds
     from windtunnel.measure.compare.thresholds import conditions, failures
     from windtunnel.report import write_comparison
+    from windtunnel.runs.files import check_new
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    if report is not None and report.exists():
-        raise UserError(f"{report}: exists already", remedy="choose a new file")
+    check_new(report)
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)

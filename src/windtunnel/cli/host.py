@@ -39,12 +39,10 @@ def ladder(
     """
     from windtunnel.errors import UserError
     from windtunnel.host.ladder import measure
-    from windtunnel.runs.files import replace
+    from windtunnel.runs.files import check_new, replace
     from windtunnel.scenario.quantities import parse
 
-    for file in filter(None, (out, report)):
-        if file.exists():
-            raise UserError(f"{file}: exists already", remedy="choose a new file")
+    check_new(out, report)
     try:
         bytes_ = int(parse("size", most))
     except ValueError as error:

@@ -51,11 +51,9 @@ def fit(
     from windtunnel.model.check import is_latency
     from windtunnel.model.fit import fit as fit_cost
     from windtunnel.model.latency import fit_latency
-    from windtunnel.runs.files import replace
+    from windtunnel.runs.files import check_new, replace
 
-    for file in filter(None, (out, report)):
-        if file.exists():
-            raise UserError(f"{file}: exists already", remedy="choose a new file")
+    check_new(out, report)
     if is_latency(study):
         if given := [name for name, value in (("--of", of), ("--form", form), ("--bound", bound)) if value]:
             raise UserError(f"{given[0]} has no meaning for a study over loads", remedy=f"windtunnel model fit {study}")

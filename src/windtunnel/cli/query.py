@@ -30,13 +30,13 @@ def query(
     from windtunnel.errors import UserError
     from windtunnel.measure.study import query as queries
     from windtunnel.measure.study.directory import latest
+    from windtunnel.runs.files import check_new
     from windtunnel.runs.latest import RUNS
 
     given = [name for name, asked in (("--csv", csv), ("--json", json), ("--parquet", parquet)) if asked]
     if len(given) > 1:
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
-    if parquet and parquet.exists():
-        raise UserError(f"{parquet}: exists already", remedy="choose a new file")
+    check_new(parquet)
     answer = queries.query(sql, studies or [latest(RUNS)])
     if csv:
         _print_csv(answer)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.find import find_engine
@@ -23,8 +23,12 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.caches import Cache, reported
 from windtunnel.host.steps import plateaus
+from windtunnel.scenario.text_file import read_text
 
 LADDER_VERSION = 1
+MAX_FILE_BYTES = 16 << 20
+LEAST = 64 << 10
+"""Bytes: the engine climbs no lower ladder."""
 Pages = Literal["huge", "small"]
 
 
@@ -35,17 +39,19 @@ class Part(BaseModel):
 class Rung(Part):
     """One size of the ladder."""
 
-    bytes: int
-    ns: float = Field(description="of one load that waits for the one before it: the least of the rounds")
-    most_ns: float = Field(description="the greatest of the rounds")
+    bytes: int = Field(gt=0)
+    ns: float = Field(
+        gt=0, allow_inf_nan=False, description="of one load that waits for the one before it: the least of the rounds"
+    )
+    most_ns: float = Field(gt=0, allow_inf_nan=False, description="the greatest of the rounds")
 
 
 class Level(Part):
     """A size up to which loads cost the same."""
 
-    ns: float
+    ns: float = Field(gt=0, allow_inf_nan=False)
     bytes: int | None = Field(
-        description="where it ends: half-way up to the next, by ratios; null: nothing was seen behind it"
+        gt=0, description="where it ends: half-way up to the next, by ratios; null: nothing was seen behind it"
     )
 
 
@@ -61,10 +67,17 @@ class Ladder(Part):
     cpu: int
     tsc_hz: int
     rounds: int
-    rungs: list[Rung]
-    levels: list[Level]
+    rungs: list[Rung] = Field(min_length=1)
+    levels: list[Level] = Field(min_length=1)
     reported: list[Cache] = Field(description="by the kernel, as lscpu prints them: compared, never used")
     host: dict[str, Any]
+
+    @field_validator("rungs")
+    @classmethod
+    def _rising(cls, rungs: list[Rung]) -> list[Rung]:
+        if any(a.bytes >= b.bytes for a, b in itertools.pairwise(rungs)):
+            raise ValueError("sizes do not rise from rung to rung")
+        return rungs
 
     def steps(self) -> list[int]:
         """Sizes at which a level ends, the last one's left out: it has no end that was seen."""
@@ -79,7 +92,7 @@ class Ladder(Part):
 def measure(pages: Pages, most: int, rounds: int, heard: Callable[[LadderLine], None] | None = None) -> Ladder:
     """Measures it now, in seconds a round. `most`: bytes; `heard` gets each rung as it comes.
 
-    Raises UserError for more memory than is there, and where the engine fails.
+    Raises UserError for less than 64 KiB, more memory than is there, and where the engine fails.
     """
     _fits(most)
     head, lines, huge_bytes = ladder(find_engine(), pages, most, rounds, heard)
@@ -101,9 +114,7 @@ def measure(pages: Pages, most: int, rounds: int, heard: Callable[[LadderLine], 
 def read(path: Path) -> Ladder:
     """Raises UserError where the file is none, or one of another version."""
     try:
-        return Ladder.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}", remedy=HOW) from error
+        return Ladder.model_validate_json(read_text(path, MAX_FILE_BYTES, HOW))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -136,6 +147,8 @@ def _crossing(rungs: list[Rung], low: float, high: float) -> int:
 
 
 def _fits(most: int) -> None:
+    if most < LEAST:
+        raise UserError(f"a ladder up to {most} bytes has no rungs", remedy=f"--most {LEAST >> 10}KiB, or more")
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             there = int(line.split()[1]) * 1024

@@ -55,10 +55,8 @@ def write(run_dir: Path) -> Path:
 
 
 def _write_new(path: Path, html: str) -> Path:
-    from windtunnel.errors import UserError
-    from windtunnel.runs.files import replace
+    from windtunnel.runs.files import check_new, replace
 
-    if path.exists():
-        raise UserError(f"{path}: exists already", remedy="choose a new file")
+    check_new(path)
     replace(path, html)
     return path

@@ -17,6 +17,20 @@ def cannot_write(path: Path, error: OSError) -> UserError:
     return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
 
 
+def check_new(*paths: Path | None) -> None:
+    """Raises UserError, before there is anything to lose, for files that exist, lie in no directory, or are named twice. None: not asked for."""
+    asked = [path for path in paths if path is not None]
+    for place, path in enumerate(asked):
+        if path.exists():
+            raise UserError(f"{path}: exists already", remedy="choose a new file")
+        if not path.parent.is_dir():
+            raise UserError(
+                f"{path}: {path.parent} is no directory", remedy="choose a file in a directory that is there"
+            )
+        if path.absolute() in [other.absolute() for other in asked[:place]]:
+            raise UserError(f"{path}: named twice", remedy="choose two files")
+
+
 def replace(path: Path, text: str) -> None:
     """Write `text` to `path` so that a reader, or a crash, sees the old file or the new one and nothing between.
 
