@@ -1,6 +1,7 @@
 """Rules from files: what a line means, what is refused with its line, and that expanded ranges match what the ranges match."""
 
 import ipaddress
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -54,6 +55,17 @@ def test_prefixes_that_cannot_be(tmp_path, text, words):
     assert refused(tmp_path, text, "lpm").startswith(words)
 
 
+def test_lines_are_those_of_editors(tmp_path):
+    assert refused(tmp_path, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "lpm").startswith("rules.txt:2: 'x' has no length")
+    assert rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm").text == "10.0.0.0/8,1\n11.0.0.0/8,1\n"
+
+
+def test_what_can_be_read_once_alone_is_no_file_of_rules(tmp_path):
+    os.mkfifo(tmp_path / "rules.txt")
+    with pytest.raises(UserError, match="no regular file"):
+        read_rules(tmp_path / "rules.txt", "lpm", 4)
+
+
 def test_exact_keys(tmp_path):
     assert rules(tmp_path, "0A000001,7\n0a000002\n", "exact").text == "0a000001,7\n0a000002,1\n"
     assert refused(tmp_path, "0a0001,7\n", "exact") == "rules.txt:1: the key '0a0001' is not 8 hexadecimal digits"
@@ -92,6 +104,9 @@ def test_filters_that_meet_again_lose(tmp_path):
         (FILTER.replace("/24", "/40"), "'40' is no length"),
         (FILTER.replace("10.0.0.1", "10.0.0.256"), "'10.0.0.256' is not an IPv4 address"),
         (FILTER.replace("0x06/0xFF", "6"), "not a filter"),
+        (FILTER.replace("1024 : ", f"{5000 * '9'} : "), "not a filter"),
+        (FILTER + "00/00,1\n", "rules.txt:2: not a filter: '00/00,1'"),
+        (f"{32 * '0'}/{32 * '0'},1\n" + FILTER, "rules.txt:2: the mask '24"),
         (FILTER * 2, "clashes with line 1: the same filter"),
     ],
 )
@@ -120,6 +135,7 @@ def test_any_text_is_rules_or_refused(tmp_path_factory, text, kind):
     file = tmp_path_factory.getbasetemp() / "any.txt"
     file.write_text(text)
     rule_files._read.cache_clear()
+    rule_files._is_classbench.cache_clear()
     try:
         read = read_rules(file, kind, 4)
     except UserError as error:

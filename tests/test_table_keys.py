@@ -108,6 +108,14 @@ def test_rules_of_a_file(tmp_path, monkeypatch):
     assert said == f"{tmp_path}/acl.txt:2: clashes with line 1: the same rule"
 
 
+@pytest.mark.parametrize("key", ["1x4", ["ipv4.src"], [*FIELDS], ["ipv4.dst", "ipv4.src", *FIELDS[2:], "ipv4.proto"]])
+def test_filters_have_fields_of_their_own(tmp_path, key):
+    (tmp_path / "acl.txt").write_text(FILTER)
+    said = refused(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": key})
+    assert said == f"{tmp_path}/acl.txt: its filters have fields of their own"
+    assert len(planned(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": "2x8"}).tables[0].key.fields) == 2
+
+
 def test_one_rule_for_all_cannot_miss(tmp_path):
     (tmp_path / "all.txt").write_text("0.0.0.0/0,1\n")
     said = refused(tmp_path, {"kind": "lpm", "rules": "all.txt", "hit": 0.9})
@@ -135,6 +143,7 @@ def test_one_rule_for_all_cannot_miss(tmp_path):
         ([{"where": "egress"}, {}], "an ingress table behind one of egress"),
         ([{}, {}], "packet: 64 bytes have no room for the keys of the tables"),
         ([], "match_action has no table"),
+        ([{"name": str(n)} for n in range(9)], "workload.0.table: there are more than 8"),
     ],
 )
 def test_tables_that_cannot_be(tmp_path, given, words):

@@ -89,6 +89,8 @@ def refusal_of(error: Any, root: type[Table] = Scenario, file: str = "the scenar
     name, kind = dotted(path), error["type"]
     if kind == "extra_forbidden":
         return _unknown_key(path, root, file)
+    if kind == "too_long" and (most := error["ctx"]["max_length"]):
+        return Refusal(path, f"{name}: there are more than {most}", f"at most {most}")
     key = key_at(path, root)
     if key and key.table and kind in ("missing", "too_short", "list_type", "model_type"):
         what = "is missing" if kind in ("missing", "too_short") else f"is {shown(error['input'])}"

@@ -143,7 +143,17 @@ def _rules(scenario: Scenario, table: MatchTable, here: Path) -> RuleFile | None
     if table.rules is None:
         return None
     try:
-        return read_rules(_file(scenario, table), table.kind, _bytes_of(_key_of(scenario, table)))
+        file, key = _file(scenario, table), _key_of(scenario, table)
+        if (
+            table.kind == "ternary"
+            and key != CLASSBENCH_KEY
+            and not (isinstance(key, str) and key in SEGMENTS)
+            and is_classbench(file)
+        ):
+            raise Refusal(
+                (*here, "key"), f"{file}: its filters have fields of their own", f"no key, or {CLASSBENCH_KEY}"
+            )
+        return read_rules(file, table.kind, _bytes_of(key))
     except UserError as error:
         raise Refusal((*here, "rules"), error.message, error.remedy or "a file of rules") from None
 

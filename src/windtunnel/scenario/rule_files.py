@@ -13,6 +13,7 @@ import hashlib
 import ipaddress
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,9 +33,8 @@ FORMS = {
     "ternary": "ClassBench filters, or lines of KEY/MASK,DATA in hexadecimal",
 }
 CLASSBENCH_KEY = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst", "ipv4.proto"]
-CLASSBENCH_KEY_BYTES = 16
 _FILTER = re.compile(
-    r"@([0-9.]+)/([0-9]+)\s+([0-9.]+)/([0-9]+)\s+([0-9]+)\s*:\s*([0-9]+)\s+([0-9]+)\s*:\s*([0-9]+)\s+"
+    r"@([0-9.]+)/([0-9]+)\s+([0-9.]+)/([0-9]+)\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+"
     r"0x([0-9a-f]{1,2})/0x([0-9a-f]{1,2})(\s+0x[0-9a-f]{1,4}/0x[0-9a-f]{1,4})?\s*",
     re.ASCII | re.IGNORECASE,
 )
@@ -60,17 +60,30 @@ class _Rule:
 
 def is_classbench(file: Path) -> bool:
     """Whether a file's first line that is no comment is a filter. Raises UserError where it cannot be read."""
-    first = next((line for _, line in _lines(read_text(file, MAX_FILE_BYTES, FORMS["ternary"]))), "")
-    return first.startswith("@")
+    return _is_classbench(file, *_state(file, "ternary"))
 
 
 def read_rules(file: Path, kind: str, key_bytes: int) -> RuleFile:
     """Raises UserError with file and line for what is no rule, and for rules that clash."""
+    return _read(file, kind, key_bytes, *_state(file, kind))
+
+
+def _state(file: Path, kind: str) -> tuple[int, int]:
+    """What changes when a file does."""
     try:
         state = file.stat()
-    except OSError as error:
-        raise UserError(f"{file}: {(error.strerror or str(error)).lower()}", remedy=FORMS[kind]) from None
-    return _read(file, kind, key_bytes, state.st_mtime_ns, state.st_size)
+    except (OSError, ValueError) as error:
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+        raise UserError(f"{file}: {reason}", remedy=FORMS[kind]) from None
+    if not stat.S_ISREG(state.st_mode):  # a pipe can be read once, and this is read more often
+        raise UserError(f"{file}: no regular file", remedy=FORMS[kind])
+    return state.st_mtime_ns, state.st_size
+
+
+@lru_cache(maxsize=16)
+def _is_classbench(file: Path, _changed: int, _size: int) -> bool:
+    first = next((line for _, line in _lines(read_text(file, MAX_FILE_BYTES, FORMS["ternary"]))), "")
+    return first.startswith("@")
 
 
 def kept(rules: RuleFile) -> Path:
@@ -93,22 +106,19 @@ def kept(rules: RuleFile) -> Path:
 @lru_cache(maxsize=4)
 def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> RuleFile:
     text = read_text(file, MAX_FILE_BYTES, FORMS[kind])
+    filtering = kind == "ternary" and is_classbench(file)
     read = {"exact": _exact, "lpm": _prefix, "ternary": _ternary}[kind]
     there: dict[tuple[bytes, bytes], _Rule] = {}
     filters: dict[str, int] = {}
     for number, line in _lines(text):
         try:
-            rules = list(
-                _filter(line, number, filters)
-                if line.startswith("@") and kind == "ternary"
-                else read(line, number, key_bytes)
-            )
+            rules = list(_filter(line, number, filters) if filtering else read(line, number, key_bytes))
         except ValueError as error:
             raise UserError(f"{file}:{number}: {error}", remedy=FORMS[kind]) from None
         for rule in rules:
             before = there.setdefault((rule.key, rule.mask), rule)
             # Expanded ranges may meet again in a later filter, which can never win there; a line of its own may not.
-            if before is not rule and not line.startswith("@"):
+            if before is not rule and not filtering:
                 raise UserError(
                     f"{file}:{number}: clashes with line {before.line}: the same rule", remedy="one of them"
                 )
@@ -126,7 +136,7 @@ def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> R
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):  # lines as editors count them
         if content := line.partition("#")[0].strip():
             yield number, content
 
