@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class TenantOutcome:
     tenant: Tenant
     arrived: np.ndarray
     settled: Settled
+    runs: list[np.ndarray]
+    """Of each thread: int64[k, 2], begin and end of the stretches that served."""
     cpu_ns: int
     """On a core, its lines' return included, switches not."""
     useful_ns: int
@@ -77,7 +80,32 @@ class Outcome:
             "seed": self.plan.seed,
             "tenants": [self._row(one, got, weights) for one in self.tenants],
             "all": percentiles(self.latency_ns()) | self._rates(self.tenants),
+            "phases": [self._phase(begin, end) for begin, end in self._phases()],
             "core_time": {name: value / self._core_ns() for name, value in vars(self.cores).items()},
+        }
+
+    def _phases(self) -> list[tuple[int, int]]:
+        """From one moment at which a rate or a weight changes to the next."""
+        marks = {0} | {phase.from_ns for one in self.plan.tenants for phase in one.phases}
+        marks |= {change.at_ns for change in self.plan.changes}
+        inside = sorted(mark for mark in marks if mark < self.plan.duration_ns)
+        return list(pairwise([*inside, self.plan.duration_ns]))
+
+    def _phase(self, begin: int, end: int) -> dict:
+        """Latencies are of the requests that arrived in it, what was served is what was done in it."""
+        served, latencies, batch = 0, [], 0
+        for one in self.tenants:
+            done = one.settled.done
+            served += int(((done >= begin) & (done < end)).sum())
+            chosen = (one.arrived >= begin) & (one.arrived < end) & (done >= 0)
+            latencies.append(done[chosen] - one.arrived[chosen])
+            batch += 0 if one.tenant.phases else sum(ran_between(runs, begin, end) for runs in one.runs)
+        return {
+            "from_ns": begin,
+            "to_ns": end,
+            "served_per_s": served * SECOND / (end - begin),
+            "batch_cpus": batch / (end - begin),
+            **percentiles(np.concatenate(latencies)),
         }
 
     def _core_ns(self) -> int:
@@ -121,6 +149,11 @@ def percentiles(ns: np.ndarray) -> dict[str, float | None]:
     return dict(zip(PERCENTILES, map(float, np.percentile(ns, list(PERCENTILES.values()))), strict=True))
 
 
+def ran_between(runs: np.ndarray, begin: int, end: int) -> int:
+    """ns of the stretches that lie within."""
+    return int(np.maximum(np.minimum(runs[:, 1], end) - np.maximum(runs[:, 0], begin), 0).sum())
+
+
 def simulate(plan: Plan) -> Outcome:
     """Deterministic by the plan's seed. Raises UserError for a policy that does not exist."""
     simulation = Simulation(plan)
@@ -143,6 +176,7 @@ def _tenant(simulation: Simulation, number: int, tenant: Tenant) -> TenantOutcom
         tenant,
         simulation.arrived[number],
         settle(simulation.arrived[number], simulation.service[number], runs[0], queue),
+        runs,
         sum(one.charged for one in ran),
         int(lengths.sum()),
         sum(one.turns for one in ran),
