@@ -18,6 +18,8 @@ from windtunnel.cli.pcie import estimate, nics
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
 from windtunnel.cli.search import search
+from windtunnel.cli.share.advise import advise
+from windtunnel.cli.share.fit import fit as fit_sharing
 from windtunnel.cli.share.restore import restore
 from windtunnel.cli.share.simulate import simulate
 from windtunnel.cli.show import show
@@ -90,7 +92,7 @@ for command in (estimate, nics):
 app.add_typer(pcie, name="pcie")
 
 share = typer.Typer(help="Many poll-mode tenants on few cores.", no_args_is_help=True)
-for command in (restore, simulate):
+for command in (advise, fit_sharing, restore, simulate):
     share.command(help=_help(command.__doc__))(command)
 app.add_typer(share, name="share")
 

@@ -1,0 +1,122 @@
+"""Which slice and how many cores an SLO needs, and what that costs; or what would, where nothing that was asked for does.
+
+Tenants are alike and spread evenly; a core with the most of them decides. A longer slice loses less, so the longest that meets the SLO is
+advised, on the fewest cores that have one. An interval's upper end has to meet the SLO, not its middle.
+"""
+
+from dataclasses import asdict, dataclass
+from math import ceil
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.model.answers import Answer, Ask, Oracle
+from windtunnel.sharing.simulate.plan import CPU_WEIGHT, MOST_CORES, MOST_TENANTS
+from windtunnel.sharing.simulate.quantities import duration_ns
+
+SLICES_NS = tuple(us * 1000 for us in (50, 70, 100, 120, 150, 200, 300, 500, 700, 1000, 2000, 5000))
+HOPELESS = 0.8
+"""Of (n - 1) times the shortest slice: nobody's p99 was seen below that."""
+
+
+@dataclass(frozen=True)
+class Slo:
+    """p99 of a request, from its intended moment to the end of its service."""
+
+    p99_ns: int
+
+
+def slo_of(text: str) -> Slo:
+    """p99=500us. Raises UserError for anything else."""
+    name, equals, value = text.partition("=")
+    if name.strip() != "p99" or not equals:
+        raise UserError(f'--slo "{text}" is no SLO', remedy="a bound of p99, as in p99=500us")
+    found = duration_ns(value.strip(), "--slo")
+    if not found:
+        raise UserError("--slo p99=0", remedy="a time above 0, as in p99=500us")
+    return Slo(found)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """So many cores with a slice. `answer` is of a core with `per_core` tenants."""
+
+    cores: int
+    per_core: int
+    slice_ns: int
+    weight: int
+    """Of each tenant: its part of the cores, 256 for a whole one."""
+    answer: Answer
+    met: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """`chosen` None: nothing that was asked for meets the SLO; then `nearest` is what comes nearest on those cores, and `instead` would do."""
+
+    slo: Slo
+    tenants: int
+    source: str
+    chosen: Choice | None
+    nearest: Choice | None
+    instead: Choice | None
+    others: list[Choice]
+    """The best of other numbers of cores."""
+
+    def document(self) -> dict:
+        return asdict(self)
+
+
+def advise(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, cores: int | None) -> Advice:
+    """`cores` None: as few as do. Raises UserError for numbers that make no sense."""
+    if not 1 <= tenants <= MOST_TENANTS:
+        raise UserError(f"--tenants {tenants}", remedy=f"from 1 to {MOST_TENANTS}")
+    if cores is not None and not 1 <= cores <= MOST_CORES:
+        raise UserError(f"--cores {cores}", remedy=f"from 1 to {MOST_CORES}, or auto")
+    if cores is not None:
+        best = _best(oracle, slo, tenants, ask, min(cores, tenants))
+        if best is not None and best.met:
+            return Advice(slo, tenants, oracle.source, best, None, None, [])
+        more = _fewest(oracle, slo, tenants, ask, min(cores, tenants) + 1)
+        return Advice(slo, tenants, oracle.source, None, best, more, [])
+    fewest = _fewest(oracle, slo, tenants, ask, 1)
+    if fewest is None:
+        alone = _best(oracle, slo, tenants, ask, tenants)
+        return Advice(slo, tenants, oracle.source, None, alone, None, [])
+    others = [
+        _best(oracle, slo, tenants, ask, other)
+        for other in (fewest.cores - 1, 2 * fewest.cores)
+        if 1 <= other < tenants
+    ]
+    return Advice(slo, tenants, oracle.source, fewest, None, None, [one for one in others if one])
+
+
+def _fewest(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, least: int) -> Choice | None:
+    """The fewest cores, from `least` on, on which some slice meets the SLO."""
+    per_core = ceil(tenants / least) if least <= tenants else 0
+    while per_core >= 1:
+        cores = ceil(tenants / per_core)
+        if (per_core - 1) * SLICES_NS[0] * HOPELESS < slo.p99_ns:
+            best = _best(oracle, slo, tenants, ask, cores)
+            if best is not None and best.met:
+                return best
+        per_core -= 1
+    return None
+
+
+def _best(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, cores: int) -> Choice | None:
+    """The longest slice that meets the SLO on these cores; where none does, the one with the least p99, None where all are overloaded."""
+    per_core = ceil(tenants / cores)
+    nearest = None
+    slices = SLICES_NS if per_core > 1 else SLICES_NS[3:4]
+    for slice_ns in reversed(slices):
+        if (per_core - 1) * slice_ns * HOPELESS > slo.p99_ns and slice_ns != slices[0]:
+            continue
+        answer = oracle.at(per_core, slice_ns, ask)
+        if answer is None or answer.p99_ns is None:
+            continue
+        met = answer.high_ns <= slo.p99_ns
+        choice = Choice(cores, per_core, slice_ns, max(CPU_WEIGHT * cores // tenants, 1), answer, met)
+        if met:
+            return choice
+        if nearest is None or answer.p99_ns < nearest.answer.p99_ns:
+            nearest = choice
+    return nearest
