@@ -39,8 +39,12 @@ values = [[[0], [0], 1], [[0, 1], [0, 1], 2]]
 
 @pytest.fixture
 def study(tmp_path) -> Study:
+    return flown(tmp_path, ENTRIES + CORES)
+
+
+def flown(tmp_path, factors: str) -> Study:
     with on_paper():
-        file = written(tmp_path, ENTRIES + CORES, HEAD, SCENARIO)
+        file = written(tmp_path, factors, HEAD, SCENARIO)
         record = record_of(prepare(file, [], tmp_path / "out", machine()).design, facts.collect())
     known = {"repeat": 1, "attempt": 1, "valid": True, "reasons": [], "server_derived_mpps": 5.0, "p99": 9000}
     rows = [dict.fromkeys(COLUMNS) | p.cells | known | {"point": p.number, "directory": p.name} for p in record.points]
@@ -95,6 +99,17 @@ def test_boxes_stand_by_cores(study, found):
         order = (box[key] for key in ("lowerfence", "q1", "median", "q3", "upperfence"))
         assert all(list(five) == sorted(five) for five in zip(*order, strict=True))
     assert study_latency.boxes(study, {}) is None
+
+
+def test_what_counts_no_cores_is_a_factor_like_others(tmp_path, monkeypatch):
+    study = flown(tmp_path, ENTRIES + CORES.replace("[1, 2]", '["one", "<two>"]'))
+    found = {point.number: sample.histogram([10_000, 20_000]) for point in study.record.points}
+    monkeypatch.setattr(study_latency, "histograms", lambda study: found)
+    boxes = study_latency.boxes(study, found)
+    assert [trace["name"] for trace in boxes["data"]] == ["answers"]
+    assert boxes["data"][0]["x"][:2] == ["1 · one", "1 · &lt;two&gt;"]
+    assert boxes["layout"]["xaxis"]["title"]["text"] == "entries · cores"
+    assert "not fitted" in study_latency.words(study, found) and "thesis exact, cores 1" in render(study)
 
 
 def test_percentile_curves_are_told_apart(study, found):

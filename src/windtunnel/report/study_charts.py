@@ -5,6 +5,7 @@ Each figure shows the median of a point's valid runs; single runs are points, an
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +20,7 @@ from windtunnel.report.layout import duration_ticks, layout_of
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
+_COUNT = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 _PANEL_PX = 250
 _WIDE = 1000
 """From the least to the greatest value of a factor."""
@@ -83,9 +85,16 @@ def _reference(drawn: Drawn, factor: FactorRecord) -> list[dict]:
     """The published curve that the study names, for the numbers of cores that have flown; only packets over entries have one."""
     if drawn.record.reference is None or factor.name != "entries" or not drawn.figure.endswith("mpps"):
         return []
-    cores = next((f for f in drawn.record.factors if f.name == "cores"), None)
+    cores = cores_of(drawn.record)
     counts = [1] if cores is None else [int(level.label) for level in drawn.levels(cores)]
     return references.traces(drawn.record.reference, [level.cell for level in drawn.levels(factor)], counts)
+
+
+def cores_of(record: StudyRecord) -> FactorRecord | None:
+    """The factor that counts cores: it is called so, and its labels are whole numbers."""
+    named = next((factor for factor in record.factors if factor.name == "cores"), None)
+    counts = named is not None and all(_COUNT.fullmatch(level.label) for level in named.levels)
+    return named if counts else None
 
 
 def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:

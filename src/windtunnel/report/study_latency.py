@@ -10,7 +10,7 @@ from windtunnel.measure.study.record import FactorRecord, LevelRecord
 from windtunnel.measure.study.study import Study
 from windtunnel.report.charts import SERIES, percentile_chart, percentile_curve
 from windtunnel.report.layout import duration_ticks, layout_of
-from windtunnel.report.study_charts import DASHES
+from windtunnel.report.study_charts import DASHES, cores_of
 from windtunnel.runs import load
 from windtunnel.runs.format import duration
 from windtunnel.runs.histogram import merge, percentile
@@ -43,7 +43,7 @@ def boxes(study: Study, found: dict[int, Histogram]) -> dict | None:
     """A box a point, those of one number of cores side by side; through the medians of each number of cores, L(c)."""
     if not found:
         return None
-    cores = next((f for f in study.record.factors if f.name == "cores"), None)
+    cores = cores_of(study.record)
     points = sorted(found, key=lambda point: (_core_count(study, cores, point), point))
     data = []
     for n, count in enumerate(dict.fromkeys(_core_count(study, cores, point) for point in points)):
@@ -52,7 +52,7 @@ def boxes(study: Study, found: dict[int, Histogram]) -> dict | None:
         data.append(
             {
                 "type": "box",
-                "name": f"{count} core{'s' if count > 1 else ''}",
+                "name": "answers" if cores is None else f"{count} core{'s' if count > 1 else ''}",
                 "x": [_place(study, cores, point) for point in mine],
                 "lowerfence": [b[0] for b in five],
                 "q1": [b[1] for b in five],
@@ -72,7 +72,7 @@ def boxes(study: Study, found: dict[int, Histogram]) -> dict | None:
             }
         )
     layout = layout_of(400)
-    layout["xaxis"] |= {"type": "category", "title": {"text": "entries, by cores"}, "showgrid": False}
+    layout["xaxis"] |= {"type": "category", "title": {"text": _title(study, cores)}, "showgrid": False}
     values = [
         value
         for trace in data
@@ -86,7 +86,7 @@ def boxes(study: Study, found: dict[int, Histogram]) -> dict | None:
 
 def baseline(study: Study, found: dict[int, Histogram]) -> tuple[float, float] | None:
     """a and b of L(c) = a + b c in ns, fitted to the points' medians by least squares; None with fewer than two numbers of cores."""
-    cores = next((f for f in study.record.factors if f.name == "cores"), None)
+    cores = cores_of(study.record)
     medians: dict[int, list[float]] = {}
     for point, histogram in found.items():
         if (median := percentile(histogram, 50)) is not None:
@@ -122,4 +122,10 @@ def _name(study: Study, point: int) -> str:
 def _place(study: Study, cores: FactorRecord | None, point: int) -> str:
     """Where a box stands: every factor but the cores, then these."""
     others = [_level(study, f, point).label for f in study.record.factors if f is not cores]
-    return escape(" · ".join([*map(str, others), f"{_core_count(study, cores, point)} c"]))
+    counted = [] if cores is None else [f"{_core_count(study, cores, point)} c"]
+    return escape(" · ".join([*others, *counted]))
+
+
+def _title(study: Study, cores: FactorRecord | None) -> str:
+    others = " · ".join(factor.name for factor in study.record.factors if factor is not cores)
+    return escape(", ".join(filter(None, [others, "by cores" if cores else ""])))
