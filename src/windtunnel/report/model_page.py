@@ -41,6 +41,7 @@ def render(model: ModelRecord) -> str:
         notes=notes(model),
         sections=sections,
         host=host_lines(model.host),
+        versions=model.versions | {"Study": model.provenance.study},
         facts=pretty(model.host),
     )
 
