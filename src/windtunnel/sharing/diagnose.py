@@ -1,0 +1,244 @@
+"""Why tenants that share a core are slow: what the figures of a run say, each finding with its evidence and a remedy.
+
+A pure function of `Shared`. What was not measured is None there; a check that needs it is named in `untold` and finds nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from windtunnel.engine.lines import Histogram
+from windtunnel.runs import format as fmt
+from windtunnel.runs.histogram import percentile
+from windtunnel.sharing.model.form import refill_ns
+from windtunnel.sharing.simulate.plan import Machine
+from windtunnel.sharing.simulate.policies.kicker import LEAST_CUSTOM_NS, OF_PERIOD
+
+T = TypeVar("T")
+SWITCH_NS = 7000
+"""What a slice was seen to cost on a KVM guest, where no model says what it costs here."""
+FAIR_SERVER_NS = (25_000_000, 60_000_000)
+"""Length of its gaps: it runs others for about 50 ms a second, in one piece or two."""
+FAIR_SERVER_SHARE = (0.02, 0.08)
+LEAST_OWN_SHARE = 0.97
+MOST_REFILL = 0.05
+MOST_LOSS = 0.15
+FULL = 0.95
+
+
+@dataclass(frozen=True)
+class TenantFigures:
+    """One tenant. `asks`: CPU time that its requests need, as a share of one CPU; `share`: what of the core it got."""
+
+    name: str
+    asks: float | None = None
+    share: float | None = None
+    offered: int | None = None
+    served: int | None = None
+    lost: int | None = None
+    working_set: int | None = None
+    real_time: bool | None = None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One core over an interval, as it was seen. Times are ns; `slice_ns` is what was asked for."""
+
+    slicer: str
+    slice_ns: int
+    interval_ns: int
+    tenants: list[TenantFigures]
+    slices: Histogram | None = None
+    gaps: Histogram | None = None
+    late: Histogram | None = None
+    own_share: float | None = None
+    pool: str = "ls"
+    tick_ns: int | None = None
+    l2_bytes: int | None = None
+    switch_ns: int | None = None
+    """What a slice costs here (`slice_ns` of a fitted model); None: as it was seen elsewhere."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`code` is for machines and does not change."""
+
+    code: str
+    title: str
+    evidence: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Nothing found is an answer only for what could be looked at."""
+
+    findings: list[Finding] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
+    """Codes of the checks whose figures were missing."""
+
+
+class Untold(Exception):
+    """A figure that the check needs was not measured."""
+
+
+def diagnose(run: Shared) -> Diagnosis:
+    """Every check, in the order in which remedies should be tried."""
+    found, untold = [], []
+    for code, check in CHECKS.items():
+        try:
+            finding = check(run)
+        except Untold:
+            untold.append(code)
+            continue
+        if finding is not None:
+            found.append(finding)
+    return Diagnosis(found, untold)
+
+
+def tick_bound(run: Shared) -> Finding | None:
+    """Slices end at the kernel's tick, whatever was asked for."""
+    tick, median = _told(run.tick_ns), _told(percentile(run.slices, 50))
+    if run.slice_ns > tick / 2 or median < 0.6 * tick:
+        return None
+    return Finding(
+        "tick-bound",
+        "slices end at the tick",
+        f"{_us(run.slice_ns)} were asked for, the median slice is {_us(median)}, a tick is {_us(tick)}",
+        "a slicer that this host holds: `windtunnel share probe` measures them; the kicker needs no help of the kernel",
+    )
+
+
+def fair_server(run: Shared) -> Finding | None:
+    """Real-time tenants stand still while the kernel runs normal tasks for ~50 ms a second."""
+    if not any(_told(tenant.real_time) for tenant in run.tenants):
+        return None
+    low, high = FAIR_SERVER_NS
+    long = [(at, count) for at, count in _told(run.gaps).counts if low <= at <= high]
+    # each tenant sees the same silence
+    total = sum(at * count for at, count in long) / len(run.tenants)
+    share = total / run.interval_ns
+    if not FAIR_SERVER_SHARE[0] <= share <= FAIR_SERVER_SHARE[1]:
+        return None
+    count = sum(count for _, count in long) / len(run.tenants)
+    return Finding(
+        "fair-server",
+        "the kernel's fair server takes the core from real-time tenants",
+        f"{count:.0f} gaps of {_us(low)} to {_us(high)} in {fmt.duration(run.interval_ns)}, {fmt.percent(share)} of the time: "
+        "normal tasks get about 50 ms a second of a core that real-time ones hold",
+        "keep normal tasks off the core (a cpuset), or the kicker, whose tenants are normal tasks; sched_rt_runtime_us does not help",
+    )
+
+
+def neighbour(run: Shared) -> Finding | None:
+    """Somebody else runs on a core of `ls`."""
+    if run.pool != "ls":
+        return None
+    own = _told(run.own_share)
+    if own >= LEAST_OWN_SHARE:
+        return None
+    return Finding(
+        "neighbour",
+        "somebody else runs on the core",
+        f"tenants had {fmt.percent(own)} of what ran there, {fmt.percent(1 - own)} was others'",
+        "the shield cgroup of `windtunnel share serve`, or a cpuset that keeps others off; every gap may be a neighbour's slice",
+    )
+
+
+def cache_thrash(run: Shared) -> Finding | None:
+    """Working sets overflow the L2, and a slice is too short to bring them back."""
+    sets = [_told(tenant.working_set) for tenant in run.tenants]
+    room, count = _told(run.l2_bytes), len(sets)
+    if count < 2 or sum(sets) <= room:
+        return None
+    machine, mean = Machine(l2_bytes=room), sum(sets) // count
+    share = refill_ns(count, run.slice_ns, mean, machine) / run.slice_ns
+    if share < MOST_REFILL:
+        return None
+    longer = next(
+        (
+            s
+            for s in (2, 5, 10, 20, 50)
+            if refill_ns(count, s * run.slice_ns, mean, machine) < share / 2 * s * run.slice_ns
+        ),
+        50,
+    )
+    return Finding(
+        "cache-thrash",
+        "working sets drive each other out of the L2",
+        f"{count} x {fmt.size(mean)} on an L2 of {fmt.size(room)}: by its equation {fmt.percent(share)} of each {_us(run.slice_ns)} "
+        "go into lines that come back",
+        f"slices of {_us(longer * run.slice_ns)}, fewer tenants a core, or smaller working sets (up to {fmt.size(room // count)} each fit)",
+    )
+
+
+def short_slice(run: Shared) -> Finding | None:
+    """A slice below its useful minimum: switches eat it, kicks come too late for it, or the kernel's least slice outlasts it."""
+    cost = run.switch_ns or SWITCH_NS
+    least = int(cost / MOST_LOSS)
+    reasons = []
+    if run.slice_ns < least:
+        whose = "here" if run.switch_ns else "on the host that it was measured on"
+        reasons.append(f"a switch costs {_us(cost)} {whose}, {fmt.percent(cost / run.slice_ns)} of {_us(run.slice_ns)}")
+    late = percentile(run.late, 99)
+    if late is not None and late > run.slice_ns / 2:
+        reasons.append(f"1% of the kicks are more than {_us(late)} late")
+        least = max(least, 2 * late)
+    ordered = int((LEAST_CUSTOM_NS + cost) * 1.02)
+    if run.slicer == "kicker" and len(run.tenants) > 2 and run.slice_ns - cost < LEAST_CUSTOM_NS:
+        reasons.append(
+            f"the kernel's least slice of its own is {_us(LEAST_CUSTOM_NS)}: shorter turns go by old deadlines, and p99 is about twice as long"
+        )
+        least = max(least, ordered, int(LEAST_CUSTOM_NS / OF_PERIOD))
+    if not reasons:
+        return None
+    return Finding(
+        "short-slice", "the slice is below its useful minimum", "; ".join(reasons), f"a slice of {_us(least)} or more"
+    )
+
+
+def overload(run: Shared) -> Finding | None:
+    """A tenant asks for more than its share carries."""
+    told, reasons = False, []
+    for tenant in run.tenants:
+        if tenant.asks is not None and tenant.share is not None:
+            told = True
+            if tenant.asks > FULL * tenant.share:
+                reasons.append(
+                    f"{tenant.name} asks for {fmt.percent(tenant.asks)} of a CPU and has {fmt.percent(tenant.share)}"
+                )
+                continue
+        if tenant.offered and tenant.served is not None and tenant.lost is not None:
+            told = True
+            if tenant.lost and tenant.served < FULL * tenant.offered:
+                reasons.append(f"{tenant.name} served {fmt.count(tenant.served)} of {fmt.count(tenant.offered)}")
+    if reasons:
+        return Finding(
+            "overload",
+            "more is asked for than the share carries",
+            "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else ""),
+            "a larger weight, another core for `ls`, or the autoscaler; p99 says only how long the run was",
+        )
+    if not told:
+        raise Untold
+    return None
+
+
+def _told(value: T | None) -> T:
+    if value is None:
+        raise Untold
+    return value
+
+
+def _us(ns: float) -> str:
+    return fmt.duration(ns)
+
+
+CHECKS: dict[str, Callable[[Shared], Finding | None]] = {
+    "overload": overload,
+    "tick-bound": tick_bound,
+    "fair-server": fair_server,
+    "neighbour": neighbour,
+    "short-slice": short_slice,
+    "cache-thrash": cache_thrash,
+}
