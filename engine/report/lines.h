@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/histogram.h"
 #include "core/stage.h"
+#include "report/histogram_json.h"
 
 namespace wt {
 
@@ -35,30 +36,6 @@ class line_writer {
     uint64_t start_;
     const tsc_clock *clock_ = nullptr;
 };
-
-// The sum of histograms of one layout, as one JSON object.
-template <typename Histogram>
-json histogram_json(const Histogram &h) {
-    json counts = json::array();
-    for (uint32_t i = 0; i < Histogram::buckets; i++)
-        if (h.counts[i]) counts.push_back({Histogram::lowest_of(i), h.counts[i]});
-    return {{"bits", Histogram::bits},
-            {"counts", counts},
-            {"total", h.total},
-            {"sum", h.sum},
-            {"min", h.total ? json(h.min) : json()},
-            {"max", h.total ? json(h.max) : json()}};
-}
-
-// Adds `from` to `into`, bucket by bucket.
-template <typename Histogram>
-void histogram_merge(Histogram &into, const Histogram &from) {
-    for (uint32_t i = 0; i < Histogram::buckets; i++) into.counts[i] += from.counts[i];
-    into.total += from.total;
-    into.sum += from.sum;
-    into.min = std::min(into.min, from.min);
-    into.max = std::max(into.max, from.max);
-}
 
 json stage_json(const stage &s, const stage_stats &stats, enum side side, accounting level);
 // One object a step of the stage's handler; none where it names none.

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 from windtunnel.sharing import threads
 from windtunnel.sharing.journal import Entry, Process
@@ -48,6 +49,17 @@ def put_back(entries: list[Entry], remembered: dict[int, Entry], with_heirs: boo
             for tid, entry in new:
                 done.add(tid)
                 _mend_heir(tid, entry, ours[entry.tid])
+    return said
+
+
+def put_settings_back(settings: dict[str, str]) -> list[str]:
+    """Writes into each file what it had."""
+    said = []
+    for path, before in settings.items():
+        try:
+            Path(path).write_text(before)
+        except OSError as error:
+            said.append(f"{path} could not be put back to {before}: {error.strerror}")
     return said
 
 

@@ -57,11 +57,13 @@ class Process:
 
 @dataclass
 class Contents:
-    """What a journal says. `helpers` are processes that change threads for the holder, by the same right."""
+    """What a journal says. `helpers` are processes that change threads for the holder, by the same right; `settings` are files of the
+    kernel's and what to write into each to have it as it was."""
 
     holder: Process | None = None
     helpers: list[Process] = field(default_factory=list)
     entries: dict[int, Entry] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 def read(path: Path) -> Contents:
@@ -106,6 +108,10 @@ def _take(found: Contents, line: dict) -> None:
         entry = found.entries[line["tid"]]
         for name, values in line["values"].items():
             entry.ours[name] = [_value(value) for value in values]
+    elif kind == "setting":
+        found.settings[line["path"]] = line["before"]
+    elif kind == "settings back":
+        found.settings.clear()
     elif kind == "back":
         found.entries.pop(line["tid"], None)
     else:
@@ -138,6 +144,7 @@ def lines_of(contents: Contents) -> list[dict]:
         }
     ]
     lines += [{"is": "helper", "pid": one.pid, "started": one.started} for one in contents.helpers if one.lives]
+    lines += [{"is": "setting", "path": path, "before": before} for path, before in contents.settings.items()]
     for entry in contents.entries.values():
         lines.append(line_of(entry))
         if entry.whole:

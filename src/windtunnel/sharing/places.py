@@ -108,6 +108,27 @@ class Journal:
             self._contents.helpers.append(process)
             self._add({"is": "helper", "pid": pid, "started": process.started})
 
+    def set_setting(self, path: Path, before: str, to: str) -> None:
+        """Writes a file of the kernel's (a scheduler feature, a sysctl), and remembers what to write to have it as it was.
+
+        Raises UserError where it may not be written.
+        """
+        with self._lock:
+            if str(path) not in self._contents.settings:
+                self._contents.settings[str(path)] = before
+                self._add({"is": "setting", "path": str(path), "before": before})
+            try:
+                path.write_text(to)
+            except OSError as error:
+                raise UserError(f"{path} cannot be set to {to}: {error.strerror}") from None
+
+    def put_settings_back(self) -> list[str]:
+        with self._lock:
+            said = heirs.put_settings_back(self._contents.settings)
+            self._contents.settings.clear()
+            self._add({"is": "settings back"})
+            return said
+
     def put_back(self, tid: int) -> list[str]:
         """One thread, and what it has forked, as it was before; forgets it. Returns what was left as it is, and why. One that is
         not remembered is passed over."""
@@ -121,9 +142,10 @@ class Journal:
             return said
 
     def put_back_all(self) -> list[str]:
-        """Every thread, and what they have forked. Returns what was left as it is, and why."""
+        """Every thread, and what they have forked, and every setting. Returns what was left as it is, and why."""
         with self._lock:
-            said = heirs.put_back(list(self._contents.entries.values()), self._contents.entries)
+            said = self.put_settings_back()
+            said += heirs.put_back(list(self._contents.entries.values()), self._contents.entries)
             for tid in self.tids:
                 self._forget(tid)
             return said
@@ -218,7 +240,8 @@ def restore(path: Path) -> tuple[int, list[str]]:
         if contents.holder is not None and contents.holder.lives:
             raise UserError(f"{path} is held by process {contents.holder.pid}", remedy="end it first")
         heirs.end(contents.helpers)
-        said = heirs.put_back(list(contents.entries.values()), contents.entries)
+        said = heirs.put_settings_back(contents.settings)
+        said += heirs.put_back(list(contents.entries.values()), contents.entries)
         path.unlink(missing_ok=True)
     return len(contents.entries), said
 

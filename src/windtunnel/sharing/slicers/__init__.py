@@ -7,6 +7,7 @@ with held(directory() / "mine.places") as journal, SLICERS["kicker"](journal) as
 """
 
 from windtunnel.sharing.slicers.figures import MemberFigures, SliceFigures
+from windtunnel.sharing.slicers.kinds import SLICERS
 from windtunnel.sharing.slicers.slicer import CPU_WEIGHT, Member, Slicer
 
-__all__ = ["CPU_WEIGHT", "Member", "MemberFigures", "SliceFigures", "Slicer"]
+__all__ = ["CPU_WEIGHT", "SLICERS", "Member", "MemberFigures", "SliceFigures", "Slicer"]

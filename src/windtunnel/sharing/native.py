@@ -1,0 +1,106 @@
+"""The native programs that do what needs microseconds: found beside the engine, spoken with in JSON lines over pipes."""
+
+import contextlib
+import json
+import queue
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from windtunnel.engine.find import NAME, find_engine, runnable
+from windtunnel.engine.signals import signal_name
+from windtunnel.errors import UserError
+
+SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
+PATIENCE_S = 20.0
+"""For an answer: what asks for one is done in microseconds, but the core may be everybody's."""
+
+
+def find_native(name: str) -> Path:
+    """In `sharing/` beside the engine (a build), beside the engine itself (installed), or on PATH. Raises UserError."""
+    with contextlib.suppress(UserError):
+        engine = find_engine()
+        for path in (engine.parent / "sharing" / name, engine.parent / name):
+            if runnable(path):
+                return path
+    installed = shutil.which(name)
+    if installed:
+        return Path(installed).absolute()
+    raise UserError(f"no {name} beside {NAME}, and none on PATH", remedy="run ./windtunnel quickstart, which builds it")
+
+
+class Native:
+    """A running program: one line in, one line out. It ends when its stdin does, so that it never outlives us.
+
+    `at_end` is called, on a thread of its own, when it ends without having been asked to.
+    """
+
+    def __init__(self, name: str, first: dict, at_end: Callable[[str], None] | None = None):
+        self.name = name
+        self._at_end = at_end
+        self._closing = False
+        self._lines: queue.SimpleQueue[dict | None] = queue.SimpleQueue()
+        try:
+            # A group of its own, which Ctrl-C does not reach; not a session, which would be an autogroup of its own.
+            self._process = subprocess.Popen(
+                [find_native(name)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+            )
+        except OSError as error:
+            raise UserError(f"{name} cannot be started: {error.strerror}") from error
+        self.pid = self._process.pid
+        self._reader = threading.Thread(target=self._read, name=f"reads {name}", daemon=True)
+        self._reader.start()
+        self.say(first)
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            self._lines.put(json.loads(line))
+        code = self._process.wait()
+        if not self._closing and self._at_end is not None:
+            self._at_end(signal_name(code) or f"exit code {code}")
+        self._lines.put(None)
+
+    def say(self, command: dict) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def next(self, patience_s: float = PATIENCE_S) -> dict | None:
+        """Its next line; None at its end. Raises UserError where it says an error, or nothing in time."""
+        try:
+            line = self._lines.get(timeout=patience_s)
+        except queue.Empty:
+            raise UserError(f"{self.name} has said nothing for {patience_s:g} s") from None
+        if line is not None and line["type"] == "error":
+            raise UserError(line["message"], line["remedy"] or None)
+        return line
+
+    def ask(self, command: dict) -> dict:
+        """Raises UserError where it has ended."""
+        self.say(command)
+        return self.answer()
+
+    def answer(self) -> dict:
+        line = self.next()
+        if line is None:
+            raise UserError(f"{self.name} has ended: {signal_name(self._process.wait()) or 'without a word'}")
+        return line
+
+    def close_input(self) -> None:
+        """Asks it to end."""
+        self._closing = True
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+
+    def close(self) -> None:
+        """Ends it and waits. It is killed when it does not end by itself."""
+        self.close_input()
+        try:
+            self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join()
+        self._process.stdout.close()

@@ -1,0 +1,184 @@
+"""Slicers on a native process: what it does needs microseconds; who may, and that it is put back, is looked after here."""
+
+import contextlib
+import os
+from typing import ClassVar
+
+from windtunnel.engine.lines import Histogram
+from windtunnel.errors import UserError
+from windtunnel.sharing import sched, threads
+from windtunnel.sharing.native import SLICER, Native
+from windtunnel.sharing.places import Journal
+from windtunnel.sharing.slicers import warn
+from windtunnel.sharing.slicers.figures import MemberFigures, SliceFigures
+from windtunnel.sharing.slicers.slicer import Member, Slicer, check_members, check_slice
+from windtunnel.sharing.slicers.weights import steps
+
+ORDINARY = (sched.OTHER, 0, 0)
+RAISED = (sched.FIFO, 1, sched.RESET_ON_FORK)
+"""raised_priority of engine/sharing/task.h."""
+DEFAULT_TURN_NS = 10_000
+
+
+class CoreSlicer(Slicer):
+    """`mechanism` is what the native process does; `raises`: it makes members SCHED_FIFO for a while."""
+
+    mechanism: ClassVar[str] = "watch"
+    raises: ClassVar[bool] = False
+
+    def __init__(self, journal: Journal):
+        super().__init__(journal)
+        self.cpu = -1
+        self.slice_ns = 0
+        self._members: list[Member] = []
+        self._native: Native | None = None
+        self._broken: str | None = None
+        self._said: list[str] = []
+
+    @classmethod
+    def missing(cls, cpu: int) -> str | None:
+        if cpu not in os.sched_getaffinity(0):
+            return f"CPU {cpu} is not one that this process may use"
+        return None
+
+    def runtime_ns(self, slice_ns: int) -> int:
+        """The slice that each member asks the kernel for; 0: the default one."""
+        return 0
+
+    def plan(self) -> dict:
+        """For the native process."""
+        return {
+            "mechanism": self.mechanism,
+            "cpu": self.cpu,
+            "from_cpu": self.cpu,
+            "slice_ns": self.slice_ns,
+            "turn_ns": DEFAULT_TURN_NS,
+            "doorbell": "",
+        }
+
+    def start(self, cpu: int, slice_ns: int) -> None:
+        """Raises UserError where it is missing here, or not permitted."""
+        check_slice(slice_ns)
+        why = self.missing(cpu)
+        if why is not None:
+            raise UserError(f"{self.name}: {why}")
+        if self._native is not None:
+            raise UserError(f"{self.name} shares CPU {self.cpu} already")
+        self.cpu, self.slice_ns, self._broken = cpu, slice_ns, None
+        self._native = Native(SLICER, self.plan(), self._break)
+        try:
+            self.journal.helper(self._native.pid)
+            self._hello = self._native.answer()
+        except (UserError, ProcessLookupError):
+            self.stop()
+            raise
+
+    def set_members(self, members: list[Member]) -> None:
+        check_members(members)
+        for member in members:
+            threads.check(member.tid)
+        native = self._running()
+        found, self._said = steps([member.weight for member in members])
+        gone = {member.tid for member in self._members} - {member.tid for member in members}
+        new = {member.tid for member in members} - {member.tid for member in self._members}
+        self._members = members
+        for member, step in zip(members, found, strict=True):
+            if member.tid in new:
+                self._take(member.tid, step.high)
+            self.journal.allow(member.tid, nice=list({*self._nice_of(member.tid), step.high, step.low}))
+        native.ask(
+            {
+                "do": "members",
+                "members": [
+                    {"tid": one.tid, "weight": one.weight, "nice_high": step.high + 20, "nice_low": step.low + 20}
+                    for one, step in zip(members, found, strict=True)
+                ],
+            }
+        )
+        for tid in gone:
+            self._said += self.journal.put_back(tid)
+
+    def set_slice(self, slice_ns: int) -> None:
+        check_slice(slice_ns)
+        self._running().ask({"do": "slice", "slice_ns": slice_ns})
+        before, self.slice_ns = self.runtime_ns(self.slice_ns), slice_ns
+        if self.runtime_ns(slice_ns) != before:
+            for member in self._members:
+                with contextlib.suppress(UserError):  # it has ended, and leaves with the next members
+                    self.journal.change(member.tid, runtime_ns=self.runtime_ns(slice_ns))
+
+    def read(self) -> SliceFigures:
+        seen = self._running().ask({"do": "read"})
+        interval = seen["interval_ns"]
+        ran = sum(one["ran_ns"] for one in seen["members"])
+        weights = sum(one.weight for one in self._members)
+        turns = sum(one["slices"] or 0 for one in seen["members"])
+        histograms = {
+            name: Histogram.model_validate(seen[name]) if seen[name] else None for name in ("slice", "gap", "late")
+        }
+        sliced = histograms["slice"]
+        mean = sliced.sum / sliced.total if sliced and sliced.total else ran / turns if turns else None
+        members = [
+            MemberFigures(
+                **one,
+                weight=member.weight,
+                entitled=member.weight / weights,
+                share=one["ran_ns"] / ran if ran else None,
+            )
+            for one, member in zip(seen["members"], self._members, strict=True)
+        ]
+        figures = SliceFigures(
+            cpu=self.cpu,
+            slice_ns=self.slice_ns,
+            interval_ns=interval,
+            source=seen["source"],
+            **histograms,
+            mean_slice_ns=mean,
+            kicks=seen["kicks"],
+            own_share=(ran if seen["own_ns"] is None else seen["own_ns"]) / interval,
+            others_share=None if seen["others_ns"] is None else seen["others_ns"] / interval,
+            lost_records=seen["lost_records"],
+            members=members,
+            warnings=[],
+        )
+        return figures.model_copy(
+            update={"warnings": self._said + warn.about(figures, seen["why"], self._hello["apart"])}
+        )
+
+    def stop(self) -> None:
+        if self._native is not None:
+            self._native.close()
+            self._native = None
+        for member in self._members:
+            self.journal.put_back(member.tid)
+        self._members = []
+
+    def _take(self, tid: int, nice: int) -> None:
+        if self.raises:
+            self.journal.allow(tid, policy=[ORDINARY, RAISED])
+        self.journal.change(
+            tid, affinity=(self.cpu,), nice=nice, runtime_ns=self.runtime_ns(self.slice_ns), policy=ORDINARY
+        )
+        if self.raises:
+            self.journal.allow(tid, policy=[ORDINARY, RAISED])
+
+    def _nice_of(self, tid: int) -> list[int]:
+        with contextlib.suppress(ProcessLookupError):
+            return [os.getpriority(os.PRIO_PROCESS, tid)]
+        return []
+
+    def _running(self) -> Native:
+        if self._broken is not None:
+            raise UserError(
+                f"{self.name} on CPU {self.cpu} has ended: {self._broken}",
+                remedy="its members run as before; start it again",
+            )
+        if self._native is None:
+            raise UserError(f"{self.name} is not started")
+        return self._native
+
+    def _break(self, how: str) -> None:
+        """The native process has ended by itself, or somebody has killed it: its members run as they did before."""
+        self._broken = how
+        for member in self._members:
+            self.journal.put_back(member.tid)

@@ -1,0 +1,159 @@
+"""The slicers, one class each."""
+
+import os
+import uuid
+from pathlib import Path
+from typing import ClassVar
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import sched
+from windtunnel.sharing.places import Journal
+from windtunnel.sharing.slicers.core import DEFAULT_TURN_NS, CoreSlicer
+
+KICKED_PART = 0.85
+"""Of the period, that a member asks for as its slice: a little less, so that its slice is over at each kick."""
+FEATURES = Path("/sys/kernel/debug/sched/features")
+SCHED_EXT = Path("/sys/kernel/sched_ext")
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def own_slice(slice_ns: float) -> int:
+    """What the kernel takes for a thread's own slice; 0 where it has none."""
+    if not sched.default_slice_ns():
+        return 0
+    return int(min(max(slice_ns, sched.LEAST_SLICE_NS), sched.MOST_SLICE_NS))
+
+
+class Tick(CoreSlicer):
+    name = "tick"
+    summary = "the kernel as it is: a slice ends at the tick"
+
+
+class Eevdf(CoreSlicer):
+    name = "eevdf"
+    summary = "each member asks EEVDF for its slice (sched_runtime); enforced at the tick, unless HRTICK is on"
+
+    @classmethod
+    def missing(cls, cpu: int) -> str | None:
+        if not sched.default_slice_ns():
+            return "this kernel has no slices of a thread's own (Linux 6.12)"
+        return super().missing(cpu)
+
+    def runtime_ns(self, slice_ns: int) -> int:
+        return own_slice(slice_ns)
+
+
+class Kicker(CoreSlicer):
+    name = "kicker"
+    summary = "a real-time thread wakes on the core every slice and does nothing: the kernel chooses again"
+    mechanism = "kick"
+
+    def runtime_ns(self, slice_ns: int) -> int:
+        return own_slice(KICKED_PART * slice_ns)
+
+
+class Rotor(CoreSlicer):
+    """`from_cpu`: where the thread that turns it runs; without: on the shared core."""
+
+    name = "rotor"
+    summary = "one member at a time is SCHED_FIFO, for as long as its weight says"
+    mechanism = "rotate"
+    raises = True
+
+    def __init__(self, journal: Journal, from_cpu: int | None = None):
+        super().__init__(journal)
+        self.from_cpu = from_cpu
+
+    def plan(self) -> dict:
+        return super().plan() | {"from_cpu": self.cpu if self.from_cpu is None else self.from_cpu}
+
+
+class FarRotor(Rotor):
+    name = "rotor-far"
+    summary = "the same, turned from another core"
+
+    @classmethod
+    def missing(cls, cpu: int) -> str | None:
+        if not os.sched_getaffinity(0) - {cpu}:
+            return "there is no other CPU"
+        return super().missing(cpu)
+
+    def plan(self) -> dict:
+        other = self.from_cpu if self.from_cpu is not None else min(os.sched_getaffinity(0) - {self.cpu})
+        return super().plan() | {"from_cpu": other}
+
+
+class Doorbell(CoreSlicer):
+    """`bell` is the file that a dispatcher maps and rings (include/windtunnel/doorbell.h); a member's place in the list of members
+    is its bell. Up to 64 members. Who was raised stays so for `turn_ns`, others that were rung for wait so long."""
+
+    name = "doorbell"
+    summary = "a dispatcher rings for the tenant that a packet is for, and that one runs next; kicked between bells"
+    mechanism = "bells"
+    raises = True
+    most: ClassVar[int] = 64
+
+    def __init__(self, journal: Journal, turn_ns: int = DEFAULT_TURN_NS):
+        super().__init__(journal)
+        self.turn_ns = turn_ns
+        self.bell = SHARED_MEMORY / f"windtunnel-bell-{uuid.uuid4().hex}"
+
+    def runtime_ns(self, slice_ns: int) -> int:
+        return own_slice(KICKED_PART * slice_ns)
+
+    def plan(self) -> dict:
+        return super().plan() | {"doorbell": str(self.bell), "turn_ns": self.turn_ns}
+
+    def set_members(self, members) -> None:
+        if len(members) > self.most:
+            raise UserError(f"{len(members)} members at one doorbell", remedy=f"up to {self.most}")
+        super().set_members(members)
+
+    def stop(self) -> None:
+        super().stop()
+        self.bell.unlink(missing_ok=True)
+
+
+class Yield(CoreSlicer):
+    name = "yield"
+    summary = "the tenant's own doing: it calls sched_yield after so many empty polls"
+
+
+class Hrtick(Eevdf):
+    name = "hrtick"
+    summary = "slices asked for, and the kernel's own high-resolution tick to end them"
+
+    @classmethod
+    def missing(cls, cpu: int) -> str | None:
+        try:
+            words = FEATURES.read_text().split()
+        except OSError as error:
+            return f"{FEATURES}: {error.strerror} (debugfs not mounted, or locked down)"
+        if not {"HRTICK", "NO_HRTICK"} & set(words):
+            return "this kernel was built without HRTICK"
+        if not os.access(FEATURES, os.W_OK):
+            return f"{FEATURES} may not be written"
+        return super().missing(cpu)
+
+    def start(self, cpu: int, slice_ns: int) -> None:
+        super().start(cpu, slice_ns)
+        before = "HRTICK" if "HRTICK" in FEATURES.read_text().split() else "NO_HRTICK"
+        self.journal.set_setting(FEATURES, before, "HRTICK")
+
+    def stop(self) -> None:
+        super().stop()
+        self.journal.put_settings_back()
+
+
+class SchedExt(CoreSlicer):
+    name = "sched_ext"
+    summary = "a scheduler in BPF"
+
+    @classmethod
+    def missing(cls, cpu: int) -> str | None:
+        if not SCHED_EXT.is_dir():
+            return "not in this kernel (no /sys/kernel/sched_ext)"
+        return "this kernel has it, but no scheduler of ours was built for it"
+
+
+SLICERS = {kind.name: kind for kind in (Tick, Eevdf, Kicker, Rotor, FarRotor, Doorbell, Yield, Hrtick, SchedExt)}
