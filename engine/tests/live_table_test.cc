@@ -109,6 +109,5 @@ TEST(live_table, says_which_table_cannot_be) {
 }  // namespace wt::test
 
 int main(int argc, char **argv) {
-    testing::InitGoogleTest(&argc, argv);
-    return wt::test::run_all_on_eal(argc, argv);
+    return wt::test::run_all_on_eal(argc, argv, 1024);
 }

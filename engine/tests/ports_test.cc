@@ -2,7 +2,6 @@
 // root, no hugepages.
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
-#include <rte_eal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/refusal.h"
+#include "eal_main.h"
 #include "ports/faults.h"
 #include "ports/port.h"
 #include "ports/recorder.h"
@@ -387,14 +387,5 @@ TEST_F(Ports, RecorderThatCannotBeginLeavesNothingBehind) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    testing::InitGoogleTest(&argc, argv);
-    std::string prefix = "--file-prefix=wt-ports-test-" + std::to_string(getpid());
-    const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "64", "-l",
-                         "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
-    if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
-    const fs::path left_behind = rte_eal_get_runtime_dir();
-    const int failed = RUN_ALL_TESTS();
-    rte_eal_cleanup();
-    fs::remove_all(left_behind);
-    return failed;
+    return wt::test::run_all_on_eal(argc, argv, 64);
 }

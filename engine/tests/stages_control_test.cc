@@ -234,5 +234,5 @@ TEST(control, an_arp_reply_tells_the_client_its_peer_and_nobody_else) {
 }  // namespace wt::test
 
 int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv);
+    return wt::test::run_all_on_eal(argc, argv, 64);
 }

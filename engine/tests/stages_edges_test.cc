@@ -286,5 +286,5 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
 }  // namespace wt::test
 
 int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv);
+    return wt::test::run_all_on_eal(argc, argv, 64);
 }

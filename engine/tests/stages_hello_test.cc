@@ -145,5 +145,5 @@ TEST(words, a_flood_of_them_without_room_is_dropped_by_name) {
 }  // namespace wt::test
 
 int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv);
+    return wt::test::run_all_on_eal(argc, argv, 64);
 }

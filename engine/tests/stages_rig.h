@@ -6,17 +6,16 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <rte_eal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/message.h"
+#include "eal_main.h"
 #include "flight/flight.h"
 #include "frame_tools.h"
 #include "valid_plan.h"
@@ -191,19 +190,5 @@ struct rig {
         return frames;
     }
 };
-
-// Runs all tests with EAL on ordinary memory and one core.
-inline int run_all_on_eal(int argc, char **argv) {
-    testing::InitGoogleTest(&argc, argv);
-    const std::string prefix = "--file-prefix=wt-stages-test-" + std::to_string(getpid());
-    const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "64", "-l",
-                         "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
-    if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
-    const int failed = RUN_ALL_TESTS();
-    const std::string left = rte_eal_get_runtime_dir();  // EAL empties it and lets it stand
-    rte_eal_cleanup();
-    std::filesystem::remove_all(left);
-    return failed;
-}
 
 }  // namespace wt::test

@@ -112,4 +112,4 @@ TEST(sizes, fixed_requests_stay_fixed_beside_varied_answers) {
 }  // namespace
 }  // namespace wt::test
 
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv); }
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -362,5 +362,5 @@ TEST(stages, an_answer_after_its_timeout_is_late) {
 }  // namespace wt::test
 
 int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv);
+    return wt::test::run_all_on_eal(argc, argv, 64);
 }

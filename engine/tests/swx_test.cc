@@ -289,7 +289,4 @@ TEST(cache, an_object_that_was_cut_short_is_made_again) {
 }  // namespace
 }  // namespace wt::testing
 
-int main(int argc, char **argv) {
-    ::testing::InitGoogleTest(&argc, argv);
-    return wt::testing::with_eal(argv);
-}
+int main(int argc, char **argv) { return wt::testing::with_eal(argc, argv); }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <rte_eal.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "core/refusal.h"
+#include "eal_main.h"
 #include "handler_tools.h"
 #include "swx/object.h"
 
@@ -117,16 +117,14 @@ inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uin
     return f;
 }
 
-// Starts EAL for a test's main. Returns 77, a skip, where this engine was built without DPDK's internal headers.
-inline int with_eal(char **argv) {
+// What a test's main is to return: 77, a skip, where this engine was built without DPDK's internal headers.
+inline int with_eal(int argc, char **argv) {
     if (!can_compile_specs()) {
         std::puts("skipped: the engine was built without DPDK's internal headers (setup/dpdk-headers fetches them)");
         return 77;
     }
     files();
-    const char *eal[] = {argv[0], "--no-huge", "--no-pci", "-m", "32", "-l", "0", "--no-shconf", "--no-telemetry", "--log-level=error"};
-    if (rte_eal_init(static_cast<int>(std::size(eal)), const_cast<char **>(eal)) < 0) return 1;
-    return RUN_ALL_TESTS();
+    return test::run_all_on_eal(argc, argv, 32);
 }
 
 }  // namespace wt::testing

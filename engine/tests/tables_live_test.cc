@@ -206,5 +206,5 @@ INSTANTIATE_TEST_SUITE_P(all, live,
 }  // namespace
 
 int main(int argc, char **argv) {
-    return run_all_on_eal(argc, argv);
+    return run_all_on_eal(argc, argv, 1024);
 }

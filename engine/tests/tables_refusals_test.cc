@@ -210,5 +210,5 @@ TEST(tables_refusals, no_more_readers_than_there_is_room_for) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    return run_all_on_eal(argc, argv);
+    return run_all_on_eal(argc, argv, 1024);
 }

@@ -184,5 +184,5 @@ INSTANTIATE_TEST_SUITE_P(all, tables, testing::ValuesIn(all_ways()), name_of);
 }  // namespace
 
 int main(int argc, char **argv) {
-    return run_all_on_eal(argc, argv);
+    return run_all_on_eal(argc, argv, 1024);
 }

@@ -1,18 +1,16 @@
-// Tables for tests: EAL on ordinary memory, rules by chance, and the answer that nobody can get wrong.
+// Tables for tests: rules by chance, and the answer that nobody can get wrong.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <rte_eal.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/random.h"
+#include "eal_main.h"
 #include "tables/keys.h"
 #include "tables/table.h"
 
@@ -183,19 +181,5 @@ inline std::vector<uint32_t> looked_up(const wt_table_reader &reader,
 }
 
 constexpr uint32_t all_methods[] = {WT_HASH, WT_FIB, WT_LPM_LIST, WT_ACL, WT_LINEAR, WT_TSS};
-
-// Runs all tests with EAL on ordinary memory and one core.
-inline int run_all_on_eal(int argc, char **argv) {
-    testing::InitGoogleTest(&argc, argv);
-    const std::string prefix = "--file-prefix=wt-tables-test-" + std::to_string(getpid());
-    const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          "1024", "-l",
-                         "0",     "--no-telemetry", "--log-level=error", prefix.c_str()};
-    if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
-    const int failed = RUN_ALL_TESTS();
-    const std::string left = rte_eal_get_runtime_dir();  // EAL empties it and lets it stand
-    rte_eal_cleanup();
-    std::filesystem::remove_all(left);
-    return failed;
-}
 
 }  // namespace wt::test
