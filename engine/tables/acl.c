@@ -14,7 +14,7 @@ struct acl {
     uint64_t count, capacity;
     uint32_t row;    /* bytes */
     uint32_t fields; /* of a rule: words of the key, and one */
-    uint32_t builds;
+    uint32_t builds; /* that `tries` have seen */
     int socket;
     char name[24];
 };
@@ -120,8 +120,8 @@ static int acl_commit(void *structure, const struct wt_words *words) {
     struct acl *self = structure;
     struct rte_acl_ctx *tries = NULL;
     if (self->count != 0) {
-        char name[RTE_ACL_NAMESIZE]; /* rte_acl gives the old one back where a name is taken */
-        snprintf(name, sizeof name, "%s.%u", self->name, ++self->builds % 2);
+        char name[RTE_ACL_NAMESIZE]; /* not that of `tries`: rte_acl gives back who has a name already */
+        snprintf(name, sizeof name, "%s.%u", self->name, (self->builds + 1) % 2);
         const struct rte_acl_param parameters = {.name = name,
                                                  .socket_id = self->socket,
                                                  .rule_size = self->row,
@@ -134,15 +134,15 @@ static int acl_commit(void *structure, const struct wt_words *words) {
         if (!failed) failed = rte_acl_build(tries, &config);
         if (failed) {
             rte_acl_free(tries);
-            return wt_say(
-                words,
-                "rte_acl builds no tries of %llu rules: %s; it takes 8 at most, and fewer masks, fewer "
-                "rules or method tss want less",
-                (unsigned long long)self->count, strerror(-failed));
+            return wt_say(words,
+                          "rte_acl builds no tries of %llu rules: %s; it makes 8 at most: fewer masks or rules "
+                          "need less, and so does method tss",
+                          (unsigned long long)self->count, strerror(-failed));
         }
     }
     rte_acl_free(self->tries);
     self->tries = tries;
+    ++self->builds;
     return 0;
 }
 

@@ -1,4 +1,6 @@
 // What a table does not take, and that it is as it was before.
+#include <rte_malloc.h>
+
 #include <climits>
 
 #include "tables_tools.h"
@@ -188,6 +190,38 @@ TEST(tables_refusals, a_batch_that_fails_changes_nothing) {
             }
             EXPECT_EQ(c.values(), before);
         }
+}
+
+// Whatever EAL's heap has left.
+struct hoard {
+    std::vector<void *> all;
+    hoard() {
+        for (size_t bytes = 64 << 20; bytes >= 64; bytes /= 2)
+            while (void *room = rte_malloc(nullptr, bytes, 0)) all.push_back(room);
+    }
+    ~hoard() {
+        for (void *room : all) rte_free(room);
+    }
+};
+
+// Memory that comes back: what stood before a change that found none stands, and the next change is made.
+TEST(tables_refusals, a_change_that_finds_no_memory_changes_nothing) {
+    changing c(WT_ACL, WT_INLINE);
+    std::vector<uint32_t> values = c.values();
+    for (int failures = 1; failures < 4; ++failures) {
+        {
+            const hoard everything;
+            for (int i = 0; i < failures; ++i)
+                EXPECT_TRUE(says(changed(c.table.get(), {{WT_ADD, c.numbered(3)}}), "rte_acl builds no"));
+            EXPECT_EQ(c.values(), values);
+        }
+        for (int twice = 0; twice < 2; ++twice) {  // each copy in its turn
+            EXPECT_EQ(changed(c.table.get(), {{WT_ADD, c.numbered(3)}}), "");
+            EXPECT_EQ(c.values()[3], 3u);
+            EXPECT_EQ(changed(c.table.get(), {{WT_REMOVE, c.numbered(3)}}), "");
+            EXPECT_EQ(c.values(), values);
+        }
+    }
 }
 
 TEST(tables_refusals, a_table_behind_a_pointer_does_not_change) {
