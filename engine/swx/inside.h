@@ -10,7 +10,7 @@
 #include <windtunnel/handler.h>
 
 /* Raised with any change to what stands below or in inside/: part of the key of a cached object. */
-#define WT_SWX_INSIDE 2
+#define WT_SWX_INSIDE 3
 
 struct rte_swx_pipeline;
 struct wt_swx_ends;

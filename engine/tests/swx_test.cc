@@ -224,6 +224,22 @@ TEST(packets, that_never_leave_are_dropped_and_the_next_burst_goes_on) {
     }
 }
 
+// A lookup takes several turns: one that is given up half-way must not answer for the next packet.
+TEST(packets, that_never_leave_take_their_lookup_with_them) {
+    const std::string spec = declarations +
+                             "struct to_args {\nbit<32> port\n}\naction to args instanceof to_args {\nmov m.port t.port\nreturn\n}\n"
+                             "table t {\nkey {\nh.e.t exact\n}\nactions {\nto\n}\ndefault_action to args port 3\nsize 64\n}\n"
+                             "apply {\nrx m.port\nextract h.e\nAGAIN : table t\njmpeq AGAIN h.e.t 7\nemit h.e\ntx m.port\n}\n";
+    const std::string entries = "table t\nmatch 0x7 action to port 1\nmatch 0x1 action to port 2\n";
+    const opened_handler swx = open_swx({{"spec", files().file("again.spec", spec)}, {"tables", files().file("again.tables", entries)}, {"host", "2"}});
+    bytes endless(20), one(20);
+    endless[13] = 7, one[13] = 1;
+    for (size_t stuck = 1; stuck < 20; stuck++) {
+        send(swx, std::vector<bytes>(stuck, endless));
+        ASSERT_EQ(send(swx, std::vector<bytes>(40, one)), std::vector<switched>(40, {WT_PASS, one})) << stuck;
+    }
+}
+
 TEST(packets, go_round_and_leave_in_the_end) {
     const opened_handler swx = open_text("rounds", "apply {\nrx m.port\nrecircid m.other\nextract h.e\njmpgt OUT m.other 3\nadd h.e.t 1\nrecirculate\nOUT : emit h.e\ntx m.port\n}\n");
     const switched s = send(swx, bytes(20));

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { THREADS = RTE_SWX_PIPELINE_THREADS_MAX };
+enum { THREADS = RTE_SWX_PIPELINE_THREADS_MAX, LOOKUP_TURNS_MOST = 16 };
 
 /* The view is the packet: SWX moves its head, never its end. */
 static int take(void *port, struct rte_swx_pkt *pkt) {
@@ -140,13 +140,27 @@ static inline int idle(const struct rte_swx_pipeline *p, const struct thread *t)
     return t->ip == p->instructions && !t->recirculate;
 }
 
+/* A table keeps the state of a lookup by thread: begun for one packet, it would be ended for the next. */
+static __attribute__((cold)) void end_lookup(struct rte_swx_pipeline *p, uint32_t thread) {
+    const struct thread *t = &p->threads[thread];
+    const struct instruction *ip = t->ip;
+    const int looks_up = is_table(ip) || ip->type == INSTR_LEARNER || ip->type == INSTR_LEARNER_AF;
+    for (int turns = 0; looks_up && t->ip == ip && turns < LOOKUP_TURNS_MOST; turns++) {
+        p->thread_id = thread;
+        p->instruction_table[ip->type](p);
+    }
+}
+
 /* The burst must end although its packets do not: those still under way are dropped, and all threads begin anew. */
 static __attribute__((cold)) void give_up(struct rte_swx_pipeline *p, struct wt_swx_ends *ends) {
     ends->stuck += ends->open;
     for (uint32_t i = 0; i < ends->left; i++) ends->next[i].verdict = WT_DROP;
     for (uint32_t i = 0; i < THREADS; i++) {
         struct thread *t = &p->threads[i];
-        if (!idle(p, t)) ((struct wt_packet *)((uintptr_t)t->pkt.handle & ~(uintptr_t)1))->verdict = WT_DROP;
+        if (!idle(p, t)) {
+            end_lookup(p, i);
+            ((struct wt_packet *)((uintptr_t)t->pkt.handle & ~(uintptr_t)1))->verdict = WT_DROP;
+        }
         t->recirculate = 0;
         thread_ip_reset(p, t);
     }
