@@ -4,12 +4,18 @@
 
 #include <rte_cycles.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace wt {
 
 // Ticks for which the flight was held so far. Written by main while every worker is parked, and only then.
 inline uint64_t held_ticks = 0;
+
+// Since when the flight is held, on the steady clock; 0 while it flies. For threads beside the workers: what they do for
+// the flight waits until it is 0 again. Written by main.
+inline std::atomic<std::chrono::steady_clock::rep> held_since{0};
 
 // The time of the flight, in ticks. It stands still while the flight is held, so that a latency, a pace or a time-out that
 // spans a hold knows nothing of it.

@@ -269,8 +269,7 @@ void launch(flight &f) {
 
 void land(flight &f) {
     f.signals.stop.store(true, std::memory_order_release);
-    f.signals.held.store(0, std::memory_order_release);
-    f.signals.held.notify_all();
+    release(f.signals);
     for (worker &w : f.workers) rte_eal_wait_lcore(w.lcore);
 }
 

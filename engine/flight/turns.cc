@@ -9,11 +9,12 @@
 namespace wt {
 
 void turns::hold() {
-    if (!taken() || held_since_) return;
+    if (!taken() || held_at_) return;
     f_.signals.held.store(1, std::memory_order_release);
     for (const worker &w : f_.workers)
         while (!w.parked.load(std::memory_order_acquire)) usleep(20);
-    held_since_ = rte_rdtsc();
+    held_at_ = rte_rdtsc();
+    held_since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
 }
 
 void turns::hand_on() {
@@ -34,12 +35,18 @@ bool turns::await(int control) {
 }
 
 void turns::go_on() {
-    if (!held_since_) return;
+    if (!held_at_) return;
     f_.stolen = stolen_ns(cpus_of(f_));  // a CPU's account ran on; those of the workers stood still, they slept
-    held_ticks += rte_rdtsc() - held_since_;
-    held_since_ = 0;
-    f_.signals.held.store(0, std::memory_order_release);
-    f_.signals.held.notify_all();
+    held_ticks += rte_rdtsc() - held_at_;
+    held_at_ = 0;
+    release(f_.signals);
+}
+
+void release(flight_signals &signals) {
+    signals.held.store(0, std::memory_order_release);
+    signals.held.notify_all();
+    held_since.store(0, std::memory_order_release);
+    held_since.notify_all();
 }
 
 void turns::leave() {

@@ -11,6 +11,10 @@
 namespace wt {
 
 struct flight;
+struct flight_signals;
+
+// Whoever waits for the end of a hold goes on: workers, and threads beside them.
+void release(flight_signals &signals);
 
 class turns {
   public:
@@ -20,7 +24,7 @@ class turns {
     turns(const turns &) = delete;
     turns &operator=(const turns &) = delete;
 
-    // Parks every worker: flight time stands still until `go_on`.
+    // Parks every worker, and tells the threads beside them: flight time stands still until `go_on`.
     void hold();
     // Gives the turn away, once.
     void hand_on();
@@ -37,7 +41,7 @@ class turns {
   private:
     flight &f_;
     int in_, out_;
-    uint64_t held_since_ = 0;  // TSC; 0: not held
+    uint64_t held_at_ = 0;  // TSC; 0: not held
     bool mine_ = false;
 };
 

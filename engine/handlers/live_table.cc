@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "core/clock.h"
 #include "core/refusal.h"
 
 namespace wt {
@@ -52,7 +53,9 @@ wt_table_plan plan_for(const table_plan &plan, uint64_t rules) {
 }  // namespace
 
 uint64_t table_need(const table_plan &plan) {
-    const wt_table_plan wanted = plan_for(plan, plan.rules + (plan.changes_per_s > 0 ? most_spare : 0));
+    wt_table_plan wanted = plan_for(plan, plan.rules + (plan.changes_per_s > 0 ? most_spare : 0));
+    // of a router's prefixes one in 64 is longer than 24 bits, in a block of its own; a table opens with a quarter more
+    if (plan.prefixes == WT_PREFIXES_MIXED) wanted.deep_blocks = static_cast<uint32_t>(wanted.capacity / 64 * 5 / 4);
     return wt_table_need(&wanted);
 }
 
@@ -134,7 +137,7 @@ bool live_table::change_some(uint64_t count, std::mt19937_64 &random) {
     char words[words_bytes] = "";
     const auto number = static_cast<uint32_t>(made - changes.begin());
     if (wt_table_change(table_, changes.data(), number, words, sizeof words)) {
-        if (figures_.refused++ == 0) std::fprintf(stderr, "table %s: a change was refused: %s\n", plan_.name.c_str(), words);
+        if (figures_.refused.fetch_add(number) == 0) std::fprintf(stderr, "table %s: a change was refused: %s\n", plan_.name.c_str(), words);
         return false;
     }
     for (const uint64_t rule : swapped) version_[rule] ^= 1;
@@ -147,8 +150,12 @@ void live_table::change(std::stop_token stop, std::optional<int> cpu) {
     using clock = std::chrono::steady_clock;
     if (cpu) run_on(*cpu);
     std::mt19937_64 random(plan_.seed);
-    const auto start = clock::now();
+    auto start = clock::now();
     for (uint64_t done = 0; !stop.stop_requested();) {
+        if (const auto since = held_since.load(std::memory_order_acquire)) {  // its core is another flight's now
+            held_since.wait(since, std::memory_order_acquire);
+            start += clock::now() - clock::time_point(clock::duration(since));
+        }
         const double seconds = std::chrono::duration<double>(clock::now() - start).count();
         const auto due = static_cast<uint64_t>(seconds * static_cast<double>(plan_.changes_per_s));
         if (due <= done) {

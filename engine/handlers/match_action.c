@@ -26,7 +26,8 @@ void ma_packet(void *state, struct wt_packet *burst, uint32_t count) {
     const uint32_t parsed = live;
     live = ma_verify(p, burst, live);
     stamp(&stamps, parsed);
-    const uint64_t now = p->meters ? wt_ticks() : 0; /* one time for the burst, as everywhere in the engine */
+    /* one time for the burst, the flight's, as everywhere in the engine (core/clock.h) */
+    const uint64_t now = p->held_ticks ? wt_ticks() - *p->held_ticks : 0;
     for (uint32_t t = 0; t < p->table_count; ++t) {
         const uint32_t asked = live;
         if (live > 0) live = ma_apply(p, t, burst, live, now);

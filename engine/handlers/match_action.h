@@ -79,7 +79,7 @@ struct ma_pipeline {
     uint32_t table_count, ingress_count;
     uint32_t body_offset; /* of keys and expectations from the UDP payload */
     uint32_t body_bytes;  /* that a packet must have there */
-    uint32_t meters;      /* 1: some table meters, and needs the time */
+    const uint64_t *held_ticks; /* some table meters, and needs the time: it stood still for so many ticks; else NULL */
     uint32_t checks;      /* 1: some table's packets say what they hit */
     uint32_t inner;       /* 1: fields are of the IPv4 and UDP header in the body */
     uint32_t makes_frames; /* 1: the wire brings empty frames */

@@ -2,11 +2,11 @@
 #include "handlers/match_action_open.h"
 
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "core/clock.h"
 #include "core/refusal.h"
 #include "handlers/live_table.h"
 #include "handlers/match_action.h"
@@ -22,7 +22,6 @@ struct pipeline : ma_pipeline {
     std::vector<std::shared_ptr<live_table>> live;
     std::vector<bool> owned;  // of the table's figures: one of its users shows them
     std::vector<ma_source> keys;
-    std::deque<rules_list> rules;
     std::vector<void *> memory;
     std::vector<wt_step_name> steps_named;
     std::vector<wt_figure> figures_named;
@@ -65,8 +64,11 @@ void open_meters(pipeline &p, const wt_open &open, const table_plan &t, ma_actio
     if (rte_meter_trtcm_profile_config(&a.profile, &params))
         throw refusal("table " + t.name + ": DPDK's meter does not take these rates", "a peak rate that is not below the committed one");
     a.meters = static_cast<rte_meter_trtcm *>(take(p, open, t, a.entries * sizeof *a.meters));
-    for (uint64_t i = 0; i < a.entries; i++) rte_meter_trtcm_config(a.meters + i, &a.profile);
-    p.meters = 1;
+    for (uint64_t i = 0; i < a.entries; i++) {
+        rte_meter_trtcm_config(a.meters + i, &a.profile);
+        a.meters[i].time_tc = a.meters[i].time_tp = now();
+    }
+    p.held_ticks = &held_ticks;
 }
 
 void open_actions(pipeline &p, const wt_open &open, const table_plan &t, const live_table &live, ma_actions &a) {
@@ -105,7 +107,7 @@ void open_source(pipeline &p, const table_plan &plan) {
     if (!plan.steered) return;
     char words[512] = "";
     wt_generator generator;
-    rules_list &rules = p.rules.emplace_back();
+    rules_list rules;
     int failed;
     if (plan.file.empty()) {
         failed = wt_generator_open(&generator, plan.kind, plan.key.bytes, plan.rules, plan.prefixes, plan.masks, plan.seed, words,
@@ -145,6 +147,7 @@ void name_figures(pipeline &p) {
         add(name, "wrong", "lookups", WT_WRONG);
         add(name, "entries", "entries", WT_LEVEL_OF);
         if (t.kind == WT_EXACT) add(name, "places", "entries", WT_LEVEL_OF);
+        if (t.method == WT_TSS) add(name, "masks", "masks", WT_LEVEL_OF);
         add(name, "memory", "bytes", WT_LEVEL_OF);
         add(name, "built in", "us", WT_LEVEL_OF);
         if (t.changes_per_s > 0) {
@@ -164,6 +167,7 @@ void read_table(const ma_table &t, const live_table &live, const table_plan &pla
     // of a shared table once, whoever looks it up
     *to++ = owned ? f.rules.load() : 0;
     if (plan.kind == WT_EXACT) *to++ = owned ? f.places.load() : 0;
+    if (plan.method == WT_TSS) *to++ = owned ? f.tuples.load() : 0;
     for (const auto *each : {&f.bytes, &f.build_us}) *to++ = owned ? each->load() : 0;
     if (plan.changes_per_s > 0)
         for (const auto *each : {&f.changes, &f.commits, &f.refused}) *to++ = owned ? each->load() : 0;

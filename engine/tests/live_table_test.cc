@@ -6,8 +6,13 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
+#include "core/clock.h"
 #include "core/refusal.h"
+#include "handler_tools.h"
 #include "tables_tools.h"
 
 namespace wt::test {
@@ -91,6 +96,84 @@ TEST(live_table, stays_as_it_is_where_nothing_changes_it) {
     EXPECT_EQ(live.figures().changes, 0u);
     EXPECT_EQ(live.data()[7], 7u);
     EXPECT_GT(table_need(plan), 0u);
+}
+
+TEST(live_table, says_what_memory_longer_prefixes_want) {
+    table_plan plan = plan_of(WT_LPM, WT_LPM_LIST, 0);
+    plan.rules = 1'000'000;
+    const uint64_t of_24_bits = table_need(plan);
+    plan.prefixes = WT_PREFIXES_MIXED;
+    EXPECT_GT(table_need(plan), of_24_bits + plan.rules / 64 * 1024);
+}
+
+// While two flights take turns, the core is the other one's.
+TEST(live_table, changes_nothing_while_the_flight_is_held) {
+    const live_table live(plan_of(WT_EXACT, WT_HASH, 50'000), std::nullopt, -1);
+    const auto changes = [&] { return live.figures().changes.load(); };
+    const auto wait_for_more = [&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        for (const uint64_t before = changes(); changes() == before && std::chrono::steady_clock::now() < end;)
+            std::this_thread::yield();
+    };
+    for (int turn = 0; turn < 3; turn++) {
+        const uint64_t before = changes();
+        wait_for_more();
+        EXPECT_GT(changes(), before);
+        held_since = std::chrono::steady_clock::now().time_since_epoch().count();
+        uint64_t last = changes();
+        for (int still = 0, looks = 0; still < 5 && looks < 200; still++, looks++) {  // what was under way comes to its end
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            if (changes() != last) still = 0;
+            last = changes();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        EXPECT_EQ(changes(), last);
+        held_since = 0;
+        held_since.notify_all();
+    }
+    wait_for_more();
+}
+
+// A default route, whose meter takes 10 bytes a second and at most 300 at once.
+const char *const metered = R"({"traffic": "none", "body_offset": 0, "body_bytes": 0, "inner": false, "change_cpu": null, "tables": [
+    {"name": "t", "where": "ingress", "kind": "lpm", "method": "fib", "rules": 0, "file": "%s", "prefixes": "24", "masks": 1, "load": 0.5,
+     "key": {"fields": [{"place": "l3", "bytes": 4, "offset": 16}], "bytes": 4, "segments": 0}, "lookup": "bulk", "access": "pointer",
+     "entry": "inline", "per_core": true, "action": "meter",
+     "meter": {"committed_bytes_per_s": 10, "peak_bytes_per_s": 10, "burst_bytes": 300}, "miss_drops": true, "changes_per_s": 0,
+     "seed": 1, "steered": false, "hit": 1, "popularity": "uniform", "exponent": 1, "expected": 0}]})";
+
+// How many of 10 packets of 100 bytes its meter lets through.
+int let_through(const opened_handler &handler) {
+    int passed = 0;
+    for (int i = 0; i < 10; i++) {
+        testing::bytes frame(100);
+        frame[12] = 0x08, frame[14] = 0x45, frame[24] = 0xba, frame[25] = 0xff;  // the checksum of a header of zeros but for 0x45
+        wt_packet packet = {frame.data(), 100, 0, WT_PASS};
+        handler.table().packet(handler.state(), &packet, 1);
+        passed += packet.verdict == WT_FORWARD;
+    }
+    return passed;
+}
+
+TEST(match_action, meters_by_the_time_of_the_flight) {
+    const auto file = std::filesystem::temp_directory_path() / ("wt-default-route-" + std::to_string(getpid()));
+    std::ofstream(file) << "0.0.0.0/0,1\n";
+    char text[2048];
+    std::snprintf(text, sizeof text, metered, file.c_str());
+    const uint64_t minute = 60 * rte_get_tsc_hz();
+    held_ticks = 2 * minute;
+    wt_open about{};
+    about.numa_socket = -1;
+    about.role = WT_SERVER;
+    const opened_handler handler(handler_named(WT_PACKET_HANDLER, "match_action"), about, {{"pipeline", text}});
+    std::filesystem::remove(file);
+    EXPECT_EQ(let_through(handler), 3);
+    EXPECT_EQ(let_through(handler), 0);
+    held_ticks -= minute;  // as if a minute had gone by that was no hold
+    EXPECT_EQ(let_through(handler), 3);
+    held_ticks = 0;
+    EXPECT_EQ(let_through(handler), 3);
+    EXPECT_EQ(let_through(handler), 0);
 }
 
 TEST(live_table, says_which_table_cannot_be) {

@@ -199,7 +199,8 @@ struct wt_handler {
     void (*read_figures)(void *state, uint64_t *values);
 };
 
-/* The clock that steps are counted in; reading it costs some 20 to 40 of its own ticks. */
+/* The clock that steps are counted in; reading it costs some 20 to 40 of its own ticks. It runs on while `compare` holds a
+ * flight between two turns, for a window at a time and never inside a call: who keeps time from call to call sees the gaps. */
 #if defined(__x86_64__)
 static inline uint64_t wt_ticks(void) {
     return __builtin_ia32_rdtsc();
