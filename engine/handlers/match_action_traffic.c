@@ -75,9 +75,9 @@ void ma_write_frames(struct ma_pipeline *p, struct wt_packet *burst, uint32_t co
 
 /* A request's body is in segments; keys and expectations lie in the first. */
 static void write_body(struct ma_pipeline *p, const struct wt_message *request) {
+    if (request->segment_count == 0 || request->segments[0].length < p->body_bytes) return;
     uint8_t *body = request->segments[0].data;
     struct ma_packet at = {{body, body + 20, body}};
-    if (request->segment_count == 0 || request->segments[0].length < p->body_bytes) return;
     if (p->inner) {
         write_headers(body, 0);
         at.at[MA_BODY] = body + MA_INNER_HEADERS;

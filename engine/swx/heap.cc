@@ -6,8 +6,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
 #include <string>
+
+#include "core/available_memory.h"
 
 namespace wt {
 
@@ -19,18 +21,9 @@ constexpr uint64_t first_bytes = 64 << 20;
 
 uint64_t heap_bytes;  // all handlers are opened by one thread
 
-uint64_t available_bytes() {
-    std::ifstream in("/proc/meminfo");
-    for (std::string word; in >> word;) {
-        uint64_t kib = 0;
-        if (word == "MemAvailable:" && in >> kib) return kib * 1024;
-    }
-    return 0;
-}
-
 // EAL writes zeros to all of it: it is taken at this moment.
 bool add(uint64_t bytes) {
-    if (bytes > available_bytes() / 4 * 3) return false;
+    if (bytes > available_memory() / 4 * 3) return false;
     void *room = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return false;
     void *start = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + page - 1) / page * page);
@@ -46,8 +39,11 @@ bool add(uint64_t bytes) {
 
 int table_socket(int worker_socket) {
     if (rte_eal_has_hugepages()) return std::max(0, worker_socket);
-    if (heap_bytes == 0 && (rte_malloc_heap_create(heap_name) != 0 || !add(first_bytes)))
+    if (heap_bytes == 0 && rte_malloc_heap_create(heap_name) != 0 && rte_errno != EEXIST)
         throw refusal(std::string("no heap for the tables of a pipeline: ") + rte_strerror(rte_errno));
+    if (heap_bytes == 0 && !add(first_bytes))
+        throw refusal("no heap for the tables of a pipeline: it begins with " + std::to_string(first_bytes >> 20) +
+                      " MiB, and this machine has " + std::to_string(available_memory() >> 20) + " MiB to give");
     return rte_malloc_heap_get_socket(heap_name);
 }
 

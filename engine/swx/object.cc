@@ -82,7 +82,8 @@ fs::path cache() {
     std::vector<fs::path> places;
     if (const auto xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) places.push_back(fs::path(xdg) / "windtunnel" / "swx");
     if (const auto home = environment("HOME"); !home.empty()) places.push_back(fs::path(home) / ".cache/windtunnel/swx");
-    places.push_back(fs::temp_directory_path() / ("windtunnel-" + std::to_string(geteuid())) / "swx");
+    // one level alone: whoever owns a directory above could put another in its place
+    places.push_back(fs::temp_directory_path() / ("windtunnel-swx-" + std::to_string(geteuid())));
     for (const fs::path &place : places)
         if (const auto found = usable(place)) return *found;
     throw refusal("no directory for compiled specs: none of " + places.front().string() + " and the others can be written",

@@ -135,8 +135,8 @@ static int acl_commit(void *structure, const struct wt_words *words) {
         if (failed) {
             rte_acl_free(tries);
             return wt_say(words,
-                          "rte_acl builds no tries of %llu rules: %s; it makes 8 at most: fewer masks or rules "
-                          "need less, and so does method tss",
+                          "rte_acl builds no tries of %llu rules: %s; it makes 8 at most: fewer masks or "
+                          "rules need less, and so does method tss",
                           (unsigned long long)self->count, strerror(-failed));
         }
     }

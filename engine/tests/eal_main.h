@@ -12,7 +12,7 @@ namespace wt::test {
 
 // All tests with EAL on so many megabytes. Returns what main is to return.
 inline int run_all_on_eal(int argc, char **argv, int megabytes) {
-    testing::InitGoogleTest(&argc, argv);
+    ::testing::InitGoogleTest(&argc, argv);
     const std::string memory = std::to_string(megabytes),
                       prefix = "--file-prefix=wt-test-" + std::to_string(getpid());
     const char *eal[] = {argv[0], "--no-huge",      "--no-pci",          "-m",          memory.c_str(), "-l",
