@@ -1,5 +1,6 @@
 """Pools without a machine: tenants that need no process, and a carrier that only remembers."""
 
+from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import TenantKeys
@@ -7,6 +8,7 @@ from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.daemon.sharing import Sharing
 from windtunnel.sharing.pools.arrangement import Arrangement
 from windtunnel.sharing.pools.plan import Machine
+from windtunnel.sharing.slicers import Member, MemberFigures, SliceFigures, Slicer
 
 
 class Remembers:
@@ -55,3 +57,76 @@ def _appear(self, tenant: Tenant) -> None:
 
 
 Pools._appear = _appear
+
+
+class Turns(Slicer):
+    """A slicer that only pins its members: for what pools and daemon do, not for slices."""
+
+    name = "turns"
+    broken = False
+
+    def __init__(self, journal):
+        super().__init__(journal)
+        self.members: list[Member] = []
+        self.history: list[list[Member]] = []
+
+    @classmethod
+    def missing(cls, cpu):
+        return None
+
+    def start(self, cpu, slice_ns):
+        self.cpu, self.slice_ns = cpu, slice_ns
+
+    def set_members(self, members):
+        if self.broken:
+            raise UserError("turns has ended")
+        gone = {member.tid for member in self.members} - {member.tid for member in members}
+        for member in members:
+            if member.tid not in {one.tid for one in self.members}:
+                self.journal.change(member.tid, affinity=(self.cpu,), nice=1)
+        for tid in gone:
+            self.journal.put_back(tid)
+        self.members = members
+        self.history.append(members)
+
+    def set_slice(self, slice_ns):
+        self.slice_ns = slice_ns
+
+    def read(self):
+        if self.broken:
+            raise UserError("turns has ended")
+        total = sum(member.weight for member in self.members)
+        histogram = Histogram(counts=[(98304, 3)], bits=6, total=3, sum=300_000, max=100_000, min=100_000)
+        members = [
+            MemberFigures(
+                tid=m.tid,
+                weight=m.weight,
+                nice=0,
+                ran_ns=10**9 * m.weight // total,
+                slices=1,
+                waited_ns=5,
+                entitled=m.weight / total,
+                share=m.weight / total,
+            )
+            for m in self.members
+        ]
+        return SliceFigures(
+            cpu=self.cpu,
+            slice_ns=self.slice_ns,
+            interval_ns=10**9,
+            source="switches",
+            slice=histogram,
+            gap=None,
+            mean_slice_ns=None,
+            kicks=3,
+            late=None,
+            own_share=0.99,
+            others_share=0.01,
+            lost_records=0,
+            members=members,
+            warnings=[],
+        )
+
+    def stop(self):
+        self.set_members([]) if not self.broken else [self.journal.put_back(m.tid) for m in self.members]
+        self.members = []

@@ -103,7 +103,7 @@ class Windows(Collector):
         self._phase = "starting"
         self._hz: dict[str, int] = {}
         self._sums: dict[str, dict[tuple[str, ...], float]] = defaultdict(lambda: defaultdict(float))
-        self._times: dict[str, dict[tuple[str, ...], _Times]] = {name: defaultdict(_Times) for name in TIMES}
+        self._times: dict[str, dict[tuple[str, ...], Times]] = {name: defaultdict(Times) for name in TIMES}
         self._last: dict[str, Window] = {}
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
@@ -221,7 +221,7 @@ class Windows(Collector):
         return family
 
 
-class _Times:
+class Times:
     """A histogram with bounds that people read."""
 
     def __init__(self) -> None:

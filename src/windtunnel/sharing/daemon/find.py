@@ -42,14 +42,6 @@ def tids_of(pid: int, pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
     return tuple(tid for tid in now if known[tid])
 
 
-def ran_ns(tid: int) -> int | None:
-    """Time that a thread has had on CPUs; None where it has ended or the kernel does not tell."""
-    try:
-        return int((PROC / str(tid) / "schedstat").read_text().split()[0])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
 def _in_file(path: Path) -> int | None:
     try:
         with path.open() as file:

@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.daemon.autoscale import Memory, Seen
-from windtunnel.sharing.daemon.find import pid_of, ran_ns, tids_of
+from windtunnel.sharing.daemon.autoscale import Memory
+from windtunnel.sharing.daemon.bodies import Report
+from windtunnel.sharing.daemon.find import pid_of, tids_of
 from windtunnel.sharing.daemon.keys import Autoscale, TenantKeys
 from windtunnel.sharing.pools.arrangement import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
+from windtunnel.sharing.tenants.finding import cpu_ns
 
 BUSY, IDLE = 0.05, 0.02
 """Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
@@ -58,7 +60,8 @@ class Tenant:
     busy: frozenset[int] = frozenset()
     rule: Autoscale | None = None
     memory: Memory = field(default_factory=Memory)
-    seen: Seen | None = None
+    told: Report | None = None
+    """Its last report."""
     _known: dict[int, bool] = field(default_factory=dict)
     _ran: dict[int, int] = field(default_factory=dict)
 
@@ -93,7 +96,7 @@ class Tenant:
 
     def weigh(self, interval_ns: int) -> bool:
         """Which of its threads want CPU, by what they had in the interval. Returns whether it is others than before."""
-        ran = {tid: time for tid in self.tids if (time := ran_ns(tid)) is not None}
+        ran = {tid: cpu_ns(tid, self.pid)[0] for tid in self.tids}
         part = {tid: (time - self._ran[tid]) / interval_ns for tid, time in ran.items() if tid in self._ran}
         self._ran = ran
         busy = frozenset(tid for tid, used in part.items() if used >= (IDLE if tid in self.busy else BUSY))

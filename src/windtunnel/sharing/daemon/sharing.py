@@ -20,6 +20,10 @@ from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import dedicated
 
 
+class Unknown(UserError):
+    """There is no such tenant."""
+
+
 class Carries(Protocol):
     """Of windtunnel.sharing.pools.carry.Carrier, what is needed here."""
 
@@ -45,6 +49,8 @@ class Sharing:
         self.plan = Plan((), machine.cpus)
         self.on_process: Callable[[Tenant], None] = lambda tenant: None
         """Called with a tenant whose process has just been found."""
+        self.on_leave: Callable[[int], object] = lambda pid_fd: None
+        """Called before the descriptor of a tenant's process is closed."""
         self._settled: dict[str, Wish] = {}
         self._news: list[tuple[str, dict[str, Any]]] = []
         self._total = 0
@@ -85,7 +91,7 @@ class Sharing:
         if found is None and name.isdecimal() and len(name) <= 6:
             found = next((tenant for tenant in self.tenants.values() if tenant.number == int(name)), None)
         if found is None:
-            raise UserError(f'no tenant "{name[:64]}"', remedy="windtunnel share list shows them")
+            raise Unknown(f'no tenant "{name[:64]}"', remedy="windtunnel share list shows them")
         return found
 
     def look(self, tenant: Tenant) -> None:
@@ -99,6 +105,10 @@ class Sharing:
             for what, tids in (("thread in", set(tenant.tids) - before), ("thread out", before - set(tenant.tids))):
                 if tids:
                     self.events.say(what, tenant=tenant.name, tids=sorted(tids))
+
+    def stir(self) -> None:
+        """Other threads of a tenant want CPU than before: `settle` has something to do."""
+        self._dirty = True
 
     def gone(self, tenant: Tenant) -> None:
         """Its process has ended: the weight is given back. One that was added through the API is forgotten."""
@@ -123,6 +133,8 @@ class Sharing:
     def _leave(self, tenant: Tenant) -> None:
         if tenant.pid is not None and tenant.wish.shares:
             self._total -= tenant.wish.weight
+        if tenant.pid_fd is not None:
+            self.on_leave(tenant.pid_fd)
         tenant.leave()
         self._dirty = True
 

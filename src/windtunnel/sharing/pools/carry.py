@@ -1,6 +1,7 @@
 """An arrangement carried out on the machine, or taken back whole."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from windtunnel.errors import UserError
@@ -57,6 +58,20 @@ class Carrier:
                 raise UserError(f"{error.message}; and it could not be taken back: {again.message}") from None
             raise UserError(f"{error.message}; everything is as before", error.remedy) from None
 
+    def warm(self, cpu: int) -> None:
+        """Has a slicer ready on a CPU: starting one takes milliseconds, and one without members sleeps. Raises UserError."""
+        if cpu not in self.slicers:
+            slicer = self._make(self._handover)
+            slicer.start(cpu, self._slice_ns)
+            self.slicers[cpu] = slicer
+
+    def broken(self, cpu: int) -> None:
+        """The slicer of a CPU has ended by itself: the next carrying out makes another."""
+        self.slicers.pop(cpu).stop()
+        self.now = replace(
+            self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
+        )
+
     def close(self) -> None:
         """Stops the slicers and puts everybody back."""
         for slicer in self.slicers.values():
@@ -88,17 +103,15 @@ class Carrier:
         self.now = Arrangement(old.turns | to.turns, {**to.be, **old.be}, old.spare or to.spare)
         for tid in old.be.keys() - to.be.keys() | (set(old.be) if old.spare != to.spare else set()):
             self._put_back(tid)
-        for cpu in to.turns.keys() - self.slicers.keys():
-            slicer = self._make(self._handover)
-            slicer.start(cpu, self._slice_ns)
-            self.slicers[cpu] = slicer
+        for cpu in to.turns:
+            self.warm(cpu)
         self._handover.moving = moving
         try:
             for cpu, members in staying.items():
                 if members.keys() != old.turns.get(cpu, {}).keys():
                     self._set(cpu, members)
-            for cpu in self.slicers.keys() - to.turns.keys():
-                self.slicers.pop(cpu).stop()
+            for cpu in old.turns.keys() - to.turns.keys():
+                self._set(cpu, {})
         finally:
             self._handover.moving = frozenset()
         for cpu, members in to.turns.items():
@@ -112,7 +125,16 @@ class Carrier:
         self.now, self._caps = to, caps
 
     def _set(self, cpu: int, members: Members) -> None:
-        self.slicers[cpu].set_members([Member(tid, weight) for tid, weight in members.items()])
+        """A slicer that has broken is replaced, once; its members run as before meanwhile."""
+        wanted = [Member(tid, weight) for tid, weight in members.items()]
+        try:
+            self.slicers[cpu].set_members(wanted)
+        except UserError:
+            if any(threads.stat(tid) is None for tid in members):
+                raise
+            self.slicers.pop(cpu).stop()
+            self.warm(cpu)
+            self.slicers[cpu].set_members(wanted)
 
     def _hold(self, to: Arrangement, caps: Mapping[str, Cap], old: Arrangement, left: Iterable[int]) -> None:
         if self._shield is None:

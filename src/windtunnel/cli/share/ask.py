@@ -1,0 +1,110 @@
+"""`windtunnel share list`, `set` and `watch`: asking a daemon over its Unix socket."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.sharing.daemon.client import Client
+
+Socket = Annotated[
+    Path | None, typer.Option("--socket", metavar="PATH", help="Of the daemon (the runtime directory's).")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON for machines.")]
+
+
+def list_(socket: Socket = None, json: Json = False) -> None:
+    """Show the pools and their tenants: weights, CPUs, what each is entitled to.
+
+    windtunnel share list
+    windtunnel share list --json
+    """
+    with _client(socket) as client:
+        tenants, pools = client.get("/v1/tenants"), client.get("/v1/pools")
+    if json:
+        from json import dumps
+
+        print(dumps({"pools": pools, "tenants": tenants}, indent=1))
+        return
+    from rich.console import Console
+
+    from windtunnel.cli.share.tables import pools_line, tenants_table
+
+    console = Console()
+    console.print(pools_line(pools), highlight=False)
+    console.print(tenants_table(tenants))
+
+
+def set_(
+    pairs: Annotated[list[str], typer.Argument(metavar="TENANT=WEIGHT...", help="256 is one CPU.")],
+    slo: Annotated[
+        str | None,
+        typer.Option(
+            "--slo", metavar="TIME", help="Objective for p99 (500us); TENANT alone lets it choose the weight."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be.")] = False,
+    socket: Socket = None,
+) -> None:
+    """Change weights: all of them, or none where one is refused.
+
+    windtunnel share set kv1=128 kv2=128
+    windtunnel share set kv1 --slo 500us
+    windtunnel share set kv1=256 --dry-run
+    """
+    changes = [_change(pair, slo) for pair in pairs]
+    with _client(socket) as client:
+        planned = client.ask("POST", "/v1/batch", {"changes": changes, "dry_run": dry_run})
+    would = "would be" if dry_run else "is"
+    ls, be = (",".join(map(str, planned[pool])) or "none" for pool in ("ls", "be"))
+    print(f"ls {would} on CPUs {ls}, be on {be}")
+    for cpu, load in planned["overfull"].items():
+        print(f"CPU {cpu} has a weight of {load}: there a weight buys less than weight / 256")
+
+
+def watch(socket: Socket = None, json: Json = False) -> None:
+    """Show what happens, as it happens, until Ctrl-C.
+
+    windtunnel share watch
+    """
+    with _client(socket) as client:
+        for event in client.watch():
+            if json:
+                from json import dumps
+
+                print(dumps(event), flush=True)
+            else:
+                from windtunnel.cli.share.tables import event_line
+
+                print(event_line(event), flush=True)
+
+
+def _client(socket: Path | None) -> "Client":
+    from windtunnel.sharing.daemon.client import Client
+
+    if socket is None:
+        from windtunnel.sharing import places
+
+        socket = places.directory() / "share" / "share.sock"
+    return Client(socket)
+
+
+def _change(pair: str, slo: str | None) -> dict:
+    """Raises UserError."""
+    from windtunnel.errors import UserError
+
+    tenant, equals, weight = pair.partition("=")
+    if not tenant or (equals and not weight.isdecimal()) or not (equals or slo):
+        raise UserError(f"{pair}: not a tenant and its weight", remedy="windtunnel share set kv1=128")
+    change: dict = {"tenant": tenant}
+    if equals:
+        change["weight"] = int(weight[:18])
+    if slo is not None:
+        from windtunnel.scenario.quantities import parse
+
+        try:
+            change["slo_p99_ns"] = parse("duration", slo)
+        except ValueError as error:
+            raise UserError(f"--slo: {error}") from None
+    return change

@@ -1,0 +1,194 @@
+"""The HTTP/JSON API; FastAPI describes it at /openapi.json and shows it at /docs.
+
+Every handler is a coroutine without a wait between what it asks and what is carried out: requests do not overlap.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
+
+from windtunnel import __version__
+from windtunnel.errors import UserError
+from windtunnel.scenario.quantities import write
+from windtunnel.sharing.daemon import view
+from windtunnel.sharing.daemon.autoscale import weight_for
+from windtunnel.sharing.daemon.bodies import (
+    Addition,
+    Batch,
+    Fields,
+    Planned,
+    PoolsView,
+    Refused,
+    Report,
+    TenantView,
+)
+from windtunnel.sharing.daemon.core import Core
+from windtunnel.sharing.daemon.events import Event, Events
+from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.sharing import Change, Unknown
+
+BEAT_S = 15.0
+"""A watch without events says that it lives."""
+RENAMED = {"min": "least", "max": "most", "slo_p99_ns": "slo_ns"}
+NEEDED = ("weight", "min", "pool")
+"""Fields that have no null."""
+REFUSED: Any = {status: {"model": Refused} for status in (404, 409, 422)}
+MOST_FAULTS = 3
+"""Of a body, told at once."""
+
+
+def make(core: Core) -> FastAPI:
+    """The application for one daemon."""
+    app = FastAPI(
+        title="windtunnel share",
+        version=__version__,
+        description="Many poll-mode tenants on few cores.",
+        responses=REFUSED,
+    )
+    app.add_exception_handler(UserError, _refuse)
+    app.add_exception_handler(RequestValidationError, _misread)
+    _reading(app, core)
+    _changing(app, core)
+    _watching(app, core.sharing.events)
+    return app
+
+
+def _reading(app: FastAPI, core: Core) -> None:
+    @app.get("/v1/tenants")
+    async def tenants() -> list[TenantView]:
+        """All tenants, in the order of their numbers."""
+        return view.tenants(core.sharing)
+
+    @app.get("/v1/tenants/{name}")
+    async def tenant(name: str) -> TenantView:
+        """One tenant, by its name or number."""
+        return view.tenant(core.sharing, core.sharing.tenant(name))
+
+    @app.get("/v1/pools")
+    async def pools() -> PoolsView:
+        """CPUs, weights and room of both pools."""
+        return view.pools(core)
+
+    @app.get("/v1/figures")
+    async def figures() -> dict[int, Any]:
+        """What the slicer of each CPU of ls saw in the last interval."""
+        return {cpu: seen.model_dump() for cpu, seen in core.figures.items()}
+
+    @app.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> PlainTextResponse:
+        """OpenMetrics."""
+        return PlainTextResponse(core.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _changing(app: FastAPI, core: Core) -> None:
+    sharing = core.sharing
+
+    def change(changes: Iterable[tuple[str, Fields]], dry_run: bool) -> Planned:
+        wanted = [_change(core, name, fields) for name, fields in changes]
+        if dry_run:
+            return view.planned(sharing.preview(wanted), len(wanted), True)
+        sharing.ask(wanted, "http")
+        sharing.settle()
+        return view.planned(sharing.plan, len(wanted), False)
+
+    @app.patch("/v1/tenants/{name}")
+    async def change_one(name: str, fields: Fields, dry_run: bool = False) -> Planned:
+        """Change a tenant; carried out when the answer comes."""
+        return change([(name, fields)], dry_run)
+
+    @app.post("/v1/batch")
+    async def change_many(batch: Batch) -> Planned:
+        """Change many tenants, all or none."""
+        return change([(entry.tenant, entry) for entry in batch.changes], batch.dry_run)
+
+    @app.post("/v1/tenants", status_code=201)
+    async def add(addition: Addition) -> TenantView:
+        """Take a process in."""
+        slo = addition.slo_p99_ns
+        keys = addition.model_dump(exclude={"slo_p99_ns"}) | {"slo_p99": write("duration", slo) if slo else None}
+        return view.tenant(sharing, core.take_in(TenantKeys.model_validate(keys)))
+
+    @app.delete("/v1/tenants/{name}", status_code=204)
+    async def remove(name: str) -> None:
+        """Put a tenant's threads back as they were, and forget it."""
+        sharing.remove(sharing.tenant(name).name)
+        sharing.settle()
+
+    @app.post("/v1/exit", status_code=204)
+    async def exit_() -> None:
+        """As PvCC's EXIT: weights as at the beginning, tenants back to be, the cores given back."""
+        sharing.exit("http")
+        sharing.settle()
+
+    @app.post("/v1/tenants/{name}/report")
+    async def report(name: str, seen: Report) -> TenantView:
+        """A tenant tells what it saw; the autoscaler answers with its weight."""
+        tenant = sharing.tenant(name)
+        core.report(tenant, seen)
+        return view.tenant(sharing, tenant)
+
+
+def _watching(app: FastAPI, events: Events) -> None:
+    @app.get("/v1/events")
+    async def latest(since: Annotated[int, Query(ge=0)] = 0) -> list[Event]:
+        """The latest events after a number, as far as they are kept."""
+        return events.since(since)
+
+    @app.get("/v1/watch", response_class=StreamingResponse, response_model=None)
+    async def watch(
+        request: Request, last_event_id: Annotated[int | None, Header(ge=0)] = None
+    ) -> StreamingResponse | JSONResponse:
+        """Events as they happen (server-sent events). Who does not keep up gets `dropped` and is cut off."""
+        if events.full:
+            return JSONResponse({"error": "too many watch already", "remedy": None}, 503)
+        stream = _stream(events, last_event_id, request)
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _stream(events: Events, since: int | None, request: Request) -> AsyncIterator[str]:
+    with events.watch(since) as queue:
+        yield ": windtunnel share\n\n"
+        while not await request.is_disconnected():
+            try:
+                event = await asyncio.wait_for(queue.get(), BEAT_S)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            if event is None:
+                yield "event: dropped\ndata: {}\n\n"
+                return
+            yield f"id: {event['id']}\nevent: {event['event']}\ndata: {json.dumps(event)}\n\n"
+
+
+def _change(core: Core, name: str, fields: Fields) -> Change:
+    """Raises UserError for a null where none can be."""
+    given = fields.model_fields_set - {"tenant"}
+    values = {field: getattr(fields, field) for field in given}
+    for field in NEEDED:
+        if field in values and values[field] is None:
+            raise UserError(f"{field} cannot be null", remedy=f"leave {field} out to keep it")
+    changes = {RENAMED.get(field, field): value for field, value in values.items()}
+    if values.get("slo_p99_ns") and "weight" not in values:
+        wish = core.sharing.tenant(name).wish
+        least, most = changes.get("least", wish.least), changes.get("most", wish.most)
+        wanted = max(least, weight_for(values["slo_p99_ns"], core.slice_ns))
+        changes["weight"] = min(most, wanted) if most else wanted
+    return Change(name, changes)
+
+
+async def _refuse(_: Request, error: Exception) -> JSONResponse:
+    body = {"error": getattr(error, "message", str(error)), "remedy": getattr(error, "remedy", None)}
+    return JSONResponse(body, 404 if isinstance(error, Unknown) else 409)
+
+
+async def _misread(_: Request, error: Exception) -> JSONResponse:
+    """As FastAPI's own, but what was sent is not in it: it may be anything, and no JSON."""
+    assert isinstance(error, RequestValidationError)
+    faults = [f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in error.errors()[:MOST_FAULTS]]
+    return JSONResponse({"error": "; ".join(faults), "remedy": "/openapi.json says what is taken"}, 422)

@@ -1,0 +1,72 @@
+"""The client side of the API, over its Unix socket."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from windtunnel.errors import UserError
+
+TIMEOUT_S = 30.0
+_NO_DAEMON = "windtunnel share serve FILE starts one; --socket names that of another"
+
+
+class Client:
+    """Context manager. Methods raise UserError: nobody listens, or what the daemon refused, in its own words."""
+
+    def __init__(self, socket: Path):
+        self._socket = socket
+        transport = httpx.HTTPTransport(uds=str(socket))
+        self._http = httpx.Client(transport=transport, base_url="http://windtunnel", timeout=TIMEOUT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str) -> Any:
+        return self._ask("GET", path)
+
+    def ask(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        return self._ask(method, path, body, query)
+
+    def watch(self, since: int | None = None) -> Iterator[dict[str, Any]]:
+        """Events, for as long as the daemon runs. Raises UserError when it drops us."""
+        headers = {} if since is None else {"Last-Event-ID": str(since)}
+        try:
+            with self._http.stream("GET", "/v1/watch", headers=headers, timeout=httpx.Timeout(TIMEOUT_S)) as answer:
+                if answer.status_code != 200:
+                    answer.read()
+                    raise _refused(answer)
+                for line in answer.iter_lines():
+                    if line == "event: dropped":
+                        raise UserError("too slow a reader: the daemon dropped this watch")
+                    if line.startswith("data: "):
+                        yield json.loads(line.removeprefix("data: "))
+        except httpx.RemoteProtocolError:
+            return
+        except httpx.TransportError as error:
+            raise self._nobody(error) from None
+
+    def _ask(self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None) -> Any:
+        try:
+            answer = self._http.request(method, path, json=body, params=query)
+        except httpx.TransportError as error:
+            raise self._nobody(error) from None
+        if answer.status_code >= 400:
+            raise _refused(answer)
+        return answer.json() if answer.content else None
+
+    def _nobody(self, error: Exception) -> UserError:
+        return UserError(f"{self._socket}: no daemon answers: {error}", remedy=_NO_DAEMON)
+
+
+def _refused(answer: httpx.Response) -> UserError:
+    try:
+        body = answer.json()
+    except ValueError:
+        return UserError(f"the daemon answered {answer.status_code}")
+    return UserError(body["error"], remedy=body.get("remedy"))

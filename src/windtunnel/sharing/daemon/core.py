@@ -1,0 +1,158 @@
+"""The daemon without its sockets: the pools, what is done by itself, and the last figures."""
+
+import os
+import time
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon.autoscale import Seen, step
+from windtunnel.sharing.daemon.bodies import Report
+from windtunnel.sharing.daemon.keys import Serve, TenantKeys
+from windtunnel.sharing.daemon.metrics import Metrics
+from windtunnel.sharing.daemon.roster import Tenant, Wish
+from windtunnel.sharing.daemon.sharing import Change, Sharing
+from windtunnel.sharing.places import Journal
+from windtunnel.sharing.pools.carry import Carrier
+from windtunnel.sharing.pools.weights import CPU_WEIGHT
+from windtunnel.sharing.slicers import SliceFigures
+
+FIGURES_NS = 1_000_000_000
+"""How often slicers are asked what they saw."""
+
+
+class Core:
+    """What `upkeep` does is done every `keys.check`; all of it by one thread."""
+
+    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, slicer: str, shield: str):
+        self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer, shield
+        self._carrier, self._journal = carrier, journal
+        self.slice_ns = keys.slice
+        self.figures: dict[int, SliceFigures] = {}
+        self.metrics = Metrics(sharing)
+        self._strayed: dict[int, tuple[int, ...]] = {}
+        self._read_at = self._looked_at = time.monotonic_ns()
+        self._said = ""
+
+    def take_in(self, keys: TenantKeys, wish: Wish | None = None) -> Tenant:
+        """A tenant through the API. Raises UserError; then nothing has changed."""
+        tenant = self.sharing.add(keys, added=True, wish=wish)
+        try:
+            self.sharing.settle()
+        except UserError:
+            self.sharing.remove(tenant.name)
+            self.sharing.settle()
+            raise
+        return tenant
+
+    def take_in_first(self, keys: TenantKeys, wish: Wish | None) -> None:
+        """A tenant of the file, at the start. Raises UserError."""
+        self.sharing.add(keys, wish=wish)
+        self.sharing.settle()
+
+    def report(self, tenant: Tenant, told: Report) -> None:
+        """What a tenant saw of itself. The autoscaler's step is carried out at once, as far as there is room."""
+        tenant.told = told
+        if tenant.rule is None or not tenant.wish.shares:
+            return
+        wish, seen = tenant.wish, Seen(told.p99_ns, told.queue, told.polls)
+        taken = step(
+            tenant.rule, wish.least, tenant.most, wish.slo_ns, wish.weight, tenant.memory, seen, time.monotonic_ns()
+        )
+        tenant.memory = taken.memory
+        if taken.why is None:
+            return
+        room = self.sharing.machine.ls_most * CPU_WEIGHT - sum(self.sharing.plan.loads().values())
+        weight = min(taken.weight, wish.weight + max(0, room))
+        short = f"; ls has room for {weight}" if weight < taken.weight else ""
+        try:
+            self.sharing.ask([Change(tenant.name, {"weight": weight})], "autoscaler")
+            self.sharing.settle()
+        except UserError as error:
+            self.sharing.events.say("not scaled", tenant=tenant.name, why=f"{taken.why}; {error.message}")
+            return
+        self.sharing.events.say("scaled", tenant=tenant.name, weight=weight, why=taken.why + short)
+        self.metrics.scaled(tenant.name)
+
+    def upkeep(self) -> None:
+        """New processes and threads, strayed ones, who wants CPU, and what is still to be carried out."""
+        now = time.monotonic_ns()
+        for tenant in list(self.sharing.tenants.values()):
+            self._try(self.sharing.look, tenant)
+            if len(tenant.tids) > 1 and tenant.weigh(now - self._looked_at):
+                self.sharing.stir()
+        self._looked_at = now
+        self._try(self.sharing.settle)
+        self._try(self._warm)
+        self._strays()
+        if now - self._read_at >= FIGURES_NS:
+            self._read_at = now
+            self._try(self._read)
+
+    def died(self, tenant: Tenant) -> None:
+        """Its pidfd has become readable."""
+        self.sharing.gone(tenant)
+        self._try(self.sharing.settle)
+
+    def _try(self, action, *arguments) -> None:
+        """What is done by itself and cannot be is said, once until something else is the matter."""
+        try:
+            action(*arguments)
+        except UserError as error:
+            if error.message != self._said:
+                self.sharing.events.say("trouble", why=error.message, remedy=error.remedy)
+            self._said = error.message
+
+    def _read(self) -> None:
+        figures = {}
+        for cpu in list(self._carrier.now.turns):
+            try:
+                figures[cpu] = self._carrier.slicers[cpu].read()
+            except UserError as error:
+                self.sharing.events.say("slicer ended", cpu=cpu, why=error.message)
+                self._carrier.broken(cpu)
+                self.sharing.stir()
+        self.figures = figures
+        self.metrics.read(figures)
+
+    def _warm(self) -> None:
+        """The CPU that ls would take next."""
+        plan = self.sharing.plan
+        if len(plan.be) > self.sharing.machine.be_least:
+            self._carrier.warm(plan.be[-1])
+
+    def _strays(self) -> None:
+        """Threads that are not where they were put: they, or somebody else, chose other CPUs."""
+        now = self._carrier.now
+        wanted = {tid: (cpu,) for cpu, members in now.turns.items() for tid in members}
+        wanted |= {tid: tuple(sorted(cpus)) for tid, cpus in now.be.items()}
+        for tid, cpus in wanted.items():
+            found = _affinity(tid)
+            if found is None or found == cpus:
+                self._strayed.pop(tid, None)
+            elif self._strayed.get(tid) != found or self.keys.strays == "put back":
+                self._stray(tid, cpus, found)
+        self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}
+
+    def _stray(self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...]) -> None:
+        self.metrics.strayed()
+        back = self.keys.strays == "put back"
+        if self._strayed.get(tid) != found:
+            done = "put back" if back else "left"
+            self.sharing.events.say("strayed", tid=tid, cpus=list(found), belongs=list(cpus), done=done)
+        self._strayed[tid] = found
+        if back:
+            self._try(lambda: self._journal.change(tid, affinity=cpus))
+
+
+def _affinity(tid: int) -> tuple[int, ...] | None:
+    """None where the thread has ended."""
+    try:
+        return tuple(sorted(os.sched_getaffinity(tid)))
+    except ProcessLookupError:
+        return None
+
+
+def same_process(pid: int, started: int) -> bool:
+    """The process that had this number then has it still."""
+    found = threads.stat(pid)
+    return found is not None and found.started == started

@@ -1,0 +1,228 @@
+"""The HTTP server under the API, and its limits: whoever is slow, silent or greedy is cut off and costs nobody anything.
+
+uvicorn with h11 has a bound for a request's head; what it has not is here: how long a head, a body or the reading of an answer may
+take, how much a body may hold, and how many may be connected.
+"""
+
+import asyncio
+import contextlib
+import hmac
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from windtunnel.errors import UserError
+
+MOST_CONNECTIONS = 64
+MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
+"""Bytes."""
+HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
+"""For a request's head, its body, an answer that nobody reads, and between two requests."""
+LEAST_TOKEN = 32
+
+
+class Guarded(H11Protocol):
+    """uvicorn's protocol with a watch on slow heads and slow readers. One on each connection."""
+
+    _head: asyncio.TimerHandle | None = None
+    _slow: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)  # type: ignore[arg-type]
+        if len(self.connections) > MOST_CONNECTIONS:
+            self.transport.abort()
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._cancel_head()
+        elif self._head is None:
+            self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel_head()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._slow = self.loop.call_later(SLOW_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._slow is not None:
+            self._slow.cancel()
+            self._slow = None
+
+    def _expect_head(self) -> None:
+        self._head = self.loop.call_later(HEAD_S, self.transport.abort)
+
+    def _cancel_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+
+class Limits:
+    """An ASGI application in front of another: bodies, and the token where there is one."""
+
+    def __init__(self, app: Any, token: str | None = None):
+        self._app, self._token = app, token.encode() if token else None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        if self._token is not None and not self._knows(scope["headers"]):
+            await _refuse(send, 401, "a token is needed", [(b"www-authenticate", b"Bearer")])
+        elif any(name == b"content-length" and not _fits(value) for name, value in scope["headers"]):
+            await _refuse(send, 413, f"a body has at most {MOST_BODY} bytes", [(b"connection", b"close")])
+        else:
+            body = await _body(receive)
+            if body is None:
+                await _refuse(
+                    send, 413, f"a body has at most {MOST_BODY} bytes, and {BODY_S:g} s", [(b"connection", b"close")]
+                )
+            else:
+                await self._app(scope, _again(body, receive), send)
+
+    def _knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        given = [value for name, value in headers if name == b"authorization"]
+        kind, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
+        return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token or b"")
+
+
+def _fits(length: bytes) -> bool:
+    return length.isdigit() and len(length) <= 10 and int(length) <= MOST_BODY
+
+
+async def _body(receive: Any) -> bytes | None:
+    """The whole body; None where it is too long or takes too long."""
+    parts: list[bytes] = []
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(BODY_S):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return None
+                parts.append(message.get("body", b""))
+                if sum(map(len, parts)) > MOST_BODY:
+                    return None
+                if not message.get("more_body"):
+                    return b"".join(parts)
+    return None
+
+
+def _again(body: bytes, receive: Any) -> Any:
+    """Gives the body once; then whatever the server has to say, which is that the client has gone."""
+    given = False
+
+    async def again() -> Any:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+async def _refuse(send: Any, status: int, why: str, headers: list[tuple[bytes, bytes]]) -> None:
+    body = f'{{"error": "{why}", "remedy": null}}'.encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Server(uvicorn.Server):
+    """One of several in a loop whose signals are somebody else's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def server(app: Any, token: str | None = None) -> Server:
+    """For `serve(sockets=[...])`."""
+    config = uvicorn.Config(
+        Limits(app, token),
+        http=Guarded,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_S,
+        timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=MOST_HEAD,
+    )
+    return Server(config)
+
+
+def unix_socket(path: Path) -> socket.socket:
+    """For its owner only; replaces one that nobody listens on any more. Raises UserError."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    try:
+        if _answers(path):
+            raise UserError(f"{path}: somebody listens there already", remedy="another `socket`")
+        if path.is_socket():
+            path.unlink()
+        before = os.umask(0o177)
+        try:
+            listening.bind(str(path))
+        finally:
+            os.umask(before)
+        listening.listen(MOST_CONNECTIONS)
+    except OSError as error:
+        listening.close()
+        raise UserError(f"{path}: cannot listen there: {error.strerror or error}", remedy="another `socket`") from None
+    return listening
+
+
+def tcp_socket(address: str) -> socket.socket:
+    """Raises UserError."""
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    listening = socket.socket(
+        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK
+    )
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, int(port)))
+        listening.listen(MOST_CONNECTIONS)
+    except OSError as error:
+        listening.close()
+        raise UserError(
+            f"{address}: cannot listen there: {error.strerror}", remedy="a free port of this host"
+        ) from None
+    return listening
+
+
+def token_of(path: Path) -> str:
+    """Raises UserError for a token that is short, or that others may read."""
+    try:
+        mode = path.stat().st_mode
+        token = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: the token cannot be read: {error}") from None
+    if mode & 0o077:
+        raise UserError(f"{path}: others may read the token", remedy=f"chmod 600 {path}")
+    if len(token) < LEAST_TOKEN or any(c.isspace() for c in token):
+        raise UserError(f"{path}: the token has not {LEAST_TOKEN} characters", remedy=f"openssl rand -hex 32 > {path}")
+    return token
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,237 @@
+"""The daemon: everything opened, kept up until it is told to end, and put back as it was."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from windtunnel.along.server import Address
+from windtunnel.along.server import Server as MetricsServer
+from windtunnel.errors import UserError
+from windtunnel.sharing import places
+from windtunnel.sharing.daemon import api, http, rights, state
+from windtunnel.sharing.daemon.core import Core
+from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.sharing.daemon.lock import only_one
+from windtunnel.sharing.daemon.pvcc import Pvcc
+from windtunnel.sharing.daemon.roster import Tenant
+from windtunnel.sharing.daemon.sharing import Sharing
+from windtunnel.sharing.places import Journal
+from windtunnel.sharing.pools import cgroups
+from windtunnel.sharing.pools.carry import Carrier
+from windtunnel.sharing.pools.plan import Machine
+from windtunnel.sharing.pools.shield import Shield, clean
+from windtunnel.sharing.slicers import Slicer
+
+SAVE_S = 0.25
+"""A change is in the state file so long after it was made, at the latest."""
+RT_SLICERS = ("rotor", "doorbell")
+RT_US = 400_000
+"""Of each second, for slicers that make tenants SCHED_FIFO: cgroup v1 gives a new group none."""
+
+Make = Callable[[Journal], Slicer]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A slicer, and why it was taken."""
+
+    name: str
+    make: Make
+
+
+def default_directory() -> Path:
+    return places.directory() / "share"
+
+
+def socket_of(keys: Serve, beside: Path) -> Path:
+    directory = beside / keys.state if keys.state else default_directory()
+    return beside / keys.api.socket if keys.api.socket else directory / "share.sock"
+
+
+class Daemon:
+    """`with Daemon(keys, beside, choose) as daemon: daemon.run()`. `beside` is the directory of the file; `choose` picks the slicer.
+
+    Raises UserError for whatever cannot be opened, with nothing changed.
+    """
+
+    def __init__(
+        self, keys: Serve, beside: Path, choose: Callable[[Serve, tuple[int, ...]], Chosen], say: Callable[[str], None]
+    ):
+        self._keys, self._beside, self._say = keys, beside, say
+        self._directory = beside / keys.state if keys.state else default_directory()
+        self._choose = choose
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._open(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def run(self) -> None:
+        """Until SIGINT or SIGTERM."""
+        asyncio.run(self._serve())
+
+    def _open(self, stack: ExitStack) -> None:
+        keys = self._keys
+        rights.check()
+        cpus = _cpus(keys)
+        stack.enter_context(only_one(self._directory, cpus))
+        kept = state.read(self._directory / "state.json")
+        self._sockets = self._listen(stack)
+        rights.drop()
+        chosen = self._choose(keys, cpus)
+        journal = stack.enter_context(places.held(self._directory / f"share{places.SUFFIX}"))
+        shield, why = self._shield(journal, chosen.name)
+        carrier = Carrier(journal, chosen.make, keys.slice, shield)
+        stack.callback(carrier.close)
+        machine = Machine(cpus, keys.be_cpus)
+        if machine.ls_most < 1:
+            raise UserError(
+                f"be_cpus {keys.be_cpus} leaves ls none of {len(cpus)} CPUs", remedy=f"be_cpus = {len(cpus) - 1}"
+            )
+        self.sharing = Sharing(machine, carrier, Events(), self._beside)
+        self.core = Core(keys, self.sharing, carrier, journal, chosen.name, why)
+        self._begin(kept)
+        if keys.api.metrics:
+            stack.enter_context(MetricsServer(_address(keys.api.metrics), self.core.metrics))
+
+    def _listen(self, stack: ExitStack) -> dict:
+        """All sockets, opened while there are rights to."""
+        keys, sockets = self._keys, {}
+        path = socket_of(keys, self._beside)
+        sockets["unix"] = stack.enter_context(http.unix_socket(path))
+        stack.callback(path.unlink, missing_ok=True)
+        self._token = None
+        if keys.api.tcp and keys.api.token_file:
+            self._token = http.token_of(self._beside / keys.api.token_file)
+            sockets["tcp"] = stack.enter_context(http.tcp_socket(keys.api.tcp))
+        if keys.pvcc:
+            sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
+        return sockets
+
+    def _shield(self, journal: Journal, slicer: str) -> tuple[Shield | None, str]:
+        if not self._keys.shield:
+            return None, "none: `shield = false`"
+        found = cgroups.find()
+        if isinstance(found, cgroups.Nowhere):
+            return None, f"none: {found.why}"
+        clean(found)
+        try:
+            shield = Shield(found, journal, str(os.getpid()), RT_US if slicer in RT_SLICERS else 0)
+        except UserError as error:
+            return None, f"none: {error.message}"
+        return shield, f"cgroup v{found.version} {shield.path}"
+
+    def _begin(self, kept: state.State) -> None:
+        """The tenants of the file, then those that were taken in; each as it was when the last daemon ended."""
+        for keys in self._keys.tenant:
+            try:
+                self.core.take_in_first(keys, kept.wish_of(keys))
+            except UserError as error:
+                raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
+        for tenant in kept.tenants:
+            keys = tenant.keys()
+            if keys is not None and tenant.name not in self.sharing.tenants:
+                with contextlib.suppress(UserError):  # there is no room for it any more: it stays as it is
+                    self.core.take_in(keys, tenant.wish.wish())
+
+    async def _serve(self) -> None:
+        loop, end = asyncio.get_running_loop(), asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, end.set)
+        self._watch_processes(loop)
+        servers = {"unix": http.server(app := api.make(self.core))}
+        if "tcp" in self._sockets:
+            servers["tcp"] = http.server(app, self._token)
+        tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
+        tasks += [loop.create_task(self._keep_up()), loop.create_task(self._save())]
+        pvcc = None
+        if self._keys.pvcc:
+            allowed = self._keys.pvcc.allow
+            pvcc = await loop.create_server(lambda: Pvcc(self.sharing, allowed), sock=self._sockets["pvcc"])
+        for line in self._greeting():
+            self._say(line)
+        ended = loop.create_task(end.wait())
+        await asyncio.wait([ended, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        if pvcc:
+            pvcc.close()
+        for one in servers.values():
+            one.should_exit = True
+        for task in tasks[len(servers) :]:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        state.write(self._directory / "state.json", self.sharing)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    def _watch_processes(self, loop: asyncio.AbstractEventLoop) -> None:
+        def watch(tenant: Tenant) -> None:
+            fd = tenant.pid_fd
+            if fd is not None:
+                loop.add_reader(fd, ended, tenant, fd)
+
+        def ended(tenant: Tenant, fd: int) -> None:
+            loop.remove_reader(fd)
+            if tenant.pid_fd == fd:
+                self.core.died(tenant)
+
+        self.sharing.on_process, self.sharing.on_leave = watch, loop.remove_reader
+        for tenant in self.sharing.tenants.values():
+            watch(tenant)
+
+    async def _keep_up(self) -> None:
+        while True:
+            await asyncio.sleep(self._keys.check / 1e9)
+            self.core.upkeep()
+
+    async def _save(self) -> None:
+        written = None
+        while True:
+            if (now := self.sharing.events.last) != written:
+                state.write(self._directory / "state.json", self.sharing)
+                written = now
+            await asyncio.sleep(SAVE_S)
+
+    def _greeting(self) -> Iterator[str]:
+        keys, plan = self._keys, self.sharing.plan
+        yield f"sharing CPUs {_list(self.sharing.machine.cpus)}: ls {_list(plan.ls)}, be {_list(plan.be)}"
+        yield f"slicer {self.core.slicer}, {keys.slice / 1000:g} us; shield {self.core.shield}"
+        yield f"HTTP on {socket_of(keys, self._beside)}" + (
+            f" and {keys.api.tcp} with the token" if keys.api.tcp else ""
+        )
+        if keys.pvcc:
+            yield f"PvCC's protocol on {keys.pvcc.listen}"
+        absent = [tenant.name for tenant in self.sharing.tenants.values() if tenant.pid is None]
+        if absent:
+            yield f"not there yet: {', '.join(absent)}"
+
+
+def _list(cpus: tuple[int, ...]) -> str:
+    return ",".join(map(str, cpus)) or "none"
+
+
+def _cpus(keys: Serve) -> tuple[int, ...]:
+    """Raises UserError for CPUs that this process may not use."""
+    mine = os.sched_getaffinity(0)
+    if keys.cpus == "auto":
+        return tuple(sorted(mine))
+    if missing := [cpu for cpu in keys.cpus if cpu not in mine]:
+        raise UserError(f"CPU {missing[0]} cannot be had here", remedy=f"of {_list(tuple(sorted(mine)))}")
+    return tuple(keys.cpus)
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    return Address(host.strip("[]"), int(port))

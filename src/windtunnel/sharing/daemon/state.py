@@ -1,0 +1,106 @@
+"""What survives a restart: what is wanted for each tenant, and which processes were taken in. Written whole or not at all.
+
+Schema 1: {"schema": 1, "tenants": [{name, first, wish, added: null or {pid, started, threads}}]}. `first` is what the file of tenants said:
+where it says something else by now, the file holds.
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from windtunnel.errors import UserError
+from windtunnel.runs.files import replace
+from windtunnel.sharing.daemon.core import same_process
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys, Weight
+from windtunnel.sharing.daemon.roster import Wish, first_wish
+from windtunnel.sharing.daemon.sharing import Sharing
+
+SCHEMA = 1
+MOST_BYTES = 4 << 20
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class KeptWish(_Part):
+    pool: Literal["ls", "be"]
+    weight: Weight
+    least: Weight
+    most: Weight | None
+    cap: Weight | None
+    slo_ns: Annotated[int, Field(ge=1)] | None
+    parked: bool
+
+    def wish(self) -> Wish:
+        return Wish(**self.model_dump())
+
+
+class KeptProcess(_Part):
+    pid: int
+    started: int
+    threads: str
+
+
+class KeptTenant(_Part):
+    name: Name
+    first: KeptWish
+    wish: KeptWish
+    added: KeptProcess | None
+
+    def keys(self) -> TenantKeys | None:
+        """Of a tenant that was taken in through the API and whose process is still there."""
+        if self.added is None or not same_process(self.added.pid, self.added.started):
+            return None
+        return TenantKeys(name=self.name, pid=self.added.pid, threads=self.added.threads)
+
+
+class State(_Part):
+    """The file's content."""
+
+    schema_: int = Field(SCHEMA, alias="schema")
+    tenants: Annotated[list[KeptTenant], Field(max_length=MOST_TENANTS)] = []
+
+    def wish_of(self, keys: TenantKeys) -> Wish | None:
+        """What was wanted last for a tenant of the file; None where the file says something else than then."""
+        kept = next((tenant for tenant in self.tenants if tenant.name == keys.name), None)
+        return kept.wish.wish() if kept and kept.first.wish() == first_wish(keys) else None
+
+
+def read(path: Path) -> State:
+    """Nothing where there is no file. Raises UserError for one that is not ours or from a later version."""
+    remedy = f"move {path} away to begin with what the file of tenants says"
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return State()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}", remedy) from None
+    try:
+        state = State.model_validate_json(raw)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise UserError(f"{path}: not a state of the daemon: {where}: {fault['msg']}", remedy) from None
+    if state.schema_ != SCHEMA:
+        raise UserError(f"{path}: schema {state.schema_}, and this version reads {SCHEMA}", remedy)
+    return state
+
+
+def write(path: Path, sharing: Sharing) -> None:
+    """Raises UserError where it cannot."""
+    replace(path, of(sharing).model_dump_json(by_alias=True) + "\n")
+
+
+def of(sharing: Sharing) -> State:
+    tenants = []
+    for tenant in sharing.tenants.values():
+        added = None
+        if tenant.added and tenant.pid is not None and tenant.started is not None:
+            added = KeptProcess(pid=tenant.pid, started=tenant.started, threads=tenant.keys.threads)
+        first, wish = (KeptWish(**asdict(wish)) for wish in (first_wish(tenant.keys), tenant.wish))
+        tenants.append(KeptTenant(name=tenant.name, first=first, wish=wish, added=added))
+    return State(tenants=tenants)
