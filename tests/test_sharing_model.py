@@ -204,3 +204,16 @@ def test_advice_is_marked_and_for_machines():
 def test_bad_questions_are_refused(more):
     asked = {"--slo": "p99=500us", "--tenants": "4"} | dict([more])
     assert refused("share", "advise", *(word for pair in asked.items() for word in pair)).remedy
+
+
+def test_trials_of_figure_10_are_points(tmp_path):
+    row = {
+        "arm": "kicker", "tenants": 4, "slice_us": 100, "load": 0.2, "offered_per_s": 40_100.0, "served_per_s": 40_000.0,
+        "p99_ns": 300_000, "own_share": 0.99, "disturbed": None,
+    }  # fmt: skip
+    rows = [row, row | {"disturbed": "others had 20% of the tenants' core"}]
+    (tmp_path / "trials.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    (tmp_path / "figure.json").write_text(json.dumps({"setting": {"slicer": "kicker"}}))
+    (found,) = read(tmp_path)[0]
+    assert (found.slicer, found.tenants, found.slice_ns, found.service_ns) == ("kicker", 4, 100 * US, 5000)
+    assert (found.rate, found.served) == (10_000, 10_000)

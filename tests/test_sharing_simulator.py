@@ -54,7 +54,11 @@ def plans(draw) -> Plan:
         slice_ns=draw(st.sampled_from([20 * US, 100 * US, 1 * MS])),
         duration_ns=draw(st.integers(3 * MS, 20 * MS)),
         seed=draw(st.integers(0, 2**32)),
-        machine=Machine(cores=cores, noise=Noise(draw(st.sampled_from([0, 2000])), 20 * US)),
+        machine=Machine(
+            cores=cores,
+            cold_ns=draw(st.sampled_from([0, 4000])),
+            noise=Noise(draw(st.sampled_from([0, 2000])), 20 * US),
+        ),
         changes=(Change(3 * MS, {"t0": draw(st.integers(1, 1024))}),) if draw(st.booleans()) else (),
     )
 

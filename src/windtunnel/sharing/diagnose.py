@@ -13,6 +13,7 @@ from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.model.form import refill_ns
 from windtunnel.sharing.simulate.plan import Machine
 from windtunnel.sharing.simulate.policies.kicker import LEAST_CUSTOM_NS, OF_PERIOD
+from windtunnel.sharing.slicers.figures import SliceFigures
 
 T = TypeVar("T")
 SWITCH_NS = 7000
@@ -21,6 +22,8 @@ FAIR_SERVER_NS = (25_000_000, 60_000_000)
 """Length of its gaps: it runs others for about 50 ms a second, in one piece or two."""
 FAIR_SERVER_SHARE = (0.02, 0.08)
 LEAST_OWN_SHARE = 0.97
+KICK_NS = 12_000
+"""What a kick and its switches may take of the core without being a neighbour."""
 MOST_REFILL = 0.05
 MOST_LOSS = 0.15
 FULL = 0.95
@@ -76,6 +79,28 @@ class Diagnosis:
     findings: list[Finding] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
     """Codes of the checks whose figures were missing."""
+
+
+def of_figures(slicer: str, seen: SliceFigures, tenants: list[TenantFigures], **host) -> Shared:
+    """From what a slicer saw of its core; `host`: tick_ns, l2_bytes, switch_ns and pool, where they are known."""
+    return Shared(
+        slicer,
+        seen.slice_ns,
+        seen.interval_ns,
+        tenants,
+        seen.slice,
+        seen.gap,
+        seen.late if seen.kicks else None,
+        own_share(seen),
+        **host,
+    )
+
+
+def own_share(seen: SliceFigures) -> float | None:
+    """The part of the core that no neighbour had: what others ran, less a kick's price for each kick, is a neighbour's. null: not told."""
+    if seen.others_share is None:
+        return None
+    return 1 - max(seen.others_share - seen.kicks * KICK_NS / seen.interval_ns, 0.0)
 
 
 class Untold(Exception):

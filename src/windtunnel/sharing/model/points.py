@@ -9,7 +9,10 @@ from pydantic import Field, ValidationError
 from windtunnel.errors import UserError
 from windtunnel.model.record import Part
 
-TRIALS = "trials.jsonl"
+TRIALS, FIGURE = "trials.jsonl", "figure.json"
+OWN = {"slicer", "tenants", "slice_ns", "service_ns", "rate", "served", "p99_ns"}
+OF_FIGURE = {"tenants", "slice_us", "load", "offered_per_s", "served_per_s", "p99_ns", "own_share", "disturbed"}
+"""Keys by which a row is known."""
 MOST_POINTS = 10_000
 LEAST_OWN_SHARE = 0.95
 """Of the tenants' core; a point below it is about the neighbours."""
@@ -35,20 +38,35 @@ class Point(Part):
 
 
 def read(path: Path) -> tuple[list[Point], list[str]]:
-    """Points of a file of JSON lines, or of the `trials.jsonl` in a directory; and what was left out, in words.
+    """Points of a file of JSON lines, or of the `trials.jsonl` in a directory (of `share fit --live --keep`, or of Fig. 10); and what was
+    left out, in words.
 
     Raises UserError where it cannot be read, or holds no point.
     """
     file = path / TRIALS if path.is_dir() else path
+    lines = _text(file).splitlines()
+    if len(lines) > MOST_POINTS:
+        raise UserError(f"{file}: {len(lines)} points", remedy=f"at most {MOST_POINTS}")
+    slicer = _slicer(path) if path.is_dir() else None
+    points = [point for number, line in enumerate(lines, 1) if (point := _point(file, number, line, slicer))]
+    return kept(points, str(file))
+
+
+def _text(file: Path) -> str:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         words = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UserError(f"{file}: cannot be read: {words}", remedy=HELP) from None
-    if len(lines) > MOST_POINTS:
-        raise UserError(f"{file}: {len(lines)} points", remedy=f"at most {MOST_POINTS}")
-    points = [point for number, line in enumerate(lines, 1) if (point := _point(file, number, line))]
-    return kept(points, str(file))
+
+
+def _slicer(path: Path) -> str | None:
+    """What a figure was flown with, by its figure.json; None where there is none, or it does not say so."""
+    try:
+        setting = json.loads(_text(path / FIGURE))["setting"]
+        return str(setting["slicer"]).split()[0].rstrip(",:;")
+    except (UserError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return None
 
 
 def kept(points: Sequence[Point], name: str) -> tuple[list[Point], list[str]]:
@@ -64,13 +82,30 @@ def kept(points: Sequence[Point], name: str) -> tuple[list[Point], list[str]]:
     return good, said
 
 
-def _point(file: Path, number: int, line: str) -> Point | None:
+def _point(file: Path, number: int, line: str, slicer: str | None) -> Point | None:
     """None for a row of another kind: a figure's directory holds all of its trials."""
     try:
         row = json.loads(line)
-        if not isinstance(row, dict) or not {"slicer", "tenants", "slice_ns", "rate", "p99_ns"} <= row.keys():
+        if isinstance(row, dict) and slicer and row.keys() >= OF_FIGURE:
+            row = _of_figure(row, slicer)
+        if not isinstance(row, dict) or not row.keys() >= OWN:
             return None
         return Point.model_validate({name: row[name] for name in Point.model_fields if name in row})
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         words = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else "not JSON"
         raise UserError(f"{file}:{number}: {words}", remedy=HELP) from None
+
+
+def _of_figure(row: dict, slicer: str) -> dict | None:
+    """A trial of Fig. 10: its load is in parts of what the service alone would allow, so the service follows from the rate. None: disturbed."""
+    tenants, load, offered = row["tenants"], row["load"], row["offered_per_s"]
+    if row["disturbed"] is not None or not tenants or not load or not offered:
+        return None
+    service_ns = round(load * 1e9 / offered, -2)
+    return row | {
+        "slicer": slicer,
+        "slice_ns": int(row["slice_us"] * 1000),
+        "service_ns": int(service_ns),
+        "rate": load * 1e9 / service_ns / tenants,
+        "served": row["served_per_s"] / tenants,
+    }

@@ -30,6 +30,8 @@ class CoreState:
     since: int = 0
     refill: int | None = None
     """ns at the beginning of this stretch, where it had to be said beforehand; None: it is reckoned at the end."""
+    cold: int = 0
+    """ns of this turn that are still lost to cold caches."""
     empty_at: int | None = None
     timer_at: int | None = None
     last: Thread | None = None
@@ -145,8 +147,11 @@ class Simulation:
         ran, tenant = self.now - core.since, thread.tenant
         lost = core.refill
         if lost is None:
-            lost = core.cache.lost_ns(thread.index, tenant.working_set, ran) if tenant.working_set else 0
+            lost = core.cold
+            if tenant.working_set and ran > lost:
+                lost += core.cache.lost_ns(thread.index, tenant.working_set, ran - lost)
         lost = min(lost, ran)
+        core.cold = max(core.cold - ran, 0)
         core.refilled += lost
         core.useful += ran - lost
         got = self.ran[thread.index]
@@ -188,6 +193,8 @@ class Simulation:
             core.timer_at = core.empty_at = None
             return
         chosen.core = core.index
+        if cost:
+            core.cold = self.plan.machine.cold_ns
         core.switching += cost
         core.since += cost
         self._go_on(core)
@@ -202,10 +209,10 @@ class Simulation:
         core.empty_at = core.refill = None
         if (work := self.work[thread.index]) is not None:
             need = work.until_empty(core.since)
-            core.refill = 0
+            core.refill = core.cold
             if thread.tenant.working_set:
-                core.refill = core.cache.lost_ns(thread.index, thread.tenant.working_set, need - core.since)
-                need = work.until_empty(core.since + core.refill)
+                core.refill += core.cache.lost_ns(thread.index, thread.tenant.working_set, need - core.since)
+            need = work.until_empty(core.since + core.refill)
             core.empty_at = need
         core.token += 1
         times = [when for when in (core.timer_at, core.empty_at) if when is not None]

@@ -69,6 +69,8 @@ class MachinePart(Part):
     switch: Ns = 1500
     kick: Ns = 5500
     late: Ns = 1500
+    late_sd: Ns = 1500
+    cold: Ns = 0
     base_slice: Ns = 1_400_000
     l2: Bytes = 1 << 20
     miss: float = 44.0
@@ -155,6 +157,8 @@ def _plan(part: FilePart) -> Plan:
         switch_ns=host.switch,
         kick_ns=host.kick,
         late_ns=host.late,
+        late_sd_ns=host.late_sd,
+        cold_ns=host.cold,
         base_slice_ns=host.base_slice,
         l2_bytes=host.l2,
         miss_ns=host.miss,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from windtunnel.errors import UserError
 
 SECOND = 10**9
@@ -97,7 +99,11 @@ class Machine:
     kick_ns: int = 5500
     """A wake of the kicker: there and back. With a switch: the ~7 us that a slice was seen to cost."""
     late_ns: int = 1500
-    """Mean by which a kick is late (exponential)."""
+    """Mean by which a kick is late."""
+    late_sd_ns: int = 1500
+    """Its standard deviation: lateness has a gamma distribution, exponential where both are the same."""
+    cold_ns: int = 0
+    """Lost at the beginning of each turn while the tenant is charged for it: L1 and TLB. It is in `switch_ns` where nobody told them apart."""
     base_slice_ns: int = 1_400_000
     """EEVDF's default slice: 0.7 ms x (1 + log2 of the CPUs)."""
     l2_bytes: int = 1 << 20
@@ -110,12 +116,20 @@ class Machine:
     def __post_init__(self) -> None:
         bounded("cores", self.cores, 1, MOST_CORES)
         bounded("a tick, ns,", self.tick_ns, 10_000, SECOND)
-        for name in ("switch_ns", "kick_ns", "late_ns"):
+        for name in ("switch_ns", "kick_ns", "late_ns", "late_sd_ns", "cold_ns"):
             bounded(name, getattr(self, name), 0, 10_000_000)
         bounded("base_slice_ns", self.base_slice_ns, 1000, SECOND)
         bounded("L2, bytes,", self.l2_bytes, 1, 1 << 40)
         bounded("miss_ns", self.miss_ns, 0, 1e5)
         bounded("touch_ns", self.touch_ns, 1, 1e6)
+
+
+def lateness(machine: Machine, rng: np.random.Generator) -> int:
+    """Of one kick, ns."""
+    mean, deviation = machine.late_ns, machine.late_sd_ns
+    if not mean or not deviation:
+        return mean
+    return int(rng.gamma((mean / deviation) ** 2, deviation**2 / mean))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windtunnel.sharing.simulate.plan import Machine, Plan
+from windtunnel.sharing.simulate.plan import Machine, Plan, lateness
 from windtunnel.sharing.simulate.policies.eevdf import Eevdf, Entity
 from windtunnel.sharing.simulate.policies.placement import lightest
 
@@ -48,7 +48,7 @@ class Kicker(Eevdf):
         if len(self.queues[core].members) < 2:
             return None
         if self.kick_at[core] <= now:
-            late = int(self.rng.exponential(self.machine.late_ns)) if self.machine.late_ns else 0
+            late = lateness(self.machine, self.rng)
             self.kick_at[core] = now + self.slice_ns - now % self.slice_ns + late
         return min(self.kick_at[core], self._tick_after(core, now))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windtunnel.sharing.simulate.plan import Machine, Tenant
+from windtunnel.sharing.simulate.plan import Machine, Tenant, lateness
 from windtunnel.sharing.simulate.policies.placement import lightest
 from windtunnel.sharing.simulate.policy import Policy, Thread
 
@@ -51,8 +51,7 @@ class Rotor(Policy):
             return None
         members = self.members[core]
         mean = sum(t.weight for t in members) / len(members)
-        late = int(self.rng.exponential(self.machine.late_ns)) if self.machine.late_ns else 0
-        return now + max(int(self.slice_ns * thread.weight / mean), 1) + late
+        return now + max(int(self.slice_ns * thread.weight / mean), 1) + lateness(self.machine, self.rng)
 
     def timer(self, core: int, thread: Thread, now: int) -> bool:
         self.turned[core] = True
