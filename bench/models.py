@@ -30,6 +30,9 @@ from windtunnel.model.record import Curve, LatencyCurve
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 NAMES = ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load")
+MILLION = 1e6
+LARGE = ("exact", "exact-single", "lpm", "tss")
+"""Fitted up to a million entries and asked beyond; the others up to a tenth of their largest size."""
 
 
 def main() -> None:
@@ -40,7 +43,7 @@ def main() -> None:
             given.out.mkdir(parents=True, exist_ok=True)
             ladder = _ladder(given.out)
             flown = [_flown(name, given.out) for name in NAMES]
-        figures = _figures(check(flown, ladder, Options()))
+        figures = _figures(check(flown, ladder, Options(), {given.out / name: MILLION for name in LARGE}))
     except UserError as error:
         console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""))
         sys.exit(2)

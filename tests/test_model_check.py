@@ -56,7 +56,7 @@ def studies(tmp_path, monkeypatch) -> tuple[Path, Path]:
             own = 2.0 if repeat == 3 else 1.0
             known[two / f"flights/{n:03}-r{repeat}"] = parts([*pair], rng.uniform(1, 1.5), own)
     for module in (observe, composed):
-        monkeypatch.setattr(module, "parts_of", known.get)
+        monkeypatch.setattr(module, "parts_of", lambda paths, points: [known.get(path) for path in paths])
     return one, two
 
 

@@ -44,6 +44,16 @@ def test_a_form_finds_its_own_law_and_is_chosen(name):
     assert own.held.mape < (0.02 if name != "two pieces" else 0.2)
 
 
+def test_errors_of_opposite_signs_take_each_other_away():
+    """Costs half-way between the two forms, in ratios: neither follows them, their mean does."""
+    ns = np.sqrt(laws()["cache"] * laws()["ladder"])
+    tried = {one.form.name: one for one in heldout.candidates(points(ns), WORLD)}
+    both = tried["cache & ladder"]
+    assert both.held.mape < min(tried["cache"].held.mape, tried["ladder"].held.mape)
+    parts = [tried[name].form.at(tried[name].parameters, SIZES, 64 * SIZES, WORLD) for name in ("cache", "ladder")]
+    assert both.form.at(both.parameters, SIZES, 64 * SIZES, WORLD) == pytest.approx(np.sqrt(parts[0] * parts[1]))
+
+
 @given(st.floats(1, 1e3), st.floats(0, 1e3), st.floats(10, 1e6), st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None)
 def test_one_piece_comes_back_with_noise(base, more, half, seed):
@@ -93,6 +103,7 @@ def test_without_a_ladder_there_are_no_forms_of_caches():
     assert {form.name for form in heldout.FORMS} - {form.name for form in heldout.usable(World())} == {
         "cache",
         "ladder",
+        "cache & ladder",
     }
 
 

@@ -1,6 +1,7 @@
 """Pipelines of several tables, from models of one table each: parser and deparser once, tables added up, caches shared."""
 
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -176,7 +177,7 @@ def a_run(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_run_is_taken_apart(a_run):
-    parts, summary = parts_of(a_run), summarise(load(a_run))
+    [parts], summary = parts_of([a_run], [1]), summarise(load(a_run))
     rows = {row.step: row for row in summary.steps}
     assert parts.steps.keys() == {"parser", "flows"}, "what makes traffic is no part of the pipeline"
     assert parts.steps["flows"] == pytest.approx(rows["flows"].stage_ns - rows["flows"].stamp_ns)
@@ -184,7 +185,43 @@ def test_a_run_is_taken_apart(a_run):
     stages = sum(row.work_ns + row.stall_ns for row in summary.stages if row.endpoint == "server")
     assert parts.pipeline_ns == pytest.approx(stages - rows["flows"].stamp_ns - rows["parser"].stamp_ns)
     assert parts.figures == {("flows", "memory"): float(1 << 20)} and parts.tables == [[]]
-    assert parts_of(a_run.parent / "nothing") is None
+    assert parts_of([a_run.parent / "nothing"], [1]) == [None]
+
+
+def shared(run: Path, to: Path, which: slice) -> Path:
+    """A copy of the run, in which a stranger had a part of the core in these of the measured windows."""
+    shutil.copytree(run, to)
+    file = to / "windows.jsonl"
+    windows = [json.loads(line) for line in file.read_text().splitlines()]
+    for window in [window for window in windows if window["phase"] == "measure"][which]:
+        for worker in window["workers"]:
+            worker["wide_ticks"] *= 1.7
+        for step in window["steps"]:
+            step["cycles"] *= 3
+    file.write_text("".join(json.dumps(window) + "\n" for window in windows))
+    return to
+
+
+def test_windows_on_a_shared_core_are_left_out(a_run, tmp_path):
+    [quiet] = parts_of([a_run], [1])
+    partly, wholly = shared(a_run, tmp_path / "p", slice(1)), shared(a_run, tmp_path / "w", slice(None))
+    of_quiet, of_partly, of_wholly = parts_of([a_run, partly, wholly], [1, 1, 1])
+    assert of_quiet == quiet and of_partly.steps == pytest.approx(quiet.steps)
+    assert 0 < of_partly.windows < quiet.windows and of_wholly.windows == 0 and of_wholly.steps == {}
+    everything = parts_of([a_run, wholly], [1, 2])
+    assert everything[0] == quiet, "a point must not lose all its runs: they count as they are"
+    assert everything[1].windows == quiet.windows and everything[1].steps["flows"] > 2 * quiet.steps["flows"]
+
+
+def test_the_dearest_of_each_other_step_is_what_all_tables_need():
+    """A checksum is computed where one table rewrites, whatever the others do."""
+    computed = [
+        step.model_copy(update={"ns": 9.0, "low": 8.9, "high": 9.1}) if step.name == "deparser" else step
+        for step in STEPS
+    ]
+    models = [a_model(linear(EXACT, 20, 0)), a_model(linear(LPM, 6, 0), steps=computed)]
+    assert predict_pipeline(models, tables(EXACT | {"rules": 100}, LPM | {"rules": 100})).ns == pytest.approx(26 + 26)
+    assert predict_pipeline(models, tables(EXACT | {"rules": 100})).ns == pytest.approx(21 + 20)
 
 
 def test_tables_stand_in_the_plan(a_run):
@@ -203,7 +240,8 @@ def test_parts_of_a_pipeline_stand_at_one_speed_of_the_core():
     exact = a_model(linear(EXACT, 40, 0)).model_copy(update={"neighbour": Neighbour(exponent=1.0, ticks=2000)})
     lpm = a_model(linear(LPM, 6, 0)).model_copy(update={"neighbour": Neighbour(exponent=0.5, ticks=1000)})
     those = tables(EXACT | {"rules": 100}, LPM | {"rules": 100})
-    assert predict_pipeline([exact, lpm], those).ns == pytest.approx((21 + 40) / 2 + 6), "its steps were slowed too"
+    untimed = lpm.model_copy(update={"steps": []})
+    assert predict_pipeline([exact, untimed], those).ns == pytest.approx((21 + 40) / 2 + 6), "its steps were slowed too"
     assert predict_pipeline([lpm, exact], those).ns == pytest.approx(21 + 40 / 2 + 6)
     assert speed_of([exact, lpm]) == Neighbour(exponent=0.75, ticks=1000)
     assert speed_of([a_model(linear(LPM, 6, 0))]) is None

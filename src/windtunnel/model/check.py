@@ -1,7 +1,7 @@
 """Every model of some studies, by the errors that it makes where it has not looked: what docs/models.md shows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel.host.ladder import Ladder
@@ -34,13 +34,19 @@ def is_latency(path: Path) -> bool:
     return axis_of(kept, ENTRIES) is None and axis_of(kept, RATE) is not None
 
 
-def check(studies: Sequence[Path], ladder: Ladder | None, options: Options) -> Checked:
-    """Fits the studies of one table and those over loads, and asks them for those of several tables. Raises UserError."""
+def check(
+    studies: Sequence[Path], ladder: Ladder | None, options: Options, bounds: Mapping[Path, float] | None = None
+) -> Checked:
+    """Fits the studies of one table and those over loads, and asks them for those of several tables; `bounds`: of studies
+    whose bound is not the options'. Raises UserError."""
+    bounds = bounds or {}
+
+    def fitted(path: Path) -> ModelRecord:
+        if is_latency(path):
+            return fit_latency(path, options.seed)
+        return fit(path, None, ladder, replace(options, bound=bounds.get(path, options.bound)))
+
     several = [path for path in studies if composed.is_composed(path)]
-    models = [
-        (path, fit_latency(path, options.seed) if is_latency(path) else fit(path, None, ladder, options))
-        for path in studies
-        if path not in several
-    ]
+    models = [(path, fitted(path)) for path in studies if path not in several]
     known = [model for _, model in models if model.kind == "cost"]
     return Checked(models, [(path, composed.judge(path, known)) for path in several])

@@ -55,5 +55,6 @@ def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
 def _runs(path: Path) -> list[tuple[int, Parts]]:
     """Point and parts of every valid run whose directory is still there."""
     rows = query.query("select point, directory from results where valid order by point, repeat", [path]).dicts()
-    found = [(row["point"], parts_of(path / row["directory"])) for row in rows]
-    return [(point, parts) for point, parts in found if parts is not None]
+    points = [row["point"] for row in rows]
+    found = zip(points, parts_of([path / row["directory"] for row in rows], points), strict=True)
+    return [(point, parts) for point, parts in found if parts and parts.windows]

@@ -184,4 +184,23 @@ def _ladder() -> Form:
     return Form("ladder", "t0 + k load(s W)", lambda world: ["s", "t0", "k"], fit, at, needs_ladder=True)
 
 
+def _both(one: Form, other: Form) -> Form:
+    """The geometric mean of two forms, each fitted alone: errors of opposite signs take each other away (Bates and Granger,
+    The Combination of Forecasts, 1969)."""
+
+    def names(world: World) -> list[str]:
+        return [f"{name} ({form.name})" for form in (one, other) for name in form.names(world)]
+
+    def fit(points: Points, world: World) -> np.ndarray:
+        return np.concatenate([one.fit(points, world), other.fit(points, world)])
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        cut = len(one.names(world))
+        return np.sqrt(one.at(x[:cut], entries, bytes_, world) * other.at(x[cut:], entries, bytes_, world))
+
+    name = f"{one.name} & {other.name}"
+    return Form(name, "the geometric mean of both", names, fit, at, needs_ladder=one.needs_ladder or other.needs_ladder)
+
+
 FLAT, LINEAR, DEPTH, POWER, CACHE, LADDER = _flat(), _linear(), _depth(), _power(), _cache(), _ladder()
+CACHE_AND_LADDER = _both(CACHE, LADDER)

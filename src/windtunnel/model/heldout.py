@@ -24,6 +24,7 @@ FORMS: tuple[Form, ...] = (
     thesis.TWO_PIECES,
     forms.CACHE,
     forms.LADDER,
+    forms.CACHE_AND_LADDER,
 )
 _PLACES = 4
 LEAST_SIZES = 4

@@ -113,8 +113,8 @@ def observe(path: Path, response: str | None = None) -> Observed:
     kept = record.read(path / record.NAME)
     factor, axis = table_axis(path, kept)
     rows = query.query("from results order by point, repeat", [path]).dicts()
-    said = _invalid(rows)
-    valid = [(row, parts_of(path / row["directory"])) for row in rows if row["valid"]]
+    valid, shared = _with_parts([row for row in rows if row["valid"]], path)
+    said = _left_out(sum(not row["valid"] for row in rows), "invalid") + _left_out(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
     groups: dict[tuple, list[Flown]] = {}
     for row, parts in valid:
@@ -139,6 +139,13 @@ def observe(path: Path, response: str | None = None) -> Observed:
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
     return Observed(path, kept, axis, chosen, series, neighbour, said)
+
+
+def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:
+    """Rows with what their directories say, and how many had the core for themselves in no window."""
+    parts = parts_of([path / row["directory"] for row in rows], [row["point"] for row in rows])
+    kept = [(row, said) for row, said in zip(rows, parts, strict=True) if said is None or said.windows]
+    return kept, len(rows) - len(kept)
 
 
 def _told(run: Flown) -> Told:
@@ -193,9 +200,8 @@ def noise_floor(series: Series) -> float | None:
     return float(np.mean(apart)) if apart else None
 
 
-def _invalid(rows: list[dict[str, Any]]) -> list[str]:
-    count = sum(not row["valid"] for row in rows)
-    return [f"{count} invalid run{'' if count == 1 else 's'} left out"] if count else []
+def _left_out(count: int, words: str) -> list[str]:
+    return [f"left out: {count} run{'' if count == 1 else 's'} {words}"] if count else []
 
 
 def _table_ns(parts: Parts | None, axis: str) -> float | None:

@@ -23,7 +23,7 @@ from windtunnel.model.predict import (
     curve_samples,
     range_marks,
 )
-from windtunnel.model.record import Curve, ModelRecord, Neighbour
+from windtunnel.model.record import Curve, ModelRecord, Neighbour, Step
 from windtunnel.model.settings import Table, differences, own_settings
 
 
@@ -50,9 +50,7 @@ def predict_pipeline(
         scale = share * _scale(model, speed)
         total += scale * curve_ns(curve, entries, world)
         samples += scale * curve_samples(curve, entries, world, rng)
-    model = _with_steps(models)
-    scale = _scale(model, speed)
-    for step in model.steps:
+    for step, scale in _other_steps(models, [model for model, _ in found], speed):
         total += scale * step.ns
         samples += scale * (rng.triangular(step.low, step.ns, step.high, SAMPLES) if step.high > step.low else step.ns)
     contention = max(curve.contention for _, curve in found)
@@ -90,15 +88,24 @@ def _scale(model: ModelRecord, speed: Neighbour | None) -> float:
     return 1.0 if model.neighbour is None else (speed.ticks / model.neighbour.ticks) ** model.neighbour.exponent
 
 
-def _with_steps(models: Sequence[ModelRecord]) -> ModelRecord:
-    """The first model that timed the rest: a pipeline parses and deparses once."""
-    found = next((model for model in models if model.steps), None)
-    if found is None:
+def _other_steps(
+    models: Sequence[ModelRecord], of_tables: Sequence[ModelRecord], speed: Neighbour | None
+) -> list[tuple[Step, float]]:
+    """What a packet costs outside tables, once, each step with its scale: a pipeline parses and deparses once. What a step costs
+    depends on the tables' actions (a rewrite has the checksum computed anew): the dearest that one of them has seen is
+    what all of them together need. Models of these tables come first; any other one, where they have timed nothing."""
+    timed = [model for model in of_tables if model.steps] or [model for model in models if model.steps][:1]
+    if not timed:
         raise UserError(
             "no model has timed the steps about the tables",
             remedy="fit a study that flew with accounting sampled or cycles",
         )
-    return found
+    steps = [(step, _scale(model, speed)) for model in timed for step in model.steps]
+    dearest: dict[str, tuple[Step, float]] = {}
+    for step, scale in steps:
+        if step.name not in dearest or scale * step.ns > dearest[step.name][1] * dearest[step.name][0].ns:
+            dearest[step.name] = step, scale
+    return list(dearest.values())
 
 
 def _shares(found: Sequence[tuple[ModelRecord, Curve]], entries: Sequence[float]) -> list[float]:
