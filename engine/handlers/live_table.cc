@@ -85,7 +85,7 @@ live_table::live_table(const table_plan &plan, std::optional<int> change_cpu, in
     wt_table_plan wanted = plan_for(plan_, list_.count + spare_);
     wanted.numa_socket = numa_socket;
     table_ = wt_table_open(&wanted, &list_, words, sizeof words);
-    if (table_ == nullptr) refuse(plan_, words);
+    if (table_ == nullptr) throw refusal(words);  // they begin with its name
     note_state();
     if (plan_.changes_per_s == 0 || generator_.kind != 0) wt_rules_close(&list_), static_cast<wt_rules &>(list_) = {};
     if (plan_.changes_per_s == 0) return;

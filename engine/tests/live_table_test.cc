@@ -176,6 +176,17 @@ TEST(match_action, meters_by_the_time_of_the_flight) {
     EXPECT_EQ(let_through(handler), 0);
 }
 
+TEST(live_table, names_a_table_that_cannot_be_opened_once) {
+    table_plan plan = plan_of(WT_LPM, WT_LPM_LIST, 0);
+    plan.method = WT_HASH;
+    try {
+        const live_table live(plan, std::nullopt, -1);
+        FAIL();
+    } catch (const refusal &why) {
+        EXPECT_STREQ(why.what(), "table t: method hash is for another kind of table");
+    }
+}
+
 TEST(live_table, says_which_table_cannot_be) {
     table_plan plan = plan_of(WT_EXACT, WT_HASH, 0);
     plan.rules = 0;
