@@ -238,3 +238,10 @@ def test_cores_go_to_ls_by_weight():
 def test_bad_plans_are_refused_in_words(wrong, words):
     with pytest.raises(UserError, match=words):
         wrong()
+
+
+def test_a_kick_that_the_host_held_up_is_late_and_not_lost():
+    machine = Machine(noise=Noise(400, 26 * US))
+    outcome = simulate(Plan(tenants(4), "kicker", 500 * US, 2_000 * MS, machine=machine))
+    assert outcome.cores.stolen > 0
+    assert np.percentile(outcome.latency_ns(), 99) < 1.3 * 3 * 500 * US

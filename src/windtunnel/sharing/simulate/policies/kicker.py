@@ -32,7 +32,7 @@ class Kicker(Eevdf):
     ):
         super().__init__(machine, slice_ns, cores, rng)
         self.entity_slice = entity_slice
-        self.kick_at = {core: 0 for core in cores}
+        self.kick_at: dict[int, int | None] = dict.fromkeys(cores)
         self.kicked = {core: False for core in cores}
 
     def _select(self, e: Entity) -> int:
@@ -46,14 +46,20 @@ class Kicker(Eevdf):
 
     def next_time(self, core: int, e: Entity, now: int) -> int | None:
         if len(self.queues[core].members) < 2:
+            self.kick_at[core] = None
             return None
-        if self.kick_at[core] <= now:
-            late = lateness(self.machine, self.rng)
-            self.kick_at[core] = now + self.slice_ns - now % self.slice_ns + late
-        return min(self.kick_at[core], self._tick_after(core, now))
+        if self.kick_at[core] is None:
+            self.kick_at[core] = self._kick_after(now)
+        # one that came due during a switch, or while the host had the core, is done as soon as it can be
+        return min(max(self.kick_at[core], now + 1), self._tick_after(core, now))
+
+    def _kick_after(self, now: int) -> int:
+        return now + self.slice_ns - now % self.slice_ns + lateness(self.machine, self.rng)
 
     def timer(self, core: int, e: Entity, now: int) -> bool:
         if now >= self.kick_at[core]:
+            # the next multiple behind the one that this kick was meant for, as it is late by less than a period or it is given up
+            self.kick_at[core] = self._kick_after(now)
             self.kicked[core] = True
             return True
         return super().timer(core, e, now)
