@@ -24,7 +24,7 @@ from windtunnel.sharing.simulate.plan import SECOND, Machine
 from windtunnel.sharing.simulate.policies.kicker import custom_slice
 
 QUANTILE = 0.99
-OVERLOAD = 1.1
+OVERLOAD = 1.03
 """Offered over served, from which on a point tells capacity."""
 FULLEST = 0.95
 """Utilisation of a tenant's share up to which p99 is modelled: beyond, it is the length of the run."""
@@ -120,7 +120,7 @@ def unordered(point: Point, capacity: Capacity) -> bool:
 
 def fit_p99(points: Sequence[Point], capacity: Capacity, machine: Machine) -> P99 | None:
     """Least squares of relative errors, no coefficient below nothing; None where there are fewer points than coefficients."""
-    rows = [(features(p, capacity, machine), p.p99_ns) for p in points if p.p99_ns]
+    rows = [(features(p, capacity, machine), p.p99_ns) for p in points if p.p99_ns and p.rate <= OVERLOAD * p.served]
     rows = [(row, p99) for row, p99 in rows if row is not None]
     if len(rows) < len(P99_NAMES):
         return None
