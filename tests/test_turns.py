@@ -92,6 +92,14 @@ def test_who_is_left_flies_on_alone(tmp_path, victim):
     assert len(measured(left.run.windows["windtunnel"])) == WINDOWS
 
 
+def test_one_that_dies_when_it_is_ready_takes_nobody_along():
+    with Turns() as turns:
+        turns.one_is_ready()
+        turns.first.close()  # its engine is gone, and nobody has noticed yet
+        turns.one_is_ready()
+        assert os.read(turns.second.incoming, 1) == b""
+
+
 def test_one_that_cannot_start_keeps_nobody_waiting():
     with Turns() as turns:
         with turns.taking(turns.first):
