@@ -109,6 +109,14 @@ def test_a_slower_core_marks_the_window():
     assert mark.window == windows[-2].index and "20% slower" in mark.reasons[0]
 
 
+def test_a_wait_that_began_windows_ago_takes_no_more_than_a_window():
+    engine, windows = flown()
+    windows[-1] = changed(windows[-1], run_delay_ns=SPAN * 13 // 10)
+    (mark,) = judged(engine, windows).marks
+    assert mark.reasons[0].endswith("for 100% of it")
+    assert judged(engine, windows, Limits(stolen=1)).marks == []
+
+
 def test_too_many_disturbed_windows_make_the_run_invalid_and_the_reason_names_the_stolen_time():
     engine, windows = flown()
     busy = [changed(w, run_delay_ns=SPAN // 2) if w.phase == "measure" else w for w in windows]
