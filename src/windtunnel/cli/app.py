@@ -24,6 +24,7 @@ from windtunnel.cli.share.fit import fit as fit_sharing
 from windtunnel.cli.share.restore import restore
 from windtunnel.cli.share.serve import serve
 from windtunnel.cli.share.simulate import simulate
+from windtunnel.cli.share.study import study as share_study
 from windtunnel.cli.show import show
 from windtunnel.cli.study import study
 
@@ -94,7 +95,7 @@ for command in (estimate, nics):
 app.add_typer(pcie, name="pcie")
 
 share = typer.Typer(help="Many poll-mode tenants on few cores.", no_args_is_help=True)
-for command in (advise, fit_sharing, restore, simulate, serve, list_, set_, watch):
+for command in (advise, fit_sharing, restore, simulate, share_study, serve, list_, set_, watch):
     share.command(command.__name__.removesuffix("_"), help=_help(command.__doc__))(command)
 app.add_typer(share, name="share")
 

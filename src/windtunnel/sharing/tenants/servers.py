@@ -8,6 +8,7 @@ of its share, as the tenants of PvCC do. Which of the two is said with every res
 import os
 import shutil
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,6 +122,13 @@ def find_server(kind: Kind) -> str:
     if found is None:
         raise UserError(f"no {profile.program} on this system", remedy=f"apt-get install {profile.package}")
     return found
+
+
+def version_of(kind: Kind) -> str:
+    """As the program says it: "memcached 1.6.18"."""
+    words = [find_server(kind), "-v" if kind == "nginx" else "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    return (done.stdout + done.stderr).strip().splitlines()[0]
 
 
 class Server:

@@ -1,0 +1,88 @@
+"""The page of `windtunnel share study`: the verdict first, then the pictures, then every comparison and trial."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from windtunnel.report.page import environment, filled, host_lines, pretty
+from windtunnel.runs.format import percent
+from windtunnel.sharing.figures.figure import Figure
+from windtunnel.sharing.figures.record import FigureRecord
+from windtunnel.sharing.figures.trials import Row
+
+STATES = {"holds": "valid", "does not hold": "invalid", "not shown": "emulated"}
+_ARRIVALS = {
+    "client": "arrivals: open-loop client on a core of its own",
+    "inside": "arrivals made inside the tenants: no network",
+    "closed loop": "closed loop: as many requests under way as are said",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One arm in the table: medians, least and greatest of its undisturbed trials."""
+
+    cells: list[tuple[str, str]]
+    trials: int
+    disturbed: int
+
+
+def render(figure: Figure, record: FigureRecord, rows: Sequence[Row]) -> str:
+    """The page as HTML."""
+    pictures = figure.pictures(rows)
+    return filled(
+        "sharing.html",
+        {picture.place: picture.plot for picture in pictures},
+        figure=figure,
+        record=record,
+        states=STATES,
+        pictures=pictures,
+        arrivals=[_ARRIVALS[how] for how in dict.fromkeys(row.arrivals for row in rows)],
+        headings=[heading for _, heading, _ in figure.columns()],
+        lines=_lines(figure, rows),
+        trials=len(rows),
+        disturbed=sum(row.disturbed is not None for row in rows),
+        own=_own(rows),
+        host=host_lines(record.host),
+        facts=pretty(record.host),
+    )
+
+
+def _own(rows: Sequence[Row]) -> str:
+    shares = [row.own_share for row in rows if row.own_share is not None]
+    return f"{percent(median(shares))} (least {percent(min(shares))})" if shares else "not available"
+
+
+def _lines(figure: Figure, rows: Sequence[Row]) -> list[Line]:
+    """By arm, in the order of their factors."""
+    arms: dict[str, list[Row]] = {}
+    for row in rows:
+        arms.setdefault(row.arm, []).append(row)
+    lines = []
+    for label in sorted(arms, key=lambda arm: _key(figure, arms[arm][0])):
+        of = arms[label]
+        counted = [row for row in of if row.disturbed is None]
+        cells = [_cell([getattr(row, field) for row in counted or of], kind) for field, _, kind in figure.columns()]
+        lines.append(Line(cells, len(of), len(of) - len(counted)))
+    return lines
+
+
+def _key(figure: Figure, row: Row) -> list[tuple[bool, Any]]:
+    values = (getattr(row, field) for field, _, _ in figure.columns())
+    return [(isinstance(value, str), value) for value in values if isinstance(value, str | int)]
+
+
+def _cell(found: list[Any], kind: str) -> tuple[str, str]:
+    """The median in the words of its filter, and its extent."""
+    present = [value for value in found if value is not None]
+    if not present:
+        return "–", ""
+    if not kind or isinstance(present[0], str):
+        return str(present[0]), ""
+    show = (lambda value: f"{value:.2f}") if kind == "number2" else environment().filters[kind]
+    if min(present) == max(present):
+        return show(present[0]), ""
+    return show(
+        median(present) if kind != "count" else round(median(present))
+    ), f"{show(min(present))} to {show(max(present))}"

@@ -1,0 +1,138 @@
+"""Flying a figure: block after block in the order that was drawn, each row on the disk before the next trial."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError, check_name
+from windtunnel.host import facts
+from windtunnel.measure.study import parquet
+from windtunnel.measure.study.record import versions
+from windtunnel.runs.files import LineFile, cannot_write, replace
+from windtunnel.sharing.figures.core import Site
+from windtunnel.sharing.figures.figure import Figure, Place
+from windtunnel.sharing.figures.record import NAME, REPORT, TABLE, TRIALS, FigureRecord, drawn
+from windtunnel.sharing.figures.trials import Arm, Row
+
+Watcher = Callable[[int, int, str], None]
+"""Told before each trial: which, of how many, its label."""
+_TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": "VARCHAR"}
+
+
+@dataclass(frozen=True)
+class Flown:
+    path: Path
+    record: FigureRecord
+    rows: list[Row]
+
+
+def fly(figure: Figure, site: Site, directory: Path, blocks: int, seed: int, watcher: Watcher) -> Flown:
+    """Flies a figure into a new directory, judges it and writes its report.
+
+    Ctrl-C lands the trial that flies; what has landed is judged and kept. Raises UserError for bad input, where the directory exists, and
+    where no trial at all could be flown.
+    """
+    arms = {arm.label: arm for arm in figure.arms()}
+    _make(directory)
+    record = FigureRecord(
+        figure=figure.name,
+        title=figure.title,
+        quick=figure.quick,
+        seed=seed,
+        blocks=blocks,
+        order=drawn(list(arms), blocks, seed),
+        tenant_cpu=site.tenant_cpu,
+        client_cpu=site.client_cpu,
+        setting=figure.setting(),
+        versions=versions(),
+        host=facts.collect().model_dump(mode="json"),
+        started=datetime.now(UTC),
+        ended=None,
+    )
+    replace(directory / NAME, record.model_dump_json(indent=1))
+    lines = LineFile(directory / TRIALS)
+    try:
+        rows = _fly_all(figure, arms, record, site, directory, lines, watcher)
+    finally:
+        lines.close()
+    if not rows:
+        why = record.failed[0] if record.failed else "stopped before the first trial"
+        raise UserError(f"no trial could be flown: {why}")
+    return finish(figure, directory, record, rows)
+
+
+def finish(figure: Figure, directory: Path, record: FigureRecord, rows: list[Row]) -> Flown:
+    """Judges, and writes the table, the record and the report."""
+    from windtunnel.report.sharing_page import render
+
+    record.ended = datetime.now(UTC)
+    record.verdicts = figure.verdicts(rows)
+    parquet.write(directory / TABLE, _columns(figure.row), [list(row.model_dump().values()) for row in rows])
+    replace(directory / NAME, record.model_dump_json(indent=1))
+    replace(directory / REPORT, render(figure, record, rows))
+    return Flown(directory, record, rows)
+
+
+def _make(directory: Path) -> None:
+    check_name(directory)
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from None
+    except OSError as error:
+        raise cannot_write(directory, error) from error
+
+
+def _fly_all(
+    figure: Figure,
+    arms: dict[str, Arm],
+    record: FigureRecord,
+    site: Site,
+    directory: Path,
+    lines: LineFile,
+    watcher: Watcher,
+) -> list[Row]:
+    rows: list[Row] = []
+    total, done = sum(map(len, record.order)), 0
+    with Interrupts() as interrupts:
+        for block, labels in enumerate(record.order, 1):
+            for position, label in enumerate(labels, 1):
+                if interrupts.count:
+                    record.interrupted = True
+                    return rows
+                done += 1
+                watcher(done, total, label)
+                scratch = directory / "trial"
+                scratch.mkdir(exist_ok=True)
+                place = Place(site, scratch, directory, record.seed * 1_000_000 + done, interrupts)
+                try:
+                    found = figure.fly(arms[label], place)
+                except UserError as error:
+                    if not rows and len(record.failed) >= len(labels):
+                        raise
+                    record.failed.append(f"block {block}, {label}: {error.message}")
+                    continue
+                finally:
+                    shutil.rmtree(scratch, ignore_errors=True)
+                if interrupts.count:  # cut short: a row like the others it is not
+                    record.interrupted = True
+                    return rows
+                row = figure.row(block=block, position=position, arm=label, **found)
+                rows.append(row)
+                lines.append(row.model_dump_json() + "\n")
+    return rows
+
+
+def _columns(row: type[Row]) -> list[tuple[str, str]]:
+    return [(name, _sql(field.annotation)) for name, field in row.model_fields.items()]
+
+
+def _sql(annotation: Any) -> str:
+    if get_origin(annotation) is list:
+        return f"{_sql(get_args(annotation)[0])}[]"
+    words = getattr(annotation, "__name__", str(annotation))
+    return next((sql for name, sql in _TYPES.items() if name in str(annotation) or name == words), "VARCHAR")

@@ -1,0 +1,90 @@
+"""The tenants' core and the client's: which they are, and who ran there."""
+
+import os
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic_ns
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.tenants.finding import cpu_ns
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+STAT = Path("/proc/stat")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a figure is flown. Tenants share `tenant_cpu`; the client, and the tenants' second core of Fig. 11, is `client_cpu`."""
+
+    tenant_cpu: int
+    client_cpu: int
+
+
+def choose_site(tenant_cpu: int | None, client_cpu: int | None) -> Site:
+    """The last CPU for the tenants and the first for the client, where nothing else is asked: interrupts go to the first ones.
+
+    Raises UserError where there are not two CPUs, or both are the same.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    for cpu in (tenant_cpu, client_cpu):
+        if cpu is not None and cpu not in allowed:
+            raise UserError(
+                f"CPU {cpu} is none of those that may be used here", remedy=f"one of {', '.join(map(str, allowed))}"
+            )
+    tenants = tenant_cpu if tenant_cpu is not None else next((c for c in reversed(allowed) if c != client_cpu), None)
+    client = client_cpu if client_cpu is not None else next((c for c in allowed if c != tenants), None)
+    if tenants is None or client is None:
+        raise UserError("two CPUs are needed: one that tenants share, one for who asks them", remedy="a larger machine")
+    if tenants == client:
+        raise UserError(
+            f"the client may not run on CPU {client}, which is its tenants': it would measure itself",
+            remedy="two different CPUs with --cpu and --client-cpu",
+        )
+    return Site(tenants, client)
+
+
+@dataclass
+class Watched:
+    """What a core was used for while it was watched."""
+
+    elapsed_ns: int = 0
+    idle_ns: int = 0
+    own_ns: int = 0
+    waited_ns: int = 0
+    """In which threads of the tenants could have run and did not, summed over them."""
+
+    @property
+    def own_share(self) -> float | None:
+        """The tenants' part of what the core ran; null where it ran nothing that could be told."""
+        used = max(self.elapsed_ns - self.idle_ns, self.own_ns)
+        return self.own_ns / used if used > 0 else None
+
+
+@contextmanager
+def watching(cpu: int, threads: Iterable[tuple[int, int]]):
+    """Watches a core and (pid, tid) of the tenants on it; the `Watched` that it gives is filled at the end. The kernel tells idle
+    time in its ticks of 10 ms."""
+    of = tuple(threads)
+    found = Watched()
+    began, idle, own = monotonic_ns(), _idle_ns(cpu), _sums(of)
+    yield found
+    found.elapsed_ns = monotonic_ns() - began
+    found.idle_ns = min(_idle_ns(cpu) - idle, found.elapsed_ns)
+    ran, waited = _sums(of)
+    found.own_ns, found.waited_ns = max(0, ran - own[0]), max(0, waited - own[1])
+
+
+def _sums(threads: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    each = [cpu_ns(tid, pid) for pid, tid in threads]
+    return sum(ran for ran, _ in each), sum(waited for _, waited in each)
+
+
+def _idle_ns(cpu: int) -> int:
+    """idle + iowait of one CPU since boot."""
+    for line in STAT.read_text().splitlines():
+        name, *ticks = line.split()
+        if name == f"cpu{cpu}":
+            return (int(ticks[3]) + int(ticks[4])) * 1_000_000_000 // TICKS_A_SECOND
+    raise UserError(f"the kernel tells nothing of CPU {cpu}")

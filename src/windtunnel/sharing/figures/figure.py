@@ -1,0 +1,94 @@
+"""A figure: its question, the claims that it tests, its trials, and how they are judged and drawn."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.sharing.figures.claims import Claim, Verdict
+from windtunnel.sharing.figures.core import Site
+from windtunnel.sharing.figures.trials import Arm, Row
+
+FIGURES = {
+    "fig2": "windtunnel.sharing.figures.fig2",
+    "fig6": "windtunnel.sharing.figures.fig6",
+    "fig10": "windtunnel.sharing.figures.fig10",
+    "fig11": "windtunnel.sharing.figures.fig11",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one trial is flown and may write."""
+
+    site: Site
+    directory: Path
+    """Of this trial: new, kept where a trial fails, removed after it."""
+    kept: Path
+    """The figure's own: what lies there stays."""
+    seed: int
+    interrupts: Interrupts
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot and what is said of it."""
+
+    place: str
+    title: str
+    caption: str
+    plot: dict[str, Any]
+
+
+class Figure(ABC):
+    """One of the seed's figures. Rows are complete blocks: each holds every arm once."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    question: ClassVar[str]
+    claims: ClassVar[tuple[Claim, ...]]
+    differs: ClassVar[tuple[str, ...]]
+    """How it differs from the paper's, and what this many cores cannot show."""
+    row: ClassVar[type[Row]]
+    blocks: ClassVar[tuple[int, int]] = (5, 9)
+    """Quick, full."""
+
+    def __init__(self, quick: bool, slicer: str):
+        self.quick, self.slicer = quick, slicer
+
+    @abstractmethod
+    def arms(self) -> list[Arm]:
+        """What a block is made of. Raises UserError where this host lacks what is needed."""
+
+    @abstractmethod
+    def fly(self, arm: Arm, place: Place) -> dict[str, Any]:
+        """One trial: the fields of its row but block, position and arm. Raises UserError where it cannot be flown."""
+
+    @abstractmethod
+    def verdicts(self, rows: Sequence[Any]) -> list[Verdict]: ...
+
+    @abstractmethod
+    def pictures(self, rows: Sequence[Any]) -> list[Picture]: ...
+
+    @abstractmethod
+    def columns(self) -> list[tuple[str, str, str]]:
+        """Of the page's table: field, heading, filter of `runs.format`. Factors first."""
+
+    def setting(self) -> dict[str, str]:
+        """What is said beside the figures: versions of servers, the slicer."""
+        return {}
+
+    def slicer_words(self, slice_ns: int | None = None) -> dict[str, str]:
+        """The slicer, for `setting`."""
+        return {"slicer": f"{self.slicer}, {slice_ns // 1000} us" if slice_ns else self.slicer}
+
+
+def figure_named(name: str, quick: bool, slicer: str) -> Figure:
+    """Raises UserError for a name that is none."""
+    if name not in FIGURES:
+        raise UserError(f'no figure "{name}"', remedy=f"one of {', '.join(FIGURES)}")
+    return import_module(FIGURES[name]).FIGURE(quick, slicer)

@@ -1,0 +1,404 @@
+"""The seed's figures: verdicts on made-up data, the order of trials, what is left out, bad input, and short flights of each."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from sharing_tools import needs_rights
+from tenant_tools import needs_native, needs_server
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.engine.lines import Histogram
+from windtunnel.errors import UserError
+from windtunnel.sharing.figures import figure_named
+from windtunnel.sharing.figures.claims import Claim, above, below, not_shown, under, verdict, within
+from windtunnel.sharing.figures.conduct import finish, fly
+from windtunnel.sharing.figures.core import choose_site, watching
+from windtunnel.sharing.figures.fig6 import Fig6, Fig6Row
+from windtunnel.sharing.figures.fig10 import OVERLOAD, SLICES_US, Fig10, Fig10Row
+from windtunnel.sharing.figures.fig11 import Fig11, Fig11Row
+from windtunnel.sharing.figures.record import FigureRecord, drawn, load
+from windtunnel.sharing.figures.timeline import Timeline, scaled_steps
+from windtunnel.sharing.figures.trials import Arm, disturbance, pairs, spread
+
+CLAIM = Claim("9", "It is so")
+NEAR = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01]
+FAR = [2.0, 2.02, 1.97, 2.05, 1.94, 2.01, 2.0]
+WIDE = [0.5, 2.1, 0.7, 1.6, 0.4, 1.9, 1.1]
+
+
+class TestClaims:
+    @pytest.mark.parametrize(
+        ("finding", "outcome"),
+        [
+            (above("x", NEAR, FAR), "holds"),
+            (above("x", FAR, NEAR), "does not hold"),
+            (above("x", NEAR, WIDE), "not shown"),
+            (above("x", NEAR, FAR, 1.5), "holds"),
+            (above("x", NEAR, FAR, 3), "does not hold"),
+            (above("x", NEAR, FAR, 2), "not shown"),
+            (below("x", FAR, NEAR), "holds"),
+            (below("x", NEAR, FAR), "does not hold"),
+            (below("x", NEAR, WIDE), "not shown"),
+            (under("x", [400, 410, 405, 398], 1000), "holds"),
+            (under("x", [1400, 1410, 1405, 1398], 1000), "does not hold"),
+            (under("x", [700, 1410, 905, 1198], 1000), "not shown"),
+            (within("x", NEAR, NEAR, 0.9, 1.1), "holds"),
+            (within("x", NEAR, FAR, 0.9, 1.1), "does not hold"),
+            (within("x", NEAR, WIDE, 0.9, 1.1), "not shown"),
+        ],
+    )
+    def test_the_interval_decides(self, finding, outcome):
+        assert finding.outcome == outcome
+        assert finding.low < finding.ratio < finding.high
+
+    @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0], [0.0, 0.0, 0.0, 5.0]])
+    def test_too_few_pairs_show_nothing(self, values):
+        found = above("x", values, [2 * v for v in values])
+        assert (found.outcome, found.ratio) == ("not shown", None)
+
+    def test_a_claim_holds_with_all_of_its_findings(self):
+        yes, no, open_ = above("yes", NEAR, FAR), above("no", FAR, NEAR), above("open", NEAR, WIDE)
+        assert verdict(CLAIM, [yes, yes]).outcome == "holds"
+        assert verdict(CLAIM, [yes, open_]).outcome == "not shown"
+        assert verdict(CLAIM, [yes, open_]).because == "not decided: open"
+        assert verdict(CLAIM, [yes, open_, no]).outcome == "does not hold"
+        assert verdict(CLAIM, [yes, open_, no]).because == "not so: no"
+        assert verdict(CLAIM, []).outcome == "not shown"
+        assert not_shown(CLAIM, "no second core").because == "no second core"
+
+
+def row6(block: int, sharing: str, p99_ns: int | None, server: str = "redis", **more) -> Fig6Row:
+    fields = {
+        "block": block,
+        "position": 1,
+        "arm": f"{server} {sharing}",
+        "arrivals": "client",
+        "own_share": 0.99,
+        "disturbed": None,
+        "server": server,
+        "sharing": sharing,
+        "offered_per_s": 1000,
+        "answered_per_s": 1000.0,
+        "not_answered": 0.0,
+        "p50_ns": 1000,
+        "p99_ns": p99_ns,
+        "p99_sent_ns": p99_ns,
+        "slice_p50_ns": None,
+        "slice_p99_ns": None,
+    }
+    return Fig6Row(**fields | more)
+
+
+def rows6(alone: int, tick: int, sliced: int, blocks: int = 6) -> list[Fig6Row]:
+    values = {"alone": alone, "tick": tick, "sliced": sliced}
+    return [row6(b, how, value + 1000 * b) for b in range(blocks) for how, value in values.items()]
+
+
+def row10(block: int, us: int, load_: float, served: float, p99_ns: int) -> Fig10Row:
+    return Fig10Row(
+        block=block,
+        position=1,
+        arm=f"{us} {load_}",
+        arrivals="inside",
+        own_share=0.99,
+        disturbed=None,
+        tenants=4,
+        slice_us=us,
+        load=load_,
+        offered_per_s=1.0,
+        served_per_s=served + block,
+        lost=0.0,
+        p50_ns=1,
+        p99_ns=p99_ns + block,
+        slice_p50_ns=None,
+        slice_p99_ns=None,
+    )
+
+
+def row11(block: int, way: str, **more) -> Fig11Row:
+    fields = {
+        "block": block,
+        "position": 1,
+        "arm": way,
+        "arrivals": "inside",
+        "own_share": None,
+        "disturbed": None,
+        "way": way,
+        "served": 1,
+        "lost": 0,
+        "served_per_s": 1000.0 + block,
+        "p99_ns": {"naive": 9_000_000, "pinned": 40_000, "scaled": 400_000}[way] + block,
+        "p99_low_ns": 1,
+        "p99_middle_ns": 1,
+        "p99_peak_ns": 1,
+        "batch_events": 5.0,
+        "batch_cpu": 0.78 + block / 1000,
+        "left_cpu": 0.8,
+        "times_s": [0.5, 1.5],
+        "served_series": [1.0, 2.0],
+        "p99_series": [None, 5],
+        "batch_series": [0.0, 1.0],
+    }
+    return Fig11Row(**fields | more)
+
+
+class TestVerdicts:
+    def outcomes(self, rows) -> dict[str, str]:
+        return {v.number: v.outcome for v in Fig6(True, "kicker").verdicts(rows)}
+
+    def test_fig6(self):
+        assert self.outcomes(rows6(50_000, 12_000_000, 400_000)) == {"2": "holds", "3": "holds", "Fig. 6": "holds"}
+        assert self.outcomes(rows6(50_000, 12_000_000, 13_000_000)) == {
+            "2": "holds",
+            "3": "does not hold",
+            "Fig. 6": "does not hold",
+        }
+        assert self.outcomes(rows6(50_000, 12_000_000, 400_000, blocks=2)) == dict.fromkeys(
+            ("2", "3", "Fig. 6"), "not shown"
+        )
+
+    def test_disturbed_trials_and_those_without_a_p99_take_no_side(self):
+        rows = rows6(50_000, 12_000_000, 400_000)
+        spoiled = [
+            r.model_copy(update={"disturbed": "others", "p99_ns": 10**10} if r.block < 3 else {})
+            if r.sharing == "sliced"
+            else r
+            for r in rows
+        ]
+        [_, shorter, _] = Fig6(True, "kicker").verdicts(spoiled)
+        assert shorter.outcome == "holds" and [f.pairs for f in shorter.findings] == [3]
+        untold = [r.model_copy(update={"p99_ns": None}) if r.sharing == "tick" else r for r in rows]
+        assert self.outcomes(untold) == {"2": "not shown", "3": "not shown", "Fig. 6": "holds"}
+
+    @pytest.mark.parametrize(
+        ("peak_short", "tail_short", "outcome"),
+        [(80_000, 300_000, "holds"), (120_000, 300_000, "does not hold"), (80_000, 5_000_000, "does not hold")],
+    )
+    def test_fig10(self, peak_short, tail_short, outcome):
+        rows = []
+        for block in range(6):
+            for us in SLICES_US:
+                short = us == min(SLICES_US)
+                rows.append(row10(block, us, 0.2, 20_000, tail_short if short else 3_000_000))
+                rows.append(row10(block, us, OVERLOAD, peak_short if short else 100_000, 9_000_000))
+        [found] = Fig10(True, "kicker").verdicts(rows)
+        assert found.outcome == outcome and len(found.findings) == 2
+
+    def test_fig11(self):
+        def outcome(**scaled) -> str:
+            ways = ("naive", "pinned", "scaled")
+            rows = [row11(b, way, **(scaled if way == "scaled" else {})) for b in range(6) for way in ways]
+            [found] = Fig11(True, "kicker").verdicts(rows)
+            return found.outcome
+
+        assert outcome() == "holds"
+        assert outcome(served_per_s=800.0) == "does not hold"
+        assert outcome(batch_cpu=0.5) == "does not hold"
+        assert outcome(p99_ns=10_000_000) == "does not hold"
+
+
+class TestTrials:
+    def test_blocks_are_complete_and_drawn(self):
+        labels = [f"arm {n}" for n in range(12)]
+        order = drawn(labels, 4, seed=3)
+        assert all(sorted(block) == sorted(labels) for block in order)
+        assert len({tuple(block) for block in order}) == 4
+        assert order == drawn(labels, 4, seed=3) != drawn(labels, 4, seed=4)
+
+    def test_pairs_are_of_one_block(self):
+        rows = [row6(1, "tick", 10), row6(2, "tick", 20), row6(2, "sliced", 2), row6(3, "sliced", 3)]
+        found = pairs(rows, lambda r: r.sharing == "tick", lambda r: r.sharing == "sliced", lambda r: r.p99_ns)
+        assert found == ([20], [2])
+        assert spread([3, 1, 2]) == (2, 1, 3) and spread([]) is None
+
+    def test_what_the_host_did_disturbs(self):
+        assert disturbance(0.99, 10_000) is None and disturbance(None) is None
+        assert disturbance(0.7) == "others had 30% of the tenants' core"
+        assert disturbance(0.99, 50_000_000) == "the client was away for 50 ms"
+
+    def test_an_arm_says_its_factors(self):
+        arm = Arm((("server", "redis"), ("rps", 1000)))
+        assert arm["rps"] == 1000 and arm.label == "server redis, rps 1000"
+
+
+class TestSite:
+    def test_two_different_cpus(self):
+        allowed = sorted(os.sched_getaffinity(0))
+        if len(allowed) < 2:
+            pytest.skip("one CPU: no figure can be flown here")
+        site = choose_site(None, None)
+        assert (site.tenant_cpu, site.client_cpu) == (allowed[-1], allowed[0])
+        assert choose_site(allowed[0], None).client_cpu != allowed[0]
+        assert choose_site(None, allowed[-1]).tenant_cpu != allowed[-1]
+        with pytest.raises(UserError, match="its tenants'"):
+            choose_site(allowed[0], allowed[0])
+
+    def test_no_such_cpu(self):
+        with pytest.raises(UserError, match="CPU 9999"):
+            choose_site(9999, None)
+
+    def test_one_cpu_is_too_few(self, monkeypatch):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
+        with pytest.raises(UserError, match="two CPUs"):
+            choose_site(None, None)
+
+    def test_who_ran_on_a_core_is_watched(self):
+        me = os.getpid()
+        with watching(min(os.sched_getaffinity(0)), [(me, me)]) as core:
+            sum(range(200_000))
+        assert 0 < core.own_ns <= 2 * core.elapsed_ns and 0 < core.own_share <= 1
+
+
+class TestTimeline:
+    def test_the_papers_shape(self):
+        timeline = Timeline.of(50, 100_000)
+        assert [round(length / 1e9) for length, _ in timeline.phases] == [10] * 5
+        assert [rate for _, rate in timeline.phases] == [1000, 10_000, 100_000, 10_000, 1000]
+        assert [timeline.load_at(s * 10**9) for s in (5, 15, 25, 35, 45, 99)] == [
+            "low",
+            "middle",
+            "peak",
+            "middle",
+            "low",
+            "low",
+        ]
+
+    def test_weights_leave_a_cpu_but_at_the_peak(self):
+        timeline = Timeline.of(10, 100_000)
+        assert timeline.left_cpu() == pytest.approx(0.8)
+        steps = scaled_steps(timeline, ["a", "b"])
+        assert [sum(share.weight for share in shares) for _, shares in steps] == [128, 256, 512, 256, 128]
+        assert steps[0][0] < 0 and [at for at, _ in steps[1:]] == [2 * 10**9, 4 * 10**9, 6 * 10**9, 8 * 10**9]
+
+
+def record(figure) -> FigureRecord:
+    from datetime import UTC, datetime
+
+    return FigureRecord(
+        figure=figure.name,
+        title=figure.title,
+        quick=True,
+        seed=1,
+        blocks=6,
+        order=[],
+        tenant_cpu=1,
+        client_cpu=0,
+        setting={"redis": "<script>alert(1)</script>"},
+        versions={"windtunnel": "0"},
+        host={"hostname": "here"},
+        started=datetime.now(UTC),
+        ended=None,
+        failed=["block 1: <b>no</b>"],
+    )
+
+
+class TestDirectory:
+    def finished(self, tmp_path: Path, figure, rows):
+        return finish(figure, tmp_path, record(figure), rows)
+
+    def test_holds_verdicts_table_and_page(self, tmp_path):
+        import duckdb
+
+        flown = self.finished(tmp_path, Fig6(True, "kicker"), rows6(50_000, 12_000_000, 400_000))
+        assert [v.outcome for v in load(tmp_path).verdicts] == ["holds"] * 3
+        table = duckdb.sql(
+            f"select sharing, count(*) from '{tmp_path / 'trials.parquet'}' group by 1 order by 1"
+        ).fetchall()
+        assert table == [("alone", 6), ("sliced", 6), ("tick", 6)]
+        page = (flown.path / "report.html").read_text()
+        assert "Claim 2: holds" in page and "<script>alert(1)" not in page and "<b>no</b>" not in page
+
+    def test_lists_are_columns_too(self, tmp_path):
+        import duckdb
+
+        rows = [row11(b, way) for b in range(3) for way in ("naive", "pinned", "scaled")]
+        self.finished(tmp_path, Fig11(True, "kicker"), rows)
+        found = duckdb.sql(f"select served_series, p99_series from '{tmp_path / 'trials.parquet'}'").fetchone()
+        assert found == ([1.0, 2.0], [None, 5])
+
+    def test_an_existing_directory_is_never_written_to(self, tmp_path):
+        (tmp_path / "mine").write_text("kept")
+        with pytest.raises(UserError, match="exists already"):
+            fly(Fig10(True, "kicker"), choose_site(None, None), tmp_path, 1, 1, lambda *_: None)
+        assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+    def test_a_directory_without_a_record(self, tmp_path):
+        with pytest.raises(UserError, match=r"holds no figure\.json"):
+            load(tmp_path)
+
+
+class TestCommand:
+    def run(self, *words: str):
+        return CliRunner().invoke(app, ["share", "study", *words])
+
+    def test_an_unknown_figure(self):
+        assert self.run("fig3").exit_code == 2
+        with pytest.raises(UserError, match='no figure "fig3"'):
+            figure_named("fig3", True, "kicker")
+
+    def test_an_unknown_slicer(self, tmp_path):
+        result = self.run("fig10", "--slicer", "magic", "--out", str(tmp_path / "x"))
+        assert isinstance(result.exception, UserError) and 'no slicer "magic"' in result.exception.message
+        assert not (tmp_path / "x").exists()
+
+    def test_the_clients_core_is_not_the_tenants(self, tmp_path):
+        cpu = str(min(os.sched_getaffinity(0)))
+        result = self.run("fig6", "--cpu", cpu, "--client-cpu", cpu, "--out", str(tmp_path / "x"))
+        assert isinstance(result.exception, UserError) and "its tenants'" in result.exception.message
+
+
+def test_a_histogram_without_enough_samples_has_no_p99():
+    from windtunnel.sharing.figures.drawing import percentile_of
+
+    few = Histogram(bits=11, counts=[(5, 3)], total=3, sum=15, min=5, max=5)
+    assert percentile_of(few, 99) is None and percentile_of(few, 50) == 5
+
+
+class TestFlown:
+    """One trial of each kind, for real; nothing is said of how long anything took."""
+
+    @pytest.fixture(autouse=True)
+    def able(self):
+        needs_native("client", "keeper", "slicer", "tenant", "batch")
+        if len(os.sched_getaffinity(0)) < 2:
+            pytest.skip("one CPU: no figure can be flown here")
+
+    def fly(self, tmp_path: Path, figure, arms: list[Arm]):
+        figure.arms = lambda: arms
+        flown = fly(figure, choose_site(None, None), tmp_path / "out", 1, 1, lambda *_: None)
+        assert flown.record.failed == []
+        assert len(flown.rows) == len(arms) == len((flown.path / "trials.jsonl").read_text().splitlines())
+        assert json.loads((flown.path / "figure.json").read_text())["ended"]
+        assert not (flown.path / "trial").exists()
+        return flown.rows
+
+    def test_fig2(self, tmp_path):
+        needs_server("memcached")
+        figure = figure_named("fig2", True, "kicker")
+        rows = self.fly(tmp_path, figure, [Arm((("way", way), ("waiting", 4))) for way in ("ring", "memcached")])
+        assert all(row.answered_per_s > 0 and row.per_core > 0 for row in rows)
+
+    @needs_rights
+    def test_fig6(self, tmp_path):
+        needs_server("redis")
+        arms = [Arm((("server", "redis"), ("sharing", how), ("rps", 500))) for how in ("alone", "sliced")]
+        rows = self.fly(tmp_path, Fig6(True, "kicker"), arms)
+        assert all(row.answered_per_s > 0 for row in rows)
+
+    @needs_rights
+    def test_fig10(self, tmp_path):
+        arms = [Arm((("tenants", 2), ("slice_us", 500), ("load", 0.1)))]
+        [row] = self.fly(tmp_path, Fig10(True, "kicker"), arms)
+        assert row.served_per_s > 0 and row.arrivals == "inside"
+
+    @needs_rights
+    def test_fig11(self, tmp_path):
+        figure = Fig11(True, "kicker")
+        figure.time = Timeline.of(2.0, 20_000)
+        rows = self.fly(tmp_path, figure, [Arm((("way", way),)) for way in ("naive", "pinned", "scaled")])
+        by_way = {row.way: row for row in rows}
+        assert by_way["pinned"].batch_events == 0 < by_way["naive"].batch_events
+        assert by_way["scaled"].batch_events > 0 and all(row.served > 0 for row in rows)
