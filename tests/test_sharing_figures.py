@@ -316,8 +316,8 @@ class TestDirectory:
 
         rows = [row11(b, way) for b in range(3) for way in ("naive", "pinned", "scaled")]
         self.finished(tmp_path, Fig11(True, "kicker"), rows)
-        found = duckdb.sql(f"select served_series, p99_series from '{tmp_path / 'trials.parquet'}'").fetchone()
-        assert found == ([1.0, 2.0], [None, 5])
+        found = duckdb.sql(f"select served_series, p99_series from '{tmp_path / 'trials.parquet'}'").limit(1).fetchall()
+        assert found == [([1.0, 2.0], [None, 5])]
 
     def test_an_existing_directory_is_never_written_to(self, tmp_path):
         (tmp_path / "mine").write_text("kept")

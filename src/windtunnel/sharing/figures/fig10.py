@@ -61,7 +61,7 @@ class Fig10(Figure):
     row = Fig10Row
 
     def arms(self) -> list[Arm]:
-        tenants = (2, 4, 8) if self.quick else (1, 2, 4, 8, 16, 32)
+        tenants = (4, 8) if self.quick else (1, 2, 4, 8, 16, 32)
         loads = (0.2, OVERLOAD) if self.quick else (0.1, 0.2, 0.4, 0.6, 0.8, OVERLOAD)
         return [
             Arm((("tenants", n), ("slice_us", us), ("load", load)))

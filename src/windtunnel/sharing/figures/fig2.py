@@ -33,6 +33,7 @@ GET_PERCENT = 95
 VETH = ("wt-fig2-a", "wt-fig2-b")
 OFFERED_PER_S = 400_000.0
 """More than one memcached worker answers, so that a request waits on every connection: a closed loop in effect."""
+MOST_BATCH = 32
 WARMUP_NS, MEASURED_NS = 200_000_000, 1_000_000_000
 
 
@@ -134,6 +135,7 @@ def _engine(arm: Arm, place: Place) -> dict[str, Any]:
         "client.cores": [place.site.client_cpu],
         "server.cores": [place.site.tenant_cpu],
         "client.inflight": arm["waiting"],
+        "client.batch.app_tx": min(arm["waiting"], MOST_BATCH),
     }
     with contextlib.ExitStack() as stack:
         if arm["way"] == "af_packet":
