@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.natives import find_native
+from windtunnel.sharing.native import find_native
 from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
 from windtunnel.sharing.tenants.servers import Server, find_server
 
@@ -15,7 +15,7 @@ def needs_native(*names: str) -> None:
     """Skips in words where the native programs are not built."""
     try:
         for name in names:
-            find_native(name)
+            find_native(f"windtunnel-{name}")
     except UserError as error:
         pytest.skip(f"{error.message} ({error.remedy})")
 

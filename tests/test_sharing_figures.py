@@ -10,10 +10,9 @@ from tenant_tools import needs_native, needs_server
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
-from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.figures import figure_named
-from windtunnel.sharing.figures.claims import Claim, above, below, not_shown, under, verdict, within
+from windtunnel.sharing.figures.claims import Claim, above, below, under, verdict
 from windtunnel.sharing.figures.conduct import finish, fly
 from windtunnel.sharing.figures.core import choose_site, watching
 from windtunnel.sharing.figures.fig6 import Fig6, Fig6Row
@@ -45,9 +44,6 @@ class TestClaims:
             (under("x", [400, 410, 405, 398], 1000), "holds"),
             (under("x", [1400, 1410, 1405, 1398], 1000), "does not hold"),
             (under("x", [700, 1410, 905, 1198], 1000), "not shown"),
-            (within("x", NEAR, NEAR, 0.9, 1.1), "holds"),
-            (within("x", NEAR, FAR, 0.9, 1.1), "does not hold"),
-            (within("x", NEAR, WIDE, 0.9, 1.1), "not shown"),
         ],
     )
     def test_the_interval_decides(self, finding, outcome):
@@ -67,7 +63,6 @@ class TestClaims:
         assert verdict(CLAIM, [yes, open_, no]).outcome == "does not hold"
         assert verdict(CLAIM, [yes, open_, no]).because == "not so: no"
         assert verdict(CLAIM, []).outcome == "not shown"
-        assert not_shown(CLAIM, "no second core").because == "no second core"
 
 
 def row6(block: int, sharing: str, p99_ns: int | None, server: str = "redis", **more) -> Fig6Row:
@@ -247,7 +242,7 @@ class TestSite:
 
     def test_who_ran_on_a_core_is_watched(self):
         me = os.getpid()
-        with watching(min(os.sched_getaffinity(0)), [(me, me)]) as core:
+        with watching([min(os.sched_getaffinity(0))], [(me, me)]) as core:
             sum(range(200_000))
         assert 0 < core.own_ns <= 2 * core.elapsed_ns and 0 < core.own_share <= 1
 
@@ -348,13 +343,6 @@ class TestCommand:
         cpu = str(min(os.sched_getaffinity(0)))
         result = self.run("fig6", "--cpu", cpu, "--client-cpu", cpu, "--out", str(tmp_path / "x"))
         assert isinstance(result.exception, UserError) and "its tenants'" in result.exception.message
-
-
-def test_a_histogram_without_enough_samples_has_no_p99():
-    from windtunnel.sharing.figures.drawing import percentile_of
-
-    few = Histogram(bits=11, counts=[(5, 3)], total=3, sum=15, min=5, max=5)
-    assert percentile_of(few, 99) is None and percentile_of(few, 50) == 5
 
 
 class TestFlown:

@@ -11,7 +11,7 @@ import pytest
 from tenant_tools import load, needs_native, needs_server, plan_for
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.natives import find_native, find_poll_shim
+from windtunnel.sharing.native import find_native, find_poll_shim
 from windtunnel.sharing.tenants import Kept, by_lcore, by_pid, cpu_ns
 from windtunnel.sharing.tenants.batch import Batch
 from windtunnel.sharing.tenants.client import Client, ClientPlan, Phase, Target
@@ -234,7 +234,7 @@ class TestClient:
         needs_native("client")
         file = tmp_path / "plan.json"
         file.write_text(self.plan(tenant_cpus=[CPU]).model_dump_json())
-        done = subprocess.run([find_native("client"), file], check=False, capture_output=True, text=True)
+        done = subprocess.run([find_native("windtunnel-client"), file], check=False, capture_output=True, text=True)
         assert done.returncode == 2 and "its tenants'" in done.stdout
 
 
@@ -253,7 +253,7 @@ class TestBatch:
 
     def test_an_event_is_sysbenchs(self, tmp_path):
         needs_native("batch")
-        with subprocess.Popen([find_native("batch"), "1000"], stdout=subprocess.PIPE, text=True) as job:
+        with subprocess.Popen([find_native("windtunnel-batch"), "1000"], stdout=subprocess.PIPE, text=True) as job:
             lines = [job.stdout.readline() for _ in range(2)]
             job.terminate()
         assert '"primes": 167' in lines[1]  # of the 168 below 1000, all but 2: sysbench begins at 3

@@ -80,7 +80,7 @@ def _cell(found: list[Any], kind: str) -> tuple[str, str]:
         return "–", ""
     if not kind or isinstance(present[0], str):
         return str(present[0]), ""
-    show = (lambda value: f"{value:.2f}") if kind == "number2" else environment().filters[kind]
+    show = environment().filters[kind]
     if min(present) == max(present):
         return show(present[0]), ""
     return show(

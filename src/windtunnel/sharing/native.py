@@ -14,6 +14,7 @@ from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
+POLL_SHIM = "libwindtunnel-poll.so"
 PATIENCE_S = 20.0
 """For an answer: what asks for one is done in microseconds, but the core may be everybody's."""
 
@@ -29,6 +30,17 @@ def find_native(name: str) -> Path:
     if installed:
         return Path(installed).absolute()
     raise UserError(f"no {name} beside {NAME}, and none on PATH", remedy="run ./windtunnel quickstart, which builds it")
+
+
+def find_poll_shim() -> Path:
+    """The library that makes a program poll where it would block, likewise; installed, it is in lib/. Raises UserError."""
+    engine = find_engine()
+    for path in (engine.parent / "sharing" / POLL_SHIM, engine.parent / POLL_SHIM):
+        if path.is_file():
+            return path
+    for path in sorted((engine.parent.parent / "lib").rglob(POLL_SHIM)):
+        return path
+    raise UserError(f"no {POLL_SHIM} beside {engine}", remedy="run ./windtunnel quickstart, which builds it")
 
 
 class Native:

@@ -5,7 +5,7 @@ Trials of one block are pairs, flown within seconds of each other in an order th
 the whole interval lies short of it, and is not shown where the interval covers it or too few pairs are left.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Literal
@@ -48,26 +48,17 @@ class Verdict(Part):
 
 def above(what: str, a: Sequence[float], b: Sequence[float], bound: float = 1.0) -> Finding:
     """Whether B / A lies above `bound`. `a[i]` and `b[i]` are of one block; all are positive."""
-    return _judged(what, a, b, bound, f"above {bound:g}", lambda low, high: _outcome(low > bound, high <= bound))
+    return _judged(what, a, b, f"above {bound:g}", lambda low, high: _outcome(low > bound, high <= bound))
 
 
 def below(what: str, a: Sequence[float], b: Sequence[float], bound: float = 1.0) -> Finding:
     """Whether B / A lies below `bound`."""
-    return _judged(what, a, b, bound, f"below {bound:g}", lambda low, high: _outcome(high < bound, low >= bound))
+    return _judged(what, a, b, f"below {bound:g}", lambda low, high: _outcome(high < bound, low >= bound))
 
 
 def under(what: str, values: Sequence[float], limit: float) -> Finding:
     """Whether what was measured lies under a limit in the same unit; the ratio is to the limit."""
     return below(what, [limit] * len(values), values)
-
-
-def within(what: str, a: Sequence[float], b: Sequence[float], least: float, most: float) -> Finding:
-    """Whether B / A lies between both bounds."""
-
-    def outcome(low: float, high: float) -> Outcome:
-        return _outcome(least <= low and high <= most, high < least or low > most)
-
-    return _judged(what, a, b, least, f"from {least:g} to {most:g}", outcome)
 
 
 def verdict(claim: Claim, findings: Iterable[Finding]) -> Verdict:
@@ -84,11 +75,6 @@ def verdict(claim: Claim, findings: Iterable[Finding]) -> Verdict:
     return Verdict(number=claim.number, claim=claim.words, outcome=outcome, findings=found, because=because)
 
 
-def not_shown(claim: Claim, because: str) -> Verdict:
-    """Where this host cannot show it."""
-    return Verdict(number=claim.number, claim=claim.words, outcome="not shown", findings=[], because=because)
-
-
 def _listed(findings: list[Finding]) -> str:
     return "; ".join(finding.what for finding in findings)
 
@@ -97,7 +83,9 @@ def _outcome(yes: bool, no: bool) -> Outcome:
     return "holds" if yes else "does not hold" if no else "not shown"
 
 
-def _judged(what: str, a: Sequence[float], b: Sequence[float], bound: float, promised: str, outcome) -> Finding:
+def _judged(
+    what: str, a: Sequence[float], b: Sequence[float], promised: str, outcome: Callable[[float, float], Outcome]
+) -> Finding:
     usable = [(x, y) for x, y in zip(a, b, strict=True) if x > 0 and y > 0]
     if len(usable) < LEAST_RUNS:
         return Finding(what=what, promised=promised, outcome="not shown", pairs=len(usable))

@@ -108,7 +108,7 @@ def _fly_all(
                 watcher(done, total, label)
                 scratch = directory / "trial"
                 scratch.mkdir(exist_ok=True)
-                place = Place(site, scratch, directory, record.seed * 1_000_000 + done, interrupts)
+                place = Place(site, scratch, record.seed * 1_000_000 + done, interrupts)
                 try:
                     found = figure.fly(arms[label], place)
                 except UserError as error:

@@ -1,7 +1,7 @@
 """The tenants' core and the client's: which they are, and who ran there."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +47,11 @@ def choose_site(tenant_cpu: int | None, client_cpu: int | None) -> Site:
 
 @dataclass
 class Watched:
-    """What a core was used for while it was watched."""
+    """What cores were used for while they were watched, summed over them."""
 
     elapsed_ns: int = 0
     idle_ns: int = 0
     own_ns: int = 0
-    waited_ns: int = 0
-    """In which threads of the tenants could have run and did not, summed over them."""
 
     @property
     def own_share(self) -> float | None:
@@ -63,28 +61,24 @@ class Watched:
 
 
 @contextmanager
-def watching(cpu: int, threads: Iterable[tuple[int, int]]):
-    """Watches a core and (pid, tid) of the tenants on it; the `Watched` that it gives is filled at the end. The kernel tells idle
+def watching(cpus: Sequence[int], threads: Iterable[tuple[int, int]]) -> Iterator[Watched]:
+    """Watches cores and (pid, tid) of the tenants on them, who must live until the end; the `Watched` that it gives is filled at the end. The kernel tells idle
     time in its ticks of 10 ms."""
     of = tuple(threads)
     found = Watched()
-    began, idle, own = monotonic_ns(), _idle_ns(cpu), _sums(of)
+    began, idle, ran = monotonic_ns(), _idle_ns(cpus), _ran_ns(of)
     yield found
-    found.elapsed_ns = monotonic_ns() - began
-    found.idle_ns = min(_idle_ns(cpu) - idle, found.elapsed_ns)
-    ran, waited = _sums(of)
-    found.own_ns, found.waited_ns = max(0, ran - own[0]), max(0, waited - own[1])
+    found.elapsed_ns = (monotonic_ns() - began) * len(cpus)
+    found.idle_ns = min(_idle_ns(cpus) - idle, found.elapsed_ns)
+    found.own_ns = max(0, _ran_ns(of) - ran)
 
 
-def _sums(threads: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    each = [cpu_ns(tid, pid) for pid, tid in threads]
-    return sum(ran for ran, _ in each), sum(waited for _, waited in each)
+def _ran_ns(threads: tuple[tuple[int, int], ...]) -> int:
+    return sum(cpu_ns(tid, pid)[0] for pid, tid in threads)
 
 
-def _idle_ns(cpu: int) -> int:
-    """idle + iowait of one CPU since boot."""
-    for line in STAT.read_text().splitlines():
-        name, *ticks = line.split()
-        if name == f"cpu{cpu}":
-            return (int(ticks[3]) + int(ticks[4])) * 1_000_000_000 // TICKS_A_SECOND
-    raise UserError(f"the kernel tells nothing of CPU {cpu}")
+def _idle_ns(cpus: Sequence[int]) -> int:
+    """idle + iowait of CPUs since boot."""
+    wanted = {f"cpu{cpu}" for cpu in cpus}
+    lines = (line.split() for line in STAT.read_text().splitlines())
+    return sum((int(l[4]) + int(l[5])) * 1_000_000_000 // TICKS_A_SECOND for l in lines if l and l[0] in wanted)

@@ -3,20 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from windtunnel.engine.lines import Histogram
 from windtunnel.report.charts import SERIES
 from windtunnel.report.layout import duration_ticks, layout_of
-from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.figures.trials import spread, values
 
-__all__ = ["DASHES", "chart", "line", "percentile_of", "series", "spread", "trace"]
-
 DASHES = ("solid", "dot", "dash", "longdash")
-
-
-def percentile_of(histogram: Histogram, percent: float) -> int | None:
-    """Null where there are too few samples to tell it."""
-    return percentile(histogram, percent)
 
 
 def series(

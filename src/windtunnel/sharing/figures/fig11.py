@@ -9,15 +9,15 @@ Arrivals are made inside the tenants (windtunnel-tenant); the batch job is windt
 """
 
 import os
-import signal
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from windtunnel.runs.histogram import merge
+from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, verdict
+from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
 from windtunnel.sharing.figures.timeline import Timeline, Window, scaled_steps
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs
@@ -64,7 +64,6 @@ class Fig11(Figure):
     name = "fig11"
     title = "A changing load, and what is left for others"
     question = "Do two tenants that ask for CPU when they need it serve as much as on CPUs of their own, and does the batch job get the rest?"
-    claims = (CLAIM,)
     differs = (
         (
             "The paper has four memcached VMs and a batch VM on six CPUs; here are two tenants and two CPUs, ls grows from one to two. "
@@ -88,27 +87,33 @@ class Fig11(Figure):
         return {"tenants": tenants, "batch": "windtunnel-batch, primes up to 10,000"} | self.slicer_words(SLICE_NS)
 
     def fly(self, arm: Arm, place: Place) -> dict[str, Any]:
-        cpus = (place.site.client_cpu, place.site.tenant_cpu)
+        cpus, way = (place.site.client_cpu, place.site.tenant_cpu), arm["way"]
         start = time.monotonic_ns() + LEAD_NS
         with ExitStack() as stack:
             tenants = [stack.enter_context(Tenant(self._plan(place.seed * 100 + n, start))) for n in range(TENANTS)]
-            batch = stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
+            batch = None if way == "pinned" else stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
             journal = stack.enter_context(held(directory() / f"figure-{os.getpid()}.places"))
-            if arm["way"] == "scaled":
-                self._scale(Carrier(journal, SLICERS[self.slicer], SLICE_NS), tenants, batch, cpus, start, place)
-            else:
-                for n, tenant in enumerate(tenants):
-                    journal.change(tenant.tid, affinity=cpus if arm["way"] == "naive" else (cpus[n],))
-                if arm["way"] == "pinned":
-                    os.kill(batch.tenant.pid, _STOP)
+            theirs = [(tenant.pid, tenant.tid) for tenant in tenants]
+            watched = [*theirs, (batch.tenant.pid, batch.tenant.tids[0])] if batch else theirs
+            with watching(cpus, watched) as cores:
+                if way == "scaled":
+                    self._scale(Carrier(journal, SLICERS[self.slicer], SLICE_NS), tenants, batch, cpus, start, place)
                 else:
-                    journal.change(batch.tenant.tids[0], affinity=cpus)
+                    for n, tenant in enumerate(tenants):
+                        journal.change(tenant.tid, affinity=cpus if way == "naive" else (cpus[n],))
+                    if batch:
+                        journal.change(batch.tenant.tids[0], affinity=cpus)
+                    _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
             results = [tenant.result() for tenant in tenants]
-            if arm["way"] == "pinned":
-                os.kill(batch.tenant.pid, _GO_ON)
-            time.sleep(2 * _BATCH_WINDOW_S)
-            batch.stop()
-        return {"way": arm["way"], "arrivals": "inside"} | self._measured(results, batch, start, arm["way"])
+            if batch:
+                time.sleep(2 * _BATCH_WINDOW_S)
+                batch.stop()
+        return {
+            "way": way,
+            "arrivals": "inside",
+            "own_share": cores.own_share,
+            "disturbed": disturbance(cores.own_share),
+        } | self._measured(results, batch, start)
 
     def _plan(self, seed: int, start: int) -> TenantPlan:
         phases = [Phase(rate=per_s, for_ns=length) for length, per_s in self.time.phases]
@@ -139,33 +144,28 @@ class Fig11(Figure):
             carrier.close()
 
     def _measured(
-        self, results: Sequence[tuple[list[TenantFigures], TenantFigures]], batch: Batch, start: int, way: str
+        self, results: Sequence[tuple[list[TenantFigures], TenantFigures]], batch: Batch | None, start: int
     ) -> dict[str, Any]:
         end = start + self.time.duration_ns
         windows = self.time.gathered([windows for windows, _ in results], start)
-        events, cpu_ns = (0.0, 0.0) if way == "pinned" else batch.between(start, end - _EARLY_NS)
+        events, cpu_ns = batch.between(start, end - _EARLY_NS) if batch else (0.0, 0.0)
         sums = [result for _, result in results]
-        own = sum(r.own_ns for r in sums) / (TENANTS * self.time.duration_ns) if way == "pinned" else None
         by_load = {
-            f"p99_{name}_ns": drawing.percentile_of(
-                merge(w.latency for w in windows if self.time.load_at(w.at_ns) == name), 99
-            )
+            f"p99_{name}_ns": percentile(merge(w.latency for w in windows if self.time.load_at(w.at_ns) == name), 99)
             for name in ("low", "middle", "peak")
         }
         return by_load | {
             "served": sum(r.served for r in sums),
             "lost": sum(r.lost for r in sums),
             "served_per_s": sum(r.served for r in sums) / self.time.duration_ns * 1e9,
-            "p99_ns": drawing.percentile_of(merge(r.latency for r in sums), 99),
+            "p99_ns": percentile(merge(r.latency for r in sums), 99),
             "batch_events": events,
             "batch_cpu": cpu_ns / self.time.duration_ns,
             "left_cpu": self.time.left_cpu(),
             "times_s": [w.at_ns / 1e9 for w in windows],
             "served_series": [w.served_per_s for w in windows],
-            "p99_series": [drawing.percentile_of(w.latency, 99) for w in windows],
-            "batch_series": [0.0 if way == "pinned" else _events(batch, w) for w in windows],
-            "own_share": own,
-            "disturbed": disturbance(own),
+            "p99_series": [percentile(w.latency, 99) for w in windows],
+            "batch_series": [_events(batch, w) if batch else 0.0 for w in windows],
         }
 
     def verdicts(self, rows: Sequence[Fig11Row]) -> list[Verdict]:
@@ -211,8 +211,8 @@ class Fig11(Figure):
             ("p99_middle_ns", "middle", "duration"),
             ("p99_peak_ns", "peak", "duration"),
             ("batch_events", "Batch events", "number"),
-            ("batch_cpu", "Batch CPUs", "number2"),
-            ("left_cpu", "left", "number2"),
+            ("batch_cpu", "Batch CPUs", "number"),
+            ("left_cpu", "left", "number"),
             ("own_share", "Own CPU", "percent"),
         ]
 
@@ -234,7 +234,6 @@ def _events(batch: Batch, window: Window) -> float:
         return 0.0
 
 
-_STOP, _GO_ON = signal.SIGSTOP, signal.SIGCONT
 _BATCH_WINDOW_S = 0.1
 _EARLY_NS = 30_000_000
 """Everything is put back before the first tenant ends by itself."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, under, verdict
 from windtunnel.sharing.figures.core import watching
@@ -52,7 +53,6 @@ class Fig6(Figure):
     name = "fig6"
     title = "Four tenants on one core"
     question = "What does the tail latency of one tenant pay for three others that only poll, and what do slices of 100 us give back?"
-    claims = (LONGER, SHORTER, BELOW)
     differs = (
         (
             "The paper's tenants are VMs under Xen with a network stack in each; here they are unmodified processes made to poll by a shim, and the "
@@ -91,7 +91,7 @@ class Fig6(Figure):
             ]
             slicer = stack.enter_context(sharing(name, cpu, SLICE_NS, [tenant.worker for tenant in tenants]))
             client = stack.enter_context(Client(self._plan(arm, place, tenants[0]), place.directory))
-            core = stack.enter_context(watching(cpu, [(tenant.pid, tenant.worker) for tenant in tenants]))
+            core = stack.enter_context(watching([cpu], [(tenant.pid, tenant.worker) for tenant in tenants]))
             slicer.read()
             result = client.result()
             seen = slicer.read()
@@ -187,9 +187,9 @@ def _measured(result: ClientResult) -> dict[str, Any]:
     return {
         "answered_per_s": phase.answered_per_s,
         "not_answered": 1 - phase.right / phase.offered if phase.offered else 0.0,
-        "p50_ns": drawing.percentile_of(phase.latency, 50),
-        "p99_ns": drawing.percentile_of(phase.latency, 99),
-        "p99_sent_ns": drawing.percentile_of(phase.latency_sent, 99),
+        "p50_ns": percentile(phase.latency, 50),
+        "p99_ns": percentile(phase.latency, 99),
+        "p99_sent_ns": percentile(phase.latency_sent, 99),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.sharing.figures.claims import Claim, Verdict
+from windtunnel.sharing.figures.claims import Verdict
 from windtunnel.sharing.figures.core import Site
 from windtunnel.sharing.figures.trials import Arm, Row
 
@@ -27,9 +27,7 @@ class Place:
 
     site: Site
     directory: Path
-    """Of this trial: new, kept where a trial fails, removed after it."""
-    kept: Path
-    """The figure's own: what lies there stays."""
+    """Of this trial: new, and removed after it."""
     seed: int
     interrupts: Interrupts
 
@@ -50,7 +48,6 @@ class Figure(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
-    claims: ClassVar[tuple[Claim, ...]]
     differs: ClassVar[tuple[str, ...]]
     """How it differs from the paper's, and what this many cores cannot show."""
     row: ClassVar[type[Row]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from windtunnel.sharing.natives import find_native
+from windtunnel.sharing.native import find_native
 from windtunnel.sharing.tenants.finding import Tenant, by_pid
 from windtunnel.sharing.tenants.kept import Kept
 
@@ -24,7 +24,7 @@ class Batch:
 
     def __init__(self, log: Path, *, cpu: int | None, limit: int = 10000, window_ms: int = 100):
         """`limit`: primes up to it are an event."""
-        self._kept = Kept([find_native("batch"), str(limit), str(window_ms)], log=log, cpu=cpu)
+        self._kept = Kept([find_native("windtunnel-batch"), str(limit), str(window_ms)], log=log, cpu=cpu)
         self.tenant: Tenant = by_pid(self._kept.pid, "batch")
         self.done: list[Done] = []
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
-from windtunnel.sharing.natives import find_native
+from windtunnel.sharing.native import find_native
 from windtunnel.sharing.tenants.kept import Kept
 
 _GRACE_S = 30.0
@@ -130,7 +130,7 @@ class Client:
         self._plan = plan
         file = directory / "client.json"
         file.write_text(plan.model_dump_json(), encoding="utf-8")
-        self._kept = Kept([find_native("client"), file], log=directory / "client.log", cpu=plan.cpu)
+        self._kept = Kept([find_native("windtunnel-client"), file], log=directory / "client.log", cpu=plan.cpu)
         self._first = self._line(self._kept.out.readline())
 
     def _line(self, raw: bytes) -> Ready | ClientResult:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.natives import find_native
+from windtunnel.sharing.native import find_native
 
 PATIENCE_S = 5.0
 _TAIL_BYTES = 2000
@@ -26,7 +26,12 @@ class Kept:
         self.log = log
         watch_read, self._watch = os.pipe()
         pid_read, pid_write = os.pipe()
-        keeper = [str(find_native("keeper")), str(watch_read), str(pid_write), str(-1 if cpu is None else cpu)]
+        keeper = [
+            str(find_native("windtunnel-keeper")),
+            str(watch_read),
+            str(pid_write),
+            str(-1 if cpu is None else cpu),
+        ]
         try:
             with log.open("ab") as errors:
                 self._process = subprocess.Popen(

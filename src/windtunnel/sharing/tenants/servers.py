@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.natives import find_poll_shim
+from windtunnel.sharing.native import find_poll_shim
 from windtunnel.sharing.tenants.finding import Tenant, by_pid, threads
 from windtunnel.sharing.tenants.kept import Kept
 
