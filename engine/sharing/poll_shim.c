@@ -38,15 +38,15 @@ __attribute__((constructor)) static void find_the_real_ones(void) {
     threads = getenv("WINDTUNNEL_POLL_THREADS");
 }
 
-/* A thread is asked for its name at its first wait: by then it has it. */
+/* Who has another name is asked again at its next wait: its parent may not have named it yet. */
 static int polls(void) {
-    static __thread enum { UNASKED, YES, NO } answer;
-    if (answer == UNASKED) {
+    static __thread int yes;
+    if (!yes) {
         char name[16] = "";
         prctl(PR_GET_NAME, name);
-        answer = !threads || strncmp(name, threads, strlen(threads)) == 0 ? YES : NO;
+        yes = !threads || strncmp(name, threads, strlen(threads)) == 0;
     }
-    return answer == YES;
+    return yes;
 }
 
 static int64_t now(void) {

@@ -1,7 +1,9 @@
 """Flying a figure: block after block in the order that was drawn, each row on the disk before the next trial."""
 
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +19,8 @@ from windtunnel.sharing.figures.core import Site
 from windtunnel.sharing.figures.figure import Figure, Place
 from windtunnel.sharing.figures.record import NAME, REPORT, TABLE, TRIALS, FigureRecord, drawn
 from windtunnel.sharing.figures.trials import Arm, Row
+from windtunnel.sharing.places import Journal, held
+from windtunnel.sharing.places import directory as places_directory
 
 Watcher = Callable[[int, int, str], None]
 """Told before each trial: which, of how many, its label."""
@@ -96,35 +100,42 @@ def _fly_all(
     lines: LineFile,
     watcher: Watcher,
 ) -> list[Row]:
+    """The rows of the trials that landed; what failed, and whether somebody interrupted, goes into the record."""
     rows: list[Row] = []
-    total, done = sum(map(len, record.order)), 0
-    with Interrupts() as interrupts:
-        for block, labels in enumerate(record.order, 1):
-            for position, label in enumerate(labels, 1):
-                if interrupts.count:
-                    record.interrupted = True
-                    return rows
-                done += 1
-                watcher(done, total, label)
-                scratch = directory / "trial"
-                scratch.mkdir(exist_ok=True)
-                place = Place(site, scratch, record.seed * 1_000_000 + done, interrupts)
+    turns = [(b, p, label) for b, labels in enumerate(record.order, 1) for p, label in enumerate(labels, 1)]
+    with Interrupts() as interrupts, _journal(figure) as journal:
+        for number, (block, position, label) in enumerate(turns, 1):
+            watcher(number, len(turns), label)
+            with _scratch(directory) as scratch:
                 try:
+                    place = Place(site, scratch, record.seed * 1_000_000 + number, interrupts, journal)
                     found = figure.fly(arms[label], place)
                 except UserError as error:
-                    if not rows and len(record.failed) >= len(labels):
-                        raise
                     record.failed.append(f"block {block}, {label}: {error.message}")
+                    if not rows and len(record.failed) == len(arms):
+                        raise
                     continue
-                finally:
-                    shutil.rmtree(scratch, ignore_errors=True)
-                if interrupts.count:  # cut short: a row like the others it is not
-                    record.interrupted = True
-                    return rows
-                row = figure.row(block=block, position=position, arm=label, **found)
-                rows.append(row)
-                lines.append(row.model_dump_json() + "\n")
+            if interrupts.count:  # the trial was cut short, and is no row like the others
+                record.interrupted = True
+                break
+            rows.append(figure.row(block=block, position=position, arm=label, **found))
+            lines.append(rows[-1].model_dump_json() + "\n")
     return rows
+
+
+def _journal(figure: Figure) -> AbstractContextManager[Journal | None]:
+    """One for all trials: its guardian is a process that takes a while to start, and would be in the way of a trial."""
+    return held(places_directory() / f"figure-{os.getpid()}.places") if figure.shares else nullcontext()
+
+
+@contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    scratch = directory / "trial"
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _columns(row: type[Row]) -> list[tuple[str, str]]:

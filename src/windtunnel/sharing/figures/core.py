@@ -1,7 +1,7 @@
 """The tenants' core and the client's: which they are, and who ran there."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,19 +61,18 @@ class Watched:
 
 
 @contextmanager
-def watching(cpus: Sequence[int], threads: Iterable[tuple[int, int]]) -> Iterator[Watched]:
-    """Watches cores and (pid, tid) of the tenants on them, who must live until the end; the `Watched` that it gives is filled at the end. The kernel tells idle
-    time in its ticks of 10 ms."""
-    of = tuple(threads)
+def watching(cpus: Sequence[int], threads: Callable[[], Iterable[tuple[int, int]]]) -> Iterator[Watched]:
+    """Watches cores and `threads`: (pid, tid) of the tenants on them and of what slices them, asked for at the beginning and at the end, which the
+    tenants must live to see. The `Watched` that it gives is filled at the end. The kernel tells idle time in its ticks of 10 ms."""
     found = Watched()
-    began, idle, ran = monotonic_ns(), _idle_ns(cpus), _ran_ns(of)
+    began, idle, ran = monotonic_ns(), _idle_ns(cpus), _ran_ns(threads())
     yield found
     found.elapsed_ns = (monotonic_ns() - began) * len(cpus)
     found.idle_ns = min(_idle_ns(cpus) - idle, found.elapsed_ns)
-    found.own_ns = max(0, _ran_ns(of) - ran)
+    found.own_ns = max(0, _ran_ns(threads()) - ran)
 
 
-def _ran_ns(threads: tuple[tuple[int, int], ...]) -> int:
+def _ran_ns(threads: Iterable[tuple[int, int]]) -> int:
     return sum(cpu_ns(tid, pid)[0] for pid, tid in threads)
 
 

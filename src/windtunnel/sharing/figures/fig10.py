@@ -14,7 +14,7 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, below, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
-from windtunnel.sharing.figures.sliced import sharing, slices
+from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs, spread
 from windtunnel.sharing.tenant import Phase, Tenant, TenantFigures, TenantPlan
 
@@ -98,10 +98,13 @@ class Fig10(Figure):
                 )
                 for n in range(count)
             ]
-            slicer = stack.enter_context(sharing(self.slicer, cpu, arm["slice_us"] * 1000, [t.tid for t in tenants]))
+            carrier = stack.enter_context(
+                sharing(place.journal, self.slicer, cpu, arm["slice_us"] * 1000, [t.tid for t in tenants])
+            )
+            slicer = carrier.slicers[cpu]
             time.sleep(max(0, start + WARMUP_NS - time.monotonic_ns()) / 1e9)
             slicer.read()
-            with watching([cpu], [(t.pid, t.tid) for t in tenants]) as core:
+            with watching([cpu], lambda: [*((t.pid, t.tid) for t in tenants), *of_slicers(carrier)]) as core:
                 time.sleep(max(0, start + WARMUP_NS + measured - time.monotonic_ns() - _EARLY_NS) / 1e9)
             seen = slicer.read()
             results = [tenant.result()[1] for tenant in tenants]

@@ -8,7 +8,6 @@ scaled  weights follow the load as PvCC's tenants ask for it: ls has one CPU, sl
 Arrivals are made inside the tenants (windtunnel-tenant); the batch job is windtunnel-batch, its events are counted.
 """
 
-import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,9 +18,9 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
+from windtunnel.sharing.figures.sliced import of_slicers, shield_for, shielded
 from windtunnel.sharing.figures.timeline import Timeline, Window, scaled_steps
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs
-from windtunnel.sharing.places import directory, held
 from windtunnel.sharing.pools.arrangement import Crew, arrange
 from windtunnel.sharing.pools.carry import Carrier
 from windtunnel.sharing.pools.plan import Machine, Plan, plan
@@ -92,18 +91,18 @@ class Fig11(Figure):
         with ExitStack() as stack:
             tenants = [stack.enter_context(Tenant(self._plan(place.seed * 100 + n, start))) for n in range(TENANTS)]
             batch = None if way == "pinned" else stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
-            journal = stack.enter_context(held(directory() / f"figure-{os.getpid()}.places"))
             theirs = [(tenant.pid, tenant.tid) for tenant in tenants]
-            watched = [*theirs, (batch.tenant.pid, batch.tenant.tids[0])] if batch else theirs
-            with watching(cpus, watched) as cores:
+            if batch:
+                theirs.append((batch.tenant.pid, batch.tenant.tids[0]))
+            shield = shield_for(place.journal) if way == "scaled" else None
+            carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, shield)
+            with watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
                 if way == "scaled":
-                    self._scale(Carrier(journal, SLICERS[self.slicer], SLICE_NS), tenants, batch, cpus, start, place)
+                    self._scale(carrier, tenants, batch, cpus, start, place)
                 else:
-                    for n, tenant in enumerate(tenants):
-                        journal.change(tenant.tid, affinity=cpus if way == "naive" else (cpus[n],))
-                    if batch:
-                        journal.change(batch.tenant.tids[0], affinity=cpus)
-                    _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
+                    where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
+                    with shielded(place.journal, where | ({batch.tenant.tids[0]: cpus} if batch else {})):
+                        _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
             results = [tenant.result() for tenant in tenants]
             if batch:
                 time.sleep(2 * _BATCH_WINDOW_S)

@@ -13,7 +13,7 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, under, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
-from windtunnel.sharing.figures.sliced import sharing, slices
+from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs, values
 from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
 from windtunnel.sharing.tenants.servers import Content, Server, find_server, version_of
@@ -89,12 +89,16 @@ class Fig6(Figure):
                 )
                 for n in range(count)
             ]
-            slicer = stack.enter_context(sharing(name, cpu, SLICE_NS, [tenant.worker for tenant in tenants]))
+            carrier = stack.enter_context(
+                sharing(place.journal, name, cpu, SLICE_NS, [tenant.worker for tenant in tenants])
+            )
             client = stack.enter_context(Client(self._plan(arm, place, tenants[0]), place.directory))
-            core = stack.enter_context(watching([cpu], [(tenant.pid, tenant.worker) for tenant in tenants]))
-            slicer.read()
+            core = stack.enter_context(
+                watching([cpu], lambda: [*((t.pid, t.worker) for t in tenants), *of_slicers(carrier)])
+            )
+            carrier.slicers[cpu].read()
             result = client.result()
-            seen = slicer.read()
+            seen = carrier.slicers[cpu].read()
             stack.pop_all().close()
         middle, tail = slices(seen)
         return {

@@ -12,6 +12,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing.figures.claims import Verdict
 from windtunnel.sharing.figures.core import Site
 from windtunnel.sharing.figures.trials import Arm, Row
+from windtunnel.sharing.places import Journal
 
 FIGURES = {
     "fig2": "windtunnel.sharing.figures.fig2",
@@ -30,6 +31,8 @@ class Place:
     """Of this trial: new, and removed after it."""
     seed: int
     interrupts: Interrupts
+    journal: Journal | None
+    """Of the threads that are shared out; null where a figure shares none."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Figure(ABC):
     row: ClassVar[type[Row]]
     blocks: ClassVar[tuple[int, int]] = (5, 9)
     """Quick, full."""
+    shares: ClassVar[bool] = True
+    """Whether it changes where and how threads run."""
 
     def __init__(self, quick: bool, slicer: str):
         self.quick, self.slicer = quick, slicer
@@ -81,7 +86,12 @@ class Figure(ABC):
 
     def slicer_words(self, slice_ns: int | None = None) -> dict[str, str]:
         """The slicer, for `setting`."""
-        return {"slicer": f"{self.slicer}, {slice_ns // 1000} us" if slice_ns else self.slicer}
+        from windtunnel.sharing.figures.sliced import shield_words
+
+        return {
+            "slicer": f"{self.slicer}, {slice_ns // 1000} us" if slice_ns else self.slicer,
+            "shield": shield_words(),
+        }
 
 
 def figure_named(name: str, quick: bool, slicer: str) -> Figure:

@@ -1,16 +1,19 @@
-"""A core shared by a slicer for the time of one trial, and what the slicer saw of it."""
+"""A core shared by a slicer for the time of one trial, shielded from neighbours, and what the slicer saw of it."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing.places import directory, held
-from windtunnel.sharing.slicers import SLICERS, Member, SliceFigures, Slicer
-
-DEFAULT = "kicker"
-"""What holds where nothing better does; `windtunnel share probe` measures the others."""
+from windtunnel.sharing.places import Journal
+from windtunnel.sharing.pools import cgroups
+from windtunnel.sharing.pools.arrangement import Arrangement
+from windtunnel.sharing.pools.carry import Carrier
+from windtunnel.sharing.pools.shield import Shield
+from windtunnel.sharing.pools.weights import CPU_WEIGHT
+from windtunnel.sharing.slicers import SLICERS, SliceFigures
+from windtunnel.sharing.tenants.finding import threads
 
 
 def check_slicer(name: str, cpu: int) -> None:
@@ -22,17 +25,59 @@ def check_slicer(name: str, cpu: int) -> None:
         raise UserError(f"{name}: {why}", remedy="windtunnel share probe says what works here")
 
 
+def shield_for(journal: Journal) -> Shield | None:
+    """A group that keeps neighbours off the tenants; null where the host has no cgroups to be had."""
+    found = cgroups.find()
+    if isinstance(found, cgroups.Nowhere):
+        return None
+    return Shield(found, journal, f"figure-{os.getpid()}")
+
+
+def shield_words() -> str:
+    """For the page."""
+    found = cgroups.find()
+    return (
+        f"none: {found.why}" if isinstance(found, cgroups.Nowhere) else f"cgroup v{found.version}, the greatest weight"
+    )
+
+
 @contextmanager
-def sharing(name: str, cpu: int, slice_ns: int, tids: Sequence[int]) -> Iterator[Slicer]:
+def sharing(journal: Journal, name: str, cpu: int, slice_ns: int, tids: Sequence[int]) -> Iterator[Carrier]:
     """Threads of equal weight take turns on a core; at the end each is as it was."""
-    journal = directory() / f"figure-{os.getpid()}.places"
-    with held(journal) as remembers, SLICERS[name](remembers) as slicer:
-        slicer.start(cpu, slice_ns)
-        slicer.set_members([Member(tid) for tid in tids])
-        yield slicer
+    carrier = Carrier(journal, SLICERS[name], slice_ns, shield_for(journal))
+    try:
+        carrier.carry(Arrangement({cpu: dict.fromkeys(tids, CPU_WEIGHT)}, groups=_groups(tids)), {})
+        yield carrier
+    finally:
+        carrier.close()
 
 
-def slices(figures: SliceFigures | None) -> tuple[int | None, int | None]:
-    """p50 and p99 of the slices in ns; null where they were not seen one by one, or there was one tenant."""
-    of = figures.slice if figures else None
-    return percentile(of, 50), percentile(of, 99)
+@contextmanager
+def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Iterator[None]:
+    """Threads on CPUs that are said, as the kernel shares those out among them, kept from neighbours."""
+    shield = shield_for(journal)
+    try:
+        for tid, cpus in affinities.items():
+            journal.change(tid, affinity=cpus)
+        if shield is not None:
+            shield.hold(_groups(affinities), {})
+        yield
+    finally:
+        journal.put_back_all()
+        if shield is not None:
+            shield.close()
+
+
+def of_slicers(carrier: Carrier) -> list[tuple[int, int]]:
+    """(pid, tid) of the slicers: their time is a price of the slices, and no neighbour's."""
+    pids = [slicer.pid for slicer in carrier.slicers.values()]
+    return [(pid, tid) for pid in pids for tid in threads(pid)]
+
+
+def slices(figures: SliceFigures) -> tuple[int | None, int | None]:
+    """p50 and p99 of the slices in ns; null where they were not seen one by one."""
+    return percentile(figures.slice, 50), percentile(figures.slice, 99)
+
+
+def _groups(tids) -> dict[int, str]:
+    return {tid: f"t{n}" for n, tid in enumerate(tids)}

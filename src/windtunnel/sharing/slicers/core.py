@@ -41,6 +41,11 @@ class CoreSlicer(Slicer):
             return f"CPU {cpu} is not one that this process may use"
         return None
 
+    @property
+    def pid(self) -> int:
+        """Of the native process, for who accounts its CPU time. Raises UserError where it is not started."""
+        return self._running().pid
+
     def runtime_ns(self, slice_ns: int) -> int:
         """The slice that each member asks the kernel for; 0: the default one."""
         return 0
