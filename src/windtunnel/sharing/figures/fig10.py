@@ -15,7 +15,7 @@ from windtunnel.sharing.figures.claims import Claim, Verdict, below, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
 from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices
-from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs, spread
+from windtunnel.sharing.figures.trials import POLL_MODE, Arm, Row, disturbance, pairs, spread
 from windtunnel.sharing.tenant import Phase, Tenant, TenantFigures, TenantPlan
 
 CLAIM = Claim("4", "Short time slices trade maximum throughput for low latency")
@@ -114,6 +114,7 @@ class Fig10(Figure):
             "slice_us": arm["slice_us"],
             "load": arm["load"],
             "arrivals": "inside",
+            "mode": POLL_MODE,
             "slice_p50_ns": middle,
             "slice_p99_ns": tail,
             "own_share": core.own_share,

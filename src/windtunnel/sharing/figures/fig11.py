@@ -20,7 +20,7 @@ from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
 from windtunnel.sharing.figures.sliced import of_slicers, shield_for, shielded
 from windtunnel.sharing.figures.timeline import Timeline, Window, scaled_steps
-from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs
+from windtunnel.sharing.figures.trials import POLL_MODE, Arm, Row, disturbance, pairs
 from windtunnel.sharing.pools.arrangement import Crew, arrange
 from windtunnel.sharing.pools.carry import Carrier
 from windtunnel.sharing.pools.plan import Machine, Plan, plan
@@ -110,6 +110,7 @@ class Fig11(Figure):
         return {
             "way": way,
             "arrivals": "inside",
+            "mode": POLL_MODE,
             "own_share": cores.own_share,
             "disturbed": disturbance(cores.own_share),
         } | self._measured(results, batch, start)

@@ -24,7 +24,7 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
-from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs
+from windtunnel.sharing.figures.trials import POLL_MODE, Arm, Row, disturbance, pairs
 from windtunnel.sharing.tenants.client import Client, ClientPlan, Phase, Target
 from windtunnel.sharing.tenants.servers import Content, Server, find_server, version_of
 
@@ -160,6 +160,7 @@ def _engine(arm: Arm, place: Place) -> dict[str, Any]:
         "per_core": per_s / (own or 1.0),
         "p50_ns": workload.latency.p50,
         "p99_ns": workload.latency.p99,
+        "mode": POLL_MODE,
         "own_share": own,
         "disturbed": disturbance(own),
     }
@@ -200,6 +201,7 @@ def _memcached(arm: Arm, place: Place) -> dict[str, Any]:
         "per_core": answered / (core.own_ns / 1e9),
         "p50_ns": percentile(measured.latency_sent, 50),
         "p99_ns": percentile(measured.latency_sent, 99),
+        "mode": server.mode,
         "own_share": core.own_share,
         "disturbed": disturbance(core.own_share, result.longest_gap_ns),
     }

@@ -74,7 +74,7 @@ class Fig6(Figure):
         ]
 
     def setting(self) -> dict[str, str]:
-        return {kind: f"{version_of(kind)}, always polling (preloaded shim)" for kind in LOADS} | self.slicer_words(
+        return {kind: f"{version_of(kind)}" for kind in LOADS} | self.slicer_words(
             SLICE_NS
         )
 
@@ -106,6 +106,7 @@ class Fig6(Figure):
             "sharing": arm["sharing"],
             "offered_per_s": arm["rps"],
             "arrivals": "client",
+            "mode": tenants[0].mode,
             "slice_p50_ns": middle,
             "slice_p99_ns": tail,
             "own_share": core.own_share,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from windtunnel.runs.record import Part
 
+POLL_MODE = "poll mode of its own"
 LEAST_OWN_SHARE = 0.95
 """Of the tenants' core; below it a trial says more of the neighbours than of the slices."""
 LONGEST_GAP_NS = 20_000_000
@@ -22,6 +23,8 @@ class Row(Part):
     arm: str
     arrivals: Literal["client", "inside", "closed loop"]
     """client: by the open-loop client on another core; inside: made by the tenant itself, no network at all."""
+    mode: str
+    """How the tenants wait for work: as they are, always polling by a shim, or in a poll mode of their own."""
     own_share: float | None
     """Of the time in which the tenants' core ran anything, the tenants' part."""
     disturbed: str | None
