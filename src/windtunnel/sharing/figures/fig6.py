@@ -74,9 +74,7 @@ class Fig6(Figure):
         ]
 
     def setting(self) -> dict[str, str]:
-        return {kind: f"{version_of(kind)}" for kind in LOADS} | self.slicer_words(
-            SLICE_NS
-        )
+        return {kind: version_of(kind) for kind in LOADS} | self.slicer_words(SLICE_NS)
 
     def fly(self, arm: Arm, place: Place) -> dict[str, Any]:
         cpu = place.site.tenant_cpu
