@@ -1,10 +1,11 @@
-"""The seed's figures: verdicts on made-up data, the order of trials, what is left out, bad input, and short flights of each."""
+"""The seed's figures: the order of trials, what is left out, bad input, what lies in a directory, and short flights of each."""
 
 import json
 import os
 from pathlib import Path
 
 import pytest
+from figure_rows import row6, row11, rows6
 from sharing_tools import needs_rights
 from tenant_tools import needs_native, needs_server
 from typer.testing import CliRunner
@@ -12,190 +13,14 @@ from typer.testing import CliRunner
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.sharing.figures import figure_named
-from windtunnel.sharing.figures.claims import Claim, above, below, under, verdict
 from windtunnel.sharing.figures.conduct import finish, fly
 from windtunnel.sharing.figures.core import choose_site, watching
-from windtunnel.sharing.figures.fig6 import Fig6, Fig6Row
-from windtunnel.sharing.figures.fig10 import OVERLOAD, SLICES_US, Fig10, Fig10Row
-from windtunnel.sharing.figures.fig11 import Fig11, Fig11Row
+from windtunnel.sharing.figures.fig6 import Fig6
+from windtunnel.sharing.figures.fig10 import Fig10
+from windtunnel.sharing.figures.fig11 import Fig11
 from windtunnel.sharing.figures.record import FigureRecord, drawn, load
 from windtunnel.sharing.figures.timeline import Timeline, scaled_steps
 from windtunnel.sharing.figures.trials import Arm, disturbance, pairs, spread
-
-CLAIM = Claim("9", "It is so")
-NEAR = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01]
-FAR = [2.0, 2.02, 1.97, 2.05, 1.94, 2.01, 2.0]
-WIDE = [0.5, 2.1, 0.7, 1.6, 0.4, 1.9, 1.1]
-
-
-class TestClaims:
-    @pytest.mark.parametrize(
-        ("finding", "outcome"),
-        [
-            (above("x", NEAR, FAR), "holds"),
-            (above("x", FAR, NEAR), "does not hold"),
-            (above("x", NEAR, WIDE), "not shown"),
-            (above("x", NEAR, FAR, 1.5), "holds"),
-            (above("x", NEAR, FAR, 3), "does not hold"),
-            (above("x", NEAR, FAR, 2), "not shown"),
-            (below("x", FAR, NEAR), "holds"),
-            (below("x", NEAR, FAR), "does not hold"),
-            (below("x", NEAR, WIDE), "not shown"),
-            (under("x", [400, 410, 405, 398], 1000), "holds"),
-            (under("x", [1400, 1410, 1405, 1398], 1000), "does not hold"),
-            (under("x", [700, 1410, 905, 1198], 1000), "not shown"),
-        ],
-    )
-    def test_the_interval_decides(self, finding, outcome):
-        assert finding.outcome == outcome
-        assert finding.low < finding.ratio < finding.high
-
-    @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0], [0.0, 0.0, 0.0, 5.0]])
-    def test_too_few_pairs_show_nothing(self, values):
-        found = above("x", values, [2 * v for v in values])
-        assert (found.outcome, found.ratio) == ("not shown", None)
-
-    def test_a_claim_holds_with_all_of_its_findings(self):
-        yes, no, open_ = above("yes", NEAR, FAR), above("no", FAR, NEAR), above("open", NEAR, WIDE)
-        assert verdict(CLAIM, [yes, yes]).outcome == "holds"
-        assert verdict(CLAIM, [yes, open_]).outcome == "not shown"
-        assert verdict(CLAIM, [yes, open_]).because == "not decided: open"
-        assert verdict(CLAIM, [yes, open_, no]).outcome == "does not hold"
-        assert verdict(CLAIM, [yes, open_, no]).because == "not so: no"
-        assert verdict(CLAIM, []).outcome == "not shown"
-
-
-def row6(block: int, sharing: str, p99_ns: int | None, server: str = "redis", **more) -> Fig6Row:
-    fields = {
-        "block": block,
-        "position": 1,
-        "arm": f"{server} {sharing}",
-        "arrivals": "client",
-        "mode": "always polling",
-        "own_share": 0.99,
-        "disturbed": None,
-        "server": server,
-        "sharing": sharing,
-        "offered_per_s": 1000,
-        "answered_per_s": 1000.0,
-        "not_answered": 0.0,
-        "p50_ns": 1000,
-        "p99_ns": p99_ns,
-        "p99_sent_ns": p99_ns,
-        "slice_p50_ns": None,
-        "slice_p99_ns": None,
-    }
-    return Fig6Row(**fields | more)
-
-
-def rows6(alone: int, tick: int, sliced: int, blocks: int = 6) -> list[Fig6Row]:
-    values = {"alone": alone, "tick": tick, "sliced": sliced}
-    return [row6(b, how, value + 1000 * b) for b in range(blocks) for how, value in values.items()]
-
-
-def row10(block: int, us: int, load_: float, served: float, p99_ns: int) -> Fig10Row:
-    return Fig10Row(
-        block=block,
-        position=1,
-        arm=f"{us} {load_}",
-        arrivals="inside",
-        mode="always polling",
-        own_share=0.99,
-        disturbed=None,
-        tenants=4,
-        slice_us=us,
-        load=load_,
-        offered_per_s=1.0,
-        served_per_s=served + block,
-        lost=0.0,
-        p50_ns=1,
-        p99_ns=p99_ns + block,
-        slice_p50_ns=None,
-        slice_p99_ns=None,
-    )
-
-
-def row11(block: int, way: str, **more) -> Fig11Row:
-    fields = {
-        "block": block,
-        "position": 1,
-        "arm": way,
-        "arrivals": "inside",
-        "mode": "always polling",
-        "own_share": None,
-        "disturbed": None,
-        "way": way,
-        "served": 1,
-        "lost": 0,
-        "served_per_s": 1000.0 + block,
-        "p99_ns": {"naive": 9_000_000, "pinned": 40_000, "scaled": 400_000}[way] + block,
-        "p99_low_ns": 1,
-        "p99_middle_ns": 1,
-        "p99_peak_ns": 1,
-        "batch_events": 5.0,
-        "batch_cpu": 0.78 + block / 1000,
-        "left_cpu": 0.8,
-        "times_s": [0.5, 1.5],
-        "served_series": [1.0, 2.0],
-        "p99_series": [None, 5],
-        "batch_series": [0.0, 1.0],
-    }
-    return Fig11Row(**fields | more)
-
-
-class TestVerdicts:
-    def outcomes(self, rows) -> dict[str, str]:
-        return {v.number: v.outcome for v in Fig6(True, "kicker").verdicts(rows)}
-
-    def test_fig6(self):
-        assert self.outcomes(rows6(50_000, 12_000_000, 400_000)) == {"2": "holds", "3": "holds", "Fig. 6": "holds"}
-        assert self.outcomes(rows6(50_000, 12_000_000, 13_000_000)) == {
-            "2": "holds",
-            "3": "does not hold",
-            "Fig. 6": "does not hold",
-        }
-        assert self.outcomes(rows6(50_000, 12_000_000, 400_000, blocks=2)) == dict.fromkeys(
-            ("2", "3", "Fig. 6"), "not shown"
-        )
-
-    def test_disturbed_trials_and_those_without_a_p99_take_no_side(self):
-        rows = rows6(50_000, 12_000_000, 400_000)
-        spoiled = [
-            r.model_copy(update={"disturbed": "others", "p99_ns": 10**10} if r.block < 3 else {})
-            if r.sharing == "sliced"
-            else r
-            for r in rows
-        ]
-        [_, shorter, _] = Fig6(True, "kicker").verdicts(spoiled)
-        assert shorter.outcome == "holds" and [f.pairs for f in shorter.findings] == [3]
-        untold = [r.model_copy(update={"p99_ns": None}) if r.sharing == "tick" else r for r in rows]
-        assert self.outcomes(untold) == {"2": "not shown", "3": "not shown", "Fig. 6": "holds"}
-
-    @pytest.mark.parametrize(
-        ("peak_short", "tail_short", "outcome"),
-        [(80_000, 300_000, "holds"), (120_000, 300_000, "does not hold"), (80_000, 5_000_000, "does not hold")],
-    )
-    def test_fig10(self, peak_short, tail_short, outcome):
-        rows = []
-        for block in range(6):
-            for us in SLICES_US:
-                short = us == min(SLICES_US)
-                rows.append(row10(block, us, 0.2, 20_000, tail_short if short else 3_000_000))
-                rows.append(row10(block, us, OVERLOAD, peak_short if short else 100_000, 9_000_000))
-        [found] = Fig10(True, "kicker").verdicts(rows)
-        assert found.outcome == outcome and len(found.findings) == 2
-
-    def test_fig11(self):
-        def outcome(**scaled) -> str:
-            ways = ("naive", "pinned", "scaled")
-            rows = [row11(b, way, **(scaled if way == "scaled" else {})) for b in range(6) for way in ways]
-            [found] = Fig11(True, "kicker").verdicts(rows)
-            return found.outcome
-
-        assert outcome() == "holds"
-        assert outcome(served_per_s=800.0) == "does not hold"
-        assert outcome(batch_cpu=0.5) == "does not hold"
-        assert outcome(p99_ns=10_000_000) == "does not hold"
 
 
 class TestTrials:
