@@ -70,7 +70,7 @@ class TestSite:
 
     def test_who_ran_on_a_core_is_watched(self):
         me = os.getpid()
-        with watching([min(os.sched_getaffinity(0))], [(me, me)]) as core:
+        with watching([min(os.sched_getaffinity(0))], lambda: [(me, me)]) as core:
             sum(range(200_000))
         assert 0 < core.own_ns <= 2 * core.elapsed_ns and 0 < core.own_share <= 1
 

@@ -10,7 +10,7 @@ Arrivals are made inside the tenants (windtunnel-tenant); the batch job is windt
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 from windtunnel.runs.histogram import merge, percentile
@@ -94,15 +94,15 @@ class Fig11(Figure):
             theirs = [(tenant.pid, tenant.tid) for tenant in tenants]
             if batch:
                 theirs.append((batch.tenant.pid, batch.tenant.tids[0]))
-            shield = shield_for(place.journal) if way == "scaled" else None
-            carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, shield)
-            with watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
-                if way == "scaled":
+            if way == "scaled":
+                carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, shield_for(place.journal))
+                with closing(carrier), watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
                     self._scale(carrier, tenants, batch, cpus, start, place)
-                else:
-                    where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
-                    with shielded(place.journal, where | ({batch.tenant.tids[0]: cpus} if batch else {})):
-                        _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
+            else:
+                where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
+                where |= {batch.tenant.tids[0]: cpus} if batch else {}
+                with shielded(place.journal, where), watching(cpus, lambda: theirs) as cores:
+                    _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
             results = [tenant.result() for tenant in tenants]
             if batch:
                 time.sleep(2 * _BATCH_WINDOW_S)
@@ -133,15 +133,12 @@ class Fig11(Figure):
         crews = {f"t{n}": Crew(f"t{n}", (tenant.tid,)) for n, tenant in enumerate(tenants)}
         others = [Crew("batch", batch.tenant.tids)]
         machine, before = Machine(cpus, be_least=0), Plan((), cpus)
-        try:
-            for at_ns, shares in scaled_steps(self.time, list(crews)):
-                if not _sleep_until(start + at_ns, place):
-                    return
-                before = plan(shares, machine, before)
-                carrier.carry(arrange(before, crews, others), {})
-            _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
-        finally:
-            carrier.close()
+        for at_ns, shares in scaled_steps(self.time, list(crews)):
+            if not _sleep_until(start + at_ns, place):
+                return
+            before = plan(shares, machine, before)
+            carrier.carry(arrange(before, crews, others), {})
+        _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
 
     def _measured(
         self, results: Sequence[tuple[list[TenantFigures], TenantFigures]], batch: Batch | None, start: int
