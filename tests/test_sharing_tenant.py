@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.native import SLICER, TENANT, find_native
+from windtunnel.sharing.native import DISPATCH, SLICER, TENANT, find_native
 from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan
 
 SHORT = {"duration_ns": 200_000_000, "window_ns": 50_000_000}
@@ -84,7 +84,7 @@ def test_an_unknown_key_is_refused():
         TenantPlan(rate=5)
 
 
-@pytest.mark.parametrize("name", [SLICER, TENANT])
+@pytest.mark.parametrize("name", [DISPATCH, SLICER, TENANT])
 @pytest.mark.parametrize(
     "text", ["", "\n", "{\n", "[]\n", '{"mechanism": "kick"}\n', "\xff\xfe\n", '{"a": ' * 500 + "\n", "x" * (2 << 20)]
 )

@@ -7,9 +7,17 @@ namespace wt {
 
 constexpr double always = 0.9;  // of the interval runnable: it wanted all that it could get
 
-void balance::begin(const roster &members) {
-    state_.assign(members.size(), {});
-    for (size_t i = 0; i < members.size(); i++) state_[i].nice = members[i].nice_high;
+static int nice_of(const member &m, double owed_ns) {
+    return owed_ns >= 0 ? m.nice_high : m.nice_low;
+}
+
+void balance::begin(const roster &members, const std::vector<int> &was_at) {
+    std::vector<balanced> state(members.size());
+    for (size_t i = 0; i < members.size(); i++) {
+        if (was_at[i] >= 0) state[i].owed_ns = state_[static_cast<size_t>(was_at[i])].owed_ns;
+        state[i].nice = nice_of(members[i], state[i].owed_ns);
+    }
+    state_ = std::move(state);
 }
 
 void balance::step(const roster &members, const std::vector<interval_times> &times, uint64_t interval_ns) {
@@ -30,7 +38,7 @@ void balance::step(const roster &members, const std::vector<interval_times> &tim
         }
         b.owed_ns += ran * members[i].weight / weights - static_cast<double>(times[i].ran_ns);
         b.owed_ns = std::clamp(b.owed_ns, -most_owed_ns_, most_owed_ns_);
-        b.nice = b.owed_ns >= 0 ? members[i].nice_high : members[i].nice_low;
+        b.nice = nice_of(members[i], b.owed_ns);
     }
 }
 

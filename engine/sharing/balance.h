@@ -24,7 +24,8 @@ struct interval_times {
 class balance {
   public:
     explicit balance(double most_owed_ns = 20e6) : most_owed_ns_(most_owed_ns) {}
-    void begin(const roster &members);
+    // Who was a member before, in the place `was_at` of it, is still owed what it was owed; -1: a new one.
+    void begin(const roster &members, const std::vector<int> &was_at);
     void step(const roster &members, const std::vector<interval_times> &times, uint64_t interval_ns);
     const std::vector<balanced> &state() const { return state_; }
 

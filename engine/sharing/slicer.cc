@@ -78,10 +78,15 @@ void slicer::set_members(roster members) {
         seen.back().told = now.has_value();
         seen.back().at_begin = seen.back().at_balance = seen.back().latest = now.value_or(ran{});
     }
-    // Who was a member before goes on in the figures.
-    for (size_t i = 0; i < members.size(); i++)
-        for (size_t j = 0; j < seen_.size(); j++)
-            if ((*members_)[j].tid == members[i].tid) seen[i].at_begin = seen_[j].at_begin;
+    // Who was a member before goes on in the figures and in what it is owed.
+    std::vector<int> was_at(members.size(), -1);
+    for (size_t i = 0; i < members.size(); i++) {
+        for (size_t j = 0; j < seen_.size(); j++) {
+            if ((*members_)[j].tid != members[i].tid) continue;
+            was_at[i] = static_cast<int>(j);
+            seen[i].at_begin = seen_[j].at_begin;
+        }
+    }
     auto next = std::make_unique<const roster>(std::move(members));
     core_.shown.store(next.get(), std::memory_order_release);
     core_.wake();
@@ -90,7 +95,7 @@ void slicer::set_members(roster members) {
         std::this_thread::yield();
     members_ = std::move(next);
     seen_ = std::move(seen);
-    balance_.begin(*members_);
+    balance_.begin(*members_, was_at);
     for (size_t i = 0; i < members_->size(); i++) set_nice((*members_)[i].tid, balance_.state()[i].nice);
     balanced_ns_ = monotonic_ns();
     keeper_.set_members(tids, core_.worker_tid);
@@ -138,8 +143,9 @@ json slicer::members_json() {
 }
 
 json slicer::read() {
-    take_records();
     const uint64_t now = monotonic_ns(), kicks = core_.kicks;
+    take_records();
+    keeper_.settle(now);
     const bool watched = watch_.open(), kicked = plan_.how != mechanism::watch;
     json line = {{"type", "figures"},
                  {"interval_ns", now - began_ns_},

@@ -25,20 +25,26 @@ void slice_keeper::close() {
     holder_ = -1;
 }
 
-void slice_keeper::leave(int tid, uint64_t ran_ns, uint64_t at_ns) {
+void slice_keeper::count(int tid, uint64_t ran_ns) {
     const auto member = members_.find(tid);
-    if (member != members_.end()) {
-        own_ns += ran_ns;
-        if (tid == holder_) member->second.ran_ns += ran_ns;
-        member->second.left_at = at_ns;
-    } else {
+    if (member == members_.end()) {
         (tid == worker_ ? worker_ns : tid == 0 ? idle_ns : others_ns) += ran_ns;
+        return;
     }
+    own_ns += ran_ns;
+    if (tid == holder_) member->second.ran_ns += ran_ns;
+}
+
+void slice_keeper::settle(uint64_t at_ns) {
+    if (on_cpu_ < 0 || at_ns <= came_at_) return;
+    count(on_cpu_, at_ns - came_at_);
+    came_at_ = at_ns;
 }
 
 void slice_keeper::note(int tid, bool came, uint64_t at_ns) {
     if (!came) {
-        if (tid == on_cpu_) leave(tid, at_ns - came_at_, at_ns);
+        if (tid == on_cpu_) settle(at_ns);
+        if (const auto member = members_.find(tid); member != members_.end()) member->second.left_at = at_ns;
         on_cpu_ = -1;
         return;
     }

@@ -20,7 +20,8 @@ class slice_keeper {
     // Members by thread; who stays keeps its open slice.
     void set_members(const std::vector<int> &tids, int worker);
     void note(int tid, bool came, uint64_t at_ns);
-    void clear();  // the figures, not what is open
+    void settle(uint64_t at_ns);  // counts whoever is on the CPU up to this moment
+    void clear();                 // the figures, not what is open
 
     slice_histogram slices, gaps;
     uint64_t own_ns, others_ns, idle_ns, worker_ns;
@@ -30,7 +31,7 @@ class slice_keeper {
         uint64_t ran_ns = 0;   // of the slice that is open
         uint64_t left_at = 0;  // 0: not seen to leave
     };
-    void leave(int tid, uint64_t ran_ns, uint64_t at_ns);
+    void count(int tid, uint64_t ran_ns);
     void close();  // the holder's slice
 
     std::unordered_map<int, open_slice> members_;

@@ -21,6 +21,7 @@ from windtunnel.cli.search import search
 from windtunnel.cli.share.advise import advise
 from windtunnel.cli.share.ask import list_, set_, watch
 from windtunnel.cli.share.fit import fit as fit_sharing
+from windtunnel.cli.share.probe import probe
 from windtunnel.cli.share.restore import restore
 from windtunnel.cli.share.serve import serve
 from windtunnel.cli.share.simulate import simulate
@@ -95,7 +96,7 @@ for command in (estimate, nics):
 app.add_typer(pcie, name="pcie")
 
 share = typer.Typer(help="Many poll-mode tenants on few cores.", no_args_is_help=True)
-for command in (advise, fit_sharing, restore, simulate, share_study, serve, list_, set_, watch):
+for command in (advise, fit_sharing, probe, restore, simulate, share_study, serve, list_, set_, watch):
     share.command(command.__name__.removesuffix("_"), help=_help(command.__doc__))(command)
 app.add_typer(share, name="share")
 

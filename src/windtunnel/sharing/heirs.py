@@ -16,18 +16,29 @@ from windtunnel.sharing.threads import Fields
 
 PASSES = 5
 """How often threads that were forked during the last pass are looked for."""
-PATIENCE_S = 5.0
+GRACE_S, PATIENCE_S = 0.5, 5.0
 
 
 def end(helpers: Iterable[Process]) -> None:
-    """Ends processes that change threads, and waits until they are gone."""
+    """Ends processes that change threads, and waits until they are gone. Each ends by itself when its holder does; one that
+    does not is killed."""
     living = [one for one in helpers if one.lives]
+    if _gone(living, GRACE_S):
+        return
     for one in living:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(one.pid, signal.SIGKILL)
-    deadline = time.monotonic() + PATIENCE_S
-    while any(one.lives for one in living) and time.monotonic() < deadline:
+        if one.lives:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one.pid, signal.SIGKILL)
+    _gone(living, PATIENCE_S)
+
+
+def _gone(processes: list[Process], patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while any(one.lives for one in processes):
+        if time.monotonic() > deadline:
+            return False
         time.sleep(0.001)
+    return True
 
 
 def put_back(entries: list[Entry], remembered: dict[int, Entry], with_heirs: bool = True) -> list[str]:
@@ -110,16 +121,12 @@ def _heirs(entries: list[Entry]) -> list[tuple[int, Entry]]:
     first: dict[int, Entry] = {}
     for entry in entries:
         first.setdefault(entry.pid, entry)
-    children: dict[int, list[int]] = {}
-    for name in os.listdir(threads.PROC):
-        if name.isdigit() and (found := threads.stat(int(name))) is not None:
-            children.setdefault(found.parent, []).append(int(name))
+    children_of = threads.children()
     found_heirs = []
     for pid, entry in first.items():
-        family, at = [pid], 0
-        while at < len(family):
-            family += children.get(family[at], [])
-            at += 1
+        family = [pid]
+        for member in family:  # which grows
+            family += children_of(member)
         for member in family:
             for tid in threads.threads_of(member):
                 born = threads.stat(tid)

@@ -79,6 +79,8 @@ class Journal:
         """Remembers a thread, and says by field which values a helper of ours may give it from now on."""
         with self._lock:
             entry = self._entry(tid)
+            if all(entry.ours.get(name) == them for name, them in values.items()):
+                return
             entry.ours |= values
             self._add({"is": "ours", "tid": tid, "values": values})
 

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,27 @@ def threads_of(pid: int) -> list[int]:
         return sorted(int(name) for name in os.listdir(PROC / str(pid) / "task"))
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+def children() -> Callable[[int], list[int]]:
+    """What tells the processes that a process has forked: the kernel (CONFIG_PROC_CHILDREN), or one look at all of them now."""
+    if (PROC / "self/task" / str(os.getpid()) / "children").exists():
+        return _told_children
+    found: dict[int, list[int]] = {}
+    for name in os.listdir(PROC):
+        if name.isdigit():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                text = (PROC / name / "stat").read_text(errors="replace")
+                found.setdefault(int(text[text.rindex(")") + 2 :].split()[1]), []).append(int(name))
+    return lambda pid: found.get(pid, [])
+
+
+def _told_children(pid: int) -> list[int]:
+    found = []
+    for tid in threads_of(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (PROC / str(pid) / "task" / str(tid) / "children").read_text().split())
+    return found
 
 
 def cgroups_of(tid: int) -> dict[str, str]:

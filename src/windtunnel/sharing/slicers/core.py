@@ -90,7 +90,7 @@ class CoreSlicer(Slicer):
         for member, step in zip(members, found, strict=True):
             if member.tid in new:
                 self._take(member.tid, step.high)
-            self.journal.allow(member.tid, nice=list({*self._nice_of(member.tid), step.high, step.low}))
+            self.journal.allow(member.tid, nice=sorted({*self._nice_of(member.tid), step.high, step.low}))
         native.ask(
             {
                 "do": "members",
