@@ -1,9 +1,14 @@
 """`windtunnel share fit`: a model of sharing on this host."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from windtunnel.sharing.model.points import Point
+
+HELP = "a study's directory, or --live to measure here"
 
 
 def fit(
@@ -12,7 +17,18 @@ def fit(
         typer.Argument(metavar="[STUDY]", help="A study's directory, or a file of its trials.", show_default=False),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the model to FILE, new.")] = None,
-    slicer: Annotated[str | None, typer.Option("--slicer", metavar="NAME", help="Of several in the study.")] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Measure here: tenants of ours on one core, a minute or two.")
+    ] = False,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", metavar="N", help="That they share, with --live; the last.")
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="FILE", help="With --live: write the trials to FILE, new.")
+    ] = None,
+    slicer: Annotated[
+        str | None, typer.Option("--slicer", metavar="NAME", help="Of several in the study; with --live: kicker.")
+    ] = None,
     l2: Annotated[
         str | None, typer.Option("--l2", metavar="BYTES", help="Of a core; without: as the host says.")
     ] = None,
@@ -20,6 +36,7 @@ def fit(
 ) -> None:
     """Fit capacity and p99 to tenants that shared a core, with intervals, and say how wrong the model is where it had not looked.
 
+    windtunnel share fit --live --out sharing.json
     windtunnel share fit runs/2026-11-22T10-00-00Z-fig10 --out sharing.json
     windtunnel share advise --slo p99=500us --tenants 8 --model sharing.json
     """
@@ -27,18 +44,20 @@ def fit(
 
     from windtunnel.errors import UserError
     from windtunnel.host import facts
-    from windtunnel.runs.files import replace
+    from windtunnel.runs.files import check_new, replace
     from windtunnel.sharing.model.fit import fit as fit_points
     from windtunnel.sharing.model.points import read
     from windtunnel.sharing.simulate import Machine
 
-    if out and out.exists():
-        raise UserError(f"{out}: exists already", remedy="choose a new file")
-    if study is None:
-        raise UserError("nothing to fit to", remedy="a study's directory")
-    points, said = read(study)
+    check_new(out, keep)
+    if (study is None) != live:
+        raise UserError("nothing to fit to" if study is None else "STUDY and --live exclude each other", remedy=HELP)
+    if not live and (cpu is not None or keep):
+        raise UserError("--cpu and --keep are for --live", remedy=HELP)
+    machine = Machine(l2_bytes=_l2(l2))
+    points, said = _measured(slicer or "kicker", cpu, keep) if live else read(study)
     host = to_jsonable_python(facts.collect())
-    model = fit_points(points, str(study), host, Machine(l2_bytes=_l2(l2)), slicer, said)
+    model = fit_points(points, "live" if live else str(study), host, machine, slicer, said)
     if out:
         replace(out, model.model_dump_json(indent=1) + "\n")
     if json:
@@ -52,6 +71,34 @@ def fit(
     console.print(model_view(model))
     if out:
         console.print(f"wrote {out}", style="dim", soft_wrap=True)
+
+
+def _measured(slicer: str, cpu: int | None, keep: Path | None) -> "tuple[list[Point], list[str]]":
+    import os
+
+    from windtunnel.errors import UserError
+    from windtunnel.runs.files import replace
+    from windtunnel.sharing.model.live import fly, grid
+    from windtunnel.sharing.model.points import kept
+
+    cpus = sorted(os.sched_getaffinity(0))
+    if cpu is not None and cpu not in cpus:
+        raise UserError(f"--cpu {cpu}: this process may not use it", remedy=f"one of {', '.join(map(str, cpus))}")
+    points = []
+    for number, setting in enumerate(settings := list(grid(slicer)), 1):
+        point = fly(setting, cpus[-1] if cpu is None else cpu).point
+        points.append(point)
+        typer.echo(f"{number}/{len(settings)}  {_words(point)}", err=True)
+    if keep:
+        replace(keep, "".join(point.model_dump_json() + "\n" for point in points))
+    return kept(points, "live")
+
+
+def _words(point: "Point") -> str:
+    from windtunnel.runs import format as fmt
+
+    words = f"{point.tenants} tenants, {fmt.duration(point.slice_ns)}, {fmt.rate(point.rate)} each"
+    return f"{words}: p99 {fmt.duration(point.p99_ns)}, served {fmt.rate(point.served)}, own share {fmt.percent(point.own_share)}"
 
 
 def _l2(asked: str | None) -> int:

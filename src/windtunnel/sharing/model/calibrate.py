@@ -1,0 +1,57 @@
+"""The simulator's costs of this host, from trials of their own: what a turn takes beside its tenant, what is lost within it, how late kicks are,
+and what the host takes by itself."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from windtunnel.engine.lines import Histogram
+from windtunnel.errors import UserError
+from windtunnel.runs.histogram import merge, percentile
+from windtunnel.sharing.model.form import Capacity, fit_capacity
+from windtunnel.sharing.model.live import Flown
+from windtunnel.sharing.simulate import Machine, Noise
+from windtunnel.sharing.simulate.plan import SECOND
+
+LEAST_GAP_NS = 10_000
+"""Of a tenant alone: shorter ones are the clock's."""
+
+
+def calibrate(flown: Sequence[Flown], usual: Machine) -> tuple[Machine, Capacity]:
+    """`flown`: overloaded trials of several tenants with short and long slices, and some of one. Raises UserError where they do not tell."""
+    capacity = fit_capacity([one.point for one in flown], usual)
+    shared = [one for one in flown if one.point.tenants > 1 and one.trial.slicer.own_share is not None]
+    if capacity is None or not shared:
+        raise UserError("the trials do not tell what a slice costs", remedy="overloaded ones, of several tenants")
+    away = median((1 - one.trial.slicer.own_share) * one.point.slice_ns for one in shared)
+    away = min(away, capacity.slice_ns)
+    of_kick = usual.kick_ns / (usual.kick_ns + usual.switch_ns)
+    late = merge(one.trial.slicer.late for one in shared)
+    mean, deviation = middle(late) if late and late.total else (usual.late_ns, usual.late_sd_ns)
+    machine = replace(
+        usual,
+        kick_ns=int(away * of_kick),
+        switch_ns=int(away * (1 - of_kick)),
+        cold_ns=int(capacity.slice_ns - away),
+        late_ns=int(mean),
+        late_sd_ns=int(deviation),
+        noise=noise([one for one in flown if one.point.tenants == 1]),
+    )
+    return machine, capacity
+
+
+def middle(histogram: Histogram) -> tuple[float, float]:
+    """Median, and half of the way from the 16th to the 84th percentile: a normal distribution's deviation, which no stray sample moves."""
+    low, median_, high = (percentile(histogram, percent) for percent in (16, 50, 84))
+    return float(median_), (high - low) / 2
+
+
+def noise(alone: Sequence[Flown]) -> Noise:
+    """What a tenant alone did not get, as if it came at random."""
+    gaps = merge(tenant.gap for one in alone for tenant in one.trial.tenants)
+    span = sum(tenant.end_ns - tenant.begin_ns for one in alone for tenant in one.trial.tenants)
+    long = [(at, count) for at, count in gaps.counts if at >= LEAST_GAP_NS] if gaps else []
+    count = sum(n for _, n in long)
+    if not count:
+        return Noise()
+    return Noise(count * SECOND / span, int(sum(at * n for at, n in long) / count))
