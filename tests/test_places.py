@@ -37,10 +37,10 @@ print(os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-c", "import time
 ALL = set(range(os.cpu_count()))
 
 
-def holder(path, tid: int, hierarchy: str = "", group: str = "") -> tuple[subprocess.Popen, int]:
+def holder(path, tid: int, hierarchy: str = "", group: str = "", code: str = HOLDER) -> tuple[subprocess.Popen, int]:
     """A process that has changed a thread, and its guardian."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, path, str(tid), hierarchy, group], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, path, str(tid), hierarchy, group], stdout=subprocess.PIPE, text=True
     )
     guardian = int(process.stdout.readline())
     assert process.stdout.readline() == "changed\n"
@@ -62,6 +62,21 @@ def test_a_killed_holder_leaves_every_thread_as_it_was(tmp_path):
         process, _ = holder(tmp_path / "a.places", one.pid, hierarchy, group)
         changed = threads.read(one.pid)
         assert changed["affinity"] == (0,) and changed["nice"] == 7 and changed["cgroup " + hierarchy] == group
+        kill(process)
+        until(as_before(one.pid, before))
+    until(lambda: not list(tmp_path.iterdir()))
+
+
+@needs_rights
+def test_the_guardian_waits_for_a_holder_that_has_closed_its_files_and_is_not_dead_yet(tmp_path):
+    code = HOLDER.replace(
+        "print(Guardian(path).pid, flush=True)", "guardian = Guardian(path); print(guardian.pid, flush=True)"
+    )
+    code = code.replace('print("changed"', 'import os; os.close(guardian._write_end); print("changed"')
+    with tenant() as one:
+        before = threads.read(one.pid)
+        process, guardian = holder(tmp_path / "a.places", one.pid, code=code)
+        assert threads.read(one.pid) != before and threads.stat(guardian)
         kill(process)
         until(as_before(one.pid, before))
     until(lambda: not list(tmp_path.iterdir()))

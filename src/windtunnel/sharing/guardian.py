@@ -1,20 +1,29 @@
-"""python -m windtunnel.sharing.guardian JOURNAL FD: waits until the pipe FD has no writer left, then puts everything back."""
+"""python -m windtunnel.sharing.guardian JOURNAL FD PID STARTED: waits until the pipe FD has no writer left and that process is dead, then
+puts everything back."""
 
 import contextlib
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.sharing.journal import Process
 from windtunnel.sharing.places import restore
 
+PATIENCE_S = 30.0
 
-def main(path: Path, fd: int) -> None:
+
+def main(path: Path, fd: int, holder: Process) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever ends everything politely ends the holder, and with it us
     while os.read(fd, 4096):
         pass
+    # A process that is killed closes its files a moment before it counts as dead.
+    deadline = time.monotonic() + PATIENCE_S
+    while path.exists() and holder.lives and time.monotonic() < deadline:
+        time.sleep(0.001)
     if path.exists():
         # A holder that lives has taken the journal over from the one that we stood by, and has a guardian of its own.
         with contextlib.suppress(UserError):
@@ -22,4 +31,4 @@ def main(path: Path, fd: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), Process(int(sys.argv[3]), int(sys.argv[4])))

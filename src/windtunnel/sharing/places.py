@@ -190,9 +190,16 @@ class Guardian:
 
     def _start(self) -> None:
         read_end, self._write_end = os.pipe()
+        me = Process.of(os.getpid())
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "windtunnel.sharing.guardian", self.path, str(read_end)],
+                [
+                    sys.executable,
+                    "-m",
+                    "windtunnel.sharing.guardian",
+                    self.path,
+                    *map(str, (read_end, me.pid, me.started)),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
