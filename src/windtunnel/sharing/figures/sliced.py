@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
@@ -13,6 +13,7 @@ from windtunnel.sharing.pools.carry import Carrier
 from windtunnel.sharing.pools.shield import Shield
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import SLICERS, SliceFigures
+from windtunnel.sharing.tenants.client import FIRST
 from windtunnel.sharing.tenants.finding import threads
 
 
@@ -66,6 +67,19 @@ def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Ite
         journal.put_back_all()
         if shield is not None:
             shield.close()
+
+
+@contextmanager
+def first_of_all() -> Iterator[None]:
+    """This thread before its neighbours, where that is permitted. Who moves tenants that have every core and a shield waits behind them
+    otherwise: 0.2 to 0.5 s were seen."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, FIRST)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 def of_slicers(carrier: Carrier) -> list[tuple[int, int]]:
