@@ -94,13 +94,10 @@ class Fig11(Figure):
             theirs = [(tenant.pid, tenant.tid) for tenant in tenants]
             if batch:
                 theirs.append((batch.tenant.pid, batch.tenant.tids[0]))
+            stack.enter_context(first_of_all())
             if way == "scaled":
                 carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, shield_for(place.journal))
-                with (
-                    first_of_all(),
-                    closing(carrier),
-                    watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores,
-                ):
+                with closing(carrier), watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
                     self._scale(carrier, tenants, batch, cpus, start, place)
             else:
                 where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
