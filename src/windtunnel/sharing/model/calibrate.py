@@ -47,11 +47,11 @@ def middle(histogram: Histogram) -> tuple[float, float]:
 
 
 def noise(alone: Sequence[Flown]) -> Noise:
-    """What a tenant alone did not get, as if it came at random."""
-    gaps = merge(tenant.gap for one in alone for tenant in one.trial.tenants)
-    span = sum(tenant.end_ns - tenant.begin_ns for one in alone for tenant in one.trial.tenants)
-    long = [(at, count) for at, count in gaps.counts if at >= LEAST_GAP_NS] if gaps else []
-    count = sum(n for _, n in long)
-    if not count:
-        return Noise()
-    return Noise(count * SECOND / span, int(sum(at * n for at, n in long) / count))
+    """What a tenant alone did not get, as if it came at random; medians of the trials, because a neighbour in one of them is not this host."""
+    rates, lengths = [], []
+    for one in (tenant for trial in alone for tenant in trial.trial.tenants):
+        long = [(at, count) for at, count in one.gap.counts if at >= LEAST_GAP_NS]
+        count = sum(n for _, n in long)
+        rates.append(count * SECOND / (one.end_ns - one.begin_ns))
+        lengths += [sum(at * n for at, n in long) / count] if count else []
+    return Noise(median(rates), int(median(lengths))) if lengths and median(rates) else Noise()
