@@ -118,13 +118,13 @@ inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uin
 }
 
 // What a test's main is to return: 77, a skip, where this engine was built without DPDK's internal headers.
-inline int with_eal(int argc, char **argv) {
+inline int with_eal(int argc, char **argv, int megabytes = 32) {
     if (!can_compile_specs()) {
         std::puts("skipped: the engine was built without DPDK's internal headers (setup/dpdk-headers fetches them)");
         return 77;
     }
     files();
-    return test::run_all_on_eal(argc, argv, 32);
+    return test::run_all_on_eal(argc, argv, megabytes);
 }
 
 }  // namespace wt::testing
