@@ -60,8 +60,13 @@ def test_after_a_kill_every_tenant_is_as_it_was(tmp_path):
         file = write(tmp_path, tenant_toml("a", one.pid) + tenant_toml("b", two.pid), HEAD)
         with daemon(file) as running:
             assert affinity(one.pid) == [CPUS[-1]]
+            shield = f"windtunnel-share-{running.process.pid}"
+            if (controller := threads.mounts().get("cpu")) is not None:
+                assert threads.cgroups_of(two.pid)["cpu"] == f"/{shield}"
+                assert (controller / shield / "cpu.shares").read_text() == "262144\n"
             running.kill()
             until(lambda: all(threads.read(pid) == then for pid, then in before.items()))
+            until(lambda: controller is None or not (controller / shield).exists())
 
 
 def test_state_survives_a_kill_and_the_file_holds_where_it_is_changed(tmp_path):

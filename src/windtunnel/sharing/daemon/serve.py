@@ -22,6 +22,7 @@ from windtunnel.sharing.daemon.lock import only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.daemon.sharing import Sharing
+from windtunnel.sharing.daemon.standing import Standing
 from windtunnel.sharing.places import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.carry import Carrier
@@ -86,20 +87,23 @@ class Daemon:
         keys = self._keys
         rights.check()
         cpus = _cpus(keys)
-        stack.enter_context(only_one(self._directory, cpus))
-        kept = state.read(self._directory / "state.json")
-        self._sockets = self._listen(stack)
-        rights.drop()
-        chosen = self._choose(keys, cpus)
-        journal = stack.enter_context(places.held(self._directory / f"share{places.SUFFIX}"))
-        shield, why = self._shield(journal, chosen.name)
-        carrier = Carrier(journal, chosen.make, keys.slice, shield)
-        stack.callback(carrier.close)
         machine = Machine(cpus, keys.be_cpus)
         if machine.ls_most < 1:
             raise UserError(
                 f"be_cpus {keys.be_cpus} leaves ls none of {len(cpus)} CPUs", remedy=f"be_cpus = {len(cpus) - 1}"
             )
+        stack.enter_context(only_one(self._directory, cpus))
+        kept = state.read(self._directory / "state.json")
+        self._sockets = self._listen(stack)
+        chosen = self._choose(keys, cpus)
+        shield, why = self._shield(chosen.name)
+        if shield is not None:
+            stack.enter_context(shield.swept())
+        rights.drop()
+        journal = stack.enter_context(places.held(self._directory / f"share{places.SUFFIX}"))
+        standing = Standing(cpus[: keys.be_cpus])
+        carrier = Carrier(journal, chosen.make, keys.slice, shield, standing.everywhere)
+        stack.callback(carrier.close)
         self.sharing = Sharing(machine, carrier, Events(), self._beside)
         self.core = Core(keys, self.sharing, carrier, journal, chosen.name, why)
         self._begin(kept)
@@ -120,7 +124,7 @@ class Daemon:
             sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
         return sockets
 
-    def _shield(self, journal: Journal, slicer: str) -> tuple[Shield | None, str]:
+    def _shield(self, slicer: str) -> tuple[Shield | None, str]:
         if not self._keys.shield:
             return None, "none: `shield = false`"
         found = cgroups.find()
@@ -128,7 +132,7 @@ class Daemon:
             return None, f"none: {found.why}"
         clean(found)
         try:
-            shield = Shield(found, journal, str(os.getpid()), RT_US if slicer in RT_SLICERS else 0)
+            shield = Shield(found, str(os.getpid()), RT_US if slicer in RT_SLICERS else 0)
         except UserError as error:
             return None, f"none: {error.message}"
         return shield, f"cgroup v{found.version} {shield.path}"

@@ -1,6 +1,7 @@
 """An arrangement carried out on the machine, or taken back whole."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -35,9 +36,18 @@ class Carrier:
     """What of the machine is ours at the moment. Not for several threads at once."""
 
     def __init__(
-        self, journal: Journal, make: Callable[[Journal], Slicer], slice_ns: int, shield: Shield | None = None
+        self,
+        journal: Journal,
+        make: Callable[[Journal], Slicer],
+        slice_ns: int,
+        shield: Shield | None = None,
+        starting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ):
+        """`starting`: within it a slicer is started."""
         self._journal, self._make, self._slice_ns, self._shield = journal, make, slice_ns, shield
+        self._starting = starting
+        if shield is not None:
+            shield.enters_through(journal)
         self._handover = Handover(journal)
         self.slicers: dict[int, Slicer] = {}
         self.now = Arrangement()
@@ -62,7 +72,8 @@ class Carrier:
         """Has a slicer ready on a CPU: starting one takes milliseconds, and one without members sleeps. Raises UserError."""
         if cpu not in self.slicers:
             slicer = self._make(self._handover)
-            slicer.start(cpu, self._slice_ns)
+            with self._starting():
+                slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer
 
     def broken(self, cpu: int) -> None:
@@ -78,8 +89,6 @@ class Carrier:
             slicer.stop()
         self.slicers.clear()
         self._journal.put_back_all()
-        if self._shield is not None:
-            self._shield.close()
 
     def _without_the_dead(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
         gone: frozenset[int] = frozenset()

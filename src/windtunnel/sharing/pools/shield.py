@@ -10,7 +10,9 @@ v1 takes single threads. v2 takes whole processes: their other threads come alon
 import contextlib
 import errno
 import os
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -45,8 +47,9 @@ class Cap:
 class Shield:
     """The groups of one daemon. Raises UserError where they cannot be made."""
 
-    def __init__(self, hierarchy: Hierarchy, places: Places, name: str, rt_us: int = 0):
-        self._hierarchy, self._places = hierarchy, places
+    def __init__(self, hierarchy: Hierarchy, name: str, rt_us: int = 0):
+        self._hierarchy = hierarchy
+        self._places: Places | None = None
         self._base = hierarchy.mount / f"{PREFIX}{name}"
         self._tenants: dict[str, Cap] = {}
         self._in: dict[int, str] = {}
@@ -67,6 +70,10 @@ class Shield:
     @property
     def path(self) -> Path:
         return self._base
+
+    def enters_through(self, places: Places) -> None:
+        """What remembers where threads were: to be called before `hold`."""
+        self._places = places
 
     def hold(self, groups: Mapping[int, str], caps: Mapping[str, Cap]) -> None:
         """Lets exactly these threads in; those that left are put where they were by who took them out. Raises OSError, UserError."""
@@ -90,11 +97,23 @@ class Shield:
         """A thread that has been put back is not in the shield any more."""
         self._in.pop(tid, None)
 
-    def close(self) -> None:
-        """Removes the groups; who is still in them goes up with no weight but its own."""
-        _remove(self._base)
+    @contextlib.contextmanager
+    def swept(self) -> Iterator[None]:
+        """Entered while there are rights: whenever and however it is left, the groups are removed."""
+        read_end, write_end = os.pipe()
+        try:
+            command = [sys.executable, "-m", "windtunnel.sharing.pools.sweep", str(read_end), self._base]
+            sweeper = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[read_end], start_new_session=True)
+        finally:
+            os.close(read_end)
+        try:
+            yield
+        finally:
+            os.close(write_end)
+            sweeper.wait()
 
     def _enter(self, tid: int, where: str) -> None:
+        assert self._places is not None
         path = "/" + str((self._base / where).relative_to(self._hierarchy.mount))
         self._places.change(tid, cgroups={self._hierarchy.key: path})
 

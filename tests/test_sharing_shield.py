@@ -1,0 +1,94 @@
+"""The shield's files, for cgroups v1 and v2, on trees made for it: what the kernel would have read."""
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.pools.cgroups import Hierarchy, Nowhere, find
+from windtunnel.sharing.pools.shield import Cap, Shield, bandwidth
+
+V1 = ("cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us", "tasks")
+V2 = ("cpu.weight", "cpu.max", "cgroup.procs", "cgroup.subtree_control")
+
+
+class Moved:
+    def __init__(self):
+        self.to = {}
+
+    def change(self, tid, cgroups=None):
+        self.to[tid] = cgroups
+
+
+def shield(tmp_path, version):
+    (tmp_path / "cgroup.subtree_control").write_text("memory")
+    made = Shield(Hierarchy(version, tmp_path, "cpu" if version == 1 else ""), "test")
+    moved = Moved()
+    made.enters_through(moved)
+    return made, moved
+
+
+@pytest.mark.parametrize(("version", "file", "value"), [(1, "cpu.shares", "262144"), (2, "cpu.weight", "10000")])
+def test_the_shield_has_the_greatest_weight(tmp_path, version, file, value):
+    made, moved = shield(tmp_path, version)
+    made.hold({7: "a", 8: "b"}, {})
+    assert (made.path / file).read_text() == value
+    key = "cpu" if version == 1 else ""
+    assert moved.to == {7: {key: "/windtunnel-share-test"}, 8: {key: "/windtunnel-share-test"}}
+    assert (tmp_path / "cgroup.subtree_control").read_text() == ("memory" if version == 1 else "+cpu")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_with_a_cap_each_has_a_group_of_its_weight(tmp_path, version):
+    made, moved = shield(tmp_path, version)
+    (made.path / "cgroup.subtree_control").write_text("")
+    made.hold({7: "a", 8: "b"}, {"a": Cap(64, 32), "b": Cap(192, None)})
+    a, b = made.path / "a", made.path / "b"
+    if version == 1:
+        assert [(g / "cpu.shares").read_text() for g in (a, b)] == ["256", "768"]
+        assert [(g / "cpu.cfs_quota_us").read_text() for g in (a, b)] == ["1000", "-1"]
+        assert (a / "cpu.cfs_period_us").read_text() == "8000"
+    else:
+        assert [(g / "cpu.weight").read_text() for g in (a, b)] == ["256", "768"]
+        assert [(g / "cpu.max").read_text() for g in (a, b)] == ["1000 8000", "max 100000"]
+    assert list(moved.to[7].values()) == ["/windtunnel-share-test/a"]
+
+
+@pytest.mark.parametrize("cap", [1, 3, 32, 255, 256, 257, 1024])
+def test_a_quota_is_what_the_cap_says_and_the_kernel_takes(cap):
+    quota, period = bandwidth(cap)
+    assert 1000 <= quota
+    assert 1000 <= period <= 1_000_000
+    assert quota / period == pytest.approx(cap / 256, rel=0.002)
+
+
+MOUNTS = {
+    "v1": ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n", "4:cpu,cpuacct:/\n0::/\n"),
+    "none": ("proc /proc proc rw 0 0\n", "0::/\n"),
+}
+
+
+def made_proc(tmp_path, mounts, cgroup):
+    (tmp_path / "mounts").write_text(mounts)
+    (tmp_path / "cgroup").write_text(cgroup)
+    return tmp_path
+
+
+def test_v1_and_hybrid_are_found(tmp_path):
+    mounts, cgroup = MOUNTS["v1"]
+    found = find(made_proc(tmp_path, mounts + f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", cgroup))
+    assert (found.version, str(found.mount), found.key) == (1, "/sys/fs/cgroup/cpu", "cpu,cpuacct")
+
+
+@pytest.mark.parametrize(("controllers", "version"), [("cpuset cpu io", 2), ("hugetlb", None)])
+def test_v2_is_found_where_it_has_the_controller(tmp_path, controllers, version):
+    (tmp_path / "cgroup.controllers").write_text(controllers)
+    found = find(made_proc(tmp_path, f"cgroup2 {tmp_path} cgroup2 rw 0 0\n", "0::/\n"))
+    assert getattr(found, "version", None) == version
+
+
+def test_no_cgroups_are_said(tmp_path):
+    assert find(made_proc(tmp_path, *MOUNTS["none"])) == Nowhere("no cgroup hierarchy is mounted")
+
+
+def test_where_none_can_be_made_it_says_so(tmp_path):
+    with pytest.raises(UserError, match="no shield can be made"):
+        Shield(Hierarchy(1, tmp_path / "nowhere", "cpu"), "test")
