@@ -12,6 +12,7 @@ client that has sent none yet, so does QUIET_S without another byte; and the end
 import asyncio
 import ipaddress
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,8 +21,11 @@ from windtunnel.sharing.daemon.sharing import Change, Sharing
 
 MOST_LINE = 256
 MOST_CONNECTIONS = 64
-MOST_AT_ONCE = 64
+MOST_AT_ONCE = 256
 """Lines between two looks at everything else that goes on; carried out together."""
+REST = 24
+"""After a carrying out the next waits so many times as long as that one took: a thousand changes a second are carried out together in
+bunches, and cost 4% of a core. The first after a rest does not wait."""
 QUIET_S, IDLE_S, SLOW_S = 0.02, 60.0, 5.0
 """Without another byte a message is whole; without a message a connection is closed; who reads no answers for so long is cut off."""
 _SET = re.compile(r"SET[ \t]+([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})[ \t]+([+-]?[0-9]{1,12})[ \t]*", re.ASCII)
@@ -182,11 +186,13 @@ class Pvcc(asyncio.Protocol):
         """Some lines; while more wait, nothing further is read."""
         if self._transport.is_closing():
             return
-        if self._waiting:
+        rests = self._sharing.carried_at + REST * self._sharing.carried_ns / 1e9 - time.monotonic()
+        if self._waiting and rests <= 0:
             self._take()
+            rests = 0
         if self._waiting:
             self._transport.pause_reading()
-            self._loop.call_soon(self._work)
+            self._expect(max(0, rests), self._work)
         elif not self._transport.is_closing():
             if self._slow is None:
                 self._transport.resume_reading()

@@ -56,7 +56,8 @@ class Sharing:
         self._total = 0
         self._dirty = False
         self.carried_ns = 0
-        """How long the last carrying out took."""
+        """How long the last carrying out took, and when it ended by the monotonic clock, in seconds."""
+        self.carried_at = 0.0
 
     # who takes part
 
@@ -214,7 +215,7 @@ class Sharing:
         except UserError:
             self._take_back()
             raise
-        self.carried_ns = time.perf_counter_ns() - begin
+        self.carried_ns, self.carried_at = time.perf_counter_ns() - begin, time.monotonic()
         if made.ls != self.plan.ls:
             self.events.say("cores", ls=list(made.ls), be=list(made.be), took_ns=self.carried_ns)
         for (name, number), cpu in made.places.items():
