@@ -27,7 +27,12 @@ ROW = "| `{}` | {} | {} | {} |"
 
 def page() -> str:
     """All tables, each after the one that holds it; one that stands in two places is shown in the first."""
-    return HEAD + "".join(_table("", Scenario, Scenario.__doc__ or "", False, {}))
+    return HEAD + tables(Scenario)
+
+
+def tables(root: type[Table]) -> str:
+    """The same of any file whose keys are models."""
+    return "".join(_table("", root, root.__doc__ or "", False, {}))
 
 
 def _table(path: str, table: type[Table], about: str, many: bool, shown: dict[type[Table], str]) -> Iterator[str]:

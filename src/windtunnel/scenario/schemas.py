@@ -1,4 +1,4 @@
-"""Writes what is generated from the models: schemas/*.json, docs/scenario.md and docs/export.md. Run: python -m windtunnel.scenario.schemas"""
+"""Writes what is generated from the models: schemas/*.json, docs/scenario.md, docs/export.md and docs/serve.md. Run: python -m windtunnel.scenario.schemas"""
 
 import json
 from pathlib import Path
@@ -14,6 +14,7 @@ from windtunnel.model.record import ModelRecord
 from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.page import page
+from windtunnel.sharing.daemon import keys_page
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -39,7 +40,8 @@ def generated() -> dict[Path, str]:
         "ladder": Ladder.model_json_schema(),
     }
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
-    return files | {Path("docs/scenario.md"): page(), Path("docs/export.md"): exports.page()}
+    pages = {"scenario": page(), "export": exports.page(), "serve": keys_page.page()}
+    return files | {Path("docs") / f"{name}.md": text for name, text in pages.items()}
 
 
 def write(checkout: Path = CHECKOUT) -> None:

@@ -1,0 +1,177 @@
+"""What do changes of weights cost, and how soon do they hold?
+
+A daemon with the kicker, four tenants that always poll, and a client, all on this machine (two CPUs or more). CPU shares are the daemon's own user
+and system time over the wall's; the slicers' are not in it. The text protocol and the batch carry 1,000 changes a second; single HTTP
+calls come one after another, and their price is shown. Carried: from the moment at which a change was granted to the one at which every
+thread has its CPU, as the daemon measures it; a resize is `ls` from one CPU to two and back, with `be_cpus = 0`. Memory: the resident set
+before and after a million changes through the text protocol.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.figures import Figure
+from harness.flown import COMMAND
+from harness.main import main
+from harness.session import Session
+from harness.statistics import Goal, extent, judge
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon.client import Client
+
+TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 4
+MILLION, CALLS, RESIZES = 1_000_000, 300, 40
+TICK_S = 0.01
+PATIENCE_S = 30.0
+
+
+def measure(session: Session) -> list[Figure]:
+    figures = []
+    with _daemon(session.directory / "shares", be_cpus=1) as (pid, text, client):
+        shares = [_share(pid, lambda: _by_text(text)) for _ in range(ROUNDS)]
+        figures.append(_figure(session, "1,000 a second by text: CPU", shares, "%", 5.0))
+        shares = [_share(pid, lambda: _by_batch(client)) for _ in range(ROUNDS)]
+        figures.append(_figure(session, "1,000 a second by batch: CPU", shares, "%", 5.0))
+        prices = [_price(pid, client) for _ in range(ROUNDS)]
+        figures.append(_figure(session, "one HTTP call: CPU", prices, "us", None))
+        before = _rss(pid)
+        _flood(text, MILLION // 10)
+        warm = _rss(pid)
+        _flood(text, MILLION)
+        note = f"{before >> 10} KiB at first, {warm >> 10} KiB after {MILLION // 10} changes"
+        figures.append(
+            _figure(session, "memory more after 10^6 changes", [(_rss(pid) - warm) / 1024], "KiB", 1024.0, note)
+        )
+    with _daemon(session.directory / "resize", be_cpus=0) as (pid, text, client):
+        carried = []
+        for number in range(RESIZES):
+            _say(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
+            carried.append(client.get("/v1/pools")["carried_ns"] / 1000)
+            time.sleep(0.05)
+        figures.append(_figure(session, "resize carried after", carried, "us", 1000.0))
+    return figures
+
+
+def _figure(session: Session, name: str, values: list[float], unit: str, limit: float | None, note: str = "") -> Figure:
+    spread = extent(values)
+    goal = Goal(limit, "at most", least_samples=1) if limit is not None else None
+    verdict = judge(spread, goal) if goal else None
+    return Figure(name, session.memory, spread, unit, note, goal=goal, verdict=verdict, details={"values": values})
+
+
+@contextmanager
+def _daemon(directory: Path, be_cpus: int) -> Iterator[tuple[int, socket.socket, Client]]:
+    """The daemon's pid, a connection of PvCC's protocol, and a client of the API."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise UserError("this bench needs two CPUs")
+    directory.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    polling = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(TENANTS)]
+    cpus = sorted(os.sched_getaffinity(0))[-2:]
+    tables = "".join(f'[[tenant]]\nname = "t{n}"\npid = {one.pid}\nweight = 60\n' for n, one in enumerate(polling))
+    file = directory / "share.toml"
+    head = f'state = "state"\ncpus = {cpus}\nbe_cpus = {be_cpus}\nslicer = "kicker"\n'
+    file.write_text(f'{head}[pvcc]\nlisten = "127.0.0.1:{port}"\n{tables}')
+    process = subprocess.Popen([COMMAND, "share", "serve", file], stdout=subprocess.DEVNULL)
+    try:
+        with _connected(port) as text, Client(directory / "state" / "share.sock") as client:
+            yield process.pid, text, client
+    finally:
+        process.terminate()
+        process.wait()
+        for one in polling:
+            one.kill()
+            one.wait()
+
+
+def _connected(port: int) -> socket.socket:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise UserError(f"the daemon does not answer: {error}") from None
+            time.sleep(0.05)
+
+
+def _say(text: socket.socket, lines: list[str]) -> None:
+    _send(text, lines)
+    _answered(text, len(lines))
+
+
+def _send(text: socket.socket, lines: list[str]) -> None:
+    text.sendall("".join(f"{line}\n" for line in lines).encode())
+
+
+def _answered(text: socket.socket, count: int) -> None:
+    """Each must be answered with OK."""
+    said = b""
+    while said.count(b"\n") < count:
+        said += text.recv(1 << 16)
+    if set(said.split()) != {b"OK"}:
+        raise UserError(f"the daemon refused: {said[:200]!r}")
+
+
+def _lines(start: int, count: int) -> list[str]:
+    return [f"SET {1 + n % TENANTS} {30 + n * 7 % 30}" for n in range(start, start + count)]
+
+
+def _by_text(text: socket.socket) -> None:
+    begin, bunch, ticks = time.monotonic(), round(CHANGES_A_SECOND * TICK_S), round(ROUND_S / TICK_S)
+    for number in range(ticks):
+        _send(text, _lines(number * bunch, bunch))
+        time.sleep(max(0.0, begin + (number + 1) * TICK_S - time.monotonic()))
+    _answered(text, ticks * bunch)
+    if (took := time.monotonic() - begin) > ROUND_S * 1.1:
+        raise UserError(
+            f"{ROUND_S * CHANGES_A_SECOND} changes took {took:.1f} s: {CHANGES_A_SECOND} a second are not held"
+        )
+
+
+def _by_batch(client: Client) -> None:
+    begin = time.monotonic()
+    for number in range(ROUND_S):
+        changes = [{"tenant": f"t{n % TENANTS}", "weight": 30 + (n + number) % 30} for n in range(CHANGES_A_SECOND)]
+        client.ask("POST", "/v1/batch", {"changes": changes})
+        time.sleep(max(0.0, begin + number + 1 - time.monotonic()))
+
+
+def _flood(text: socket.socket, count: int) -> None:
+    for start in range(0, count, 1000):
+        _say(text, _lines(start, 1000))
+
+
+def _share(pid: int, work) -> float:
+    """CPU time of the daemon in percent of the time that `work` took."""
+    before, begin = _cpu_s(pid), time.monotonic()
+    work()
+    return 100 * (_cpu_s(pid) - before) / (time.monotonic() - begin)
+
+
+def _price(pid: int, client: Client) -> float:
+    """CPU time of the daemon for one call, us."""
+    before = _cpu_s(pid)
+    for number in range(CALLS):
+        client.ask("PATCH", "/v1/tenants/t0", {"weight": 30 + number % 30})
+    return 1e6 * (_cpu_s(pid) - before) / CALLS
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _rss(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
