@@ -23,7 +23,8 @@ void balance::begin(const roster &members, const std::vector<int> &was_at) {
 void balance::step(const roster &members, const std::vector<interval_times> &times, uint64_t interval_ns) {
     double ran = 0, weights = 0;
     const auto wanted = [&](size_t i) {
-        return static_cast<double>(times[i].ran_ns + times[i].waited_ns) >= always * static_cast<double>(interval_ns);
+        return static_cast<double>(times[i].ran_ns + times[i].waited_ns) >=
+               always * static_cast<double>(interval_ns);
     };
     for (size_t i = 0; i < members.size(); i++) {
         if (!wanted(i)) continue;

@@ -1,5 +1,5 @@
-// Shares that hold to the nanosecond with nice values, of which one step is 25%: each member's nice moves between the step below its
-// weight and the step above, so that what it ran comes out as its weight says.
+// Shares that hold to the nanosecond with nice values, of which one step is 25%: each member's nice moves
+// between the step below its weight and the step above, so that what it ran comes out as its weight says.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct interval_times {
     uint64_t ran_ns, waited_ns;
 };
 
-// After each interval, the nice value that each member should have. Only members that wanted to run all the time are owed anything,
-// and never more than `most_owed_ns`: a tenant that sleeps saves nothing up.
+// After each interval, the nice value that each member should have. Only members that wanted to run all the
+// time are owed anything, and never more than `most_owed_ns`: a tenant that sleeps saves nothing up.
 class balance {
   public:
     explicit balance(double most_owed_ns = 20e6) : most_owed_ns_(most_owed_ns) {}

@@ -10,7 +10,8 @@ namespace wt {
 class line_reader {
   public:
     explicit line_reader(int descriptor) : descriptor_(descriptor) {}
-    // A whole line, or nothing after so many milliseconds or at the end. Throws refusal for a line longer than 1 MiB.
+    // A whole line, or nothing after so many milliseconds or at the end. Throws refusal for a line longer
+    // than 1 MiB.
     std::optional<std::string> next(int wait_ms);
     bool ended() const { return ended_; }
 

@@ -1,5 +1,6 @@
-// windtunnel-dispatch: makes arrivals for tenants on a core that is not theirs: posts each in its tenant's ring and rings its bell.
-// Its plan is one line of JSON on stdin, which stays open: it ends when stdin does. A result line says what it posted.
+// windtunnel-dispatch: makes arrivals for tenants on a core that is not theirs: posts each in its tenant's
+// ring and rings its bell. Its plan is one line of JSON on stdin, which stays open: it ends when stdin does.
+// A result line says what it posted.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -63,7 +64,8 @@ counts dispatch(const plan &p, const std::atomic<bool> &stop) {
     }
     wt_doorbell *bell = map_bell(p.doorbell);
     counts c;
-    for (uint64_t now; (now = wt::monotonic_ns()) < p.start_ns + p.duration_ns && !stop.load(std::memory_order_relaxed);) {
+    for (uint64_t now;
+         (now = wt::monotonic_ns()) < p.start_ns + p.duration_ns && !stop.load(std::memory_order_relaxed);) {
         for (unsigned i = 0; i < rings.size(); i++) {
             uint64_t due;
             if (!wt::arrival_walk_due(cursors[i], now, 1, &due)) continue;

@@ -1,5 +1,5 @@
-// How a core changes hands: the loops of the thread that shares it. Each runs until `stop`, wakes by absolute times, never in bursts
-// after it was late, and leaves no tenant raised.
+// How a core changes hands: the loops of the thread that shares it. Each runs until `stop`, wakes by absolute
+// times, never in bursts after it was late, and leaves no tenant raised.
 #pragma once
 
 #include <windtunnel/doorbell.h>
@@ -8,16 +8,19 @@
 
 namespace wt {
 
-// Wakes every slice and does nothing: each wake makes the kernel choose again among the tenants, by their weights.
+// Wakes every slice and does nothing: each wake makes the kernel choose again among the tenants, by their
+// weights.
 void kick(shared_core &core);
 
-// One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. The thread may run on another core.
+// One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. The thread may
+// run on another core.
 void rotate(shared_core &core);
 
 // Kicks, and between kicks raises the tenant whose bell was rung, for one turn.
 void answer_bells(shared_core &core, wt_doorbell &bell, uint64_t turn_ns);
 
-// Nanoseconds of each member's turn so that a round of all takes a slice for each and shares are as weights: no rounding.
+// Nanoseconds of each member's turn so that a round of all takes a slice for each and shares are as weights:
+// no rounding.
 double turn_ns(const roster &members, size_t which, uint64_t slice_ns);
 
 // Turns in a round: what would be shorter than the least turn is saved up until it is not.

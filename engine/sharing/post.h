@@ -1,5 +1,5 @@
-// A ring in shared memory from a dispatcher to a tenant: one writes, one reads. An entry is two moments of CLOCK_MONOTONIC, when the
-// request was meant to come and when it was posted.
+// A ring in shared memory from a dispatcher to a tenant: one writes, one reads. An entry is two moments of
+// CLOCK_MONOTONIC, when the request was meant to come and when it was posted.
 #pragma once
 
 #include <atomic>

@@ -48,7 +48,8 @@ class samples {
     uint32_t values_[size];
 };
 
-// Between the two threads. A roster is never changed once it is shown; the old one is kept until the sharing thread uses the new one.
+// Between the two threads. A roster is never changed once it is shown; the old one is kept until the sharing
+// thread uses the new one.
 struct shared_core {
     std::atomic<uint64_t> slice_ns = 0;
     std::atomic<const roster *> shown = nullptr;
@@ -57,7 +58,8 @@ struct shared_core {
     std::atomic<uint64_t> kicks = 0;
     std::atomic<int> worker_tid = 0;
     std::atomic<uint32_t> own_word = 0;
-    std::atomic<uint32_t> *word = &own_word;  // the sharing thread sleeps on it; a doorbell's, where there is one
+    std::atomic<uint32_t> *word =
+        &own_word;  // the sharing thread sleeps on it; a doorbell's, where there is one
     samples late;
 
     void wake() { wake_word(*word); }

@@ -22,7 +22,8 @@ slicer::slicer(const slicer_plan &plan) : plan_(plan), watch_(plan.cpu) {
         bell_ = make_doorbell(plan.doorbell);
         core_.word = reinterpret_cast<std::atomic<uint32_t> *>(&bell_->word);
     }
-    static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
+    static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
+                  std::atomic<uint32_t>::is_always_lock_free);
     core_.slice_ns = plan.slice_ns;
     core_.shown = core_.used = members_.get();
     began_ns_ = balanced_ns_ = monotonic_ns();
@@ -55,10 +56,14 @@ void slicer::work() {
     become_slicer(plan_.from_cpu);
     core_.worker_tid.store(own_tid(), std::memory_order_release);
     switch (plan_.how) {
-        case mechanism::watch: break;
-        case mechanism::kick: return kick(core_);
-        case mechanism::rotate: return rotate(core_);
-        case mechanism::bells: return answer_bells(core_, *bell_, plan_.turn_ns);
+        case mechanism::watch:
+            break;
+        case mechanism::kick:
+            return kick(core_);
+        case mechanism::rotate:
+            return rotate(core_);
+        case mechanism::bells:
+            return answer_bells(core_, *bell_, plan_.turn_ns);
     }
 }
 
@@ -91,7 +96,8 @@ void slicer::set_members(roster members) {
     core_.shown.store(next.get(), std::memory_order_release);
     core_.wake();
     if (plan_.how == mechanism::watch) core_.used = next.get();
-    while (core_.used.load(std::memory_order_acquire) != next.get() && !failed_.load(std::memory_order_acquire))
+    while (core_.used.load(std::memory_order_acquire) != next.get() &&
+           !failed_.load(std::memory_order_acquire))
         std::this_thread::yield();
     members_ = std::move(next);
     seen_ = std::move(seen);
@@ -110,13 +116,15 @@ void slicer::balance_now(uint64_t now) {
     std::vector<interval_times> times;
     for (seen_member &s : seen_) {
         s.latest = s.times.read().value_or(s.latest);
-        times.push_back({s.latest.on_cpu_ns - s.at_balance.on_cpu_ns, s.latest.waited_ns - s.at_balance.waited_ns});
+        times.push_back(
+            {s.latest.on_cpu_ns - s.at_balance.on_cpu_ns, s.latest.waited_ns - s.at_balance.waited_ns});
         s.at_balance = s.latest;
     }
     std::vector<balanced> before = balance_.state();
     balance_.step(*members_, times, now - balanced_ns_);
     for (size_t i = 0; i < seen_.size(); i++)
-        if (before[i].nice != balance_.state()[i].nice) set_nice((*members_)[i].tid, balance_.state()[i].nice);
+        if (before[i].nice != balance_.state()[i].nice)
+            set_nice((*members_)[i].tid, balance_.state()[i].nice);
     balanced_ns_ = now;
 }
 

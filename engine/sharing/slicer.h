@@ -37,7 +37,8 @@ class slicer {
     void set_slice(uint64_t ns);
     // Returns once the sharing thread uses them and has let go of those that left.
     void set_members(roster members);
-    // To be called every few milliseconds: takes what the kernel recorded, and balances. Throws what the sharing thread threw.
+    // To be called every few milliseconds: takes what the kernel recorded, and balances. Throws what the
+    // sharing thread threw.
     void tend();
     // What was seen since the last call.
     nlohmann::ordered_json read();

@@ -1,5 +1,6 @@
-// windtunnel-slicer: shares one CPU. One plan and then commands as JSON lines on stdin, one answer each on stdout; it ends when stdin
-// does, and then nobody is raised any more. Affinities, nice values and slices are the parent's to remember and to put back.
+// windtunnel-slicer: shares one CPU. One plan and then commands as JSON lines on stdin, one answer each on
+// stdout; it ends when stdin does, and then nobody is raised any more. Affinities, nice values and slices are
+// the parent's to remember and to put back.
 #include <csignal>
 #include <cstdio>
 
@@ -48,9 +49,14 @@ nlohmann::ordered_json obey(wt::slicer &slicer, const std::string &line) {
     return wt::read_object(json_value(document, ""), [&](json_object &o) -> nlohmann::ordered_json {
         constexpr const char *words[] = {"members", "slice", "read"};
         switch (o["do"].word(words)) {
-            case 0: slicer.set_members(o["members"].list(read_member, 0, 4096)); break;
-            case 1: slicer.set_slice(o["slice_ns"].whole<uint64_t>(least_slice_ns, most_slice_ns)); break;
-            default: return slicer.read();
+            case 0:
+                slicer.set_members(o["members"].list(read_member, 0, 4096));
+                break;
+            case 1:
+                slicer.set_slice(o["slice_ns"].whole<uint64_t>(least_slice_ns, most_slice_ns));
+                break;
+            default:
+                return slicer.read();
         }
         return {{"type", "done"}};
     });

@@ -10,8 +10,7 @@ void slice_keeper::clear() {
 
 void slice_keeper::set_members(const std::vector<int> &tids, int worker) {
     std::unordered_map<int, open_slice> members;
-    for (const int tid : tids)
-        members[tid] = members_.contains(tid) ? members_[tid] : open_slice{};
+    for (const int tid : tids) members[tid] = members_.contains(tid) ? members_[tid] : open_slice{};
     members_ = std::move(members);
     worker_ = worker;
     if (!members_.contains(holder_)) holder_ = -1;

@@ -11,8 +11,8 @@ namespace wt {
 
 using slice_histogram = histogram<7, 36>;  // ns, within 1.6%
 
-// A slice is how long a member keeps the core; the slicer's own wakes do not end it, anybody else does. A gap is from the end of a
-// member's slice to the beginning of its next.
+// A slice is how long a member keeps the core; the slicer's own wakes do not end it, anybody else does. A gap
+// is from the end of a member's slice to the beginning of its next.
 class slice_keeper {
   public:
     slice_keeper() { clear(); }

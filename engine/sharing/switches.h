@@ -1,4 +1,5 @@
-// Every switch of one CPU, from the kernel's records (perf_event_open(2), PERF_RECORD_SWITCH_CPU_WIDE): no PMU is needed.
+// Every switch of one CPU, from the kernel's records (perf_event_open(2), PERF_RECORD_SWITCH_CPU_WIDE): no
+// PMU is needed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace wt {
 
 class switch_watch {
   public:
-    // Opens it; where that is refused, `why()` says so and nothing is ever drained. Wants CAP_PERFMON or perf_event_paranoid <= 0.
+    // Opens it; where that is refused, `why()` says so and nothing is ever drained. Wants CAP_PERFMON or
+    // perf_event_paranoid <= 0.
     explicit switch_watch(int cpu);
     ~switch_watch();
     switch_watch(const switch_watch &) = delete;

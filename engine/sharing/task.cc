@@ -21,14 +21,16 @@ static bool done(int result, const std::string &what) {
     if (result == 0) return true;
     if (errno == ESRCH) return false;
     throw refusal(what + ": " + std::strerror(errno),
-                  errno == EPERM ? "CAP_SYS_NICE; with RT_GROUP_SCHED the thread's cgroup also wants a real-time budget (cpu.rt_runtime_us)"
+                  errno == EPERM ? "CAP_SYS_NICE; with RT_GROUP_SCHED the thread's cgroup also wants a "
+                                   "real-time budget (cpu.rt_runtime_us)"
                                  : "");
 }
 
 static bool schedule(int tid, int policy, int priority) {
     const sched_param parameter = {priority};
-    return done(sched_setscheduler(tid, policy, &parameter),
-                "thread " + std::to_string(tid) + " cannot be given " + (priority ? "SCHED_FIFO" : "SCHED_OTHER"));
+    return done(
+        sched_setscheduler(tid, policy, &parameter),
+        "thread " + std::to_string(tid) + " cannot be given " + (priority ? "SCHED_FIFO" : "SCHED_OTHER"));
 }
 
 bool raise_task(int tid) {
@@ -49,7 +51,8 @@ void become_slicer(int cpu) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<size_t>(cpu), &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0)
-        throw refusal("no thread of ours may run on CPU " + std::to_string(cpu) + ": " + std::strerror(errno));
+        throw refusal("no thread of ours may run on CPU " + std::to_string(cpu) + ": " +
+                      std::strerror(errno));
     schedule(own_tid(), SCHED_FIFO | SCHED_RESET_ON_FORK, slicer_priority);
 }
 
@@ -77,7 +80,9 @@ std::optional<ran> task_times::read() const {
     if (size <= 0) return {};
     text[size] = '\0';
     ran found;
-    if (std::sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &found.on_cpu_ns, &found.waited_ns, &found.times) != 3) return {};
+    if (std::sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &found.on_cpu_ns, &found.waited_ns,
+                    &found.times) != 3)
+        return {};
     return found;
 }
 

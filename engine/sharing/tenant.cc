@@ -15,7 +15,7 @@
 
 namespace wt {
 
-constexpr uint32_t at_once = 64;        // arrivals taken in one poll
+constexpr uint32_t at_once = 64;         // arrivals taken in one poll
 constexpr uint64_t interrupt_ns = 1000;  // between two looks at the clock: longer was not our work
 
 void tenant_window::clear(uint64_t now) {
@@ -29,10 +29,14 @@ void tenant_window::clear(uint64_t now) {
 }
 
 tenant::tenant(const tenant_plan &plan)
-    : plan_(plan), waiting_(std::bit_ceil(plan.queue)), working_set_(plan.working_set_bytes / sizeof(uint64_t)), random_(plan.seed) {
+    : plan_(plan),
+      waiting_(std::bit_ceil(plan.queue)),
+      working_set_(plan.working_set_bytes / sizeof(uint64_t)),
+      random_(plan.seed) {
     if (!plan.ring.empty()) ring_ = map_posting_ring(plan.ring);
     for (tenant_window &w : windows_) w.clear(0);
-    for (size_t i = 0; i < working_set_.size(); i++) working_set_[i] = i;  // pages are there before the first request
+    for (size_t i = 0; i < working_set_.size(); i++)
+        working_set_[i] = i;  // pages are there before the first request
 }
 
 tenant::~tenant() {
@@ -82,7 +86,8 @@ void tenant::touch() {
     const size_t lines = working_set_.size() / line;
     if (!lines) return;
     size_t at = random_below(&random_, lines);
-    for (uint64_t touched = 0; touched < plan_.touched_bytes; touched += 64, at = at + 1 == lines ? 0 : at + 1)
+    for (uint64_t touched = 0; touched < plan_.touched_bytes;
+         touched += 64, at = at + 1 == lines ? 0 : at + 1)
         working_set_[at * line]++;
 }
 
@@ -112,7 +117,8 @@ void tenant::idle(uint64_t now) {
     }
     // A dispatcher wakes nobody: then it looks again after a while.
     const uint64_t until = ring_ ? now + 50'000 : std::min(arrival_time(cursor_), now + 10'000'000);
-    const timespec at = {static_cast<time_t>(until / 1'000'000'000u), static_cast<long>(until % 1'000'000'000u)};
+    const timespec at = {static_cast<time_t>(until / 1'000'000'000u),
+                         static_cast<long>(until % 1'000'000'000u)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
     last_ns_ = slice_began_ns_ = monotonic_ns();  // its own choice, and no gap
 }
@@ -135,7 +141,8 @@ void tenant::run() {
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(static_cast<size_t>(plan_.cpu), &one);
-        if (sched_setaffinity(0, sizeof one, &one) != 0) throw refusal("CPU " + std::to_string(plan_.cpu) + ": " + std::strerror(errno));
+        if (sched_setaffinity(0, sizeof one, &one) != 0)
+            throw refusal("CPU " + std::to_string(plan_.cpu) + ": " + std::strerror(errno));
     }
     tid_.store(own_tid(), std::memory_order_release);
     const uint64_t start = plan_.start_ns ? plan_.start_ns : monotonic_ns();
@@ -144,7 +151,8 @@ void tenant::run() {
         cursor_.start = start;
     }
     std::atomic<uint32_t> never = 0;
-    while (monotonic_ns() < start && !stop_.load(std::memory_order_relaxed)) wait_for_word(never, 0, std::min(start, monotonic_ns() + 50'000'000));
+    while (monotonic_ns() < start && !stop_.load(std::memory_order_relaxed))
+        wait_for_word(never, 0, std::min(start, monotonic_ns() + 50'000'000));
     last_ns_ = slice_began_ns_ = monotonic_ns();
     uint64_t window_end = start + plan_.warmup_ns;
     const uint64_t end = start + plan_.warmup_ns + plan_.duration_ns;

@@ -1,5 +1,5 @@
-// A tenant that polls and measures itself: requests come from within (or from a ring), each costs a service time of its own CPU, and
-// every poll looks at the clock, so that it sees when it was not running.
+// A tenant that polls and measures itself: requests come from within (or from a ring), each costs a service
+// time of its own CPU, and every poll looks at the clock, so that it sees when it was not running.
 #pragma once
 
 #include <atomic>
@@ -16,23 +16,23 @@ enum class empty_poll { poll, yield, sleep };
 constexpr const char *empty_poll_names[] = {"poll", "yield", "sleep"};
 
 struct tenant_plan {
-    arrival_phases phases;   // of arrivals made within, in ns; none where they come from a ring
-    std::string ring;        // file of a posting ring
+    arrival_phases phases;  // of arrivals made within, in ns; none where they come from a ring
+    std::string ring;       // file of a posting ring
     uint64_t seed;
     uint64_t service_ns;
     uint64_t working_set_bytes;  // a request touches `touched_bytes` of it, at a random place
     uint64_t touched_bytes;
-    uint32_t queue;          // requests that may wait; what comes when so many do is lost
+    uint32_t queue;  // requests that may wait; what comes when so many do is lost
     empty_poll when_empty;
-    uint32_t after_polls;    // so many empty polls in a row before it yields or sleeps
-    uint64_t gap_ns;         // a silence of its own CPU that is longer than this is a gap
-    uint64_t start_ns;       // of CLOCK_MONOTONIC; 0: at once
+    uint32_t after_polls;  // so many empty polls in a row before it yields or sleeps
+    uint64_t gap_ns;       // a silence of its own CPU that is longer than this is a gap
+    uint64_t start_ns;     // of CLOCK_MONOTONIC; 0: at once
     uint64_t warmup_ns, duration_ns, window_ns;
-    int cpu;                 // to pin itself to; -1: as it is started
+    int cpu;  // to pin itself to; -1: as it is started
 };
 
-// What one window has counted. Latency is from the intended moment to the end of service, wait to its beginning; posted is from the
-// moment at which a dispatcher really posted it.
+// What one window has counted. Latency is from the intended moment to the end of service, wait to its
+// beginning; posted is from the moment at which a dispatcher really posted it.
 struct tenant_window {
     uint64_t begin_ns, end_ns, own_ns, served_ns;
     uint64_t offered, served, lost, polls, empty_polls, yields;

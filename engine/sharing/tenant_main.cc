@@ -1,5 +1,6 @@
-// windtunnel-tenant: one tenant that polls. Its plan is one line of JSON on stdin, which stays open: it ends early when stdin does.
-// On stdout: hello with the polling thread's number, a line a window, and the sum. Nothing is written by the thread that polls.
+// windtunnel-tenant: one tenant that polls. Its plan is one line of JSON on stdin, which stays open: it ends
+// early when stdin does. On stdout: hello with the polling thread's number, a line a window, and the sum.
+// Nothing is written by the thread that polls.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -40,8 +41,10 @@ json window_json(const char *type, const wt::tenant_window &w, bool posted) {
 void add(wt::tenant_window &sum, const wt::tenant_window &w) {
     if (!sum.begin_ns) sum.begin_ns = w.begin_ns;
     sum.end_ns = w.end_ns;
-    for (const auto field : {&wt::tenant_window::own_ns, &wt::tenant_window::served_ns, &wt::tenant_window::offered, &wt::tenant_window::served,
-                             &wt::tenant_window::lost, &wt::tenant_window::polls, &wt::tenant_window::empty_polls, &wt::tenant_window::yields})
+    for (const auto field :
+         {&wt::tenant_window::own_ns, &wt::tenant_window::served_ns, &wt::tenant_window::offered,
+          &wt::tenant_window::served, &wt::tenant_window::lost, &wt::tenant_window::polls,
+          &wt::tenant_window::empty_polls, &wt::tenant_window::yields})
         sum.*field += w.*field;
     wt::histogram_merge(sum.latency, w.latency);
     wt::histogram_merge(sum.wait, w.wait);

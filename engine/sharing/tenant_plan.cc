@@ -13,7 +13,8 @@ static arrival_phase read_phase(const json_value &value) {
     return read_object(value, [](json_object &o) {
         constexpr const char *kinds[] = {"constant", "poisson"};
         arrival_phase p{};
-        const auto length = o["for_ns"].optional([](const json_value &v) { return v.whole<uint64_t>(1, longest_ns); });
+        const auto length =
+            o["for_ns"].optional([](const json_value &v) { return v.whole<uint64_t>(1, longest_ns); });
         p.length = length ? static_cast<double>(*length) : infinite;
         const double rate = o["rate"].real(0, highest_rate);
         p.interval = rate > 0 ? 1e9 / rate : no_rate_interval_ns;

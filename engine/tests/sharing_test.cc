@@ -1,4 +1,5 @@
-// What the slicers reckon: shares, turns, slices from switches, and the hand-over of numbers and requests. No thread is scheduled.
+// What the slicers reckon: shares, turns, slices from switches, and the hand-over of numbers and requests. No
+// thread is scheduled.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +18,8 @@ namespace {
 
 roster members_of(const std::vector<uint32_t> &weights) {
     roster members;
-    for (size_t i = 0; i < weights.size(); i++) members.push_back({static_cast<int>(i) + 1, weights[i], 0, 1});
+    for (size_t i = 0; i < weights.size(); i++)
+        members.push_back({static_cast<int>(i) + 1, weights[i], 0, 1});
     return members;
 }
 
@@ -46,7 +48,8 @@ TEST(turns, nothing_is_rounded_away_at_short_slices_of_many) {
     }
     EXPECT_GE(shortest, 20'000u);
     for (size_t i = 0; i < members.size(); i++)
-        EXPECT_NEAR(static_cast<double>(ran[i]) / static_cast<double>(all), (static_cast<double>(i) + 1) / 528.0, 1e-4);
+        EXPECT_NEAR(static_cast<double>(ran[i]) / static_cast<double>(all),
+                    (static_cast<double>(i) + 1) / 528.0, 1e-4);
 }
 
 TEST(turns, nobody_has_no_turn) {
@@ -63,7 +66,8 @@ std::vector<interval_times> kernel_shares(const balance &b, uint64_t interval_ns
     for (const balanced &one : b.state()) all += std::pow(1.25, -one.nice);
     std::vector<interval_times> times;
     for (const balanced &one : b.state()) {
-        const auto ran = static_cast<uint64_t>(static_cast<double>(interval_ns) * std::pow(1.25, -one.nice) / all);
+        const auto ran =
+            static_cast<uint64_t>(static_cast<double>(interval_ns) * std::pow(1.25, -one.nice) / all);
         times.push_back({ran, interval_ns - ran});
     }
     return times;
@@ -116,15 +120,15 @@ TEST(slices, the_slicers_wake_ends_no_slice_and_anybody_else_does) {
     };
     run(10, 100);
     run(99, 5);
-    run(10, 50);   // goes on: 150
+    run(10, 50);  // goes on: 150
     run(99, 5);
     run(20, 200);
-    run(7, 30);    // a neighbour
+    run(7, 30);  // a neighbour
     run(20, 40);
     run(10, 60);
     EXPECT_EQ(keeper.slices.total, 3u);  // 150 of 10, 200 and 40 of 20; the last of 10 is still open
     EXPECT_EQ(keeper.slices.sum, 390u);
-    EXPECT_EQ(keeper.gaps.total, 2u);    // 20's behind the neighbour, and 10's
+    EXPECT_EQ(keeper.gaps.total, 2u);  // 20's behind the neighbour, and 10's
     EXPECT_EQ(keeper.gaps.sum, 30u + 5 + 200 + 30 + 40);
     EXPECT_EQ(keeper.own_ns, 450u);
     EXPECT_EQ(keeper.worker_ns, 10u);
@@ -195,7 +199,8 @@ TEST(posting, a_file_of_another_size_is_left_alone) {
 }
 
 TEST(tenant_plan, a_last_phase_goes_on_and_no_rate_is_no_endless_loop) {
-    const auto document = parse_json(R"([{"rate": 1000, "for_ns": 1000000000, "arrivals": "constant"}, {"rate": 0, "for_ns": null, "arrivals": "poisson"}])");
+    const auto document = parse_json(
+        R"([{"rate": 1000, "for_ns": 1000000000, "arrivals": "constant"}, {"rate": 0, "for_ns": null, "arrivals": "poisson"}])");
     const arrival_phases phases = read_phases(json_value(document, "phases"), 1);
     arrival_cursor c = arrival_cursor_at_start(phases, 1, 1);
     c.start = 0;

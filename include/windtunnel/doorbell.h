@@ -2,10 +2,11 @@
  *
  * How a dispatcher says which tenant a packet is for, so that this tenant runs next.
  *
- * `windtunnel-slicer` makes the doorbell, a file in shared memory, when it starts as `doorbell`. A dispatcher maps it
- * (PROT_READ | PROT_WRITE, MAP_SHARED, sizeof(struct wt_doorbell)), checks `version`, posts the packet where the
- * tenant looks for it, and then calls wt_doorbell_ring with the tenant's place in the list of members. A bell that is
- * rung again before the tenant had its turn costs one atomic or. From C11; from C++ through its own atomics.
+ * `windtunnel-slicer` makes the doorbell, a file in shared memory, when it starts as `doorbell`. A dispatcher
+ * maps it (PROT_READ | PROT_WRITE, MAP_SHARED, sizeof(struct wt_doorbell)), checks `version`, posts the
+ * packet where the tenant looks for it, and then calls wt_doorbell_ring with the tenant's place in the list
+ * of members. A bell that is rung again before the tenant had its turn costs one atomic or. From C11; from
+ * C++ through its own atomics.
  */
 #ifndef WINDTUNNEL_DOORBELL_H
 #define WINDTUNNEL_DOORBELL_H
