@@ -13,7 +13,7 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, under, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
-from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices
+from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices, softirqs_first
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs, values
 from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
 from windtunnel.sharing.tenants.servers import Content, Server, find_server, version_of
@@ -87,6 +87,7 @@ class Fig6(Figure):
                 )
                 for n in range(count)
             ]
+            stack.enter_context(softirqs_first(place.journal, (cpu, place.site.client_cpu)))
             carrier = stack.enter_context(
                 sharing(place.journal, name, cpu, SLICE_NS, [tenant.worker for tenant in tenants])
             )
