@@ -39,6 +39,7 @@ def render(figure: Figure, record: FigureRecord, rows: Sequence[Row]) -> str:
         states=STATES,
         pictures=pictures,
         arrivals=[_ARRIVALS[how] for how in dict.fromkeys(row.arrivals for row in rows)],
+        client=any(row.arrivals != "inside" for row in rows),
         modes=list(dict.fromkeys(row.mode for row in rows)),
         headings=[heading for _, heading, _ in figure.columns()],
         lines=_lines(figure, rows),
