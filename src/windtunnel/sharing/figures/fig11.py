@@ -233,6 +233,6 @@ def _events(batch: Batch, window: Window) -> float:
 
 
 _BATCH_WINDOW_S = 0.1
-_EARLY_NS = 30_000_000
+_EARLY_NS = 200_000_000
 """Everything is put back before the first tenant ends by itself."""
 FIGURE = Fig11
