@@ -18,7 +18,7 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
-from windtunnel.sharing.figures.sliced import first_of_all, of_slicers, shield_for, shielded
+from windtunnel.sharing.figures.sliced import first_of_all, of_slicers, shield, shielded
 from windtunnel.sharing.figures.timeline import Timeline, Window, scaled_steps
 from windtunnel.sharing.figures.trials import POLL_MODE, Arm, Row, disturbance, pairs
 from windtunnel.sharing.pools.arrangement import Crew, arrange
@@ -96,7 +96,8 @@ class Fig11(Figure):
                 theirs.append((batch.tenant.pid, batch.tenant.tids[0]))
             stack.enter_context(first_of_all())
             if way == "scaled":
-                carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, shield_for(place.journal))
+                around = stack.enter_context(shield())
+                carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, around)
                 with closing(carrier), watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
                     self._scale(carrier, tenants, batch, cpus, start, place)
             else:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -28,12 +28,16 @@ def check_slicer(name: str, cpu: int) -> None:
         raise UserError(f"{name}: {why}", remedy="windtunnel share probe says what works here")
 
 
-def shield_for(journal: Journal) -> Shield | None:
-    """A group that keeps neighbours off the tenants; null where the host has no cgroups to be had."""
+@contextmanager
+def shield() -> Iterator[Shield | None]:
+    """A group that keeps neighbours off the tenants; null where the host has no cgroups to be had. Gone at the end, when all have left it."""
     found = cgroups.find()
     if isinstance(found, cgroups.Nowhere):
-        return None
-    return Shield(found, journal, f"figure-{os.getpid()}")
+        yield None
+        return
+    made = Shield(found, f"figure-{os.getpid()}")
+    with made.swept():
+        yield made
 
 
 def shield_words() -> str:
@@ -47,28 +51,24 @@ def shield_words() -> str:
 @contextmanager
 def sharing(journal: Journal, name: str, cpu: int, slice_ns: int, tids: Sequence[int]) -> Iterator[Carrier]:
     """Threads of equal weight take turns on a core; at the end each is as it was."""
-    carrier = Carrier(journal, SLICERS[name], slice_ns, shield_for(journal))
-    try:
+    with shield() as around, closing(Carrier(journal, SLICERS[name], slice_ns, around)) as carrier:
         carrier.carry(Arrangement({cpu: dict.fromkeys(tids, CPU_WEIGHT)}, groups=_groups(tids)), {})
         yield carrier
-    finally:
-        carrier.close()
 
 
 @contextmanager
 def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Iterator[None]:
     """Threads on CPUs that are said, as the kernel shares those out among them, kept from neighbours."""
-    shield = shield_for(journal)
-    try:
-        for tid, cpus in affinities.items():
-            journal.change(tid, affinity=cpus)
-        if shield is not None:
-            shield.hold(_groups(affinities), {})
-        yield
-    finally:
-        journal.put_back_all()
-        if shield is not None:
-            shield.close()
+    with shield() as around:
+        try:
+            for tid, cpus in affinities.items():
+                journal.change(tid, affinity=cpus)
+            if around is not None:
+                around.enters_through(journal)
+                around.hold(_groups(affinities), {})
+            yield
+        finally:
+            journal.put_back_all()
 
 
 @contextmanager
