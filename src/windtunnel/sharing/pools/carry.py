@@ -136,6 +136,10 @@ class Carrier:
     def _set(self, cpu: int, members: Members) -> None:
         """A slicer that has broken is replaced, once; its members run as before meanwhile."""
         wanted = [Member(tid, weight) for tid, weight in members.items()]
+        if cpu not in self.slicers:
+            if not members:
+                return  # it had broken, and another could not be started
+            self.warm(cpu)
         try:
             self.slicers[cpu].set_members(wanted)
         except UserError:
