@@ -73,21 +73,25 @@ def test_file_that_is_not_there_is_refused_with_its_line(tmp_path):
 
 
 def test_a_get_answers_what_was_set_last(tmp_path):
-    """The server takes requests in the order in which they are sent; an answer is held against its own request, however late it is."""
+    """With one slot its generations number the requests: where some are missing, the recorder was too slow for them, and
+    nobody knows what they have set. An answer is held against its own request, however late it is."""
     options = {"keys": 20, "get_percent": 50, "distribution": "zipf"}
     one = {"inflight": 1, "batch": {"app_tx": 1}}
     run = fly_well(tmp_path, scenario({"handler": "kv", "options": options}, client=one, record="flight.pcap"))
-    values, expected, checked = {}, {}, 0
+    values, expected, checked, last = {}, {}, 0, None
     for frame in recorded(run):
-        kind, message, body = frame[42], frame[44:54], frame[BODY_AT:]
+        kind, generation, body = frame[42], struct.unpack_from(">I", frame, 50)[0], frame[BODY_AT:]
         if kind == 0x11:
+            if last is not None and generation != last + 2:
+                values.clear()
+            last = generation
             what, length, key = body[0], *struct.unpack_from("<4xIQ", body)
             if what == SET:
                 values[key] = body[16 : 16 + length]
             elif what == GET and key in values:
-                expected[message] = values[key]
-        elif message in expected:
-            assert body[0] == 0 and body[16:] == expected.pop(message)
+                expected[generation] = values[key]
+        elif generation in expected:
+            assert body[0] == 0 and body[16:] == expected.pop(generation)
             checked += 1
     assert checked > 5
 
