@@ -44,7 +44,7 @@ def test_never_faster_than_the_line(tmp_path, wire):
 
 
 def test_a_full_queue_drops_its_tail_by_name(tmp_path):
-    data = scenario(L_APP | {"timeout": "5ms"}, wire=link(rate="10Mbps", queue=8), client={"inflight": 64})
+    data = scenario(L_APP | {"timeout": "300ms"}, wire=link(rate="10Mbps", queue=8), client={"inflight": 64})
     run = fly_well(tmp_path, data)
     full = drops(run, "client")["emulated_queue_full"]
     assert full > 0 and messages(run).lost > 0
@@ -72,7 +72,7 @@ def test_what_is_under_way_at_the_end_is_in_the_ledger(tmp_path):
 
 def test_faults_come_before_the_link(tmp_path):
     wire = {"faults": {"loss": 0.1, "duplicate": 0.1}} | link(rate="1Gbps", delay="10us")
-    run = fly_well(tmp_path, scenario(L_APP | {"timeout": "10ms"}, wire=wire))
+    run = fly_well(tmp_path, scenario(wire=wire))
     assert drops(run, "client")["emulated_loss"] > 0 and len(run.record.emulated) == 2
 
 

@@ -41,12 +41,14 @@ def test_client_that_is_gone_before_its_server_is_told(flight, monkeypatch):
 
 def test_killed_peer_lands_the_survivor(flight, monkeypatch):
     behave(monkeypatch, "client=cruise server=cruise")
-    pids = {}
+    pids, flying = {}, set()
 
     def listen(name, line, raw):
         if line.type == "hello":
             pids[name] = line.pid
-        if line.type == "window" and name == "client" and "server" in pids:
+        if line.type == "window":
+            flying.add(name)
+        if len(flying) == 2 and "server" in pids:
             os.kill(pids.pop("server"), signal.SIGKILL)
 
     flight.listeners.append(listen)
