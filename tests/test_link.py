@@ -1,7 +1,7 @@
 """Flights over the emulated link: never faster than its rate, never sooner than its delay, what is dropped has a name."""
 
 import pytest
-from real_flights import L_APP, drops, fly, fly_well, messages, scenario
+from real_flights import L_APP, PATIENT, drops, fly, fly_well, messages, scenario
 from scenario_tools import flown
 
 from windtunnel.errors import UserError
@@ -29,7 +29,7 @@ def test_never_faster_than_the_line(tmp_path, wire):
     data = scenario(
         wire={"kind": wire} | link(rate="100Mbps", delay="50us"), client={"inflight": 1000}, duration="500ms"
     )
-    run = fly_well(tmp_path, data)
+    run = fly_well(tmp_path, data, *PATIENT)
     seconds, answered, shortest = measured(run)
     most = 100e6 / BITS * seconds
     # What had been delivered and was not looked at when the measurement began: a queue of the ring at the most.
