@@ -29,12 +29,13 @@ from windtunnel.host import facts
 from windtunnel.sharing.model.calibrate import calibrate
 from windtunnel.sharing.model.fit import GOAL as MODEL_GOAL
 from windtunnel.sharing.model.fit import fit
-from windtunnel.sharing.model.live import Flown, Seen, Setting, fly
+from windtunnel.sharing.model.live import Flown, Setting, fly
 from windtunnel.sharing.model.points import LEAST_OWN_SHARE, Point
 from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant, simulate
 from windtunnel.sharing.simulate.plan import SECOND
 from windtunnel.sharing.slicers import SliceFigures
 from windtunnel.sharing.tenant import TenantFigures
+from windtunnel.sharing.trial import Trial
 
 TENANTS, SLICES_US, LOADS = (1, 2, 4, 8, 16, 32), (50, 100, 500, 1000), (0.1, 0.6)
 SERVICE_NS = 2500
@@ -91,7 +92,7 @@ def measured(session: Session, seed: int) -> Iterator[tuple[Setting, Flown]]:
         order = list(settings)
         Random(seed + number).shuffle(order)
         for one in order:
-            if found := undisturbed(session, one):
+            if found := undisturbed(session, one, 1 + (seed + number) * ATTEMPTS):
                 yield one, found
 
 
@@ -119,7 +120,7 @@ def read(file: Path) -> Flights:
     for row in map(json.loads, file.read_text().splitlines()):
         one = Setting(**row["setting"])
         tenants = [TenantFigures.model_validate(tenant) for tenant in row["tenants"]]
-        trial = Seen(SliceFigures.model_validate(row["slicer"]), tenants)
+        trial = Trial(one.slicer, one.seconds, SliceFigures.model_validate(row["slicer"]), tenants, False)
         flights.append((one, Flown(Point.model_validate(row["point"]), trial)))
     return flights
 

@@ -1,6 +1,7 @@
 """The probe measures what is here, says what is not, and picks by what it measured."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from sharing_tools import needs_rights
@@ -8,8 +9,10 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
+from windtunnel.host import cpus
 from windtunnel.sharing import journal, places
-from windtunnel.sharing.probe import DEFAULT, Measured, best, file_of, pick
+from windtunnel.sharing.diagnose import Finding
+from windtunnel.sharing.probe import DEFAULT, Measured, best, file_of, pick, wants
 from windtunnel.sharing.slicers import SLICERS
 
 
@@ -40,8 +43,24 @@ def test_the_default_is_kept_unless_another_is_clearly_better_and_affordable():
     assert pick([tick, kicker, measured("rotor", 200, 0.80)]) == "kicker"
     assert pick([tick, kicker, measured("yield", 11, 0.95, wants="the tenants must do it")]) == "kicker"
     assert pick([tick, kicker, Measured("hrtick", "", missing="locked")]) == "kicker"
-    assert pick([tick, measured("kicker", 400, 0.5)]) == "tick"
+    assert pick([tick, measured("kicker", 400, 0.5)]) == "kicker"
+    assert pick([tick, Measured("kicker", "", missing="no")]) == "tick"
     assert pick([Measured("kicker", "", missing="no")]) == DEFAULT
+
+
+def test_a_trial_that_a_neighbour_was_in_takes_no_side():
+    seen = (Finding("neighbour", "", "", ""),)
+    kicker, better = measured("kicker", 4000, 0.5, findings=seen), measured("hrtick", 200, 0.95)
+    assert pick([measured("tick", 12_000, 1.0), kicker, better]) == "kicker"
+    assert pick([measured("kicker", 400, 0.9), measured("hrtick", 200, 0.95, findings=seen)]) == "kicker"
+    assert pick([measured("kicker", 400, 0.9), better]) == "hrtick"
+
+
+def test_what_a_neighbour_would_stop_is_picked_on_isolated_cores_alone(monkeypatch):
+    """A probe sees no neighbours on a quiet core; who stays for days meets them."""
+    monkeypatch.setattr(cpus, "read_cpus", lambda: SimpleNamespace(isolated=[3]))
+    assert all(wants(name, 3) is None and "isolcpus" in wants(name, 2) for name in ("rotor", "rotor-far"))
+    assert wants("kicker", 2) is None and "dispatcher" in wants("doorbell", 3)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"boot": "another", "probe": {"picked": "rotor"}}', '{"probe": 1}'])

@@ -1,6 +1,7 @@
 """The simulator's costs of a host, taken from trials; and a slicer's figures as the diagnosis takes them."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from study_tools import refused
@@ -11,11 +12,12 @@ from windtunnel.sharing.diagnose import TenantFigures as Diagnosed
 from windtunnel.sharing.diagnose import diagnose, of_figures, own_share
 from windtunnel.sharing.model.calibrate import calibrate, middle
 from windtunnel.sharing.model.form import Capacity
-from windtunnel.sharing.model.live import Flown, Seen, grid
+from windtunnel.sharing.model.live import Flown, grid
 from windtunnel.sharing.model.points import Point
 from windtunnel.sharing.simulate import Machine
 from windtunnel.sharing.slicers import SliceFigures
 from windtunnel.sharing.tenant import TenantFigures
+from windtunnel.sharing.trial import Trial
 
 US = 1000
 SECOND = 10**9
@@ -46,7 +48,7 @@ def flown(tenants: int, slice_us: int, gaps: tuple[int, ...] = ()) -> Flown:
         type="result", begin_ns=0, end_ns=SECOND, own_ns=0, served_ns=0, offered=0, served=0, lost=0, polls=1, empty_polls=0, yields=0,
         latency=histogram(), wait=histogram(), posted=None, slice=histogram(), gap=histogram(*gaps),
     )  # fmt: skip
-    return Flown(point, Seen(figures(slice_us * US), [one] * tenants))
+    return Flown(point, Trial("kicker", 1.0, figures(slice_us * US), [one] * tenants, False))
 
 
 def test_costs_are_told_apart():
@@ -84,8 +86,9 @@ def test_the_grid_has_overload_for_every_slice():
 
 def test_a_slicers_figures_are_diagnosed():
     seen = figures(100 * US, slice=histogram(*[3990 * US] * 100))
-    run = of_figures("eevdf", seen, [Diagnosed("t", asks=0.1, share=0.5)], tick_ns=4_000_000)
+    run = of_figures("eevdf", seen, [Diagnosed(name, asks=0.1, share=0.5) for name in "ab"], tick_ns=4_000_000)
     assert [finding.code for finding in diagnose(run).findings] == ["tick-bound"]
+    assert not diagnose(replace(run, tenants=run.tenants[:1])).findings, "who is alone ends no slice"
 
 
 @pytest.mark.parametrize(

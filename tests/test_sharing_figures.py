@@ -12,7 +12,9 @@ from tenant_tools import needs_native, needs_server
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
+from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
+from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.figures import figure_named
 from windtunnel.sharing.figures.conduct import finish, fly
 from windtunnel.sharing.figures.core import choose_site, watching
@@ -22,6 +24,7 @@ from windtunnel.sharing.figures.fig11 import Fig11
 from windtunnel.sharing.figures.record import FigureRecord, drawn, load
 from windtunnel.sharing.figures.timeline import Timeline, scaled_steps
 from windtunnel.sharing.figures.trials import Arm, disturbance, pairs, spread
+from windtunnel.sharing.tenant import TenantFigures
 
 
 class TestTrials:
@@ -99,6 +102,26 @@ class TestTimeline:
         assert [sum(share.weight for share in shares) for _, shares in steps] == [128, 256, 512, 256, 128]
         assert steps[0][0] < 0 and [at for at, _ in steps[1:]] == [2 * 10**9, 4 * 10**9, 6 * 10**9, 8 * 10**9]
 
+    def test_a_long_window_is_spread_over_its_time(self):
+        """A tenant that was away at a window's end: its rate is not its number over one window, nor nobody's in the others."""
+        timeline, ms = Timeline.of(10, 100_000), 10**6
+        tenants = [[window(0, 100 * ms, 10), window(100 * ms, 300 * ms, 40)], [window(0, 300 * ms, 30)]]
+        found = timeline.gathered(tenants, 0)
+        assert [one.at_ns // ms for one in found] == [50, 150, 250]
+        assert [one.served_per_s for one in found] == pytest.approx([200, 300, 300])
+        assert [one.latency.total for one in found] == [40, 70, 70]
+        assert [one.served for one in timeline.while_load("low", tenants, 0)] == [10, 40, 30]
+        assert not timeline.while_load("peak", tenants, 0)
+
+
+def window(begin: int, end: int, served: int) -> TenantFigures:
+    empty = Histogram(bits=10, counts=[], total=0, sum=0, min=None, max=None)
+    latency = Histogram(bits=10, counts=[(1, served)], total=served, sum=served, min=1, max=1)
+    return TenantFigures(
+        type="window", begin_ns=begin, end_ns=end, own_ns=0, served_ns=0, offered=served, served=served, lost=0, polls=1, empty_polls=0,
+        yields=0, latency=latency, wait=empty, posted=None, slice=empty, gap=empty,
+    )  # fmt: skip
+
 
 def record(figure) -> FigureRecord:
     from datetime import UTC, datetime
@@ -135,7 +158,24 @@ class TestDirectory:
         ).fetchall()
         assert table == [("alone", 6), ("sliced", 6), ("tick", 6)]
         page = (flown.path / "report.html").read_text()
-        assert "Claim 2: holds" in page and "<script>alert(1)" not in page and "<b>no</b>" not in page
+        assert (
+            "Claim 2: holds" in page
+            and "Fig. 6: holds" in page
+            and "Claim Fig." not in page
+            and "<script>alert(1)" not in page
+            and "<b>no</b>" not in page
+        )
+
+    def test_findings_stand_in_the_table_and_on_the_page(self, tmp_path):
+        import duckdb
+
+        said = Finding("neighbour", "somebody else <was> there", "others had 9%", "a shield")
+        rows = [row11(b, "scaled", findings=[said], disturbed="others had 9%") for b in range(3)]
+        page = (self.finished(tmp_path, Fig11(True, "kicker"), rows).path / "report.html").read_text()
+        assert "3 of 3 trials: scaled" in page and "somebody else &lt;was&gt; there" in page and "a shield" in page
+        assert "There is none of naive and pinned and scaled." in page and "all disturbed" in page
+        found = duckdb.sql(f"select findings from '{tmp_path / 'trials.parquet'}'").limit(1).fetchall()
+        assert found == [(["neighbour: others had 9%"],)]
 
     def test_lists_are_columns_too(self, tmp_path):
         import duckdb

@@ -7,11 +7,13 @@ from typing import Any
 
 from windtunnel.report.page import environment, filled, host_lines, pretty
 from windtunnel.runs.format import percent
+from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.figures.figure import Figure
 from windtunnel.sharing.figures.record import FigureRecord
 from windtunnel.sharing.figures.trials import Row
 
 STATES = {"holds": "valid", "does not hold": "invalid", "not shown": "emulated"}
+MOST_ARMS = 4
 _ARRIVALS = {
     "client": "arrivals: open-loop client on a core of its own",
     "inside": "arrivals made inside the tenants: no network",
@@ -26,6 +28,17 @@ class Line:
     cells: list[tuple[str, str]]
     trials: int
     disturbed: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding of the diagnosis, over all trials that it was made in."""
+
+    title: str
+    trials: int
+    arms: str
+    evidence: str
+    remedy: str
 
 
 def render(figure: Figure, record: FigureRecord, rows: Sequence[Row]) -> str:
@@ -43,12 +56,30 @@ def render(figure: Figure, record: FigureRecord, rows: Sequence[Row]) -> str:
         modes=list(dict.fromkeys(row.mode for row in rows)),
         headings=[heading for _, heading, _ in figure.columns()],
         lines=_lines(figure, rows),
+        said=_said(rows),
         trials=len(rows),
         disturbed=sum(row.disturbed is not None for row in rows),
         own=_own(rows),
         host=host_lines(record.host),
         facts=pretty(record.host),
     )
+
+
+def _said(rows: Sequence[Row]) -> list[Said]:
+    """By code; the trials of a finding, and its words in the first of them."""
+    by_code: dict[str, list[tuple[Row, Finding]]] = {}
+    for row in rows:
+        for finding in row.findings:
+            by_code.setdefault(finding.code, []).append((row, finding))
+    found = []
+    for of in by_code.values():
+        arms = list(dict.fromkeys(row.arm for row, _ in of))
+        words = "; ".join(arms[:MOST_ARMS]) + (f"; and {len(arms) - MOST_ARMS} more" if len(arms) > MOST_ARMS else "")
+        first = of[0][1]
+        found.append(
+            Said(first.title, len({(row.block, row.arm) for row, _ in of}), words, first.evidence, first.remedy)
+        )
+    return found
 
 
 def _own(rows: Sequence[Row]) -> str:
@@ -85,6 +116,6 @@ def _cell(found: list[Any], kind: str) -> tuple[str, str]:
     show = environment().filters[kind]
     if min(present) == max(present):
         return show(present[0]), ""
-    return show(
-        median(present) if kind != "count" else round(median(present))
-    ), f"{show(min(present))} to {show(max(present))}"
+    middle = median(present)
+    least, most = (show(value).replace(" ", "\u00a0") for value in (min(present), max(present)))
+    return show(round(middle) if kind == "count" else middle), f"{least} to\u00a0{most}"

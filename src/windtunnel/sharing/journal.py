@@ -81,7 +81,10 @@ def read(path: Path) -> Contents:
     except _AnotherBoot:
         return Contents()
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: not a journal of places: {error}", remedy="delete it, if it is not of use") from None
+        raise UserError(
+            f"{path}: not a journal of places: {error}",
+            remedy="nothing was put back from it; remove it when nobody needs it",
+        ) from None
     return found
 
 

@@ -5,19 +5,24 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from windtunnel.host import cpus
 from windtunnel.runs.histogram import percentile
 from windtunnel.sharing import journal as journals
 from windtunnel.sharing import places, trial
+from windtunnel.sharing.diagnose import Finding
+from windtunnel.sharing.findings import findings, of_polling
 from windtunnel.sharing.places import Journal
 from windtunnel.sharing.slicers import SLICERS
 from windtunnel.sharing.trial import Load, Trial
 
 DEFAULT = "kicker"
 LEAST_THROUGHPUT = 0.9
-"""Of the tick's: a slicer that costs more than 10% of the core is not picked."""
+"""Of the default's: a slicer that costs more is not picked instead of it."""
 CLEARLY = 0.8
 """Another one is picked instead of the default when its p99 is below this part of the default's."""
-COOPERATIVE = {"yield": "the tenants must do it", "doorbell": "a dispatcher must ring"}
+WANTS = {"yield": "tenants that call sched_yield", "doorbell": "a dispatcher that rings"}
+LONELY = "a core that nobody else runs on (isolcpus): any neighbour brings in the kernel's fair server, which takes 50 ms a second"
+"""What slicers want whose members are SCHED_FIFO. A probe on a quiet core does not show it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Measured:
     summary: str
     missing: str | None = None
     wants: str | None = None
-    """What it wants from tenants or dispatcher, so that it is never picked unasked."""
+    """What it wants and does not have here as far as can be told, so that it is not picked unasked."""
     slice_p50_us: float | None = None
     slice_p99_us: float | None = None
     latency_p50_us: float | None = None
@@ -40,6 +45,13 @@ class Measured:
     late_p99_us: float | None = None
     source: str | None = None
     warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What the diagnosis says of its trial."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Others had so much of the core that its figures say more of them."""
+        return any(finding.code == "neighbour" for finding in self.findings)
 
 
 @dataclass(frozen=True)
@@ -61,16 +73,17 @@ def probe(journal: Journal, cpu: int, slice_ns: int, load: Load, seconds: float)
         if why is not None:
             measured.append(Measured(name, kind.summary, why))
         else:
-            measured.append(_figures(trial.fly(journal, name, cpu, slice_ns, load, seconds), kind.summary, alone))
+            measured.append(_figures(trial.fly(journal, name, cpu, slice_ns, load, seconds), load, cpu, alone))
     return Probe(cpu, slice_ns, load.tenants, seconds, measured, pick(measured))
 
 
-def _figures(flown: Trial, summary: str, alone: Trial) -> Measured:
+def _figures(flown: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
+    tenants = of_polling(flown.name, flown.tenants, load.service_ns, load.working_set_bytes)
     late = percentile(flown.slicer.late, 99)
     return Measured(
         name=flown.name,
-        summary=summary,
-        wants=COOPERATIVE.get(flown.name),
+        summary=SLICERS[flown.name].summary,
+        wants=wants(flown.name, cpu),
         slice_p50_us=flown.slice_us(50),
         slice_p99_us=flown.slice_us(99),
         latency_p50_us=flown.latency_us(50),
@@ -81,30 +94,35 @@ def _figures(flown: Trial, summary: str, alone: Trial) -> Measured:
         late_p99_us=None if late is None else late / 1e3,
         source=flown.slicer.source,
         warnings=tuple(flown.slicer.warnings),
+        findings=tuple(findings(flown.name, flown.slicer, tenants)),
     )
 
 
+def wants(name: str, cpu: int) -> str | None:
+    """What a slicer needs that the probe cannot know to be there, or that is not: then it is for who asks for it by name."""
+    if name in WANTS:
+        return WANTS[name]
+    if SLICERS[name].raises and cpu not in cpus.read_cpus().isolated:
+        return LONELY
+    return None
+
+
 def pick(measured: list[Measured]) -> str:
-    """The default, unless another that works on unmodified tenants is clearly better and costs no more than it may."""
-    able = {
-        one.name: one
-        for one in measured
-        if one.missing is None and one.wants is None and one.latency_p99_us is not None
-    }
-    tick = able.get("tick")
-    if tick is not None:
-        able = {
-            name: one
-            for name, one in able.items()
-            if one is tick or one.throughput >= LEAST_THROUGHPUT * tick.throughput
-        }
-    if not able:
-        return DEFAULT
-    best = min(able.values(), key=lambda one: one.latency_p99_us)
-    default = able.get(DEFAULT)
-    if default is not None and best.latency_p99_us > CLEARLY * default.latency_p99_us:
-        return DEFAULT
-    return best.name
+    """The default where it works, unless another that wants nothing is clearly better and costs no more than it may. A trial that a
+    neighbour was in takes no side."""
+    able = [one for one in measured if one.missing is None and one.wants is None and one.latency_p99_us is not None]
+    default = next((one for one in able if one.name == DEFAULT), None)
+    if default is not None:
+        able = [one for one in able if _clearly_better(one, default)]
+    return min(able, key=lambda one: one.latency_p99_us).name if able else DEFAULT
+
+
+def _clearly_better(one: Measured, default: Measured) -> bool:
+    return (
+        not (one.disturbed or default.disturbed)
+        and one.latency_p99_us < CLEARLY * default.latency_p99_us
+        and one.throughput >= LEAST_THROUGHPUT * default.throughput
+    )
 
 
 def file_of(cpu: int) -> Path:

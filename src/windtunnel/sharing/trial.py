@@ -15,9 +15,12 @@ from windtunnel.sharing.slicers import SLICERS, Member, SliceFigures
 from windtunnel.sharing.slicers.kinds import SHARED_MEMORY, Doorbell
 from windtunnel.sharing.tenant import Phase, Tenant, TenantFigures, TenantPlan
 
-BEGIN_AFTER_NS = 500_000_000
+BEGIN_AFTER_NS, BEGIN_EACH_NS = 300_000_000, 10_000_000
+"""To the first arrival: by then all tenants have started and are members."""
 WARMUP_NS = 200_000_000
 YIELD_AFTER = 1
+QUEUE = 1 << 16
+"""Requests that may wait: what is lost in a short trial says nothing of p99."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +85,23 @@ class Trial:
 
 
 def fly(
-    journal: Journal, name: str, cpu: int, slice_ns: int, load: Load, seconds: float, weights: list[int] | None = None
+    journal: Journal,
+    name: str,
+    cpu: int,
+    slice_ns: int,
+    load: Load,
+    seconds: float,
+    weights: list[int] | None = None,
+    seed: int = 1,
 ) -> Trial:
-    """Raises UserError where the slicer is missing here or something ends too early."""
-    start, duration = time.monotonic_ns() + BEGIN_AFTER_NS, int(seconds * 1e9)
+    """`seed` draws the arrivals. Raises UserError where the slicer is missing here or something ends too early."""
+    start = time.monotonic_ns() + BEGIN_AFTER_NS + load.tenants * BEGIN_EACH_NS
+    duration = int(seconds * 1e9)
     with ExitStack() as stack:
         slicer = stack.enter_context(SLICERS[name](journal))
         slicer.start(cpu, slice_ns)
         rings = _rings(stack, load.tenants) if isinstance(slicer, Doorbell) else [""] * load.tenants
-        plans = [_plan(load, cpu, name, start, duration, ring, seed) for seed, ring in enumerate(rings, 1)]
+        plans = [_plan(load, cpu, name, start, duration, ring, 1000 * seed + n) for n, ring in enumerate(rings)]
         tenants = [stack.enter_context(Tenant(plan)) for plan in plans]
         slicer.set_members(
             [
@@ -99,7 +110,7 @@ def fly(
             ]
         )
         if isinstance(slicer, Doorbell):
-            _dispatch(stack, slicer, rings, load, start, duration)
+            _dispatch(stack, slicer, rings, load, start, duration, seed)
         _sleep_until(start + WARMUP_NS)
         slicer.read()
         _sleep_until(start + WARMUP_NS + duration)
@@ -117,6 +128,7 @@ def _plan(load: Load, cpu: int, name: str, start: int, duration: int, ring: str,
         touched_bytes=load.touched_bytes,
         when_empty="yield" if name == "yield" else "poll",
         after_polls=YIELD_AFTER,
+        queue=QUEUE,
         start_ns=start,
         warmup_ns=WARMUP_NS,
         duration_ns=duration,
@@ -130,12 +142,14 @@ def _rings(stack: ExitStack, count: int) -> list[str]:
     return [str(directory / str(number)) for number in range(count)]
 
 
-def _dispatch(stack: ExitStack, slicer: Doorbell, rings: list[str], load: Load, start: int, duration: int) -> None:
+def _dispatch(
+    stack: ExitStack, slicer: Doorbell, rings: list[str], load: Load, start: int, duration: int, seed: int
+) -> None:
     plan = {
         "rings": rings,
         "doorbell": str(slicer.bell),
         "phases": [Phase(rate=load.rate).model_dump()],
-        "seed": 1,
+        "seed": seed,
         "start_ns": start,
         "duration_ns": WARMUP_NS + duration,
     }

@@ -1,12 +1,13 @@
 """`windtunnel share list`, `set` and `watch`: asking a daemon over its Unix socket."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from windtunnel.sharing.daemon.client import Client
+    from windtunnel.sharing.diagnose import Finding
 
 Socket = Annotated[
     Path | None, typer.Option("--socket", metavar="PATH", help="Of the daemon (the runtime directory's).")
@@ -15,25 +16,29 @@ Json = Annotated[bool, typer.Option("--json", help="JSON for machines.")]
 
 
 def list_(socket: Socket = None, json: Json = False) -> None:
-    """Show the pools and their tenants: weights, CPUs, what each is entitled to.
+    """Show the pools and their tenants: weights, CPUs, what each is entitled to; and what the diagnosis says of the last interval.
 
     windtunnel share list
     windtunnel share list --json
     """
     with _client(socket) as client:
-        tenants, pools = client.get("/v1/tenants"), client.get("/v1/pools")
+        tenants, pools, seen = (client.get(path) for path in ("/v1/tenants", "/v1/pools", "/v1/figures"))
+    found = _findings(pools, seen, tenants)
     if json:
+        from dataclasses import asdict
         from json import dumps
 
-        print(dumps({"pools": pools, "tenants": tenants}, indent=1))
+        said = [{"cpu": cpu} | asdict(finding) for cpu, finding in found]
+        print(dumps({"pools": pools, "tenants": tenants, "findings": said}, indent=1))
         return
     from rich.console import Console
 
-    from windtunnel.cli.share.tables import pools_line, tenants_table
+    from windtunnel.cli.share.tables import findings_text, pools_line, tenants_table
 
     console = Console()
-    console.print(pools_line(pools), highlight=False)
+    console.print(pools_line(pools), highlight=False, soft_wrap=True)
     console.print(tenants_table(tenants))
+    console.print(findings_text([(f"CPU {cpu}", finding) for cpu, finding in found]), highlight=False)
 
 
 def set_(
@@ -56,6 +61,11 @@ def set_(
     changes = [_change(pair, slo) for pair in pairs]
     with _client(socket) as client:
         planned = client.ask("POST", "/v1/batch", {"changes": changes, "dry_run": dry_run})
+        tenants = [] if dry_run else client.get("/v1/tenants")
+    asked = {change["tenant"] for change in changes}
+    for one in tenants:
+        if {one["name"], str(one["number"])} & asked:
+            print(f"{one['name']}: weight {one['weight']}, entitled to {one['entitled']:.3f} CPUs")
     would = "would be" if dry_run else "is"
     ls, be = (",".join(map(str, planned[pool])) or "none" for pool in ("ls", "be"))
     print(f"ls {would} on CPUs {ls}, be on {be}")
@@ -80,6 +90,21 @@ def watch(socket: Socket = None, json: Json = False) -> None:
                 print(event_line(event), flush=True)
 
 
+def _findings(
+    pools: dict[str, Any], seen: dict[str, Any], tenants: list[dict[str, Any]]
+) -> "list[tuple[int, Finding]]":
+    """By CPU, of what the slicers saw last; what tenants ask for is not known here."""
+    from windtunnel.sharing.findings import findings, of_members
+    from windtunnel.sharing.slicers import SLICERS, SliceFigures
+
+    slicer = pools["slicer"]
+    if slicer not in SLICERS:  # of another version's daemon
+        return []
+    names = {tid: one["name"] for one in tenants for tid in one["threads"]}
+    figures = [SliceFigures.model_validate(seen[str(cpu)]) for cpu in pools["ls"] if str(cpu) in seen]
+    return [(one.cpu, said) for one in figures for said in findings(slicer, one, of_members(slicer, one, names))]
+
+
 def _client(socket: Path | None) -> "Client":
     from windtunnel.sharing.daemon.client import Client
 
@@ -96,7 +121,9 @@ def _change(pair: str, slo: str | None) -> dict:
 
     tenant, equals, weight = pair.partition("=")
     if not tenant or (equals and not weight.isdecimal()) or not (equals or slo):
-        raise UserError(f"{pair}: not a tenant and its weight", remedy="windtunnel share set kv1=128")
+        raise UserError(
+            f"{pair}: not a tenant and its weight", remedy="windtunnel share set kv1=128, or kv1 --slo 500us"
+        )
     change: dict = {"tenant": tenant}
     if equals:
         change["weight"] = int(weight[:18])

@@ -74,19 +74,14 @@ def fit(
 
 
 def _measured(slicer: str, cpu: int | None, keep: Path | None) -> "tuple[list[Point], list[str]]":
-    import os
-
-    from windtunnel.errors import UserError
+    from windtunnel.cli.share.cpus import shared_cpu
     from windtunnel.runs.files import replace
     from windtunnel.sharing.model.live import fly, grid
     from windtunnel.sharing.model.points import kept
 
-    cpus = sorted(os.sched_getaffinity(0))
-    if cpu is not None and cpu not in cpus:
-        raise UserError(f"--cpu {cpu}: this process may not use it", remedy=f"one of {', '.join(map(str, cpus))}")
-    points = []
+    chosen, points = shared_cpu(cpu), []
     for number, setting in enumerate(settings := list(grid(slicer)), 1):
-        point = fly(setting, cpus[-1] if cpu is None else cpu).point
+        point = fly(setting, chosen).point
         points.append(point)
         typer.echo(f"{number}/{len(settings)}  {_words(point)}", err=True)
     if keep:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.runs import format as fmt
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -28,8 +30,7 @@ def probe(
     windtunnel share probe
     windtunnel share probe --cpu 3 --slice 50us --tenants 8
     """
-    import os
-
+    from windtunnel.cli.share.cpus import shared_cpu
     from windtunnel.sharing import places
     from windtunnel.sharing import probe as probing
     from windtunnel.sharing.simulate import quantities
@@ -38,7 +39,7 @@ def probe(
 
     slice_ns = quantities.duration_ns(slice_, "--slice")
     check_slice(slice_ns)
-    chosen = max(os.sched_getaffinity(0)) if cpu is None else cpu
+    chosen = shared_cpu(cpu)
     with places.held(places.directory() / f"probe-cpu{chosen}{places.SUFFIX}") as journal:
         found = probing.probe(journal, chosen, slice_ns, Load(tenants, quantities.rate(rate, "--rate")), seconds)
     probing.keep(found)
@@ -54,15 +55,23 @@ def probe(
 def _show(found: "Probe") -> None:
     from rich.console import Console
 
-    console = Console()
+    from windtunnel.cli.share.tables import findings_text
+
+    console = Console(highlight=False)
     console.print(_table(found))
     for one in found.measured:
         if one.missing:
-            console.print(f"[bold]{one.name}[/]: {one.missing}")
+            console.print(f"[bold]{one.name}[/]: missing: {one.missing}")
         for warning in one.warnings:
             console.print(f"[bold]{one.name}[/]: {warning}")
         if one.wants:
-            console.print(f"[bold]{one.name}[/]: {one.wants}; never picked unasked")
+            console.print(f"[bold]{one.name}[/]: wants {one.wants}; not picked unasked")
+    console.print(findings_text([(one.name, finding) for one in found.measured for finding in one.findings]))
+    disturbed = [one.name for one in found.measured if one.disturbed]
+    if disturbed:
+        console.print(
+            f"others were on the core: {', '.join(disturbed)} take no side; probe again when the host is quiet"
+        )
     console.print(f"picked: [bold]{found.picked}[/]")
 
 
@@ -70,28 +79,27 @@ def _table(found: "Probe") -> "Table":
     from rich.table import Table
 
     title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.seconds:g} s each"
-    table = Table(title=title, title_justify="left")
-    table.add_column("slicer")
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
+    table.add_column("\nslicer")
     for heading in (
-        "slice p50 us",
-        "p99",
-        "latency p50 us",
-        "p99",
-        "throughput",
-        "own CPU",
-        "share off by",
-        "late p99 us",
+        "slice\np50",
+        "\np99",
+        "latency\np50",
+        "\np99",
+        "through-\nput",
+        "own\nCPU",
+        "share\noff by",
+        "late\np99",
     ):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for one in found.measured:
         if one.missing:
             continue
-        microseconds = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
+        times = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
         shares = (one.throughput, one.own_share, one.off_points)
-        late = "" if one.late_p99_us is None else f"{one.late_p99_us:.1f}"
-        table.add_row(one.name, *(_us(value) for value in microseconds), *(f"{value:.1%}" for value in shares), late)
+        table.add_row(one.name, *map(_time, times), *map(fmt.percent, shares), _time(one.late_p99_us, ""))
     return table
 
 
-def _us(value: float | None) -> str:
-    return "too few" if value is None else f"{value:.4g}" if value < 1000 else f"{value:.0f}"
+def _time(us: float | None, none: str = "too few") -> str:
+    return none if us is None else fmt.duration(us * 1000)

@@ -26,14 +26,16 @@ def restore(
     held = []
     if journals:
         for path in journals:
-            if not path.is_file():
-                raise UserError(f"{path}: no such journal")
+            if not path.is_file() or path.suffix != places.SUFFIX:
+                raise UserError(
+                    f"{path}: no journal (*{places.SUFFIX})", remedy=f"without a name: all in {places.directory()}"
+                )
     found = journals or sorted(places.directory().glob(f"*{places.SUFFIX}"))
     for path in found:
         try:
             count, said = places.restore(path)
         except UserError as error:
-            held.append(error.message)
+            held.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
             continue
         print(f"{path}: {count} thread{'' if count == 1 else 's'} put back")
         for line in said:
@@ -41,4 +43,4 @@ def restore(
     if not found:
         print(f"nothing to put back in {places.directory()}")
     if held:
-        raise UserError("\n".join(held), remedy="end the holder first")
+        raise UserError("\n".join(held))

@@ -104,13 +104,14 @@ def _of_words(tenants: int, given: dict) -> "Plan":
         "polls": "--blocking" not in given,
     }
     cores = given.get("--cores", 1)
+    machine = Machine(cores=cores)
     return Plan(
         tuple(Tenant(f"t{number}", weight=max(256 * cores // tenants, 1), **one) for number in range(1, tenants + 1)),
         given.get("--policy", "kicker"),
         duration_ns(given.get("--slice", "120us"), "--slice"),
         duration_ns(given.get("--duration", "2s"), "--duration"),
         seed=given.get("--seed", 1),
-        machine=Machine(cores=cores),
+        machine=machine,
     )
 
 

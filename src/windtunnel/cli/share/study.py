@@ -77,7 +77,7 @@ def _show(flown: "Flown") -> None:
 
     console = Console(highlight=False)
     for verdict in flown.record.verdicts:
-        console.print(f"\nClaim {verdict.number}: {verdict.claim}\n  [bold]{verdict.outcome}[/bold]: {verdict.because}")
+        console.print(f"\n{verdict.title}: {verdict.claim}\n  [bold]{verdict.outcome}[/bold]: {verdict.because}")
         table = Table(box=None, pad_edge=False)
         for column in ("comparison", "promised", "ratio", "99% interval", "pairs", ""):
             table.add_column(column, justify="left" if column in ("comparison", "promised", "") else "right")
@@ -86,6 +86,9 @@ def _show(flown: "Flown") -> None:
             ratio = f"{f.ratio:.3g}" if f.ratio is not None else "-"
             table.add_row(f"  {f.what}", f.promised, ratio, interval, str(f.pairs), f.outcome)
         console.print(table)
+    from windtunnel.cli.share.tables import findings_text
+
+    console.print(findings_text([(row.arm, finding) for row in flown.rows for finding in row.findings][:20]))
     left_out = [row for row in flown.rows if row.disturbed]
     console.print(
         f"\n{len(flown.rows)} trials, {len(left_out)} disturbed and left out, {len(flown.record.failed)} failed"

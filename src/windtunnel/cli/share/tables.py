@@ -1,12 +1,16 @@
-"""Pools and tenants as tables, events as lines."""
+"""Pools and tenants as tables, events as lines, findings in words."""
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from windtunnel.runs import format as fmt
+
+if TYPE_CHECKING:
+    from windtunnel.sharing.diagnose import Finding
 
 
 def pools_line(pools: dict[str, Any]) -> Text:
@@ -31,8 +35,10 @@ def tenants_table(tenants: list[dict[str, Any]]) -> Table:
             "be (parked)" if one["parked"] else one["pool"],
             str(one["weight"]),
             ",".join(map(str, one["cpus"])) or "-",
-            f"{one['promised']:.3f}",
-            f"{one['entitled']:.3f}",
+            *(
+                f"{one[key]:.3f}" if one["pool"] == "ls" and not one["parked"] else "-"
+                for key in ("promised", "entitled")
+            ),
             fmt.duration(told.get("p99_ns")),
             fmt.duration(one["slo_p99_ns"]),
             str(one["pid"] or "-"),
@@ -46,3 +52,16 @@ def event_line(event: dict[str, Any]) -> str:
     at = time.strftime("%H:%M:%S", time.localtime(event["at"]))
     facts = "  ".join(f"{key} {value}" for key, value in event.items() if key not in ("id", "at", "event"))
     return f"{at}  {event['event']:<10}  {facts}"
+
+
+def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
+    """What the diagnosis says of whom: each finding once, who has it with what evidence, and each remedy once."""
+    lines = []
+    for code in dict.fromkeys(finding.code for _, finding in found):
+        of = [(who, finding) for who, finding in found if finding.code == code]
+        lines.append(Text(f"{code}: {of[0][1].title}", style="bold"))
+        lines += [Text(f"  {who}: {finding.evidence}") for who, finding in of]
+        for remedy in dict.fromkeys(finding.remedy for _, finding in of):
+            whose = ", ".join(dict.fromkeys(who for who, finding in of if finding.remedy == remedy))
+            lines.append(Text(f"  remedy for {whose}: {remedy}"))
+    return Text("\n").join(lines)

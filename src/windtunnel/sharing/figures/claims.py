@@ -43,6 +43,12 @@ class Verdict(Part):
     claim: str
     outcome: Outcome
     findings: list[Finding]
+
+    @property
+    def title(self) -> str:
+        """ "Claim 2", or "Fig. 6" where no number of the paper says it."""
+        return f"Claim {self.number}" if self.number[:1].isdigit() else self.number
+
     because: str
 
 

@@ -75,7 +75,7 @@ def finish(figure: Figure, directory: Path, record: FigureRecord, rows: list[Row
 
     record.ended = datetime.now(UTC)
     record.verdicts = figure.verdicts(rows)
-    parquet.write(directory / TABLE, _columns(figure.row), [list(row.model_dump().values()) for row in rows])
+    parquet.write(directory / TABLE, _columns(figure.row), [row.cells() for row in rows])
     replace(directory / NAME, record.model_dump_json(indent=1))
     replace(directory / REPORT, render(figure, record, rows))
     return Flown(directory, record, rows)

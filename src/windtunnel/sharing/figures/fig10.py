@@ -16,6 +16,7 @@ from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
 from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices
 from windtunnel.sharing.figures.trials import POLL_MODE, Arm, Row, disturbance, pairs, spread
+from windtunnel.sharing.findings import findings, of_polling
 from windtunnel.sharing.tenant import Phase, Tenant, TenantFigures, TenantPlan
 
 CLAIM = Claim("4", "Short time slices trade maximum throughput for low latency")
@@ -119,6 +120,7 @@ class Fig10(Figure):
             "slice_p99_ns": tail,
             "own_share": core.own_share,
             "disturbed": disturbance(core.own_share),
+            "findings": findings(self.slicer, seen, of_polling(self.slicer, results, SERVICE_NS)),
         } | _measured(results)
 
     def verdicts(self, rows: Sequence[Fig10Row]) -> list[Verdict]:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from windtunnel.runs.histogram import merge, percentile
+from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, verdict
 from windtunnel.sharing.figures.core import watching
@@ -21,6 +22,7 @@ from windtunnel.sharing.figures.figure import Figure, Picture, Place
 from windtunnel.sharing.figures.sliced import first_of_all, of_slicers, shield, shielded
 from windtunnel.sharing.figures.timeline import Timeline, Window, scaled_steps
 from windtunnel.sharing.figures.trials import POLL_MODE, Arm, Row, disturbance, pairs
+from windtunnel.sharing.findings import findings, of_members
 from windtunnel.sharing.pools.arrangement import Crew, arrange
 from windtunnel.sharing.pools.carry import Carrier
 from windtunnel.sharing.pools.plan import Machine, Plan, plan
@@ -87,7 +89,7 @@ class Fig11(Figure):
 
     def fly(self, arm: Arm, place: Place) -> dict[str, Any]:
         cpus, way = (place.site.client_cpu, place.site.tenant_cpu), arm["way"]
-        start = time.monotonic_ns() + LEAD_NS
+        start, said = time.monotonic_ns() + LEAD_NS, []
         with ExitStack() as stack:
             tenants = [stack.enter_context(Tenant(self._plan(place.seed * 100 + n, start))) for n in range(TENANTS)]
             batch = None if way == "pinned" else stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
@@ -99,7 +101,7 @@ class Fig11(Figure):
                 around = stack.enter_context(shield())
                 carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, around)
                 with closing(carrier), watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
-                    self._scale(carrier, tenants, batch, cpus, start, place)
+                    said = self._scale(carrier, tenants, batch, cpus, start, place)
             else:
                 where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
                 where |= {batch.tenant.tids[0]: cpus} if batch else {}
@@ -115,6 +117,7 @@ class Fig11(Figure):
             "mode": POLL_MODE,
             "own_share": cores.own_share,
             "disturbed": disturbance(cores.own_share),
+            "findings": said,
         } | self._measured(results, batch, start)
 
     def _plan(self, seed: int, start: int) -> TenantPlan:
@@ -131,26 +134,30 @@ class Fig11(Figure):
 
     def _scale(
         self, carrier: Carrier, tenants: Sequence[Tenant], batch: Batch, cpus: tuple[int, ...], start: int, place: Place
-    ) -> None:
+    ) -> list[Finding]:
+        """Gives and takes cores; what the diagnosis says of those that tenants have at the end."""
         crews = {f"t{n}": Crew(f"t{n}", (tenant.tid,)) for n, tenant in enumerate(tenants)}
         others = [Crew("batch", batch.tenant.tids)]
         machine, before = Machine(cpus, be_least=0), Plan((), cpus)
         for at_ns, shares in scaled_steps(self.time, list(crews)):
             if not _sleep_until(start + at_ns, place):
-                return
+                return []
             before = plan(shares, machine, before)
             carrier.carry(arrange(before, crews, others), {})
         _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
+        seen = [carrier.slicers[cpu].read() for cpu in before.ls]
+        return [said for one in seen for said in findings(self.slicer, one, of_members(self.slicer, one))]
 
     def _measured(
         self, results: Sequence[tuple[list[TenantFigures], TenantFigures]], batch: Batch | None, start: int
     ) -> dict[str, Any]:
         end = start + self.time.duration_ns
-        windows = self.time.gathered([windows for windows, _ in results], start)
+        of_tenants = [windows for windows, _ in results]
+        windows = self.time.gathered(of_tenants, start)
         events, cpu_ns = batch.between(start, end - _EARLY_NS) if batch else (0.0, 0.0)
         sums = [result for _, result in results]
         by_load = {
-            f"p99_{name}_ns": percentile(merge(w.latency for w in windows if self.time.load_at(w.at_ns) == name), 99)
+            f"p99_{name}_ns": percentile(merge(w.latency for w in self.time.while_load(name, of_tenants, start)), 99)
             for name in ("low", "middle", "peak")
         }
         return by_load | {
@@ -184,6 +191,10 @@ class Fig11(Figure):
 
     def pictures(self, rows: Sequence[Fig11Row]) -> list[Picture]:
         shown = {way: next((r for r in rows if r.way == way and not r.disturbed), None) for way in WAYS}
+        lacking = [way for way, row in shown.items() if row is None]
+        caption = "The first undisturbed trial of each, window by window." + (
+            f" There is none of {' and '.join(lacking)}." if lacking else ""
+        )
         series = (
             ("served_series", "Requests served", "a second", False),
             ("p99_series", "p99", "p99 of a window", True),
@@ -197,7 +208,7 @@ class Fig11(Figure):
                 if row is not None
             ]
             plot = drawing.chart(lines, "seconds", unit, log_y=durations, durations=durations, height=300)
-            found.append(Picture(field, title, "The first undisturbed trial of each, window by window.", plot))
+            found.append(Picture(field, title, caption, plot))
         return found
 
     def columns(self) -> list[tuple[str, str, str]]:

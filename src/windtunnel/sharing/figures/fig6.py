@@ -6,15 +6,19 @@ on another core asks one of them over loopback. `alone` is the same server witho
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from windtunnel.runs.histogram import percentile
+from windtunnel.sharing.diagnose import TenantFigures as Diagnosed
 from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, under, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
 from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices, softirqs_first
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs, values
+from windtunnel.sharing.findings import findings, of_members
+from windtunnel.sharing.slicers import SliceFigures
 from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
 from windtunnel.sharing.tenants.servers import Content, Server, find_server, version_of
 
@@ -110,6 +114,7 @@ class Fig6(Figure):
             "slice_p99_ns": tail,
             "own_share": core.own_share,
             "disturbed": disturbance(core.own_share, result.longest_gap_ns),
+            "findings": findings(name, seen, _asked(name, seen, tenants, result)) if count > 1 else [],
         } | _measured(result)
 
     def _plan(self, arm: Arm, place: Place, server: Server) -> ClientPlan:
@@ -180,6 +185,15 @@ class Fig6(Figure):
 
 
 _WORDS = {"alone": "alone on the core", "tick": "four, the kernel's tick", "sliced": "four, slices of 100 us"}
+
+
+def _asked(name: str, seen: SliceFigures, tenants: Sequence[Server], result: ClientResult) -> list[Diagnosed]:
+    """The tenants as the diagnosis takes them; the first one is asked."""
+    phase = result.targets[0].phase("measure")
+    asked = {"offered": phase.offered, "served": phase.right, "lost": phase.offered - phase.right}
+    names = {tenant.worker: f"{tenant.name} {number}" for number, tenant in enumerate(tenants, 1)}
+    first, *others = of_members(name, seen, names)
+    return [replace(first, **asked), *others]
 
 
 def _p99(row: Fig6Row) -> int | None:

@@ -70,19 +70,33 @@ class Timeline:
         return left / self.duration_ns
 
     def gathered(self, of_tenants: Sequence[Sequence[TenantFigures]], start_ns: int) -> list[Window]:
-        """The tenants' windows put together by time; a tenant that did not run at a window's end made that window longer."""
-        bins: dict[int, list[TenantFigures]] = {}
-        for windows in of_tenants:
-            for window in windows:
-                middle = (window.begin_ns + window.end_ns) // 2 - start_ns
-                bins.setdefault(min(max(middle // self.window_ns, 0), WINDOWS - 1), []).append(window)
+        """The tenants' windows put together by time. A tenant that did not run at a window's end made that window longer: what it served
+        is spread over its time, and its latencies stand in each window that it covers."""
+        windows = [window for windows in of_tenants for window in windows]
         found = []
-        for number, windows in sorted(bins.items()):
+        for number in range(WINDOWS):
             begin = start_ns + number * self.window_ns
-            rate = sum(w.served / max(1, w.end_ns - w.begin_ns) for w in windows) * 1e9
-            middle = number * self.window_ns + self.window_ns // 2
-            found.append(Window(middle, begin, begin + self.window_ns, rate, merge(w.latency for w in windows)))
+            end = begin + self.window_ns
+            of = [(one, min(one.end_ns, end) - max(one.begin_ns, begin)) for one in windows]
+            of = [(one, overlap) for one, overlap in of if overlap > 0]
+            if of:
+                rate = (
+                    sum(one.served * overlap / (one.end_ns - one.begin_ns) for one, overlap in of)
+                    / self.window_ns
+                    * 1e9
+                )
+                middle = number * self.window_ns + self.window_ns // 2
+                # a window that only touches this one is another's
+                mostly = [one for one, overlap in of if 2 * overlap >= min(self.window_ns, one.end_ns - one.begin_ns)]
+                found.append(Window(middle, begin, end, rate, merge(one.latency for one in mostly) if mostly else None))
         return found
+
+    def while_load(
+        self, load: Load, of_tenants: Sequence[Sequence[TenantFigures]], start_ns: int
+    ) -> list[TenantFigures]:
+        """The tenants' windows whose middle lies in a load."""
+        windows = (window for windows in of_tenants for window in windows)
+        return [one for one in windows if self.load_at((one.begin_ns + one.end_ns) // 2 - start_ns) == load]
 
 
 def scaled_steps(timeline: Timeline, names: Sequence[str]) -> list[tuple[int, list[Share]]]:

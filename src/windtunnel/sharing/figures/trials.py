@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
+from pydantic import Field
+
 from windtunnel.runs.record import Part
+from windtunnel.sharing.diagnose import Finding
 
 POLL_MODE = "poll mode of its own"
 LEAST_OWN_SHARE = 0.95
@@ -29,6 +32,13 @@ class Row(Part):
     """Of the time in which the tenants' core ran anything, the tenants' part."""
     disturbed: str | None
     """Why it is left out of verdicts; null: it counts. By what the host did, never by what was measured."""
+    findings: list[Finding] = Field(default_factory=list)
+    """What the diagnosis says of a core that was sliced."""
+
+    def cells(self) -> list[Any]:
+        """For the table: a finding is its code and its evidence."""
+        said = [f"{finding.code}: {finding.evidence}" for finding in self.findings]
+        return list((self.model_dump() | {"findings": said}).values())
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from windtunnel.errors import UserError
+from windtunnel.runs import format as fmt
 
 SECOND = 10**9
 CPU_WEIGHT = 256
@@ -21,9 +22,11 @@ Pool = Literal["ls", "be"]
 
 
 def bounded(what: str, value: float, low: float, high: float) -> None:
-    """Raises UserError where a number is outside of its bounds, or none."""
+    """Raises UserError where a number is outside of its bounds, or none. `what` says its unit: "slice, ns,"."""
     if not low <= value <= high:
-        raise UserError(f"{what} is {value}", remedy=f"from {low} to {high}")
+        name, ns, _ = what.partition(", ns,")
+        show = fmt.duration if ns else str
+        raise UserError(f"{name} is {show(value)}", remedy=f"from {show(low)} to {show(high)}")
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ def view(documents: Mapping[str, dict]) -> RenderableType:
     """Of each variant: its tenants, its phases where there are several, and where the cores' time went."""
     parts: list[RenderableType] = []
     for name, document in documents.items():
+        cores = f"{document['cores']} core{'' if document['cores'] == 1 else 's'}"
         slice_ = fmt.duration(document["slice_ns"])
-        head = (
-            f"{document['policy']}, slice {slice_}, {document['cores']} cores, {fmt.duration(document['duration_ns'])}"
-        )
+        head = f"{document['policy']}, slice {slice_}, {cores}, {fmt.duration(document['duration_ns'])}"
         parts += [Text(f"{name + ': ' if name else ''}{head}", style="bold"), tenants_table(document)]
         if len(document["phases"]) > 1:
             parts.append(phases_table(document["phases"]))

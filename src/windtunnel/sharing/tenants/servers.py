@@ -6,6 +6,7 @@ of its share, as the tenants of PvCC do. Which of the two is said with every res
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -125,10 +126,12 @@ def find_server(kind: Kind) -> str:
 
 
 def version_of(kind: Kind) -> str:
-    """As the program says it: "memcached 1.6.18"."""
+    """Its number, as the program says it: "1.6.18"."""
     words = [find_server(kind), "-v" if kind == "nginx" else "--version"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    return (done.stdout + done.stderr).strip().splitlines()[0]
+    said = done.stdout + done.stderr
+    found = re.search(r"\d+(\.\d+)+", said)
+    return found[0] if found else said.strip()[:80]
 
 
 class Server:
