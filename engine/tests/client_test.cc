@@ -1,12 +1,12 @@
-// The open-loop client: what it says to servers, what it makes of their answers, however they come, and what it counts.
+// The open-loop client: its connections, however answers come, and what it counts.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <thread>
 
+#include "client_answers.h"
 #include "core/refusal.h"
 #include "sharing/client/client_plan.h"
 #include "sharing/client/connection.h"
@@ -14,124 +14,6 @@
 
 namespace wt::client {
 namespace {
-
-constexpr question get{7, 32, false}, set{7, 32, true};
-
-std::string value_of(uint64_t key, uint32_t length) {
-    std::string value;
-    append_value(key, length, value);
-    return value;
-}
-
-// The right answer to a GET of key 7.
-std::string hit(protocol p) {
-    const std::string value = value_of(7, 32);
-    if (p == protocol::memcached) return "VALUE k7 0 32\r\n" + value + "\r\nEND\r\n";
-    if (p == protocol::redis) return "$32\r\n" + value + "\r\n";
-    return "HTTP/1.1 200 OK\r\nServer: x\r\nContent-LENGTH:  32 \r\n\r\n" + value;
-}
-
-constexpr std::array all{protocol::memcached, protocol::redis, protocol::http};
-
-TEST(dialect, asks_in_the_words_of_the_protocol) {
-    std::string out;
-    ask(protocol::memcached, get, out);
-    EXPECT_EQ(out, "get k7\r\n");
-    out.clear();
-    ask(protocol::memcached, set, out);
-    EXPECT_EQ(out, "set k7 0 0 32\r\n" + value_of(7, 32) + "\r\n");
-    out.clear();
-    ask(protocol::redis, set, out);
-    EXPECT_EQ(out, "*3\r\n$3\r\nSET\r\n$2\r\nk7\r\n$32\r\n" + value_of(7, 32) + "\r\n");
-    out.clear();
-    ask(protocol::http, get, out);
-    EXPECT_EQ(out, "GET /k7 HTTP/1.1\r\nHost: windtunnel\r\n\r\n");
-}
-
-TEST(dialect, values_differ_by_key_and_by_every_byte) {
-    std::string value = value_of(7, 45);
-    EXPECT_TRUE(is_value(7, value));
-    EXPECT_FALSE(is_value(8, value));
-    for (char &byte : value) {
-        byte ^= 1;
-        EXPECT_FALSE(is_value(7, value));
-        byte ^= 1;
-    }
-}
-
-TEST(dialect, an_answer_is_whole_at_its_last_byte_and_not_before) {
-    for (const protocol p : all) {
-        const std::string text = hit(p) + "next";
-        for (size_t n = 0; n < text.size(); n++) {
-            const answer a = read_answer(p, get, std::string_view(text).substr(0, n));
-            if (n < hit(p).size()) {
-                EXPECT_EQ(a.state, answer::incomplete) << n;
-            } else {
-                EXPECT_EQ(a.state, answer::whole);
-                EXPECT_EQ(a.length, hit(p).size());
-                EXPECT_EQ(a.what, outcome::right);
-            }
-        }
-    }
-}
-
-struct said {
-    protocol by;
-    question asked;
-    std::string text;
-    outcome what;
-};
-
-TEST(dialect, tells_what_an_answer_says) {
-    const std::string other = value_of(8, 32);
-    const std::vector<said> cases{
-        {protocol::memcached, get, "END\r\n", outcome::missing},
-        {protocol::memcached, set, "STORED\r\n", outcome::right},
-        {protocol::memcached, get, "STORED\r\n", outcome::wrong},
-        {protocol::memcached, set, "END\r\n", outcome::wrong},
-        {protocol::memcached, set, "SERVER_ERROR out of memory\r\n", outcome::refused},
-        {protocol::memcached, get, "VALUE k7 0 32\r\n" + other + "\r\nEND\r\n", outcome::wrong},
-        {protocol::memcached, get, "VALUE k8 0 32\r\n" + value_of(7, 32) + "\r\nEND\r\n", outcome::wrong},
-        {protocol::memcached, get, "VALUE k7 0 3\r\nabc\r\nEND\r\n", outcome::wrong},
-        {protocol::redis, get, "$-1\r\n", outcome::missing},
-        {protocol::redis, set, "+OK\r\n", outcome::right},
-        {protocol::redis, get, "+OK\r\n", outcome::wrong},
-        {protocol::redis, get, "-OOM command not allowed\r\n", outcome::refused},
-        {protocol::redis, get, "$32\r\n" + other + "\r\n", outcome::wrong},
-        {protocol::http, get, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", outcome::missing},
-        {protocol::http, get, "HTTP/1.1 503 No\r\ncontent-length: 2\r\n\r\nno", outcome::refused},
-        {protocol::http, get, "HTTP/1.1 200 OK\r\ncontent-length: 32\r\n\r\n" + other, outcome::wrong},
-    };
-    for (const said &s : cases) {
-        const answer a = read_answer(s.by, s.asked, s.text);
-        EXPECT_EQ(a.state, answer::whole) << s.text;
-        EXPECT_EQ(a.what, s.what) << s.text;
-        EXPECT_EQ(a.length, s.text.size()) << s.text;
-    }
-}
-
-TEST(dialect, hostile_answers_are_refused) {
-    const std::string endless(longest_head, 'x');
-    const std::vector<std::pair<protocol, std::string>> cases{
-        {protocol::memcached, endless},
-        {protocol::memcached, "VALUE k7 0 18446744073709551615\r\n"},
-        {protocol::memcached, "VALUE k7 0 -1\r\n"},
-        {protocol::memcached, "VALUE k7\r\n"},
-        {protocol::memcached, "VALUE k7 0 32\r\n" + value_of(7, 32) + "\r\nEMD\r\n"},
-        {protocol::memcached, "\r\n"},
-        {protocol::redis, "\r\n"},
-        {protocol::redis, "$99999999999999999999\r\n"},
-        {protocol::redis, "*1\r\n"},
-        {protocol::redis, endless},
-        {protocol::http, "HTTP/1.1 200 OK\r\n\r\n"},
-        {protocol::http, "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"},
-        {protocol::http, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"},
-        {protocol::http, "HTTP/1.1 2x0 OK\r\ncontent-length: 0\r\n\r\n"},
-        {protocol::http, "SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n"},
-        {protocol::http, endless},
-    };
-    for (const auto &[p, text] : cases) EXPECT_EQ(read_answer(p, get, text).state, answer::malformed) << text.substr(0, 60);
-}
 
 // A connection, and the server's end of it.
 struct pair {
