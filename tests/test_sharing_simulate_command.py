@@ -37,6 +37,18 @@ def test_a_file_says_everything(tmp_path):
     assert [row["name"] for row in document["variants"][""]["tenants"]] == ["a1", "a2", "a3", "batch"]
 
 
+def test_overload_is_said():
+    """Requests that never came to their end are in no percentile: without a word a p99 would flatter."""
+    words = ("share", "simulate", "--tenants", "2", "--duration", "50ms", "--service", "100us", "--load")
+    assert "overload: " in invoke(*words, "20krps") and "overload" not in invoke(*words, "100rps")
+
+
+def test_what_is_out_of_bounds_is_said_in_its_unit():
+    error = refused("share", "simulate", "--tenants", "4", "--slice", "10ns")
+    assert (error.message, error.remedy) == ("slice is 10 ns", "from 1.00 µs to 10.0 s")
+    assert refused("share", "simulate", "--tenants", "4", "--cores", "99999").message == "cores is 99999"
+
+
 def test_options_make_tenants_alike():
     document = json.loads(
         invoke("share", "simulate", "--tenants", "3", "--duration", "20ms", "--slice", "1ms", "--json")

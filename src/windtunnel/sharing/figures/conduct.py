@@ -65,7 +65,7 @@ def fly(figure: Figure, site: Site, directory: Path, blocks: int, seed: int, wat
         lines.close()
     if not rows:
         why = record.failed[0] if record.failed else "stopped before the first trial"
-        raise UserError(f"no trial could be flown: {why}")
+        raise UserError(f"no trial could be flown: {why}", remedy=f"{directory} holds none: remove it, and begin again")
     return finish(figure, directory, record, rows)
 
 

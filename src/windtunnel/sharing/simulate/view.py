@@ -10,6 +10,8 @@ from windtunnel.runs.columns import Column, Fitting
 
 SIMULATED = "simulated, not measured"
 MOST_ROWS = 24
+MOST_LEFT = 0.01
+"""Of the requests: a p99 says nothing of more."""
 
 
 def view(documents: Mapping[str, dict]) -> RenderableType:
@@ -23,6 +25,8 @@ def view(documents: Mapping[str, dict]) -> RenderableType:
         if len(document["phases"]) > 1:
             parts.append(phases_table(document["phases"]))
         parts.append(Text(_core_words(document), style="dim"))
+        if (words := overload_words(document["all"])) is not None:
+            parts.append(Text(words, style="yellow"))
     return Group(*parts, Text(SIMULATED, style="yellow"))
 
 
@@ -67,6 +71,14 @@ def phases_table(rows: list[dict]) -> RenderableType:
             column("batch CPUs", "batch_cpus", lambda x: fmt.number(x, 2)),
         ]
     )
+
+
+def overload_words(of_all: dict) -> str | None:
+    """Said where so many requests never came to their end that percentiles of the others mislead; None else."""
+    left = of_all["waiting"] + of_all["dropped"]
+    if left <= MOST_LEFT * of_all["arrived"]:
+        return None
+    return f"overload: {fmt.count(left)} of {fmt.count(of_all['arrived'])} requests were dropped or still waiting at the end, and are in no percentile"
 
 
 def _core_words(document: dict) -> str:
