@@ -1,10 +1,11 @@
 """What do changes of weights cost, and how soon do they hold?
 
 A daemon with the kicker, four tenants that always poll, and a client, all on this machine (two CPUs or more). CPU shares are the daemon's own user
-and system time over the wall's; the slicers' are not in it. The text protocol and the batch carry 1,000 changes a second; single HTTP
-calls come one after another, and their price is shown. Carried: from the moment at which a change was granted to the one at which every
-thread has its CPU, as the daemon measures it; a resize is `ls` from one CPU to two and back, with `be_cpus = 0`. Memory: the resident set
-before and after a million changes through the text protocol.
+and system time over the wall's; the slicers' are not in it. The text protocol and the batch carry 1,000 changes a second: by text in
+bunches of ten, and by a client that waits for each OK, as PvCC's do; at rest nobody asks for anything. Single HTTP calls come one after
+another, and their price is shown. A resize is `ls` from one CPU to two and back, with `be_cpus = 0`: moved is from the moment at which the
+change was granted to the one at which every thread is on its CPU, carried to the one at which everything is done, nice values and cgroups
+too, both as the daemon measures it. Memory: the resident set before and after a million changes through the text protocol.
 """
 
 import os
@@ -34,8 +35,14 @@ PATIENCE_S = 30.0
 def measure(session: Session) -> list[Figure]:
     figures = []
     with _daemon(session.directory / "shares", be_cpus=1) as (pid, text, client):
+        shares = [_share(pid, lambda: time.sleep(ROUND_S)) for _ in range(ROUNDS)]
+        figures.append(_figure(session, "at rest: CPU", shares, "%", None))
         shares = [_share(pid, lambda: _by_text(text)) for _ in range(ROUNDS)]
         figures.append(_figure(session, "1,000 a second by text: CPU", shares, "%", 5.0))
+        waits: list[float] = []
+        shares = [_share(pid, lambda: _by_text_one_by_one(text, waits)) for _ in range(ROUNDS)]
+        figures.append(_figure(session, "1,000 a second by text, each OK waited for: CPU", shares, "%", 5.0))
+        figures.append(_figure(session, "an OK is waited for", sorted(waits)[:: len(waits) // 200], "us", None))
         shares = [_share(pid, lambda: _by_batch(client)) for _ in range(ROUNDS)]
         figures.append(_figure(session, "1,000 a second by batch: CPU", shares, "%", 5.0))
         prices = [_price(pid, client) for _ in range(ROUNDS)]
@@ -49,11 +56,14 @@ def measure(session: Session) -> list[Figure]:
             _figure(session, "memory more after 10^6 changes", [(_rss(pid) - warm) / 1024], "KiB", 1024.0, note)
         )
     with _daemon(session.directory / "resize", be_cpus=0) as (pid, text, client):
-        carried = []
+        moved, carried = [], []
         for number in range(RESIZES):
             _say(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
-            carried.append(client.get("/v1/pools")["carried_ns"] / 1000)
+            pools = client.get("/v1/pools")
+            moved.append(pools["moved_ns"] / 1000)
+            carried.append(pools["carried_ns"] / 1000)
             time.sleep(0.05)
+        figures.append(_figure(session, "resize moved after", moved, "us", 1000.0))
         figures.append(_figure(session, "resize carried after", carried, "us", 1000.0))
     return figures
 
@@ -130,10 +140,26 @@ def _by_text(text: socket.socket) -> None:
         _send(text, _lines(number * bunch, bunch))
         time.sleep(max(0.0, begin + (number + 1) * TICK_S - time.monotonic()))
     _answered(text, ticks * bunch)
+    _held(begin)
+
+
+def _held(begin: float) -> None:
+    """Raises UserError where the changes of a round took longer than it."""
     if (took := time.monotonic() - begin) > ROUND_S * 1.1:
         raise UserError(
             f"{ROUND_S * CHANGES_A_SECOND} changes took {took:.1f} s: {CHANGES_A_SECOND} a second are not held"
         )
+
+
+def _by_text_one_by_one(text: socket.socket, waits: list[float]) -> None:
+    """`waits` grows by the time of each answer, us."""
+    begin, count = time.monotonic(), ROUND_S * CHANGES_A_SECOND
+    for number, line in enumerate(_lines(0, count)):
+        asked = time.perf_counter()
+        _say(text, [line])
+        waits.append(1e6 * (time.perf_counter() - asked))
+        time.sleep(max(0.0, begin + (number + 1) / CHANGES_A_SECOND - time.monotonic()))
+    _held(begin)
 
 
 def _by_batch(client: Client) -> None:

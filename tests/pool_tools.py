@@ -16,6 +16,7 @@ class Remembers:
 
     def __init__(self):
         self.now = Arrangement()
+        self.moved_at_ns = 0
         self.carried: list[Arrangement] = []
         self.refuses: str | None = None
         self.ended: frozenset[int] = frozenset()
@@ -53,7 +54,7 @@ def _appear(self, tenant: Tenant) -> None:
     """Without /proc: everybody is there."""
     tenant.pid = 1
     self._total += tenant.wish.weight if tenant.wish.shares else 0
-    self._dirty = True
+    self.stir()
 
 
 Pools._appear = _appear

@@ -6,6 +6,7 @@ is written before the change that it speaks of. It need not outlive the machine:
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,8 +24,8 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Entry:
     """One thread: how it ran (`before`), and what we have made of it since.
 
-    `ours` has by field the values that we have given, or may have: the last two, because a crash can come between the line and the
-    change. `whole`: somebody changes fields without saying so; then all that differs is taken for ours.
+    `ours` has by field the values that we have given, or may have: also those before the last, because a crash can come between the
+    line and the change. `whole`: somebody changes fields without saying so; then all that differs is taken for ours.
     """
 
     tid: int
@@ -166,10 +167,10 @@ class File:
         self._fd = -1
         self.rewrite(contents)
 
-    def add(self, contents: Contents, line: dict) -> None:
-        """`contents` is what the journal says with this line."""
-        os.write(self._fd, _text([line]))
-        self._lines += 1
+    def add(self, contents: Contents, *lines: dict) -> None:
+        """`contents` is what the journal says with these lines."""
+        os.write(self._fd, _text(lines))
+        self._lines += len(lines)
         if self._lines > MOST_LINES + 4 * len(contents.entries):
             self.rewrite(contents)
 
@@ -188,5 +189,5 @@ class File:
             self._fd = -1
 
 
-def _text(lines: list[dict]) -> bytes:
+def _text(lines: Iterable[dict]) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()

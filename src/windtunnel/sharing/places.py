@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from windtunnel.engine.leftovers import runtime_directory
@@ -78,11 +78,20 @@ class Journal:
     def allow(self, tid: int, **values: list[Value]) -> None:
         """Remembers a thread, and says by field which values a helper of ours may give it from now on."""
         with self._lock:
-            entry = self._entry(tid)
-            if all(entry.ours.get(name) == them for name, them in values.items()):
-                return
-            entry.ours |= values
-            self._add({"is": "ours", "tid": tid, "values": values})
+            self._entry(tid)
+            self.allow_all({tid: values})
+
+    def allow_all(self, values: Mapping[int, dict[str, list[Value]]]) -> None:
+        """As `allow`, of threads that are remembered already: whether each is still the same is not looked at again."""
+        with self._lock:
+            lines = []
+            for tid, them in values.items():
+                ours = (self._contents.entries.get(tid) or self._entry(tid)).ours
+                if any(ours.get(name) != value for name, value in them.items()):
+                    ours |= them
+                    lines.append({"is": "ours", "tid": tid, "values": them})
+            if lines:
+                self._add(*lines)
 
     def change(self, tid: int, cgroups: dict[str, str] | None = None, **fields: Value) -> None:
         """Remembers a thread and changes it: `affinity`, `policy` (policy, priority, flags), `nice`, `runtime_ns`, and `cgroups`
@@ -92,8 +101,10 @@ class Journal:
         """
         fields |= {threads.CGROUP + hierarchy: path for hierarchy, path in (cgroups or {}).items()}
         with self._lock:
-            entry = self._entry(tid)
-            self.allow(tid, **{name: [*entry.ours.get(name, [])[-1:], value] for name, value in fields.items()})
+            ours = self._entry(tid).ours
+            self.allow_all(
+                {tid: {name: [*(v for v in ours.get(name, []) if v != value), value] for name, value in fields.items()}}
+            )
             try:
                 threads.write(tid, fields)
             except ProcessLookupError:
@@ -102,6 +113,7 @@ class Journal:
                 raise UserError(
                     f"thread {tid} cannot be given {_words(fields)}: {error.strerror}", _remedy(tid, fields, error)
                 ) from None
+            ours |= {name: [value] for name, value in fields.items()}  # until here it may have had what it had before
 
     def helper(self, pid: int) -> None:
         """A process that changes threads for us. The guardian ends it before it puts them back."""
@@ -160,10 +172,11 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def _entry(self, tid: int) -> Entry:
-        found = threads.check(tid)
         entry = self._contents.entries.get(tid)
-        if entry is not None and entry.started == found.started:
+        if entry is not None and entry.started == threads.started(tid):
+            threads.check_policy(tid)
             return entry
+        found = threads.check(tid)
         entry = Entry(tid, found.pid, found.started, threads.ticks_now(), threads.read(tid))
         self._contents.entries[tid] = entry
         self._add(journal.line_of(entry))
@@ -173,8 +186,8 @@ class Journal:
         del self._contents.entries[tid]
         self._add({"is": "back", "tid": tid})
 
-    def _add(self, line: dict) -> None:
-        self._file.add(self._contents, line)
+    def _add(self, *lines: dict) -> None:
+        self._file.add(self._contents, *lines)
 
 
 class Guardian:

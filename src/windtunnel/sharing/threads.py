@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched
 
 PROC = Path("/proc")
+MOST_TEXT = 1 << 14
 TICKS = os.sysconf("SC_CLK_TCK")
 Value = tuple[int, ...] | int | str
 """Of one field: CPUs, (policy, priority, flags), nice, slice in ns, or the path of a cgroup."""
@@ -35,15 +37,37 @@ class Stat:
 def stat(tid: int) -> Stat | None:
     """None where no such thread is; a zombie is none either."""
     try:
-        text = (PROC / str(tid) / "stat").read_text(errors="replace")
-        status = (PROC / str(tid) / "status").read_text(errors="replace")
+        fields, status = _fields(tid), _text(tid, "status")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    fields = text[text.rindex(")") + 2 :].split()
     if fields[0] in "ZX":
         return None
     pid = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("Tgid:"))
     return Stat(pid, int(fields[1]), int(fields[19]))
+
+
+def started(tid: int) -> int | None:
+    """As `stat`, the start alone: one file instead of two."""
+    try:
+        fields = _fields(tid)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def _fields(tid: int) -> list[str]:
+    """Of /proc/TID/stat, from the third on."""
+    text = _text(tid, "stat")
+    return text[text.rindex(")") + 2 :].split()
+
+
+def _text(tid: int, name: str) -> str:
+    """A small file of a thread: a pathlib read costs three times as much, and every change of a thread reads some."""
+    fd = os.open(f"{PROC}/{tid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, MOST_TEXT).decode(errors="replace")
+    finally:
+        os.close(fd)
 
 
 def ticks_now() -> int:
@@ -81,23 +105,27 @@ def _told_children(pid: int) -> list[int]:
 
 def cgroups_of(tid: int) -> dict[str, str]:
     """Path by hierarchy, as /proc/TID/cgroup has it: the controllers of v1, "" for v2."""
-    lines = (PROC / str(tid) / "cgroup").read_text().splitlines()
+    lines = _text(tid, "cgroup").splitlines()
     return {controllers: path for _, controllers, path in (line.split(":", 2) for line in lines)}
 
 
 def read(tid: int) -> Fields:
     """Raises ProcessLookupError where no such thread is."""
     try:
-        attributes = sched.get(tid)
+        scheduling = _scheduling(tid)
         cgroups = cgroups_of(tid)
         affinity = tuple(sorted(os.sched_getaffinity(tid)))
     except FileNotFoundError:
         raise ProcessLookupError(errno.ESRCH, f"no thread {tid}") from None
+    return {"affinity": affinity} | scheduling | {CGROUP + controllers: path for controllers, path in cgroups.items()}
+
+
+def _scheduling(tid: int) -> dict[str, Any]:
+    attributes = sched.get(tid)
     # A thread that asked for no slice shows the default one; 0 asks for it again.
     runtime = 0 if attributes.runtime_ns == sched.default_slice_ns() else attributes.runtime_ns
     policy = (attributes.policy, attributes.priority, attributes.flags)
-    fields: Fields = {"affinity": affinity, "policy": policy, "nice": attributes.nice, "runtime_ns": runtime}
-    return fields | {CGROUP + controllers: path for controllers, path in cgroups.items()}
+    return {"policy": policy, "nice": attributes.nice, "runtime_ns": runtime}
 
 
 def write(tid: int, fields: Fields) -> None:
@@ -108,7 +136,7 @@ def write(tid: int, fields: Fields) -> None:
     if "affinity" in fields:
         os.sched_setaffinity(tid, fields["affinity"])
     if fields.keys() & {"policy", "nice", "runtime_ns"}:
-        now = read(tid) | fields
+        now = _scheduling(tid) | fields
         policy, priority, flags = now["policy"]
         sched.put(tid, sched.Attributes(policy, priority, now["nice"], now["runtime_ns"], flags))
 
@@ -148,8 +176,13 @@ def check(tid: int) -> Stat:
     found = stat(tid) if tid > 0 else None
     if found is None:
         raise UserError(f"{tid}: no such thread", remedy="a number from /proc/PID/task, of a thread that runs")
+    check_policy(tid)
+    return found
+
+
+def check_policy(tid: int) -> None:
+    """Raises UserError for a thread that is SCHED_DEADLINE."""
     if sched.get(tid).policy == sched.DEADLINE:
         raise UserError(
             f"thread {tid} is SCHED_DEADLINE: it cannot be pinned or share by weight", remedy="chrt -o -p 0 TID"
         )
-    return found

@@ -102,6 +102,7 @@ class PoolsView(BaseModel):
     overfull: dict[int, int] = Field(description="CPUs with more than 256: there a weight buys less than weight / 256")
     shield: str
     carried_ns: int = Field(description="how long the last carrying out took")
+    moved_ns: int = Field(description="after what time of it each thread that went to another CPU of ls was there")
 
 
 class Planned(BaseModel):

@@ -155,6 +155,7 @@ class Daemon:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, end.set)
         self._watch_processes(loop)
+        self.sharing.later = lambda seconds: loop.call_later(seconds, self.sharing.settle_late)
         servers = {"unix": http.server(app := api.make(self.core))}
         if "tcp" in self._sockets:
             servers["tcp"] = http.server(app, self._token)

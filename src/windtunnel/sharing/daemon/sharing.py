@@ -1,7 +1,8 @@
 """What is asked of the pools: granted or refused whole, and carried out.
 
 `ask` grants or refuses at once and touches nothing; `settle` carries out what was granted since. Between both several requests may
-come, so that a thousand changes cost one carrying out. What cannot be carried out is taken back, all of it.
+come, so that a thousand changes cost one carrying out: `settle_soon` puts off what can wait. What cannot be carried out is taken back,
+all of it.
 """
 
 import time
@@ -19,6 +20,9 @@ from windtunnel.sharing.pools.plan import Machine, Plan, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import dedicated
 
+PACE_S = 0.01
+"""Weights alone are carried out so often at the most. A slicer holds them against what was used ten times a second."""
+
 
 class Unknown(UserError):
     """There is no such tenant."""
@@ -28,6 +32,7 @@ class Carries(Protocol):
     """Of windtunnel.sharing.pools.carry.Carrier, what is needed here."""
 
     now: Arrangement
+    moved_at_ns: int
 
     def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]: ...
 
@@ -54,10 +59,14 @@ class Sharing:
         self._settled: dict[str, Wish] = {}
         self._news: list[tuple[str, dict[str, Any]]] = []
         self._total = 0
-        self._dirty = False
-        self.carried_ns = 0
-        """How long the last carrying out took, and when it ended by the monotonic clock, in seconds."""
-        self.carried_at = 0.0
+        self._numbers: dict[int, Tenant] = {}
+        self._dirty = self._urgent = False
+        self.later: Callable[[float], object] | None = None
+        """Calls `settle_late` after so many seconds; without, nothing is put off."""
+        self._put_off = False
+        self.carried_ns = self.moved_ns = 0
+        """How long the last carrying out took, and after what time of it each thread was on its CPU."""
+        self._carried_at = -PACE_S
 
     # who takes part
 
@@ -67,9 +76,9 @@ class Sharing:
             raise UserError(f'there is a tenant "{keys.name}"', remedy="another name, or change that one")
         if len(self.tenants) >= MOST_TENANTS:
             raise UserError(f"{MOST_TENANTS} tenants are the most")
-        number = max((tenant.number for tenant in self.tenants.values()), default=0) + 1
+        number = max(self._numbers, default=0) + 1
         tenant = Tenant(keys.name, number, keys, wish or first_wish(keys), added, rule=keys.autoscale)
-        self.tenants[keys.name] = tenant
+        self.tenants[keys.name] = self._numbers[number] = tenant
         try:
             self._appear(tenant)
         except UserError:
@@ -90,7 +99,7 @@ class Sharing:
         """By its name, or its number. Raises UserError."""
         found = self.tenants.get(name)
         if found is None and name.isdecimal() and len(name) <= 6:
-            found = next((tenant for tenant in self.tenants.values() if tenant.number == int(name)), None)
+            found = self._numbers.get(int(name))
         if found is None:
             raise Unknown(f'no tenant "{name[:64]}"', remedy="windtunnel share list shows them")
         return found
@@ -102,21 +111,22 @@ class Sharing:
             return
         before = set(tenant.tids)
         if tenant.look(self.beside):
-            self._dirty = True
+            self.stir()
             for what, tids in (("thread in", set(tenant.tids) - before), ("thread out", before - set(tenant.tids))):
                 if tids:
                     self.events.say(what, tenant=tenant.name, tids=sorted(tids))
 
     def stir(self) -> None:
-        """Other threads of a tenant want CPU than before: `settle` has something to do."""
-        self._dirty = True
+        """`settle` has something to do that was not asked for: threads come, go, or want CPU that did not."""
+        self._dirty = self._urgent = True
 
     def gone(self, tenant: Tenant) -> None:
         """Its process has ended: the weight is given back. One that was added through the API is forgotten."""
         self.events.say("ended", tenant=tenant.name, pid=tenant.pid, weight=tenant.wish.weight)
-        self._leave(tenant)
         if tenant.added:
-            del self.tenants[tenant.name]
+            self._forget(tenant)
+        else:
+            self._leave(tenant)
 
     def _appear(self, tenant: Tenant) -> None:
         tenant.look(self.beside)
@@ -128,7 +138,7 @@ class Sharing:
             tenant.leave()
             raise
         self._total += tenant.wish.weight if tenant.wish.shares else 0
-        self._dirty = True
+        self.stir()
         self.on_process(tenant)
 
     def _leave(self, tenant: Tenant) -> None:
@@ -137,11 +147,11 @@ class Sharing:
         if tenant.pid_fd is not None:
             self.on_leave(tenant.pid_fd)
         tenant.leave()
-        self._dirty = True
+        self.stir()
 
     def _forget(self, tenant: Tenant) -> None:
         self._leave(tenant)
-        del self.tenants[tenant.name]
+        del self.tenants[tenant.name], self._numbers[tenant.number]
 
     def _sharing(self) -> list[Tenant]:
         return [tenant for tenant in self.tenants.values() if tenant.pid is not None and tenant.wish.shares]
@@ -159,8 +169,10 @@ class Sharing:
             self._news.append(
                 ("changed", {"tenant": name, "by": by, "from": tenant.wish.weight, "weight": wish.weight})
             )
+            self._urgent = self._urgent or not _weight_alone(tenant.wish, wish)
             tenant.wish, self._dirty = wish, True
         self._total = total
+        self._urgent = self._urgent or dedicated(total) != max(1, len(self.plan.ls))
 
     def preview(self, changes: Iterable[Change]) -> Plan:
         """The plan that these changes would lead to. Raises UserError as `ask`."""
@@ -178,7 +190,8 @@ class Sharing:
             if tenant.wish.pool == "ls":
                 self._settled.setdefault(tenant.name, tenant.wish)
                 tenant.wish = replace(tenant.wish, weight=tenant.keys.weight, parked=True)
-        self._total, self._dirty = 0, True
+        self._total = 0
+        self.stir()
         self._news.append(("exit", {"by": by}))
 
     def _considered(self, changes: Iterable[Change]) -> tuple[dict[str, Wish], int]:
@@ -204,6 +217,24 @@ class Sharing:
 
     # and what is done
 
+    def settle_soon(self) -> None:
+        """As `settle`; but weights by which no CPU changes pools and no tenant has more lanes wait until PACE_S after the last carrying
+        out. What then cannot be is taken back and told as an event."""
+        rest = self._carried_at + PACE_S - time.monotonic()
+        if not self._dirty or self._urgent or self.later is None or rest <= 0:
+            self.settle()
+        elif not self._put_off:
+            self._put_off = True
+            self.later(rest)
+
+    def settle_late(self) -> None:
+        """What `settle_soon` has put off."""
+        self._put_off = False
+        try:
+            self.settle()
+        except UserError as error:
+            self.events.say("not carried out", why=error.message, remedy=error.remedy)
+
     def settle(self) -> None:
         """Carries out what was granted. Raises UserError where that cannot be; then nothing of it was."""
         if not self._dirty:
@@ -215,7 +246,8 @@ class Sharing:
         except UserError:
             self._take_back()
             raise
-        self.carried_ns, self.carried_at = time.perf_counter_ns() - begin, time.monotonic()
+        self.carried_ns, self.moved_ns = time.perf_counter_ns() - begin, self.carrier.moved_at_ns - begin
+        self._carried_at = time.monotonic()
         if made.ls != self.plan.ls:
             self.events.say("cores", ls=list(made.ls), be=list(made.be), took_ns=self.carried_ns)
         for (name, number), cpu in made.places.items():
@@ -224,7 +256,7 @@ class Sharing:
                 self.events.say("moved", tenant=name, lane=number or None, **{"from": before, "to": cpu})
         for what, facts in self._news:
             self.events.say(what, **facts)
-        self.plan, self._dirty = made, False
+        self.plan, self._dirty, self._urgent = made, False, False
         self._settled.clear()
         self._news.clear()
 
@@ -244,4 +276,10 @@ class Sharing:
         self._settled.clear()
         self._news.clear()
         self._total = sum(tenant.wish.weight for tenant in self._sharing())
-        self._dirty = True  # threads that came and went since are still to be carried out
+        self.stir()  # threads that came and went since are still to be carried out
+
+
+def _weight_alone(before: Wish, after: Wish) -> bool:
+    """Nothing else is different that has to be carried out, and the tenant has as many lanes as before."""
+    lanes = dedicated(before.weight) == dedicated(after.weight)
+    return lanes and before.shares == after.shares and before.cap == after.cap

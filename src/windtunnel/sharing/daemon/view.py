@@ -41,6 +41,7 @@ def pools(core: "Core") -> PoolsView:
         overfull=plan.overfull(),
         shield=core.shield,
         carried_ns=sharing.carried_ns,
+        moved_ns=sharing.moved_ns,
     )
 
 

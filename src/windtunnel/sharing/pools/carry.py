@@ -1,5 +1,6 @@
 """An arrangement carried out on the machine, or taken back whole."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -52,6 +53,13 @@ class Carrier:
         self.slicers: dict[int, Slicer] = {}
         self.now = Arrangement()
         self._caps: Mapping[str, Cap] = {}
+        self._given: dict[int, Members] = {}
+        """Whom each slicer was told of last. Of those in `_unsure` it is whom they may have."""
+        self._unsure: set[int] = set()
+        self._at: dict[int, int] = {}
+        """The CPU on which each thread of `ls` was put."""
+        self.moved_at_ns = 0
+        """When, by time.perf_counter_ns, each thread that goes from one CPU of `ls` to another was on it, last time."""
 
     def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
         """Makes it so. Returns the threads that had ended meanwhile, who are left out.
@@ -78,7 +86,8 @@ class Carrier:
 
     def broken(self, cpu: int) -> None:
         """The slicer of a CPU has ended by itself: the next carrying out makes another."""
-        self.slicers.pop(cpu).stop()
+        self._drop(cpu)
+        self._given.pop(cpu, None)
         self.now = replace(
             self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
         )
@@ -105,57 +114,75 @@ class Carrier:
     def _carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> None:
         old = self.now
         where = {tid: cpu for cpu, members in to.turns.items() for tid in members}
-        was = {tid: cpu for cpu, members in old.turns.items() for tid in members}
-        moving = frozenset(tid for tid, cpu in was.items() if where.get(tid, cpu) != cpu)
-        staying = {cpu: {t: w for t, w in members.items() if was.get(t) == cpu} for cpu, members in to.turns.items()}
+        left = self._at.keys() - where.keys()
         # While it goes on, `now` holds all that may be ours: a rollback starts from there.
         self.now = Arrangement(old.turns | to.turns, {**to.be, **old.be}, old.spare or to.spare)
         for tid in old.be.keys() - to.be.keys() | (set(old.be) if old.spare != to.spare else set()):
             self._put_back(tid)
+        for tid in [tid for tid, cpu in self._at.items() if where.get(tid, cpu) != cpu]:
+            self._journal.change(tid, affinity=(where[tid],))  # first: whose turns it takes is told afterwards
+            self._at[tid] = where[tid]
+        self.moved_at_ns = time.perf_counter_ns()
         for cpu in to.turns:
             self.warm(cpu)
-        self._handover.moving = moving
-        try:
-            for cpu, members in staying.items():
-                if members.keys() != old.turns.get(cpu, {}).keys():
-                    self._set(cpu, members)
-            for cpu in old.turns.keys() - to.turns.keys():
-                self._set(cpu, {})
-        finally:
-            self._handover.moving = frozenset()
+        self._hand_over(to, where)
         for cpu, members in to.turns.items():
-            joined = members.keys() != staying[cpu].keys()
-            if joined or members != old.turns.get(cpu):
+            if cpu in self._unsure or members != self._given.get(cpu):
                 self._set(cpu, members)
+        self._at = where
         for tid, cpus in to.be.items():
             if (old.be.get(tid), old.spare) != (cpus, to.spare):
                 self._to_be(tid, cpus, to.spare)
-        self._hold(to, caps, old, was.keys() - where.keys())
+        self._hold(to, caps, left)
         self.now, self._caps = to, caps
+
+    def _hand_over(self, to: Arrangement, where: Mapping[int, int]) -> None:
+        """Slicers let go of those that are not theirs any more."""
+        given = list(self._given.items())
+        self._handover.moving = frozenset(tid for cpu, them in given for tid in them if where.get(tid, cpu) != cpu)
+        try:
+            for cpu, them in given:
+                wanted = to.turns.get(cpu, {})
+                if not them.keys() <= wanted.keys():
+                    self._set(cpu, {tid: weight for tid, weight in wanted.items() if tid in them})
+        finally:
+            self._handover.moving = frozenset()
 
     def _set(self, cpu: int, members: Members) -> None:
         """A slicer that has broken is replaced, once; its members run as before meanwhile."""
         wanted = [Member(tid, weight) for tid, weight in members.items()]
         if cpu not in self.slicers:
             if not members:
+                self._given.pop(cpu, None)
                 return  # it had broken, and another could not be started
             self.warm(cpu)
+        self._given[cpu] = {**self._given.get(cpu, {}), **members}
+        self._unsure.add(cpu)
         try:
             self.slicers[cpu].set_members(wanted)
         except UserError:
             if any(threads.stat(tid) is None for tid in members):
                 raise
-            self.slicers.pop(cpu).stop()
+            self._drop(cpu)
             self.warm(cpu)
             self.slicers[cpu].set_members(wanted)
+        self._given[cpu] = members
+        self._unsure.discard(cpu)
+        self._at |= dict.fromkeys(members, cpu)
 
-    def _hold(self, to: Arrangement, caps: Mapping[str, Cap], old: Arrangement, left: Iterable[int]) -> None:
+    def _drop(self, cpu: int) -> None:
+        """A slicer that has ended: whom it had is put back, and so is out of the shield."""
+        self.slicers.pop(cpu).stop()
+        if self._shield is not None:
+            for tid in self._given.get(cpu, ()):
+                self._shield.forget(tid)
+
+    def _hold(self, to: Arrangement, caps: Mapping[str, Cap], left: Iterable[int]) -> None:
         if self._shield is None:
             return
         for tid in left:
             self._shield.forget(tid)
-        if to.groups != old.groups or caps != self._caps:
-            self._shield.hold(to.groups, caps)
+        self._shield.hold(to.groups, caps)
 
     def _to_be(self, tid: int, cpus: Iterable[int], spare: bool) -> None:
         idle = {"policy": (sched.IDLE, 0, 0)} if spare else {}

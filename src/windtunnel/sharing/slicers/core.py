@@ -12,7 +12,8 @@ from windtunnel.sharing.places import Journal
 from windtunnel.sharing.slicers import warn
 from windtunnel.sharing.slicers.figures import MemberFigures, SliceFigures
 from windtunnel.sharing.slicers.slicer import Member, Slicer, check_members, check_slice
-from windtunnel.sharing.slicers.weights import steps
+from windtunnel.sharing.slicers.weights import Steps, steps
+from windtunnel.sharing.threads import Value
 
 ORDINARY = (sched.OTHER, 0, 0)
 RAISED = (sched.FIFO, 1, sched.RESET_ON_FORK)
@@ -31,6 +32,7 @@ class CoreSlicer(Slicer):
         self.cpu = -1
         self.slice_ns = 0
         self._members: list[Member] = []
+        self._steps: dict[int, Steps] = {}
         self._native: Native | None = None
         self._broken: str | None = None
         self._said: list[str] = []
@@ -79,18 +81,22 @@ class CoreSlicer(Slicer):
             raise
 
     def set_members(self, members: list[Member]) -> None:
+        """Who is new is changed; of the others only steps that are different go into the journal, before they may be given."""
         check_members(members)
+        new = {member.tid for member in members} - self._steps.keys()
         for member in members:
-            threads.check(member.tid)
+            if member.tid in new or not _lives(member.tid):
+                threads.check(member.tid)
         native = self._running()
         found, self._said = steps([member.weight for member in members])
-        gone = {member.tid for member in self._members} - {member.tid for member in members}
-        new = {member.tid for member in members} - {member.tid for member in self._members}
-        self._members = members
-        for member, step in zip(members, found, strict=True):
-            if member.tid in new:
-                self._take(member.tid, step.high)
-            self.journal.allow(member.tid, nice=sorted({*self._nice_of(member.tid), step.high, step.low}))
+        now = {member.tid: step for member, step in zip(members, found, strict=True)}
+        before = dict(self._steps)
+        for tid in new:
+            self._take(tid, now[tid])
+        self.journal.allow_all(
+            {tid: {"nice": _nices(step, before.get(tid, step))} for tid, step in now.items() if before.get(tid) != step}
+        )
+        self._members, self._steps = members, now
         native.ask(
             {
                 "do": "members",
@@ -100,7 +106,7 @@ class CoreSlicer(Slicer):
                 ],
             }
         )
-        for tid in gone:
+        for tid in before.keys() - now.keys():
             self._said += self.journal.put_back(tid)
 
     def set_slice(self, slice_ns: int) -> None:
@@ -154,23 +160,21 @@ class CoreSlicer(Slicer):
         if self._native is not None:
             self._native.close()
             self._native = None
-        for member in self._members:
-            self.journal.put_back(member.tid)
-        self._members = []
+        self._leave()
 
-    def _take(self, tid: int, nice: int) -> None:
-        if self.raises:
-            self.journal.allow(tid, policy=[ORDINARY, RAISED])
-        self.journal.change(
-            tid, affinity=(self.cpu,), nice=nice, runtime_ns=self.runtime_ns(self.slice_ns), policy=ORDINARY
-        )
-        if self.raises:
-            self.journal.allow(tid, policy=[ORDINARY, RAISED])
-
-    def _nice_of(self, tid: int) -> list[int]:
-        with contextlib.suppress(ProcessLookupError):
-            return [os.getpriority(os.PRIO_PROCESS, tid)]
-        return []
+    def _take(self, tid: int, step: Steps) -> None:
+        """A new member. Raises UserError with the thread as it was."""
+        runtime = self.runtime_ns(self.slice_ns)
+        try:
+            if self.raises:
+                self.journal.allow(tid, policy=[ORDINARY, RAISED])
+            self.journal.change(tid, affinity=(self.cpu,), nice=step.high, runtime_ns=runtime, policy=ORDINARY)
+            if self.raises:
+                self.journal.allow_all({tid: {"policy": [ORDINARY, RAISED]}})
+        except UserError:
+            self.journal.put_back(tid)
+            raise
+        self._steps[tid] = step
 
     def _running(self) -> Native:
         if self._broken is not None:
@@ -185,5 +189,23 @@ class CoreSlicer(Slicer):
     def _break(self, how: str) -> None:
         """The native process has ended by itself, or somebody has killed it: its members run as they did before."""
         self._broken = how
-        for member in self._members:
-            self.journal.put_back(member.tid)
+        self._leave()
+
+    def _leave(self) -> None:
+        for tid in list(self._steps):
+            self.journal.put_back(tid)
+        self._members, self._steps = [], {}
+
+
+def _lives(tid: int) -> bool:
+    """Whether there is such a thread; one system call, no file."""
+    try:
+        os.getpriority(os.PRIO_PROCESS, tid)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _nices(step: Steps, before: Steps) -> list[Value]:
+    """Those that a member has, or will have."""
+    return sorted({before.high, before.low, step.high, step.low})

@@ -1,5 +1,6 @@
 """What every slicer can do: share one core among threads by weight, in slices of a length."""
 
+from collections import Counter
 from dataclasses import dataclass
 from types import TracebackType
 from typing import ClassVar, Self
@@ -81,7 +82,7 @@ def check_members(members: list[Member]) -> None:
                 f"thread {member.tid}: a weight of {member.weight}",
                 remedy=f"from 1 to {MOST_WEIGHT}; {CPU_WEIGHT} is one CPU",
             )
-    tids = [member.tid for member in members]
-    twice = {tid for tid in tids if tids.count(tid) > 1}
-    if twice:
-        raise UserError(f"thread {min(twice)} is a member twice")
+    tids = Counter(member.tid for member in members)
+    if len(tids) < len(members):
+        twice = min(tid for tid, times in tids.items() if times > 1)
+        raise UserError(f"thread {twice} is a member twice")

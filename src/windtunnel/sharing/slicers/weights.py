@@ -3,6 +3,7 @@
 The kernel's weights of nice -20 to 19 are sched_prio_to_weight of kernel/sched/core.c: 1024 at nice 0, a factor of 1.25 a step.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 # fmt: off
@@ -14,6 +15,7 @@ OF_NICE = (
 )
 # fmt: on
 LEAST_NICE, MOST_NICE = -20, 19
+_FALLING = [-weight for weight in OF_NICE]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def steps(weights: list[int]) -> tuple[list[Steps], list[str]]:
             said.append(f"a weight of {weight} beside {heaviest} is less than the kernel can give: nice {MOST_NICE}")
             found.append(Steps(MOST_NICE, MOST_NICE))
             continue
-        high = max(nice for nice in range(LEAST_NICE, MOST_NICE + 1) if kernel_weight(nice) >= wanted)
+        high = LEAST_NICE - 1 + bisect_right(_FALLING, -wanted)  # the last that is not less than wanted
         found.append(Steps(high, high if kernel_weight(high) == wanted else min(high + 1, MOST_NICE)))
     return found, said
 
