@@ -26,7 +26,7 @@ from harness.statistics import Goal, extent, judge
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.client import Client
 
-TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 4
+TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 3
 MILLION, CALLS, RESIZES = 1_000_000, 300, 40
 TICK_S = 0.01
 PATIENCE_S = 30.0

@@ -75,6 +75,54 @@ def test_what_the_system_refuses_is_ng_for_all_that_were_carried_out_together():
     assert list(pools.weights().values()) == [128, 64, 32, 16]
 
 
+class Clock(list):
+    """What was put off, by `later`."""
+
+    def of(self, pools):
+        pools.later = self.append
+        return pools
+
+
+def test_weights_alone_are_granted_at_once_and_carried_out_together():
+    later = Clock()
+    pools = later.of(Pools(range(6), **FIG_11))
+    answer(pools, [b"SET 1 100"], "test")
+    pools.settle_late()
+    later.clear()
+    carried = len(pools.carrier.carried)
+    for weight in (90, 80, 70):
+        assert answer(pools, [f"SET 1 {weight}".encode()], "test") == (["OK"], False)
+    assert (len(pools.carrier.carried), len(later), pools.weights()["seastar1"]) == (carried, 1, 70)
+    pools.settle_late()
+    assert (len(pools.carrier.carried), pools.carrier.now.turns[5][100]) == (carried + 1, 70)
+
+
+@pytest.mark.parametrize("line", [b"SET 1 256", b"EXIT"])
+def test_a_change_of_cores_is_carried_out_before_it_is_answered(line):
+    later = Clock()
+    pools = later.of(Pools(range(6), **FIG_11))
+    answer(pools, [b"SET 1 100"], "test")
+    before = pools.plan.ls
+    answer(pools, [b"SET 1 90"], "test")
+    answer(pools, [line], "test")
+    assert pools.plan.ls != before
+    assert pools.carrier.now == pools.carrier.carried[-1]
+    carried = len(pools.carrier.carried)
+    pools.settle_late()
+    assert len(pools.carrier.carried) == carried
+
+
+def test_what_was_put_off_and_cannot_be_is_taken_back_and_told():
+    pools = Clock().of(Pools(range(6), **FIG_11))
+    answer(pools, [b"SET 1 100"], "test")
+    pools.settle_late()
+    answer(pools, [b"SET 1 90"], "test")
+    pools.carrier.refuses = "the kernel refused"
+    pools.settle_late()
+    assert pools.weights()["seastar1"] == 100
+    assert pools.events.since(0)[-1]["why"] == "the kernel refused"
+
+
 @given(st.text(max_size=80))
 def test_any_text_is_understood_or_wrong(text):
     try:

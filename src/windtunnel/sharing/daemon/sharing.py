@@ -20,7 +20,7 @@ from windtunnel.sharing.pools.plan import Machine, Plan, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import dedicated
 
-PACE_S = 0.01
+PACE_S = 0.05
 """Weights alone are carried out so often at the most. A slicer holds them against what was used ten times a second."""
 
 
