@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.figures import Figure
-from harness.flown import COMMAND
 from harness.main import main
+from harness.serving import answered, say, send, serving
 from harness.session import Session
 from harness.statistics import Goal, extent, judge
 
@@ -29,7 +29,6 @@ from windtunnel.sharing.daemon.client import Client
 TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 3
 MILLION, CALLS, RESIZES = 1_000_000, 300, 40
 TICK_S = 0.01
-PATIENCE_S = 30.0
 
 
 def measure(session: Session) -> list[Figure]:
@@ -58,7 +57,7 @@ def measure(session: Session) -> list[Figure]:
     with _daemon(session.directory / "resize", be_cpus=0) as (pid, text, client):
         moved, carried = [], []
         for number in range(RESIZES):
-            _say(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
+            say(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
             pools = client.get("/v1/pools")
             moved.append(pools["moved_ns"] / 1000)
             carried.append(pools["carried_ns"] / 1000)
@@ -77,57 +76,17 @@ def _figure(session: Session, name: str, values: list[float], unit: str, limit: 
 
 @contextmanager
 def _daemon(directory: Path, be_cpus: int) -> Iterator[tuple[int, socket.socket, Client]]:
-    """The daemon's pid, a connection of PvCC's protocol, and a client of the API."""
-    if len(os.sched_getaffinity(0)) < 2:
-        raise UserError("this bench needs two CPUs")
+    """As `serving`, with tenants that poll."""
     directory.mkdir(parents=True)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     polling = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(TENANTS)]
-    cpus = sorted(os.sched_getaffinity(0))[-2:]
     tables = "".join(f'[[tenant]]\nname = "t{n}"\npid = {one.pid}\nweight = 60\n' for n, one in enumerate(polling))
-    file = directory / "share.toml"
-    head = f'state = "state"\ncpus = {cpus}\nbe_cpus = {be_cpus}\nslicer = "kicker"\n'
-    file.write_text(f'{head}[pvcc]\nlisten = "127.0.0.1:{port}"\n{tables}')
-    process = subprocess.Popen([COMMAND, "share", "serve", file], stdout=subprocess.DEVNULL)
     try:
-        with _connected(port) as text, Client(directory / "state" / "share.sock") as client:
-            yield process.pid, text, client
+        with serving(directory, tables, be_cpus) as running:
+            yield running
     finally:
-        process.terminate()
-        process.wait()
         for one in polling:
             one.kill()
             one.wait()
-
-
-def _connected(port: int) -> socket.socket:
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
-        except OSError as error:
-            if time.monotonic() > deadline:
-                raise UserError(f"the daemon does not answer: {error}") from None
-            time.sleep(0.05)
-
-
-def _say(text: socket.socket, lines: list[str]) -> None:
-    _send(text, lines)
-    _answered(text, len(lines))
-
-
-def _send(text: socket.socket, lines: list[str]) -> None:
-    text.sendall("".join(f"{line}\n" for line in lines).encode())
-
-
-def _answered(text: socket.socket, count: int) -> None:
-    """Each must be answered with OK."""
-    said = b""
-    while said.count(b"\n") < count:
-        said += text.recv(1 << 16)
-    if set(said.split()) != {b"OK"}:
-        raise UserError(f"the daemon refused: {said[:200]!r}")
 
 
 def _lines(start: int, count: int) -> list[str]:
@@ -137,9 +96,9 @@ def _lines(start: int, count: int) -> list[str]:
 def _by_text(text: socket.socket) -> None:
     begin, bunch, ticks = time.monotonic(), round(CHANGES_A_SECOND * TICK_S), round(ROUND_S / TICK_S)
     for number in range(ticks):
-        _send(text, _lines(number * bunch, bunch))
+        send(text, _lines(number * bunch, bunch))
         time.sleep(max(0.0, begin + (number + 1) * TICK_S - time.monotonic()))
-    _answered(text, ticks * bunch)
+    answered(text, ticks * bunch)
     _held(begin)
 
 
@@ -156,7 +115,7 @@ def _by_text_one_by_one(text: socket.socket, waits: list[float]) -> None:
     begin, count = time.monotonic(), ROUND_S * CHANGES_A_SECOND
     for number, line in enumerate(_lines(0, count)):
         asked = time.perf_counter()
-        _say(text, [line])
+        say(text, [line])
         waits.append(1e6 * (time.perf_counter() - asked))
         time.sleep(max(0.0, begin + (number + 1) / CHANGES_A_SECOND - time.monotonic()))
     _held(begin)
@@ -172,7 +131,7 @@ def _by_batch(client: Client) -> None:
 
 def _flood(text: socket.socket, count: int) -> None:
     for start in range(0, count, 1000):
-        _say(text, _lines(start, 1000))
+        say(text, _lines(start, 1000))
 
 
 def _share(pid: int, work) -> float:

@@ -60,8 +60,7 @@ def serve(directory, tenants, be_cpus=1):
 
 def metric(client, name, tenant):
     """Of the metrics' text; None where it is not there yet."""
-    text = client._http.get("/metrics").text
-    for line in text.splitlines():
+    for line in client.text("/metrics").splitlines():
         if line.startswith(f"windtunnel_share_{name}{{") and f'tenant="{tenant}"' in line:
             return float(line.rpartition(" ")[2])
     return None

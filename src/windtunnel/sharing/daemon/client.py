@@ -51,14 +51,22 @@ class Client:
         except httpx.TransportError as error:
             raise self._nobody(error) from None
 
+    def text(self, path: str) -> str:
+        """What is no JSON: the metrics."""
+        return self._answer("GET", path).text
+
     def _ask(self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None) -> Any:
+        answer = self._answer(method, path, body, query)
+        return answer.json() if answer.content else None
+
+    def _answer(self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None) -> httpx.Response:
         try:
             answer = self._http.request(method, path, json=body, params=query)
         except httpx.TransportError as error:
             raise self._nobody(error) from None
         if answer.status_code >= 400:
             raise _refused(answer)
-        return answer.json() if answer.content else None
+        return answer
 
     def _nobody(self, error: Exception) -> UserError:
         return UserError(f"{self._socket}: no daemon answers: {error}", remedy=_NO_DAEMON)

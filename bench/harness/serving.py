@@ -1,0 +1,65 @@
+"""A daemon that shares CPUs out, with a connection of PvCC's protocol and a client of its API."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.flown import COMMAND
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon.client import Client
+
+PATIENCE_S = 30.0
+
+
+@contextmanager
+def serving(directory: Path, tenants: str, be_cpus: int) -> Iterator[tuple[int, socket.socket, Client]]:
+    """The daemon's pid, the connection and the client. It shares the first and the last CPU out, with the kicker; `tenants` is TOML.
+    `directory` must be there. Raises UserError."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise UserError("this bench needs two CPUs")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    head = f'state = "state"\ncpus = {[cpus[0], cpus[-1]]}\nbe_cpus = {be_cpus}\nslicer = "kicker"\n'
+    file = directory / "share.toml"
+    file.write_text(f'{head}[pvcc]\nlisten = "127.0.0.1:{port}"\n{tenants}')
+    process = subprocess.Popen([COMMAND, "share", "serve", file], stdout=subprocess.DEVNULL)
+    try:
+        with _connected(port) as text, Client(directory / "state" / "share.sock") as client:
+            yield process.pid, text, client
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _connected(port: int) -> socket.socket:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise UserError(f"the daemon does not answer: {error}") from None
+            time.sleep(0.05)
+
+
+def say(text: socket.socket, lines: list[str]) -> None:
+    send(text, lines)
+    answered(text, len(lines))
+
+
+def send(text: socket.socket, lines: list[str]) -> None:
+    text.sendall("".join(f"{line}\n" for line in lines).encode())
+
+
+def answered(text: socket.socket, count: int) -> None:
+    """Each must be answered with OK. Raises UserError."""
+    said = b""
+    while said.count(b"\n") < count:
+        said += text.recv(1 << 16)
+    if set(said.split()) != {b"OK"}:
+        raise UserError(f"the daemon refused: {said[:200]!r}")
