@@ -1,10 +1,13 @@
 """The shield's files, for cgroups v1 and v2, on trees made for it: what the kernel would have read."""
 
+import os
+import subprocess
+
 import pytest
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.cgroups import Hierarchy, Nowhere, find
-from windtunnel.sharing.pools.shield import Cap, Shield, bandwidth
+from windtunnel.sharing.pools.shield import PREFIX, Cap, Shield, bandwidth, clean
 
 V1 = ("cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us", "tasks")
 V2 = ("cpu.weight", "cpu.max", "cgroup.procs", "cgroup.subtree_control")
@@ -92,3 +95,19 @@ def test_no_cgroups_are_said(tmp_path):
 def test_where_none_can_be_made_it_says_so(tmp_path):
     with pytest.raises(UserError, match="no shield can be made"):
         Shield(Hierarchy(1, tmp_path / "nowhere", "cpu"), "test")
+
+
+def test_a_shield_that_is_empty_at_the_moment_is_not_taken_from_who_lives(tmp_path):
+    """A second daemon starts while the first one has no tenants, or a study is between two trials."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    names = [
+        f"{PREFIX}{os.getpid()}",
+        f"{PREFIX}figure-{os.getpid()}",
+        f"{PREFIX}{ended.pid}",
+        f"{PREFIX}figure-{ended.pid}",
+    ]
+    for name in names:
+        (tmp_path / name).mkdir()
+    assert {path.name for path in clean(Hierarchy(1, tmp_path, "cpu"))} == set(names[2:])
+    assert {path.name for path in tmp_path.iterdir()} == set(names[:2])

@@ -45,7 +45,7 @@ class Cap:
 
 
 class Shield:
-    """The groups of one daemon. Raises UserError where they cannot be made."""
+    """The groups of one daemon or study, whose pid its name ends with. Raises UserError where they cannot be made."""
 
     def __init__(self, hierarchy: Hierarchy, name: str, rt_us: int = 0):
         self._hierarchy = hierarchy
@@ -146,12 +146,19 @@ def bandwidth(cap: int | None) -> tuple[int | None, int]:
 
 
 def clean(hierarchy: Hierarchy) -> list[Path]:
-    """Removes groups that a daemon left behind that was killed, once nothing is in them. Returns those that it removed."""
-    left = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
+    """Removes groups that somebody left behind who was killed, once nothing is in them. Returns those that it removed. The shield of
+    another daemon or study that lives may be empty at the moment, and stays."""
+    found = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
+    left = [path for path in found if not _lives(path.name.rpartition("-")[2])]
     for path in left:
         with contextlib.suppress(OSError):
             _remove(path)
     return [path for path in left if not path.exists()]
+
+
+def _lives(owner: str) -> bool:
+    """Whether there is a process of this number: names of shields end with their maker's."""
+    return owner.isdecimal() and Path("/proc", owner).exists()
 
 
 def _enable(group: Path) -> None:
