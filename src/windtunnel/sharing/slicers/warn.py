@@ -6,7 +6,6 @@ from windtunnel.sharing import sched, threads
 from windtunnel.sharing.slicers.figures import SliceFigures
 
 AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
-NEIGHBOUR_SHARE = 0.03
 OFF_POINTS = 0.03
 
 
@@ -18,10 +17,6 @@ def about(figures: SliceFigures, why_no_switches: str | None, apart: bool) -> li
         said.append("there is no other CPU: what watches this one takes its time from it")
     if not sched.default_slice_ns():
         said.append("this kernel has no slices of a thread's own (Linux 6.12): the default one holds")
-    if figures.others_share is not None and figures.others_share > NEIGHBOUR_SHARE:
-        said.append(
-            f"others ran on CPU {figures.cpu} for {figures.others_share:.1%} of the time: shield it with a cgroup"
-        )
     groups = autogroups([member.tid for member in figures.members])
     if len(groups) > 1:
         said.append(
