@@ -4,11 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.runs import format as fmt
-
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from windtunnel.sharing.probe import Probe
 
 
@@ -55,10 +51,10 @@ def probe(
 def _show(found: "Probe") -> None:
     from rich.console import Console
 
-    from windtunnel.cli.share.tables import findings_text
+    from windtunnel.cli.share.tables import findings_text, probe_table
 
     console = Console(highlight=False)
-    console.print(_table(found))
+    console.print(probe_table(found))
     for one in found.measured:
         if one.missing:
             console.print(f"[bold]{one.name}[/]: missing: {one.missing}")
@@ -73,33 +69,3 @@ def _show(found: "Probe") -> None:
             f"others were on the core: {', '.join(disturbed)} take no side; probe again when the host is quiet"
         )
     console.print(f"picked: [bold]{found.picked}[/]")
-
-
-def _table(found: "Probe") -> "Table":
-    from rich.table import Table
-
-    title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.seconds:g} s each"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
-    table.add_column("\nslicer")
-    for heading in (
-        "slice\np50",
-        "\np99",
-        "latency\np50",
-        "\np99",
-        "through-\nput",
-        "own\nCPU",
-        "share\noff by",
-        "late\np99",
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for one in found.measured:
-        if one.missing:
-            continue
-        times = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
-        shares = (one.throughput, one.own_share, one.off_points)
-        table.add_row(one.name, *map(_time, times), *map(fmt.percent, shares), _time(one.late_p99_us, ""))
-    return table
-
-
-def _time(us: float | None, none: str = "too few") -> str:
-    return none if us is None else fmt.duration(us * 1000)

@@ -1,4 +1,4 @@
-"""Pools and tenants as tables, events as lines, findings in words."""
+"""Pools, tenants and slicers as tables, events as lines, findings in words."""
 
 import time
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from windtunnel.runs import format as fmt
 
 if TYPE_CHECKING:
     from windtunnel.sharing.diagnose import Finding
+    from windtunnel.sharing.probe import Probe
 
 
 def pools_line(pools: dict[str, Any]) -> Text:
@@ -65,3 +66,32 @@ def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
             whose = ", ".join(dict.fromkeys(who for who, finding in of if finding.remedy == remedy))
             lines.append(Text(f"  remedy for {whose}: {remedy}"))
     return Text("\n").join(lines)
+
+
+def probe_table(found: "Probe") -> Table:
+    """What each slicer achieved."""
+    title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.seconds:g} s each"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
+    table.add_column("\nslicer")
+    for heading in (
+        "slice\np50",
+        "\np99",
+        "latency\np50",
+        "\np99",
+        "through-\nput",
+        "own\nCPU",
+        "share\noff by",
+        "late\np99",
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found.measured:
+        if one.missing:
+            continue
+        times = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
+        shares = (one.throughput, one.own_share, one.off_points)
+        table.add_row(one.name, *map(_time, times), *map(fmt.percent, shares), _time(one.late_p99_us, ""))
+    return table
+
+
+def _time(us: float | None, none: str = "too few") -> str:
+    return none if us is None else fmt.duration(us * 1000)
