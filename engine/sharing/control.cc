@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "core/refusal.h"
 
@@ -45,6 +46,17 @@ bool say(int descriptor, const nlohmann::ordered_json &line) {
         written += static_cast<size_t>(size);
     }
     return true;
+}
+
+int in_words(void (*work)()) {
+    std::signal(SIGPIPE, SIG_IGN);
+    try {
+        work();
+        return 0;
+    } catch (const refusal &error) {
+        say(STDOUT_FILENO, {{"type", "error"}, {"message", error.what()}, {"remedy", error.remedy()}});
+        return 2;
+    }
 }
 
 }  // namespace wt

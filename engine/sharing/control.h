@@ -24,4 +24,7 @@ class line_reader {
 // Writes one line whole. False once nobody reads any more.
 bool say(int descriptor, const nlohmann::ordered_json &line);
 
+// Does the work of a program that speaks JSON lines on stdout. Returns what main is to return: 2 after a refusal, said in a line.
+int in_words(void (*work)());
+
 }  // namespace wt

@@ -1,10 +1,8 @@
 // windtunnel-slicer: shares one CPU. One plan and then commands as JSON lines on stdin, one answer each on
 // stdout; it ends when stdin does, and then nobody is raised any more. Affinities, nice values and slices are
 // the parent's to remember and to put back.
-#include <csignal>
 #include <cstdio>
 
-#include "core/refusal.h"
 #include "plan/json_reader.h"
 #include "sharing/control.h"
 #include "sharing/slicer.h"
@@ -80,13 +78,4 @@ void serve() {
 
 }  // namespace
 
-int main() {
-    std::signal(SIGPIPE, SIG_IGN);
-    try {
-        serve();
-        return 0;
-    } catch (const wt::refusal &error) {
-        wt::say(STDOUT_FILENO, {{"type", "error"}, {"message", error.what()}, {"remedy", error.remedy()}});
-        return 2;
-    }
-}
+int main() { return wt::in_words(serve); }

@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <memory>
 #include <thread>
 
@@ -93,13 +92,4 @@ void run() {
 
 }  // namespace
 
-int main() {
-    std::signal(SIGPIPE, SIG_IGN);
-    try {
-        run();
-        return 0;
-    } catch (const wt::refusal &error) {
-        wt::say(STDOUT_FILENO, {{"type", "error"}, {"message", error.what()}, {"remedy", error.remedy()}});
-        return 2;
-    }
-}
+int main() { return wt::in_words(run); }

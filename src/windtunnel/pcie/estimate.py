@@ -5,6 +5,7 @@ Inbound Read R (D_rx + D_tx + S), Inbound Write R (S + D_rx + D_tx / T_rs), Outb
 Here what is received and what is sent are apart, because a queue may do more of one.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -110,15 +111,15 @@ class Cost:
 COSTS = ("inbound_read", "inbound_write", "outbound_read", "outbound_write", "up", "down")
 
 
-class Loaded:
+class Loaded(ABC):
     """What moves bytes over a link."""
 
     link: Link
 
     @property
+    @abstractmethod
     def rate(self) -> Cost | None:
         """Bytes a second; None: rates are not known."""
-        raise NotImplementedError
 
     @property
     def utilisation(self) -> OnWire | None:

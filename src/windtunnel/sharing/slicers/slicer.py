@@ -1,5 +1,6 @@
 """What every slicer can do: share one core among threads by weight, in slices of a length."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from types import TracebackType
@@ -23,7 +24,7 @@ class Member:
     weight: int = CPU_WEIGHT
 
 
-class Slicer:
+class Slicer(ABC):
     """Shares one core among members. What it changes of a thread goes through `journal`, so that it is put back when the member
     leaves, when the slicer stops or breaks, and by the journal's guardian when this process is killed.
 
@@ -37,27 +38,27 @@ class Slicer:
         self.journal = journal
 
     @classmethod
+    @abstractmethod
     def missing(cls, cpu: int) -> str | None:
         """Why it cannot work on this host and CPU; null where it can."""
-        raise NotImplementedError
 
-    def start(self, cpu: int, slice_ns: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def start(self, cpu: int, slice_ns: int) -> None: ...
 
+    @abstractmethod
     def set_members(self, members: list[Member]) -> None:
         """Replaces the members. Who leaves is put back."""
-        raise NotImplementedError
 
-    def set_slice(self, slice_ns: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def set_slice(self, slice_ns: int) -> None: ...
 
+    @abstractmethod
     def read(self) -> SliceFigures:
         """What was seen since the last reading."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop(self) -> None:
         """Puts every member back. May be called again."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
