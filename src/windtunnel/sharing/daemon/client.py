@@ -69,7 +69,8 @@ class Client:
         return answer
 
     def _nobody(self, error: Exception) -> UserError:
-        return UserError(f"{self._socket}: no daemon answers: {error}", remedy=_NO_DAEMON)
+        words = str(error).partition("] ")[2] or str(error)  # httpx hands on "[Errno 2] No such ..."
+        return UserError(f"{self._socket}: no daemon answers: {words}", remedy=_NO_DAEMON)
 
 
 def _refused(answer: httpx.Response) -> UserError:
