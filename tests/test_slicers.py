@@ -15,7 +15,7 @@ from sharing_tools import POLL, as_before, needs_rights, tenant, until
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.places import held
-from windtunnel.sharing.slicers import SLICERS, Member
+from windtunnel.sharing.slicers import SLICERS, Member, warn
 from windtunnel.sharing.slicers.kinds import Doorbell, SchedExt
 from windtunnel.sharing.slicers.weights import by_steps_alone, kernel_weight, steps
 
@@ -26,7 +26,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from windtunnel.sharing.places import held
-from windtunnel.sharing.slicers import SLICERS, Member
+from windtunnel.sharing.slicers import SLICERS, Member, warn
 with held(Path(sys.argv[1])) as journal, SLICERS[sys.argv[2]](journal) as slicer:
     slicer.start(int(sys.argv[3]), 200_000)
     slicer.set_members([Member(int(tid), 256) for tid in sys.argv[4:]])
@@ -200,3 +200,23 @@ def test_a_weight_lies_between_its_steps(weights):
 def test_steps_alone_miss_some_weights_by_points():
     assert by_steps_alone([128, 64, 32, 16]) == pytest.approx([0.533, 0.267, 0.133, 0.067], abs=0.015)
     assert max(abs(a - b) for a, b in zip(by_steps_alone([100, 89]), [100 / 189, 89 / 189], strict=True)) > 0.02
+
+
+def test_members_in_different_groups_are_warned_of(tmp_path, monkeypatch):
+    """Autogroups, a cpu cgroup of v1, and threads that are older than autogroups: their files are empty."""
+    given = {
+        1: ("0::/\n", "/autogroup-7 nice 0\n"),
+        2: ("0::/\n", "/autogroup-7 nice 0\n"),
+        3: ("0::/\n", ""),
+        4: ("4:cpu,cpuacct:/a\n", ""),
+    }
+    for tid, (cgroup, autogroup) in given.items():
+        (tmp_path / str(tid)).mkdir()
+        (tmp_path / str(tid) / "cgroup").write_text(cgroup)
+        (tmp_path / str(tid) / "autogroup").write_text(autogroup)
+    monkeypatch.setattr(threads, "PROC", tmp_path)
+    monkeypatch.setattr(warn, "AUTOGROUP", tmp_path / "enabled")
+    assert warn.autogroups([1, 2]) == set()
+    (tmp_path / "enabled").write_text("1\n")
+    assert warn.autogroups([1, 2]) == {"/autogroup-7"}
+    assert warn.autogroups([1, 2, 3, 4, 5]) == {"/autogroup-7", "root", "cgroup /a"}

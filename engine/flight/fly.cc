@@ -156,6 +156,14 @@ struct pilot {
         return !ordered && (!messages || answered() >= goal);
     }
 
+    // Every worker ends the loop that it is in. What it made there is counted by then.
+    void end_loops() {
+        f.signals.held.store(1, std::memory_order_release);
+        for (const worker &w : f.workers)
+            while (!w.parked.load(std::memory_order_acquire) && ordered != end_reason::parent_lost) wait(now_ns() + ms / 20);
+        release(f.signals);
+    }
+
     bool in_flight() const {
         for (const endpoint &e : f.endpoints)
             for (const auto &a : e.applications)
@@ -169,6 +177,7 @@ struct pilot {
         measured = true;
         f.signals.sending.store(false, std::memory_order_release);
         const auto before = ordered;
+        end_loops();  // who still saw it has its messages in flight now
         const uint64_t start = now_ns();
         const bool nobody_came = other.active() && !other.met();
         const bool may_stay = peer_is_another_process && !is_client && !nobody_came && ordered != end_reason::parent_lost;

@@ -32,9 +32,10 @@ def about(figures: SliceFigures, why_no_switches: str | None, apart: bool) -> li
 
 
 def autogroups(tids: list[int]) -> set[str]:
-    """The autogroups in which these threads compete; nobody's where there are none, or a cpu cgroup stands above them.
+    """The groups in which these threads compete: a cpu cgroup, else an autogroup, else the root; none where autogroups are off.
 
-    A thread that is not in the root cgroup of the cpu controller has no autogroup (kernel/sched/autogroup.c).
+    A thread that is not in the root cgroup of the cpu controller has no autogroup (kernel/sched/autogroup.c), nor has one of a
+    session that is older than autogroups: its file is empty.
     """
     if not AUTOGROUP.exists() or AUTOGROUP.read_text().strip() != "1":
         return set()
@@ -46,5 +47,5 @@ def autogroups(tids: list[int]) -> set[str]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         mine = next((path for names, path in cgroups.items() if "cpu" in names.split(",")), cgroups.get("", "/"))
-        found.add(f"cgroup {mine}" if mine != "/" else text.split()[0])
+        found.add(f"cgroup {mine}" if mine != "/" else text.partition(" ")[0] or "root")
     return found
