@@ -26,7 +26,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from windtunnel.sharing.places import held
-from windtunnel.sharing.slicers import SLICERS, Member, warn
+from windtunnel.sharing.slicers import SLICERS, Member
 with held(Path(sys.argv[1])) as journal, SLICERS[sys.argv[2]](journal) as slicer:
     slicer.start(int(sys.argv[3]), 200_000)
     slicer.set_members([Member(int(tid), 256) for tid in sys.argv[4:]])
