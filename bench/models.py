@@ -29,7 +29,7 @@ from windtunnel.model.queueing import JUDGED
 from windtunnel.model.record import Curve, LatencyCurve
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
-NAMES = ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load")
+NAMES = ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load", "load-one")
 MILLION = 1e6
 LARGE = ("exact", "exact-single", "lpm", "tss")
 """Fitted up to a million entries and asked beyond; the others up to a tenth of their largest size."""
@@ -70,8 +70,10 @@ def _ladder(out: Path) -> Ladder:
 
 def _flown(name: str, out: Path) -> Path:
     directory = out / name
+    if (directory / "results.parquet").exists():  # it has ended
+        return directory
     if directory.exists():
-        _call("study", directory, "--quiet")  # flies what is missing, if anything is
+        _call("study", directory, "--quiet")  # flies what is missing
     else:
         _call("study", STUDIES / f"model-{name}.toml", "--out", directory, "--quiet")
     return directory
@@ -148,7 +150,7 @@ def _thesis(mape: float | None) -> str:
 
 def _figure(name: str, memory: str, mape: float, goal: str | None, ours: str = "", reference: str = "") -> Figure:
     """A mean absolute error, %."""
-    spread = extent([100 * mape])
+    spread = extent([100 * float(mape)])
     limit = goal and Goal(100 * GOALS[goal], "at most", least_samples=1)
     return Figure(name, memory, spread, "%", ours, reference, limit, limit and judge(spread, limit))
 

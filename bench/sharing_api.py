@@ -5,7 +5,7 @@ and system time over the wall's; the slicers' are not in it. The text protocol a
 bunches of ten, and by a client that waits for each OK, as PvCC's do; at rest nobody asks for anything. Single HTTP calls come one after
 another, and their price is shown. A resize is `ls` from one CPU to two and back, with `be_cpus = 0`: moved is from the moment at which the
 change was granted to the one at which every thread is on its CPU, carried to the one at which everything is done, nice values and cgroups
-too, both as the daemon measures it. Memory: the resident set before and after a million changes through the text protocol.
+too, both as the daemon measures it. The tenants of the resizes have 5,000 requests a second each, made inside them: lost is what was not served. Memory: the resident set before and after a million changes through the text protocol.
 """
 
 import os
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.figures import Figure
@@ -25,10 +25,13 @@ from harness.statistics import Goal, extent, judge
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.client import Client
+from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan
 
 TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 3
 MILLION, CALLS, RESIZES = 1_000_000, 300, 40
 TICK_S = 0.01
+RATE, START_NS, SERVED_NS = 5000, 3_000_000_000, 15_000_000_000
+"""Of the tenants that are resized: requests a second, and for how long from when on."""
 
 
 def measure(session: Session) -> list[Figure]:
@@ -54,17 +57,39 @@ def measure(session: Session) -> list[Figure]:
         figures.append(
             _figure(session, "memory more after 10^6 changes", [(_rss(pid) - warm) / 1024], "KiB", 1024.0, note)
         )
-    with _daemon(session.directory / "resize", be_cpus=0) as (pid, text, client):
-        moved, carried = [], []
+    return figures + _resizes(session)
+
+
+def _resizes(session: Session) -> list[Figure]:
+    moved, carried = [], []
+    with ExitStack() as stack:
+        start = time.monotonic_ns() + START_NS
+        tenants = [stack.enter_context(Tenant(_served(number, start))) for number in range(TENANTS)]
+        where = session.directory / "resize"
+        _, text, client = stack.enter_context(_sharing(where, [tenant.pid for tenant in tenants], be_cpus=0))
+        time.sleep(max(0.0, (start - time.monotonic_ns()) / 1e9))
         for number in range(RESIZES):
             say(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
             pools = client.get("/v1/pools")
             moved.append(pools["moved_ns"] / 1000)
             carried.append(pools["carried_ns"] / 1000)
             time.sleep(0.05)
-        figures.append(_figure(session, "resize moved after", moved, "us", 1000.0))
-        figures.append(_figure(session, "resize carried after", carried, "us", 1000.0))
-    return figures
+        if time.monotonic_ns() > start + SERVED_NS:
+            raise UserError(f"{RESIZES} resizes took longer than the tenants' {SERVED_NS / 1e9:g} s")
+        sums = [tenant.result()[1] for tenant in tenants]
+    lost, offered = sum(one.lost for one in sums), sum(one.offered for one in sums)
+    return [
+        _figure(session, "resize moved after", moved, "us", 1000.0),
+        _figure(session, "resize carried after", carried, "us", 1000.0),
+        _figure(session, f"lost while resized, of {offered}", [lost], "requests", 0.0),
+    ]
+
+
+def _served(number: int, start_ns: int) -> TenantPlan:
+    phases = [Phase(rate=RATE)]
+    return TenantPlan(
+        phases=phases, seed=number, service_ns=2500, start_ns=start_ns, duration_ns=SERVED_NS, window_ns=SERVED_NS
+    )
 
 
 def _figure(session: Session, name: str, values: list[float], unit: str, limit: float | None, note: str = "") -> Figure:
@@ -76,17 +101,24 @@ def _figure(session: Session, name: str, values: list[float], unit: str, limit: 
 
 @contextmanager
 def _daemon(directory: Path, be_cpus: int) -> Iterator[tuple[int, socket.socket, Client]]:
-    """As `serving`, with tenants that poll."""
-    directory.mkdir(parents=True)
+    """A daemon with tenants that poll."""
     polling = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(TENANTS)]
-    tables = "".join(f'[[tenant]]\nname = "t{n}"\npid = {one.pid}\nweight = 60\n' for n, one in enumerate(polling))
     try:
-        with serving(directory, tables, be_cpus) as running:
+        with _sharing(directory, [one.pid for one in polling], be_cpus) as running:
             yield running
     finally:
         for one in polling:
             one.kill()
             one.wait()
+
+
+@contextmanager
+def _sharing(directory: Path, pids: list[int], be_cpus: int) -> Iterator[tuple[int, socket.socket, Client]]:
+    """As `serving`, with these processes for tenants."""
+    directory.mkdir(parents=True)
+    tables = "".join(f'[[tenant]]\nname = "t{n}"\npid = {pid}\nweight = 60\n' for n, pid in enumerate(pids))
+    with serving(directory, tables, be_cpus) as running:
+        yield running
 
 
 def _lines(start: int, count: int) -> list[str]:

@@ -18,8 +18,8 @@ from harness.statistics import Goal, extent, judge
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing.figures.sliced import softirqs_first
 from windtunnel.sharing.places import held
+from windtunnel.sharing.softirqs import softirqs_first
 from windtunnel.sharing.tenants.client import Client as Load
 from windtunnel.sharing.tenants.client import ClientPlan, Phase, Target
 from windtunnel.sharing.tenants.servers import Server

@@ -20,7 +20,8 @@ from pool_tools import Turns
 from windtunnel.cli.errors import show_error
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.read import read
-from windtunnel.sharing.daemon.serve import Chosen, Daemon
+from windtunnel.sharing.daemon.core import Chosen
+from windtunnel.sharing.daemon.serve import Daemon
 file = Path(sys.argv[1])
 try:
     with Daemon(read(file), file.parent, lambda keys, cpus: Chosen("turns", Turns), lambda line: print(line, flush=True)) as daemon:

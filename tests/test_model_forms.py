@@ -13,6 +13,7 @@ from windtunnel.model.popularity import misses, ranks_of, shared_misses
 SIZES = np.unique(np.round(np.geomspace(10, 1e7, 13)))
 RUNGS = np.geomspace(4096, 256 << 20, 65)
 WORLD = World([32768.0, 2097152.0], list(RUNGS), list(ladder_ns(RUNGS)))
+POINTED = {"kind": "exact", "load": 0.5, "key": [16, 4, 4, 4, 4, 4], "entry": "pointed"}
 
 
 def points(ns: np.ndarray, sizes: np.ndarray = SIZES) -> Points:
@@ -100,11 +101,34 @@ def test_too_few_sizes_are_refused_in_words():
 
 
 def test_without_a_ladder_there_are_no_forms_of_caches():
-    assert {form.name for form in heldout.FORMS} - {form.name for form in heldout.usable(World())} == {
-        "cache",
-        "ladder",
-        "cache & ladder",
-    }
+    names = {form.name for form in heldout.FORMS} - {form.name for form in heldout.usable(World().of(POINTED))}
+    assert names == {"cache", "ladder", "parts", "cache & ladder", "cache & parts", "two pieces & parts"}
+
+
+def test_a_lookup_in_a_hash_touches_a_bucket_a_key_and_what_it_points_to():
+    """A million keys of 16 bytes at half the load: 2^21 places in buckets of 8 and 64 bytes, keys at 32, entries at 64."""
+    buckets, keys, entries = WORLD.of(POINTED).touched(np.array([1e6]))
+    assert (buckets[0], keys[0], entries[0]) == (2**21 / 8 * 64, 32e6, 64e6)
+    assert len(WORLD.of(POINTED | {"entry": "inline"}).touched(SIZES)) == 2
+    assert WORLD.touched(SIZES) is None and WORLD.of({"kind": "lpm", "load": 0.5, "key": [4]}).touched(SIZES) is None
+
+
+def test_parts_are_found_and_hold_beyond():
+    world = WORLD.of(POINTED)
+    waits = [world.load_ns(1.3 * part) - world.rung_ns[0] for part in world.touched(SIZES)]
+    ns = 15 + 0.4 * waits[0] + 1.2 * waits[1] + 0.7 * waits[2]
+    own = next(one for one in heldout.candidates(points(ns), world) if one.form.name == "parts")
+    assert own.held.mape < 0.02
+    form, held = heldout.beyond(points(ns), world, 1e6)
+    assert held.mape < 0.05 and "parts" in form.name
+
+
+def test_what_has_a_fixed_depth_is_not_held_to_rise_for_ever():
+    for table in (POINTED, {"kind": "lpm"}, {"kind": "ternary", "method": "tss"}):
+        assert not any(form.grows for form in heldout.usable(WORLD.of(table)))
+        assert forms.LINEAR in heldout.usable(World().of(table))  # no ladder: nothing is known of the furthest memory
+    for table in ({}, {"kind": "ternary", "method": "acl"}, {"kind": "ternary", "method": "linear"}):
+        assert forms.LINEAR in heldout.usable(WORLD.of(table))
 
 
 def test_held_out_errors_see_what_a_fit_does_not():

@@ -41,6 +41,8 @@ def test_the_default_is_kept_unless_another_is_clearly_better_and_affordable():
     assert pick([tick, kicker, measured("rotor", 350, 0.95)]) == "kicker"
     assert pick([tick, kicker, measured("rotor", 200, 0.95)]) == "rotor"
     assert pick([tick, kicker, measured("rotor", 200, 0.80)]) == "kicker"
+    assert pick([tick, kicker, measured("kicker-far", 420, 0.97)]) == "kicker-far"
+    assert pick([tick, kicker, measured("kicker-far", 500, 0.97)]) == "kicker"
     assert pick([tick, kicker, measured("yield", 11, 0.95, wants="the tenants must do it")]) == "kicker"
     assert pick([tick, kicker, Measured("hrtick", "", missing="locked")]) == "kicker"
     assert pick([tick, measured("kicker", 400, 0.5)]) == "kicker"

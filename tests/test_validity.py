@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.measure.validity import disturbed, generator, steady, validate
+from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.runs import Record, Run, Verdict
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkerRow, only
@@ -71,9 +72,22 @@ def test_an_undisturbed_run_has_nothing_against_it():
         "steady": "good",
         "generator": "good",
         "neighbour": "good",
+        "accounting": "good",
         "resolution": "good",
         "emulated": "good",
     }
+
+
+def test_batches_that_are_longer_than_what_counts_as_an_interruption_are_said():
+    def worker(interrupted, preempted=0.0):
+        return WorkerRow(0, 1, "server", 1.0, 1 - interrupted, 0.0, 0.0, interrupted, 0.0, preempted)
+
+    assert interrupted_check([worker(0.05), worker(0.1)], 50_000).state == "good"
+    assert interrupted_check([worker(0.9, preempted=0.8)], 50_000).state == "good"  # the kernel ran others
+    found = interrupted_check([worker(0.05), worker(0.99)], 50_000)
+    assert (
+        found.state == "warning" and found.value == 0.99 and "50" in found.words and "interrupted_above" in found.words
+    )
 
 
 def test_time_that_the_kernel_took_marks_the_window_and_is_named():

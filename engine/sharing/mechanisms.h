@@ -12,6 +12,11 @@ namespace wt {
 // weights.
 void kick(shared_core &core);
 
+// The same in two threads: the one on the shared core sleeps until the other, on another core, wakes it. A timer's
+// interrupt and its setting are dear in a guest, and then the other core pays for them.
+void be_kicked(shared_core &core);
+void kick_from_afar(shared_core &core);
+
 // One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. The thread may
 // run on another core.
 void rotate(shared_core &core);

@@ -56,6 +56,8 @@ struct shared_core {
     std::atomic<const roster *> used = nullptr;
     std::atomic<bool> stop = false;
     std::atomic<uint64_t> kicks = 0;
+    std::atomic<uint64_t> due_ns = 0;  // of the last kick from another core
+    std::atomic<bool> idle = true;     // says the kicked thread to the other one: nobody to choose
     std::atomic<int> worker_tid = 0;
     std::atomic<uint32_t> own_word = 0;
     std::atomic<uint32_t> *word =

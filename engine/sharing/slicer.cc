@@ -29,37 +29,57 @@ slicer::slicer(const slicer_plan &plan) : plan_(plan), watch_(plan.cpu) {
     began_ns_ = balanced_ns_ = monotonic_ns();
     late_.clear();
     if (plan.how == mechanism::watch) return;
-    worker_ = std::thread([this] {
-        try {
-            work();
-        } catch (...) {
-            failure_ = std::current_exception();
-            failed_.store(true, std::memory_order_release);
-        }
-    });
+    worker_ = start(&slicer::work);
     while (!core_.worker_tid.load(std::memory_order_acquire) && !failed_.load(std::memory_order_acquire))
         std::this_thread::yield();
-    tend();
+    if (kicks_from_afar() && !failed_) timer_ = start(&slicer::keep_time);
+    if (!failed_) return;
+    close();
+    std::rethrow_exception(failure_);
 }
 
-slicer::~slicer() {
+slicer::~slicer() { close(); }
+
+void slicer::close() {
     core_.stop = true;
     core_.wake();
-    if (worker_.joinable()) worker_.join();
+    for (std::thread *t : {&timer_, &worker_})
+        if (t->joinable()) t->join();
     if (bell_) {
         munmap(bell_, sizeof *bell_);
         unlink(plan_.doorbell.c_str());
     }
 }
 
-void slicer::work() {
+bool slicer::kicks_from_afar() const {
+    return plan_.how == mechanism::kick && plan_.from_cpu != plan_.cpu;
+}
+
+std::thread slicer::start(void (slicer::*loop)()) {
+    return std::thread([this, loop] {
+        try {
+            (this->*loop)();
+        } catch (...) {
+            if (failing_.test_and_set()) return;
+            failure_ = std::current_exception();
+            failed_.store(true, std::memory_order_release);
+        }
+    });
+}
+
+void slicer::keep_time() {
     become_slicer(plan_.from_cpu);
+    kick_from_afar(core_);
+}
+
+void slicer::work() {
+    become_slicer(kicks_from_afar() ? plan_.cpu : plan_.from_cpu);
     core_.worker_tid.store(own_tid(), std::memory_order_release);
     switch (plan_.how) {
         case mechanism::watch:
             break;
         case mechanism::kick:
-            return kick(core_);
+            return kicks_from_afar() ? be_kicked(core_) : kick(core_);
         case mechanism::rotate:
             return rotate(core_);
         case mechanism::bells:

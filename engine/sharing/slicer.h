@@ -20,7 +20,7 @@ constexpr const char *mechanism_names[] = {"watch", "kick", "rotate", "bells"};
 struct slicer_plan {
     mechanism how;
     int cpu;
-    int from_cpu;  // where the sharing thread runs; the same, but for a rotor from elsewhere
+    int from_cpu;  // where time is kept; the same, unless the core is shared from elsewhere
     uint64_t slice_ns;
     uint64_t turn_ns;      // of a raised tenant, where bells are answered
     std::string doorbell;  // file to be made in shared memory; empty: none
@@ -53,6 +53,10 @@ class slicer {
     void balance_now(uint64_t now);
     nlohmann::ordered_json members_json();
     void work();
+    std::thread start(void (slicer::*loop)());
+    void keep_time();
+    bool kicks_from_afar() const;
+    void close();
 
     slicer_plan plan_;
     shared_core core_;
@@ -66,7 +70,8 @@ class slicer {
     uint64_t began_ns_, balanced_ns_, kicks_at_begin_ = 0, late_lost_ = 0;
     std::exception_ptr failure_;
     std::atomic<bool> failed_ = false;
-    std::thread worker_;
+    std::atomic_flag failing_;
+    std::thread worker_, timer_;
 };
 
 }  // namespace wt

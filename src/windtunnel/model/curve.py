@@ -34,6 +34,8 @@ class Options:
 
 def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curve:
     """Raises UserError where the series does not determine a form."""
+    table = _table(series, axis)
+    world = world.of(table)
     contention = contention_of(series)
     single = on_one_core(series, contention)
     points = points_of(single)
@@ -47,7 +49,7 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
     names = best.form.names(world)
     return Curve(
         settings=series.settings,
-        table=_table(series, axis),
+        table=table,
         form=best.form.name,
         parameters=[
             Parameter(name=name, value=value, low=low, high=high)
@@ -143,7 +145,10 @@ def _chosen(tried: list[Candidate], form: str | None, series: Series) -> Candida
         named = next((one for one in tried if one.form.name == form), None)
         known = ", ".join(one.form.name for one in tried)
         if named is None:
-            raise UserError(f"--form {form}: no such form, or it needs a ladder", remedy=f"one of {known}")
+            raise UserError(
+                f"--form {form}: no such form, or none for this table with what is known of the host",
+                remedy=f"one of {known}",
+            )
         if named.held is None:
             raise UserError(f"{series.name}: {form} does not fit: {named.why}", remedy=HELP)
         return named

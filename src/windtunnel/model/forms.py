@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar, nnls
 from windtunnel.model.points import NoFit, Points, World
 
 _GRID = 32
+FURTHEST_LEVEL = 2.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Form:
     thesis: bool = False
     """Among those that Endrass's thesis uses (seed of this part)."""
     needs_ladder: bool = False
+    needs_parts: bool = False
+    """Of `World.touched`."""
+    grows: bool = False
+    """For ever, with the entries."""
 
     def least(self, world: World) -> int:
         """Points that determine it, and one more."""
@@ -120,7 +125,7 @@ def _linear() -> Form:
     def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
         return x[0] + x[1] * entries
 
-    return Form("linear", "a + b n", lambda world: ["a", "b"], fit, at, thesis=True)
+    return Form("linear", "a + b n", lambda world: ["a", "b"], fit, at, thesis=True, grows=True)
 
 
 def _depth() -> Form:
@@ -133,7 +138,7 @@ def _depth() -> Form:
     def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
         return x[0] + x[1] * np.log2(1 + entries)
 
-    return Form("depth", "a + b log2(1 + n)", lambda world: ["a", "b"], fit, at)
+    return Form("depth", "a + b log2(1 + n)", lambda world: ["a", "b"], fit, at, grows=True)
 
 
 def _power() -> Form:
@@ -144,11 +149,12 @@ def _power() -> Form:
     def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
         return x[1] + x[2] * entries ** x[0]
 
-    return Form("power", "a + b n^p", lambda world: ["p", "a", "b"], fit, at)
+    return Form("power", "a + b n^p", lambda world: ["p", "a", "b"], fit, at, grows=True)
 
 
 def _cache() -> Form:
-    """`steps` from the ladder, and one more that is fitted: it absorbs the last cache, the TLB and paging, and is no cache size."""
+    """`steps` from the ladder, and one more that is fitted: it absorbs the last cache, the TLB and paging, and is no cache size. It is
+    at most FURTHEST_LEVEL times the largest working set: a level that nobody has come near would be a slope without an end."""
 
     def columns(bytes_: np.ndarray, world: World) -> Callable[[float], list[np.ndarray]]:
         known = [np.ones_like(bytes_), *(bytes_ / (bytes_ + step) for step in world.steps)]
@@ -162,7 +168,7 @@ def _cache() -> Form:
         # what is held at 0 costs no freedom: three sizes above the fewest parameters suffice, however many levels there are
         checked(points, "cache", 5)
         low = max([*world.steps, points.bytes[0]])
-        return search(low, 30 * max(points.bytes[-1], low), columns(points.bytes, world), points.ns)
+        return search(low, FURTHEST_LEVEL * max(points.bytes[-1], low), columns(points.bytes, world), points.ns)
 
     def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
         return np.column_stack(columns(np.asarray(bytes_, float), world)(x[0])) @ x[1:]
@@ -184,7 +190,30 @@ def _ladder() -> Form:
     return Form("ladder", "t0 + k load(s W)", lambda world: ["s", "t0", "k"], fit, at, needs_ladder=True)
 
 
-def _both(one: Form, other: Form) -> Form:
+def _parts() -> Form:
+    """A load that waits in each part of the table that a lookup touches, of memory that is s times the part."""
+
+    def columns(entries: np.ndarray, world: World) -> Callable[[float], list[np.ndarray]]:
+        parts = world.touched(entries)
+        return lambda s: [
+            np.ones_like(entries, dtype=float),
+            *(world.load_ns(s * part) - world.rung_ns[0] for part in parts),
+        ]
+
+    def names(world: World) -> list[str]:
+        return ["s", "t0", *(f"k{n + 1}" for n in range(len(world.touched(np.ones(1)))))]
+
+    def fit(points: Points, world: World) -> np.ndarray:
+        checked(points, "parts", len(names(world)) + 1)
+        return search(0.25, 4.0, columns(points.entries, world), points.ns)
+
+    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+        return np.column_stack(columns(entries, world)(x[0])) @ x[1:]
+
+    return Form("parts", "t0 + sum of k load(s part)", names, fit, at, needs_ladder=True, needs_parts=True)
+
+
+def both(one: Form, other: Form) -> Form:
     """The geometric mean of two forms, each fitted alone: errors of opposite signs take each other away (Bates and Granger,
     The Combination of Forecasts, 1969)."""
 
@@ -199,8 +228,24 @@ def _both(one: Form, other: Form) -> Form:
         return np.sqrt(one.at(x[:cut], entries, bytes_, world) * other.at(x[cut:], entries, bytes_, world))
 
     name = f"{one.name} & {other.name}"
-    return Form(name, "the geometric mean of both", names, fit, at, needs_ladder=one.needs_ladder or other.needs_ladder)
+    return Form(
+        name,
+        "the geometric mean of both",
+        names,
+        fit,
+        at,
+        needs_ladder=one.needs_ladder or other.needs_ladder,
+        needs_parts=one.needs_parts or other.needs_parts,
+        grows=one.grows or other.grows,
+    )
 
 
-FLAT, LINEAR, DEPTH, POWER, CACHE, LADDER = _flat(), _linear(), _depth(), _power(), _cache(), _ladder()
-CACHE_AND_LADDER = _both(CACHE, LADDER)
+FLAT, LINEAR, DEPTH, POWER, CACHE, LADDER, PARTS = (
+    _flat(),
+    _linear(),
+    _depth(),
+    _power(),
+    _cache(),
+    _ladder(),
+    _parts(),
+)

@@ -24,7 +24,10 @@ FORMS: tuple[Form, ...] = (
     thesis.TWO_PIECES,
     forms.CACHE,
     forms.LADDER,
-    forms.CACHE_AND_LADDER,
+    forms.PARTS,
+    forms.both(forms.CACHE, forms.LADDER),
+    forms.both(forms.CACHE, forms.PARTS),
+    forms.both(thesis.TWO_PIECES, forms.PARTS),
 )
 _PLACES = 4
 LEAST_SIZES = 4
@@ -69,7 +72,14 @@ class Candidate:
 
 
 def usable(world: World) -> list[Form]:
-    return [form for form in FORMS if world.has_ladder or not form.needs_ladder]
+    """Those that what is known allows."""
+    return [
+        form
+        for form in FORMS
+        if (world.has_ladder or not form.needs_ladder)
+        and not (form.needs_parts and world.touched(np.ones(1)) is None)
+        and not (form.grows and world.levels_off)
+    ]
 
 
 def leave_one_out(form: Form, points: Points, world: World) -> Held:

@@ -1,9 +1,12 @@
 """What a form is fitted to: costs at sizes of a table, and the caches of the host that they were measured on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
+
+from windtunnel.model.touched import is_of_fixed_depth, touched
 
 
 class NoFit(Exception):
@@ -32,18 +35,30 @@ class Points:
 
 @dataclass(frozen=True)
 class World:
-    """The host's caches, as its ladder has them; nothing from lscpu."""
+    """What is known before anything is fitted: the host's caches, as its ladder has them (nothing from lscpu), and the table."""
 
     steps: Sequence[float] = ()
     """Bytes at which a level ends, the last one's end left out of it: that one is fitted."""
     rung_bytes: Sequence[float] = ()
     rung_ns: Sequence[float] = ()
     """The ladder itself; empty where there is none."""
-    _logs: tuple[np.ndarray, np.ndarray] | None = field(default=None, compare=False)
+    table: Mapping[str, Any] = field(default_factory=dict)
+    """As `own_settings` has it; empty where it is not known."""
+
+    def of(self, table: Mapping[str, Any]) -> Self:
+        return replace(self, table=table)
 
     @property
     def has_ladder(self) -> bool:
         return len(self.rung_bytes) > 1
+
+    @property
+    def levels_off(self) -> bool:
+        """Whether no cost can rise for ever: the furthest memory is in the ladder, and a lookup goes there so many times at most."""
+        return self.has_ladder and is_of_fixed_depth(self.table)
+
+    def touched(self, entries: np.ndarray) -> list[np.ndarray] | None:
+        return touched(self.table, np.asarray(entries, float))
 
     def load_ns(self, bytes_: np.ndarray) -> np.ndarray:
         """ns of a load that waits, among so many bytes: between rungs by ratios, beyond them that of the nearest."""

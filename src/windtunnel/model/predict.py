@@ -123,13 +123,13 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
 
 def curve_ns(curve: Curve, entries: float, world: World) -> float:
     """ns a packet on one core."""
-    form, x = _form(curve), np.array([parameter.value for parameter in curve.parameters])
+    form, x, world = _form(curve), np.array([parameter.value for parameter in curve.parameters]), world.of(curve.table)
     return float(form.at(x, np.array([float(entries)]), np.array([bytes_at(curve, entries)]), world)[0])
 
 
 def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> np.ndarray:
     """SAMPLES costs: each of a fit of the bootstrap, with one of the errors that the choice made at a size left out."""
-    form, n = _form(curve), np.array([float(entries)])
+    form, n, world = _form(curve), np.array([float(entries)]), world.of(curve.table)
     bytes_ = np.array([bytes_at(curve, entries)])
     draws = np.array(
         [form.at(np.array(x), n, bytes_, world)[0] for x in curve.draws] or [curve_ns(curve, entries, world)]

@@ -48,7 +48,8 @@ def _one() -> Form:
     def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
         return cost(x, entries)
 
-    return Form("one piece", "1/(A/(n+K)+D)", lambda world: ["k", "b", "d"], fit, at, thesis=True)
+    # where its one level lies far beyond the sizes, it is a slope
+    return Form("one piece", "1/(A/(n+K)+D)", lambda world: ["k", "b", "d"], fit, at, thesis=True, grows=True)
 
 
 def _two() -> Form:

@@ -211,7 +211,7 @@ def short_slice(run: Shared) -> Finding | None:
         reasons.append(f"1% of the kicks are more than {_us(late)} late")
         least = max(least, 2 * late)
     ordered = int((LEAST_CUSTOM_NS + cost) * 1.02)
-    if run.slicer == "kicker" and len(run.tenants) > 2 and run.slice_ns - cost < LEAST_CUSTOM_NS:
+    if run.slicer.startswith("kicker") and len(run.tenants) > 2 and run.slice_ns - cost < LEAST_CUSTOM_NS:
         reasons.append(
             f"the kernel's least slice of its own is {_us(LEAST_CUSTOM_NS)}: shorter turns go by old deadlines, and p99 is about twice as long"
         )

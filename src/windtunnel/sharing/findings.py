@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from functools import cache
 
 from windtunnel.host.caches import reported
 from windtunnel.sharing import tenant
@@ -17,6 +18,7 @@ def tick_ns() -> int:
     return round(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9)
 
 
+@cache
 def l2_bytes(cpu: int = 0) -> int | None:
     """Of a core; null where the kernel does not tell."""
     return next((cache.bytes for cache in reported(cpu) if cache.level == 2), None)
@@ -52,13 +54,13 @@ def of_polling(
     return found
 
 
-def of_members(slicer: str, seen: SliceFigures, names: dict[int, str] | None = None) -> list[TenantFigures]:
-    """Threads of which nothing is known but what the slicer saw. `names`: thread -> tenant."""
+def of_members(seen: SliceFigures, raises: bool, names: dict[int, str] | None = None) -> list[TenantFigures]:
+    """Threads of which nothing is known but what the slicer saw. `raises`: it makes them SCHED_FIFO. `names`: thread -> tenant."""
     return [
         TenantFigures(
             (names or {}).get(member.tid, str(member.tid)),
             share=member.ran_ns / max(seen.interval_ns, 1),
-            real_time=SLICERS[slicer].raises,
+            real_time=raises,
         )
         for member in seen.members
     ]

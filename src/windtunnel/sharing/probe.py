@@ -16,10 +16,10 @@ from windtunnel.sharing.slicers import SLICERS
 from windtunnel.sharing.trial import Load, Trial
 
 DEFAULT = "kicker"
-LEAST_THROUGHPUT = 0.9
-"""Of the default's: a slicer that costs more is not picked instead of it."""
 CLEARLY = 0.8
-"""Another one is picked instead of the default when its p99 is below this part of the default's."""
+"""Another one is picked instead of the default when its p99, or what it costs, is below this part of the default's,"""
+P99_AS_GOOD, COST_AS_GOOD = 1.1, 0.02
+"""and the other of the two no worse: a p99 of at most so many times, a cost of at most so much more."""
 WANTS = {"yield": "tenants that call sched_yield", "doorbell": "a dispatcher that rings"}
 LONELY = "a core that nobody else runs on (isolcpus): any neighbour brings in the kernel's fair server, which takes 50 ms a second"
 """What slicers want whose members are SCHED_FIFO. A probe on a quiet core does not show it."""
@@ -47,6 +47,11 @@ class Measured:
     warnings: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     """What the diagnosis says of its trial."""
+
+    @property
+    def cost(self) -> float:
+        """The part of one tenant's throughput that is lost."""
+        return 1 - (self.throughput or 0)
 
     @property
     def disturbed(self) -> bool:
@@ -108,8 +113,8 @@ def wants(name: str, cpu: int) -> str | None:
 
 
 def pick(measured: list[Measured]) -> str:
-    """The default where it works, unless another that wants nothing is clearly better and costs no more than it may. A trial that a
-    neighbour was in takes no side."""
+    """The default where it works, unless another that wants nothing is clearly better at p99 or at what it costs, and as good at the
+    other. A trial that a neighbour was in takes no side."""
     able = [one for one in measured if one.missing is None and one.wants is None and one.latency_p99_us is not None]
     default = next((one for one in able if one.name == DEFAULT), None)
     if default is not None:
@@ -118,11 +123,12 @@ def pick(measured: list[Measured]) -> str:
 
 
 def _clearly_better(one: Measured, default: Measured) -> bool:
-    return (
-        not (one.disturbed or default.disturbed)
-        and one.latency_p99_us < CLEARLY * default.latency_p99_us
-        and one.throughput >= LEAST_THROUGHPUT * default.throughput
-    )
+    if one.disturbed or default.disturbed:
+        return False
+    p99 = one.latency_p99_us / default.latency_p99_us
+    faster = p99 < CLEARLY and one.cost <= default.cost + COST_AS_GOOD
+    cheaper = one.cost < CLEARLY * default.cost and p99 <= P99_AS_GOOD
+    return faster or cheaper
 
 
 def file_of(cpu: int) -> Path:

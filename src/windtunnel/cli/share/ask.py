@@ -102,7 +102,11 @@ def _findings(
         return []
     names = {tid: one["name"] for one in tenants for tid in one["threads"]}
     figures = [SliceFigures.model_validate(seen[str(cpu)]) for cpu in pools["ls"] if str(cpu) in seen]
-    return [(one.cpu, said) for one in figures for said in findings(slicer, one, of_members(slicer, one, names))]
+    return [
+        (one.cpu, said)
+        for one in figures
+        for said in findings(slicer, one, of_members(one, SLICERS[slicer].raises, names))
+    ]
 
 
 def _client(socket: Path | None) -> "Client":

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
-from windtunnel.measure.validity import clocks, disturbed, generator, steady
+from windtunnel.measure.validity import accounting, clocks, disturbed, generator, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
@@ -36,6 +36,7 @@ def validate(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Win
             checks += generator.checks(left[engine.name], engine.plan, workers, limits)
             workloads += metrics.workload_rows(left[engine.name], [w.name for w in engine.plan.workloads])
     checks.append(clocks.neighbour_check([window for of_engine in left.values() for window in of_engine]))
+    checks.append(accounting.interrupted_check(workers, engines[0].plan.accounting.interrupted_above_ns))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
     checks.append(_emulated(engines))

@@ -2,12 +2,12 @@
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import slicers
+from windtunnel.sharing.daemon.core import Chosen
 from windtunnel.sharing.daemon.keys import Serve
-from windtunnel.sharing.daemon.serve import Chosen
 
 
 def choose(keys: Serve, cpus: tuple[int, ...]) -> Chosen:
-    """The one that the file names, or the best that the probe finds on the CPU that ls takes first.
+    """The one that the file names, or what the last probe of the CPU that ls takes first has picked.
 
     Raises UserError for one that there is not, or not on this host.
     """
@@ -17,10 +17,10 @@ def choose(keys: Serve, cpus: tuple[int, ...]) -> Chosen:
         raise UserError(f'no slicer "{name}"', remedy=f"one of {', '.join(slicers.SLICERS)}, or auto")
     if why := kind.missing(cpus[-1]):
         raise UserError(f"slicer {name}: {why}", remedy="slicer = auto, or another one")
-    return Chosen(name, kind)
+    return Chosen(name, kind, kind.raises)
 
 
 def _best(cpu: int) -> str:
-    from windtunnel.sharing.probe import best  # measures for some seconds, and imports what it needs for that
+    from windtunnel.sharing.probe import best  # it imports what measuring needs
 
     return best(cpu)

@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
@@ -11,20 +13,32 @@ from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import Tenant, Wish
 from windtunnel.sharing.daemon.sharing import Change, Sharing
+from windtunnel.sharing.findings import findings, of_members
 from windtunnel.sharing.places import Journal
 from windtunnel.sharing.pools.carry import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
-from windtunnel.sharing.slicers import SliceFigures
+from windtunnel.sharing.slicers import SliceFigures, Slicer
 
 FIGURES_NS = 1_000_000_000
 """How often slicers are asked what they saw."""
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The slicer of a daemon."""
+
+    name: str
+    make: Callable[[Journal], Slicer]
+    raises: bool = False
+    """It makes tenants SCHED_FIFO."""
+
+
 class Core:
     """What `upkeep` does is done every `keys.check`; all of it by one thread."""
 
-    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, slicer: str, shield: str):
-        self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer, shield
+    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, slicer: Chosen, shield: str):
+        self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer.name, shield
+        self._raises = slicer.raises
         self._carrier, self._journal = carrier, journal
         self.slice_ns = keys.slice
         self.figures: dict[int, SliceFigures] = {}
@@ -112,7 +126,14 @@ class Core:
                 self._carrier.broken(cpu)
                 self.sharing.stir()
         self.figures = figures
-        self.metrics.read(figures)
+        names = {tid: tenant.name for tenant in self.sharing.tenants.values() for tid in tenant.tids}
+        self.metrics.read(
+            figures,
+            {
+                cpu: [said.code for said in findings(self.slicer, seen, of_members(seen, self._raises, names))]
+                for cpu, seen in figures.items()
+            },
+        )
 
     def _warm(self) -> None:
         """The CPU that ls would take next."""

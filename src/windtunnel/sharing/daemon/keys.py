@@ -144,7 +144,11 @@ class Serve(Table):
     be_cpus: Annotated[int, Field(ge=0, le=4096)] = Field(
         1, description="of these the first ones stay with be; 0: ls may have all, and be runs when they are idle"
     )
-    slicer: Text = Field("auto", max_length=32, description="auto: the best that `windtunnel share probe` finds here")
+    slicer: Text = Field(
+        "auto",
+        max_length=32,
+        description="auto: what `windtunnel share probe` has picked since the boot; kicker without a probe",
+    )
     slice: Duration("10us", "1s") = Field("100us", description="how long a tenant of ls runs at a time")
     shield: bool = Field(True, description="a cgroup keeps neighbours from the tenants' time, where one can be had")
     strays: Literal["put back", "leave"] = Field(

@@ -1,7 +1,7 @@
 """The daemon's figures as OpenMetrics families. Histograms and counters add up from its start; gauges are of the last interval."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -39,6 +39,7 @@ class Metrics(Collector):
         self._steps: Counter[str] = Counter()
         self._strays = 0
         self._figures: Mapping[int, SliceFigures] = {}
+        self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -58,8 +59,8 @@ class Metrics(Collector):
                 del counts[name]
         self._families = [*self._pools(), *self._tenants(), *self._slices(), *self._counters()]
 
-    def read(self, figures: Mapping[int, SliceFigures]) -> None:
-        """An interval of the slicers, by CPU."""
+    def read(self, figures: Mapping[int, SliceFigures], found: Mapping[int, Sequence[str]]) -> None:
+        """An interval of the slicers, and the codes of what the diagnosis says of it, by CPU."""
         owners = {tid: tenant.name for tenant in self._sharing.tenants.values() for tid in tenant.tids}
         for cpu, seen in figures.items():
             self._sums["kicks"][str(cpu)] += seen.kicks
@@ -70,7 +71,7 @@ class Metrics(Collector):
                 if member.tid in owners:
                     self._sums["ran"][owners[member.tid]] += member.ran_ns
                     self._sums["waited"][owners[member.tid]] += member.waited_ns or 0
-        self._figures = figures
+        self._figures, self._found = figures, found
         self.refresh()
 
     def scaled(self, tenant: str) -> None:
@@ -152,6 +153,13 @@ class Metrics(Collector):
                 if (value := getattr(seen, name)) is not None:
                     gauge.add_metric((str(cpu),), value)
             yield gauge
+        family = GaugeMetricFamily(
+            "windtunnel_share_finding", "1 for each finding of `windtunnel share list`", labels=("cpu", "finding")
+        )
+        for cpu, codes in self._found.items():
+            for code in codes:
+                family.add_metric((str(cpu), code), 1)
+        yield family
 
     def _counters(self) -> Iterator[Metric]:
         for name, key, about, label, scale in (

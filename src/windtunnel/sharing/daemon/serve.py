@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +14,7 @@ from windtunnel.along.server import Server as MetricsServer
 from windtunnel.errors import UserError
 from windtunnel.sharing import places
 from windtunnel.sharing.daemon import api, http, rights, state
-from windtunnel.sharing.daemon.core import Core
+from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.sharing.daemon.lock import only_one
@@ -23,28 +22,16 @@ from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.daemon.sharing import Sharing
 from windtunnel.sharing.daemon.standing import Standing
-from windtunnel.sharing.places import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.carry import Carrier
 from windtunnel.sharing.pools.plan import Machine
 from windtunnel.sharing.pools.shield import Shield, clean
-from windtunnel.sharing.slicers import Slicer
+from windtunnel.sharing.softirqs import softirqs_first
 
 SAVE_S = 0.25
 """A change is in the state file so long after it was made, at the latest."""
-RT_SLICERS = ("rotor", "doorbell")
 RT_US = 400_000
 """Of each second, for slicers that make tenants SCHED_FIFO: cgroup v1 gives a new group none."""
-
-Make = Callable[[Journal], Slicer]
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A slicer, and why it was taken."""
-
-    name: str
-    make: Make
 
 
 def default_directory() -> Path:
@@ -96,16 +83,17 @@ class Daemon:
         kept = state.read(self._directory / "state.json")
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus)
-        shield, why = self._shield(chosen.name)
+        shield, why = self._shield(chosen.raises)
         if shield is not None:
             stack.enter_context(shield.swept())
         rights.drop()
         journal = stack.enter_context(places.held(self._directory / f"share{places.SUFFIX}"))
         standing = Standing(cpus[: keys.be_cpus])
+        stack.enter_context(softirqs_first(journal, cpus))
         carrier = Carrier(journal, chosen.make, keys.slice, shield, standing.everywhere)
         stack.callback(carrier.close)
         self.sharing = Sharing(machine, carrier, Events(), self._beside)
-        self.core = Core(keys, self.sharing, carrier, journal, chosen.name, why)
+        self.core = Core(keys, self.sharing, carrier, journal, chosen, why)
         self._begin(kept)
         if keys.api.metrics:
             stack.enter_context(MetricsServer(_address(keys.api.metrics), self.core.metrics))
@@ -124,7 +112,7 @@ class Daemon:
             sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
         return sockets
 
-    def _shield(self, slicer: str) -> tuple[Shield | None, str]:
+    def _shield(self, raises: bool) -> tuple[Shield | None, str]:
         if not self._keys.shield:
             return None, "none: `shield = false`"
         found = cgroups.find()
@@ -132,7 +120,7 @@ class Daemon:
             return None, f"none: {found.why}"
         clean(found)
         try:
-            shield = Shield(found, str(os.getpid()), RT_US if slicer in RT_SLICERS else 0)
+            shield = Shield(found, str(os.getpid()), RT_US if raises else 0)
         except UserError as error:
             return None, f"none: {error.message}"
         return shield, f"cgroup v{found.version} {shield.path}"

@@ -146,7 +146,8 @@ class Fig11(Figure):
             carrier.carry(arrange(before, crews, others), {})
         _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
         seen = [carrier.slicers[cpu].read() for cpu in before.ls]
-        return [said for one in seen for said in findings(self.slicer, one, of_members(self.slicer, one))]
+        raises = SLICERS[self.slicer].raises
+        return [said for one in seen for said in findings(self.slicer, one, of_members(one, raises))]
 
     def _measured(
         self, results: Sequence[tuple[list[TenantFigures], TenantFigures]], batch: Batch | None, start: int

@@ -15,10 +15,11 @@ from windtunnel.sharing.figures import drawing
 from windtunnel.sharing.figures.claims import Claim, Verdict, above, below, under, verdict
 from windtunnel.sharing.figures.core import watching
 from windtunnel.sharing.figures.figure import Figure, Picture, Place
-from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices, softirqs_first
+from windtunnel.sharing.figures.sliced import of_slicers, sharing, slices
 from windtunnel.sharing.figures.trials import Arm, Row, disturbance, pairs, values
 from windtunnel.sharing.findings import findings, of_members
-from windtunnel.sharing.slicers import SliceFigures
+from windtunnel.sharing.slicers import SLICERS, SliceFigures
+from windtunnel.sharing.softirqs import softirqs_first
 from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
 from windtunnel.sharing.tenants.servers import Content, Server, find_server, version_of
 
@@ -192,7 +193,7 @@ def _asked(name: str, seen: SliceFigures, tenants: Sequence[Server], result: Cli
     phase = result.targets[0].phase("measure")
     asked = {"offered": phase.offered, "served": phase.right, "lost": phase.offered - phase.right}
     names = {tenant.worker: f"{tenant.name} {number}" for number, tenant in enumerate(tenants, 1)}
-    first, *others = of_members(name, seen, names)
+    first, *others = of_members(seen, SLICERS[name].raises, names)
     return [replace(first, **asked), *others]
 
 

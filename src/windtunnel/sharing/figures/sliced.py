@@ -3,11 +3,9 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing import sched
 from windtunnel.sharing.places import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.arrangement import Arrangement
@@ -16,7 +14,7 @@ from windtunnel.sharing.pools.shield import Shield
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import SLICERS, SliceFigures
 from windtunnel.sharing.tenants.client import FIRST
-from windtunnel.sharing.tenants.finding import PROC, threads
+from windtunnel.sharing.tenants.finding import threads
 
 
 def check_slicer(name: str, cpu: int) -> None:
@@ -82,29 +80,6 @@ def first_of_all() -> Iterator[None]:
         yield
     finally:
         os.setpriority(os.PRIO_PROCESS, 0, before)
-
-
-@contextmanager
-def softirqs_first(journal: Journal, cpus: Sequence[int], proc: Path = PROC) -> Iterator[None]:
-    """The kernel's softirq threads of these CPUs as SCHED_FIFO, where that is permitted. What a tick or a kick interrupts of the network's
-    work is left to them, and an ordinary thread would wait for milliseconds behind tenants that always poll in a shield."""
-    names = {f"ksoftirqd/{cpu}" for cpu in cpus}
-    found = [int(path.parent.name) for path in proc.glob("[0-9]*/comm") if _name(path) in names]
-    with suppress(UserError):
-        for tid in found:
-            journal.change(tid, policy=(sched.FIFO, 1, 0))
-    try:
-        yield
-    finally:
-        for tid in found:
-            journal.put_back(tid)
-
-
-def _name(comm: Path) -> str:
-    try:
-        return comm.read_text().strip()
-    except OSError:  # it has ended
-        return ""
 
 
 def of_slicers(carrier: Carrier) -> list[tuple[int, int]]:

@@ -53,24 +53,14 @@ class Kicker(CoreSlicer):
 
 
 class Rotor(CoreSlicer):
-    """`from_cpu`: where the thread that turns it runs; without: on the shared core."""
-
     name = "rotor"
     summary = "one member at a time is SCHED_FIFO, for as long as its weight says"
     mechanism = "rotate"
     raises = True
 
-    def __init__(self, journal: Journal, from_cpu: int | None = None):
-        super().__init__(journal)
-        self.from_cpu = from_cpu
 
-    def plan(self) -> dict:
-        return super().plan() | {"from_cpu": self.cpu if self.from_cpu is None else self.from_cpu}
-
-
-class FarRotor(Rotor):
-    name = "rotor-far"
-    summary = "the same, turned from another core"
+class Far(CoreSlicer):
+    """Time is kept on another CPU, the first that there is: its timers cost this one nothing."""
 
     @classmethod
     def missing(cls, cpu: int) -> str | None:
@@ -79,8 +69,17 @@ class FarRotor(Rotor):
         return super().missing(cpu)
 
     def plan(self) -> dict:
-        other = self.from_cpu if self.from_cpu is not None else min(os.sched_getaffinity(0) - {self.cpu})
-        return super().plan() | {"from_cpu": other}
+        return super().plan() | {"from_cpu": min(os.sched_getaffinity(0) - {self.cpu})}
+
+
+class FarKicker(Far, Kicker):
+    name = "kicker-far"
+    summary = "the same, woken from another core, which pays for the timer"
+
+
+class FarRotor(Far, Rotor):
+    name = "rotor-far"
+    summary = "the same, turned from another core"
 
 
 class Doorbell(CoreSlicer):
@@ -156,4 +155,6 @@ class SchedExt(CoreSlicer):
         return "this kernel has it, but no scheduler of ours was built for it"
 
 
-SLICERS = {kind.name: kind for kind in (Tick, Eevdf, Kicker, Rotor, FarRotor, Doorbell, Yield, Hrtick, SchedExt)}
+SLICERS = {
+    kind.name: kind for kind in (Tick, Eevdf, Kicker, FarKicker, Rotor, FarRotor, Doorbell, Yield, Hrtick, SchedExt)
+}
