@@ -1,7 +1,7 @@
-"""How far is the kicker's p99 below the tick's, and what does it cost?
+"""How far is a slicer's p99 below the tick's, and what does it cost? (--slicer; else the one that the last probe of this CPU picked, or the kicker)
 
 4 and 8 tenants that always poll share one core, each with 5,000 requests a second (Poisson, made inside the tenant) of 2.5 us. Each
-round has one tenant alone, then the tick, then the kicker. Throughput is the time of the core that went into polls and service at
+round has one tenant alone, then the tick, then the slicer. Throughput is the time of the core that went into polls and service at
 the price that they have for a tenant alone, so that switches, kicks and cold caches count as lost. The tenants' own part of the core is shown:
 what somebody else took is neither slicer's doing.
 
@@ -18,11 +18,13 @@ from harness.statistics import Goal, interval, judge
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import places, trial
+from windtunnel.sharing.probe import best
+from windtunnel.sharing.slicers import SLICERS
 from windtunnel.sharing.slicers.weights import by_steps_alone
 from windtunnel.sharing.trial import Load, Trial
 
 GOALS = {4: 20.0, 8: 15.0}
-"""By tenants: p99 of the tick, in p99 of the kicker."""
+"""By tenants: p99 of the tick, in p99 of the slicer."""
 LEAST_THROUGHPUT = 92.0
 WEIGHTS = [100, 70, 45, 30]
 WEIGHTS_S = 10.0
@@ -31,13 +33,15 @@ MOST_OFF_POINTS = 3.0
 
 def more(parser: ArgumentParser) -> None:
     """Options of this bench alone."""
-    parser.add_argument("--slice-us", type=positive(int), default=120, help="of the kicker")
+    parser.add_argument("--slicer", choices=SLICERS, help="without: what the last probe picked")
+    parser.add_argument("--slice-us", type=positive(int), default=120)
 
 
 def measure(session: Session) -> list[Figure]:
+    name = session.options.slicer or best(session.cpu)
     with places.held(session.directory / "bench.places") as journal:
-        figures = [figure for count in GOALS for figure in against_the_tick(session, journal, count)]
-        return [*figures, shares(session, journal)]
+        figures = [figure for count in GOALS for figure in against_the_tick(session, journal, name, count)]
+        return [*figures, shares(session, journal, name)]
 
 
 def fly(session: Session, journal: places.Journal, name: str, load: Load) -> Trial:
@@ -47,23 +51,23 @@ def fly(session: Session, journal: places.Journal, name: str, load: Load) -> Tri
     return flown
 
 
-def against_the_tick(session: Session, journal: places.Journal, count: int) -> list[Figure]:
+def against_the_tick(session: Session, journal: places.Journal, slicer: str, count: int) -> list[Figure]:
     ratios, throughputs, ticks, own, p99s = [], [], [], [], []
     for _ in range(session.options.pairs):
         alone = fly(session, journal, "tick", Load(1))
-        tick, kicker = (fly(session, journal, name, Load(count)) for name in ("tick", "kicker"))
-        ratios.append(tick.latency_us(99) / kicker.latency_us(99))
-        p99s.append((tick.latency_us(99), kicker.latency_us(99)))
+        tick, sliced = (fly(session, journal, name, Load(count)) for name in ("tick", slicer))
+        ratios.append(tick.latency_us(99) / sliced.latency_us(99))
+        p99s.append((tick.latency_us(99), sliced.latency_us(99)))
         whole = alone.useful(alone.poll_ns)
         ticks.append(100 * tick.useful(alone.poll_ns) / whole)
-        throughputs.append(100 * kicker.useful(alone.poll_ns) / whole)
-        own += [100 * tick.slicer.own_share, 100 * kicker.slicer.own_share]
+        throughputs.append(100 * sliced.useful(alone.poll_ns) / whole)
+        own += [100 * tick.slicer.own_share, 100 * sliced.slicer.own_share]
     ours, theirs = interval([p99 for _, p99 in p99s]), interval([p99 for p99, _ in p99s])
     goal, floor = Goal(GOALS[count], "at least"), Goal(LEAST_THROUGHPUT, "at least")
     ratio, throughput = interval(ratios), interval(throughputs)
     return [
         Figure(
-            f"{count} tenants: p99 of the tick by the kicker's",
+            f"{count} tenants: p99 of the tick by that of {slicer}, {session.options.slice_us} us",
             session.memory,
             ratio,
             "x",
@@ -71,25 +75,25 @@ def against_the_tick(session: Session, journal: places.Journal, count: int) -> l
             reference=f"{theirs.median:.0f} us",
             goal=goal,
             verdict=judge(ratio, goal),
-            details={"tick_and_kicker_p99_us": p99s},
+            details={"tick_and_sliced_p99_us": p99s},
         ),
         Figure(
-            f"{count} tenants: throughput of one alone that is left under the kicker",
+            f"{count} tenants: throughput of one alone that is left under {slicer}",
             session.memory,
             throughput,
             "%",
             reference=f"tick {interval(ticks).median:.1f} %",
             goal=floor,
             verdict=judge(throughput, floor),
-            details={"kicker": throughputs, "tick": ticks},
+            details={slicer: throughputs, "tick": ticks},
         ),
         Figure(f"{count} tenants: their own part of the core", session.memory, interval(own), "%"),
     ]
 
 
-def shares(session: Session, journal: places.Journal) -> Figure:
+def shares(session: Session, journal: places.Journal, slicer: str) -> Figure:
     flown = trial.fly(
-        journal, "kicker", session.cpu, session.options.slice_us * 1000, Load(len(WEIGHTS)), WEIGHTS_S, WEIGHTS
+        journal, slicer, session.cpu, session.options.slice_us * 1000, Load(len(WEIGHTS)), WEIGHTS_S, WEIGHTS
     )
     entitled = [weight / sum(WEIGHTS) for weight in WEIGHTS]
     steps = max(abs(a - b) for a, b in zip(by_steps_alone(WEIGHTS), entitled, strict=True))
