@@ -2,7 +2,9 @@
 
 from windtunnel.runs.format import duration
 
-_MANY_DECADES = 10**4
+_STEPS = ((1,), (1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+"""Of every power of ten."""
+_LEAST_TICKS = 3
 
 
 def axis() -> dict:
@@ -31,8 +33,11 @@ def layout_of(height: int) -> dict:
 
 
 def duration_ticks(values: list[int]) -> dict:
-    """Ticks at 1, 2 and 5 of every power of ten that these ns reach, or at 1 alone where they are many, in the unit that suits."""
-    steps = (1, 2, 5) if max(values) < _MANY_DECADES * max(min(values), 1) else (1,)
-    ticks = [step * 10**power for power in range(12) for step in steps]
-    ticks = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
+    """Ticks of a logarithmic axis at round ns, in the unit that suits: the coarsest steps of which three lie among the values."""
+    low, high = max(min(values), 1), max(values)
+    for steps in _STEPS:
+        ticks = [step * 10**power for power in range(12) for step in steps]
+        if sum(low <= tick <= high for tick in ticks) >= _LEAST_TICKS:
+            break
+    ticks = [tick for tick in ticks if low / 2 <= tick <= high * 2]
     return {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}

@@ -21,7 +21,9 @@ class Part(BaseModel):
 class Check(Part):
     """One question that the run was asked."""
 
-    name: str = Field(description="windows, generator, steady, clock, neighbour, accounting, resolution, samples, emulated")
+    name: str = Field(
+        description="windows, generator, steady, clock, neighbour, accounting, resolution, samples, emulated"
+    )
     state: State = Field(description="bad makes the run invalid; unknown: this run cannot tell")
     words: str = Field(description="what was seen, for people")
     value: float | None = Field(None, description="what was seen, in the unit of the limit; null: nothing to measure")
