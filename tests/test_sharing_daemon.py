@@ -12,6 +12,7 @@ from sharing_tools import POLL, needs_rights, tenant, until
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon import rights
+from windtunnel.sharing.softirqs import softirq_threads
 
 pytestmark = [
     needs_rights,
@@ -58,8 +59,10 @@ def test_after_a_kill_every_tenant_is_as_it_was(tmp_path):
         os.sched_setaffinity(one.pid, CPUS[:1])
         before = {process.pid: threads.read(process.pid) for process in (one, two)}
         file = write(tmp_path, tenant_toml("a", one.pid) + tenant_toml("b", two.pid), HEAD)
+        softirqs = softirq_threads(CPUS)
         with daemon(file) as running:
             assert affinity(one.pid) == [CPUS[-1]]
+            assert {os.sched_getscheduler(tid) for tid in softirqs} <= {os.SCHED_FIFO}
             shield = f"windtunnel-share-{running.process.pid}"
             if (controller := threads.mounts().get("cpu")) is not None:
                 assert threads.cgroups_of(two.pid)["cpu"] == f"/{shield}"
@@ -67,6 +70,18 @@ def test_after_a_kill_every_tenant_is_as_it_was(tmp_path):
             running.kill()
             until(lambda: all(threads.read(pid) == then for pid, then in before.items()))
             until(lambda: controller is None or not (controller / shield).exists())
+            until(lambda: {os.sched_getscheduler(tid) for tid in softirqs} <= {os.SCHED_OTHER})
+
+
+def test_a_process_of_that_name_is_no_softirq_thread(tmp_path):
+    for pid, name, flags in (
+        (11, "ksoftirqd/0", 0x04208040),
+        (12, "ksoftirqd/0", 0x00400000),
+        (13, "ksoftirqd/1", 0x04208040),
+    ):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags} 0 0\n")
+    assert softirq_threads([0], tmp_path) == [11]
 
 
 def test_state_survives_a_kill_and_the_file_holds_where_it_is_changed(tmp_path):

@@ -10,12 +10,15 @@ from windtunnel.sharing.places import Journal
 from windtunnel.sharing.tenants.finding import PROC
 
 
+KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
+
+
 @contextmanager
 def softirqs_first(journal: Journal, cpus: Sequence[int], proc: Path = PROC) -> Iterator[None]:
     """The kernel's softirq threads of these CPUs as SCHED_FIFO, where that is permitted. What a tick or a kick interrupts of the network's
     work is left to them, and an ordinary thread would wait for milliseconds behind tenants that always poll in a shield."""
-    names = {f"ksoftirqd/{cpu}" for cpu in cpus}
-    found = [int(path.parent.name) for path in proc.glob("[0-9]*/comm") if _name(path) in names]
+    found = softirq_threads(cpus, proc)
     with suppress(UserError):
         for tid in found:
             journal.change(tid, policy=(sched.FIFO, 1, 0))
@@ -26,8 +29,15 @@ def softirqs_first(journal: Journal, cpus: Sequence[int], proc: Path = PROC) -> 
             journal.put_back(tid)
 
 
-def _name(comm: Path) -> str:
+def softirq_threads(cpus: Sequence[int], proc: Path = PROC) -> list[int]:
+    names = {f"ksoftirqd/{cpu}" for cpu in cpus}
+    return [int(path.parent.name) for path in proc.glob("[0-9]*/stat") if _kernel_name(path) in names]
+
+
+def _kernel_name(stat: Path) -> str | None:
+    """None where it is no kernel thread, or has ended."""
     try:
-        return comm.read_text().strip()
-    except OSError:  # it has ended
-        return ""
+        head, _, fields = stat.read_text(errors="replace").rpartition(")")
+    except OSError:
+        return None
+    return head.partition("(")[2] if int(fields.split()[6]) & KERNEL_THREAD else None
