@@ -9,7 +9,6 @@ from windtunnel.sharing import sched
 from windtunnel.sharing.places import Journal
 from windtunnel.sharing.tenants.finding import PROC
 
-
 KERNEL_THREAD = 0x00200000
 """PF_KTHREAD (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
 
