@@ -88,7 +88,7 @@ def _show(flown: "Flown") -> None:
         console.print(table)
     from windtunnel.cli.share.tables import findings_text
 
-    console.print(findings_text([(row.arm, finding) for row in flown.rows for finding in row.findings][:20]))
+    console.print(findings_text([(row.arm, finding) for row in flown.rows for finding in row.findings]))
     left_out = [row for row in flown.rows if row.disturbed]
     console.print(
         f"\n{len(flown.rows)} trials, {len(left_out)} disturbed and left out, {len(flown.record.failed)} failed"

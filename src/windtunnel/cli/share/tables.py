@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from windtunnel.sharing.diagnose import Finding
     from windtunnel.sharing.probe import Probe
 
+MOST_NAMED = 3
+"""Who has a finding, before the others are only counted."""
+
 
 def pools_line(pools: dict[str, Any]) -> Text:
     """Who has which CPUs, how, and how much room there is."""
@@ -56,15 +59,23 @@ def event_line(event: dict[str, Any]) -> str:
 
 
 def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
-    """What the diagnosis says of whom: each finding once, who has it with what evidence, and each remedy once."""
+    """What the diagnosis says of whom: each finding once, the first who have it with their evidence, and each remedy once."""
     lines = []
     for code in dict.fromkeys(finding.code for _, finding in found):
-        of = [(who, finding) for who, finding in found if finding.code == code]
-        lines.append(Text(f"{code}: {of[0][1].title}", style="bold"))
-        lines += [Text(f"  {who}: {finding.evidence}") for who, finding in of]
-        for remedy in dict.fromkeys(finding.remedy for _, finding in of):
-            whose = ", ".join(dict.fromkeys(who for who, finding in of if finding.remedy == remedy))
-            lines.append(Text(f"  remedy for {whose}: {remedy}"))
+        of: dict[str, Finding] = {}
+        for who, finding in found:
+            if finding.code == code:
+                of.setdefault(who, finding)
+        lines.append(Text(f"{code}: {next(iter(of.values())).title}", style="bold"))
+        lines += [Text(f"  {who}: {finding.evidence}") for who, finding in list(of.items())[:MOST_NAMED]]
+        if len(of) > MOST_NAMED:
+            lines.append(Text(f"  and {len(of) - MOST_NAMED} more like these"))
+        remedies = dict.fromkeys(finding.remedy for finding in of.values())
+        for remedy in remedies:
+            whose = [who for who, finding in of.items() if finding.remedy == remedy]
+            more = f" and {len(whose) - MOST_NAMED} more" if len(whose) > MOST_NAMED else ""
+            named = f" for {', '.join(whose[:MOST_NAMED])}{more}" if len(remedies) > 1 else ""
+            lines.append(Text(f"  remedy{named}: {remedy}"))
     return Text("\n").join(lines)
 
 
