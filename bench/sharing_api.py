@@ -21,7 +21,7 @@ from harness.figures import Figure
 from harness.main import main
 from harness.serving import answered, say, send, serving
 from harness.session import Session
-from harness.statistics import Goal, extent, judge
+from harness.statistics import Goal, extent, interval, judge
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.client import Client
@@ -29,6 +29,8 @@ from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan
 
 TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 3
 MILLION, CALLS, RESIZES = 1_000_000, 300, 40
+MANY = 20
+"""Values from which a median has an interval that says something; fewer are shown with their range."""
 TICK_S = 0.01
 RATE, START_NS, SERVED_NS = 5000, 3_000_000_000, 15_000_000_000
 """Of the tenants that are resized: requests a second, and for how long from when on."""
@@ -93,7 +95,7 @@ def _served(number: int, start_ns: int) -> TenantPlan:
 
 
 def _figure(session: Session, name: str, values: list[float], unit: str, limit: float | None, note: str = "") -> Figure:
-    spread = extent(values)
+    spread = interval(values) if len(values) >= MANY else extent(values)
     goal = Goal(limit, "at most", least_samples=1) if limit is not None else None
     verdict = judge(spread, goal) if goal else None
     return Figure(name, session.memory, spread, unit, note, goal=goal, verdict=verdict, details={"values": values})
