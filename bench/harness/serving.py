@@ -16,7 +16,9 @@ PATIENCE_S = 30.0
 
 
 @contextmanager
-def serving(directory: Path, tenants: str, be_cpus: int) -> Iterator[tuple[int, socket.socket, Client]]:
+def serving(
+    directory: Path, tenants: str, be_cpus: int, slice_: str = "100us"
+) -> Iterator[tuple[int, socket.socket, Client]]:
     """The daemon's pid, the connection and the client. It shares the first and the last CPU out, with the kicker; `tenants` is TOML.
     `directory` must be there. Within it this process runs on CPUs that `be` always has, if it has any. Raises UserError."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -24,7 +26,9 @@ def serving(directory: Path, tenants: str, be_cpus: int) -> Iterator[tuple[int, 
         raise UserError("this bench needs two CPUs")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    head = f'state = "state"\ncpus = {[cpus[0], cpus[-1]]}\nbe_cpus = {be_cpus}\nslicer = "kicker"\n'
+    head = (
+        f'state = "state"\ncpus = {[cpus[0], cpus[-1]]}\nbe_cpus = {be_cpus}\nslicer = "kicker"\nslice = "{slice_}"\n'
+    )
     file = directory / "share.toml"
     file.write_text(f'{head}[pvcc]\nlisten = "127.0.0.1:{port}"\n{tenants}')
     process = subprocess.Popen([COMMAND, "share", "serve", file], stdout=subprocess.DEVNULL)
