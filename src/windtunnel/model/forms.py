@@ -213,7 +213,7 @@ def _parts() -> Form:
     return Form("parts", "t0 + sum of k load(s part)", names, fit, at, needs_ladder=True, needs_parts=True)
 
 
-def both(one: Form, other: Form) -> Form:
+def _both(one: Form, other: Form) -> Form:
     """The geometric mean of two forms, each fitted alone: errors of opposite signs take each other away (Bates and Granger,
     The Combination of Forecasts, 1969)."""
 
@@ -240,12 +240,6 @@ def both(one: Form, other: Form) -> Form:
     )
 
 
-FLAT, LINEAR, DEPTH, POWER, CACHE, LADDER, PARTS = (
-    _flat(),
-    _linear(),
-    _depth(),
-    _power(),
-    _cache(),
-    _ladder(),
-    _parts(),
-)
+FLAT, LINEAR, DEPTH, POWER = _flat(), _linear(), _depth(), _power()
+CACHE, LADDER, PARTS = _cache(), _ladder(), _parts()
+CACHE_AND_LADDER, CACHE_AND_PARTS = _both(CACHE, LADDER), _both(CACHE, PARTS)
