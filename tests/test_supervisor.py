@@ -1,9 +1,11 @@
 """The supervisor against an engine that misbehaves in every way that the verdict knows."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from flying import CLIENT, FAKE, behave, gone, script
@@ -75,6 +77,20 @@ def test_silence_before_the_flight_ends_too(flight, monkeypatch):
     monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
     verdict = judge(flight.fly(make_plan(), binary=script(flight.directory, "sleep 60")))
     assert verdict.reasons == ["engine killed: no line for 0.3 s while starting"]
+
+
+def test_many_rules_that_are_compiled_get_their_time():
+    def plan(**table):
+        handler = SimpleNamespace(
+            options={"pipeline": json.dumps({"tables": [table, {"method": "hash", "rules": 10**7}]})}
+        )
+        return SimpleNamespace(
+            workloads=[SimpleNamespace(packet_handler=handler), SimpleNamespace(packet_handler=None)]
+        )
+
+    silence_s = supervisor._setup_silence_s
+    assert silence_s(plan(method="tss", rules=10**6)) == silence_s(make_plan()) == supervisor.SETUP_SILENCE_S
+    assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
 
 
 def test_exit_code_without_a_word_is_a_death(flight):

@@ -18,11 +18,14 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LANDED, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
+from windtunnel.engine.tables import tables_of
 from windtunnel.engine.turns import Place
 from windtunnel.errors import UserError
 
 SETUP_SILENCE_S = 60.0
 """Longest wait for a line before the flight: memory is zeroed and handlers fill their state without one."""
+BUILD_S_A_RULE = 5e-4
+"""Rules of rte_acl are compiled in one call, without a line: 30 to 70 s a million were seen, and live tables are built twice."""
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
 LANDING_S = 5.0
@@ -62,7 +65,7 @@ class _Watched:
         phases = self.engine.history.plan.phases
         match line:
             case Hello() | Phase():
-                self.silence_s = SETUP_SILENCE_S
+                self.silence_s = _setup_silence_s(self.engine.history.plan)
             case Ready() | Window():
                 # A drain may pass without a window, so that its length belongs to the silence that is allowed.
                 self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 * self.sharing + OVERDUE_S
@@ -82,6 +85,11 @@ class _Watched:
             self.engine.kill(self.end_words)
         elif now >= self.next_line_by:
             self.engine.kill(f"no line for {self.silence_s:.1f} s")
+
+
+def _setup_silence_s(plan: Plan) -> float:
+    rules = [table["rules"] or 0 for tables in tables_of([plan]) for table in tables if table["method"] == "acl"]
+    return SETUP_SILENCE_S + BUILD_S_A_RULE * sum(rules)
 
 
 class Supervisor:
@@ -125,7 +133,7 @@ class Supervisor:
 
     def _start(self, plan: Plan, name: str) -> None:
         engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
-        watched = _Watched(engine, SETUP_SILENCE_S, 1 if self._place is None else 2)
+        watched = _Watched(engine, _setup_silence_s(plan), 1 if self._place is None else 2)
         self._watched.append(watched)
         self._flown.histories.append(engine.history)
         self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))

@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 from rich.console import Group
 from rich.text import Text
 
+from windtunnel.engine.tables import tables_of
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.model.latency import fitted_of
@@ -16,7 +17,6 @@ from windtunnel.model.pipeline import predict_pipeline
 from windtunnel.model.places import refuse_foreign
 from windtunnel.model.predict import FURTHEST, Prediction, predict, select
 from windtunnel.model.record import ModelRecord, read
-from windtunnel.model.settings import tables_of
 from windtunnel.model.view import prediction_view
 from windtunnel.runs.columns import Column, Fitting
 from windtunnel.runs.format import duration, percent, rate

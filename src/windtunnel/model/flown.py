@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 
 from windtunnel.engine.lines import Window
-from windtunnel.model.settings import Table, tables_of
+from windtunnel.engine.tables import Table, tables_of
 from windtunnel.runs import Run, load
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.path import packet_ns

@@ -9,6 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
+from windtunnel.engine.tables import Table
 from windtunnel.errors import UserError
 from windtunnel.model.fit import world_of
 from windtunnel.model.flown import Parts
@@ -24,7 +25,7 @@ from windtunnel.model.predict import (
     range_marks,
 )
 from windtunnel.model.record import Curve, ModelRecord, Neighbour, Step
-from windtunnel.model.settings import Table, differences, own_settings
+from windtunnel.model.settings import differences, own_settings
 
 
 def sized(parts: Parts) -> list[tuple[Table, float]]:

@@ -1,28 +1,11 @@
 """Tables as a plan has them, resolved to the last key: which of them are alike, and how large they are."""
 
-import json
-from collections.abc import Iterable
 from typing import Any
 
-from windtunnel.engine.plan import Plan
+from windtunnel.engine.tables import Table
 
-OPTION = "pipeline"
-"""Of a packet handler: its tables, as JSON."""
 ELSEWHERE = ("name", "where", "rules", "file", "changes_per_s", "seed", "steered", "expected")
 """Keys of a table that do not change what a lookup in it costs, or that are its size."""
-
-Table = dict[str, Any]
-
-
-def tables_of(plans: Iterable[Plan]) -> list[list[Table]]:
-    """Of each workload, in the order in which a packet meets them; of a server and a client in two processes once."""
-    of: dict[int, list[Table]] = {}
-    for plan in plans:
-        for place, workload in enumerate(plan.workloads):
-            handler = workload.packet_handler
-            tables = json.loads(handler.options[OPTION])["tables"] if handler and OPTION in handler.options else []
-            of[place] = of.get(place) or tables
-    return list(of.values())
 
 
 def own_settings(table: Table) -> dict[str, Any]:
