@@ -12,13 +12,14 @@ from model_tools import HERE, a_ladder
 from study_tools import flown, on_paper, written
 
 from windtunnel.engine.plan import Handler
+from windtunnel.engine.tables import tables_of
 from windtunnel.errors import UserError
 from windtunnel.model.fit import world_of
 from windtunnel.model.flown import Parts, parts_of
 from windtunnel.model.pipeline import predict_pipeline, speed_of
 from windtunnel.model.predict import band, curve_samples
 from windtunnel.model.record import Curve, ModelRecord, Neighbour, Parameter, Provenance, Sized, Step
-from windtunnel.model.settings import differences, own_settings, tables_of
+from windtunnel.model.settings import differences, own_settings
 from windtunnel.runs import load
 from windtunnel.runs.summary import summarise
 
