@@ -10,12 +10,12 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pool_tools import Pools
+from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon import api, http
 from windtunnel.sharing.daemon.autoscale import Memory
-from windtunnel.sharing.daemon.core import Core
+from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.events import WAITING, Events
 from windtunnel.sharing.daemon.keys import Autoscale, Serve
 
@@ -23,7 +23,9 @@ KV = {"kv1": {"weight": 64, "slo_p99": "1ms"}, "kv2": {"weight": 64}}
 
 
 def make_core(pools):
-    return Core(Serve(), pools, SimpleNamespace(slicers={}, now=pools.carrier.now), None, "turns", "none")
+    return Core(
+        Serve(), pools, SimpleNamespace(slicers={}, now=pools.carrier.now), None, Chosen("turns", Turns), "none"
+    )
 
 
 def talk(ask, pools=None, token=None):

@@ -20,7 +20,9 @@ FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}
 TABLES = ("exact", "ternary", "lpm", "shared", "segments", "latency", "percentiles")
 SWEEPS |= {f"tables-{name}{size}" for name in TABLES for size in ("", "-full")}
-SWEEPS |= {f"model-{name}" for name in ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load")}
+SWEEPS |= {
+    f"model-{name}" for name in ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load", "load-one")
+}
 LONGEST_S = 600
 LONGEST_FULL_S = 2 * 3600
 

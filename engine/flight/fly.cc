@@ -17,8 +17,9 @@ namespace {
 constexpr uint64_t ms = 1'000'000;
 constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 // The two ends of a memif start within one poll of each other: the client flies on a little, so that the server's measurement
-// is complete. The server flies on until it is told that the client has landed, at most so much longer than its drain.
-constexpr uint64_t linger_ns = 200 * ms, stay_ns = 2'000 * ms;
+// is complete. The server flies on until it is told that the client has landed, at most so much longer than its drain. Words are
+// said again every 100 ms (meeting.cc): a linger that ended with one of them would leave its answer to nobody.
+constexpr uint64_t linger_ns = 250 * ms, stay_ns = 2'000 * ms;
 // How long, at most, a client that has landed keeps its port open for a server that still polls.
 constexpr uint64_t hold_ns = 3'000 * ms, orphan_hold_ns = 1'000 * ms;
 // How long a client asks its server to take note of its landing, how long a server answers that, and how long who stops early.
@@ -177,8 +178,8 @@ struct pilot {
         measured = true;
         f.signals.sending.store(false, std::memory_order_release);
         const auto before = ordered;
-        end_loops();  // who still saw it has its messages in flight now
         const uint64_t start = now_ns();
+        end_loops();  // who still saw it has its messages in flight now
         const bool nobody_came = other.active() && !other.met();
         const bool may_stay = peer_is_another_process && !is_client && !nobody_came && ordered != end_reason::parent_lost;
         const uint64_t longest = early() ? std::min(f.plan.phases.drain_ns, hurried_drain_ns) : f.plan.phases.drain_ns;

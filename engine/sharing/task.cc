@@ -56,6 +56,11 @@ void become_slicer(int cpu) {
     schedule(own_tid(), SCHED_FIFO | SCHED_RESET_ON_FORK, slicer_priority);
 }
 
+bool go_before_tenants() {
+    const sched_param parameter = {raised_priority + 1};
+    return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) == 0;
+}
+
 bool stay_off(int cpu) {
     cpu_set_t others;
     if (sched_getaffinity(0, sizeof others, &others) != 0) return false;

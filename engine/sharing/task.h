@@ -17,6 +17,8 @@ bool set_nice(int tid, int nice);
 
 // The calling thread: SCHED_FIFO with slicer_priority on one CPU. Throws refusal.
 void become_slicer(int cpu);
+// The calling thread, which works little: before every tenant, raised or not. False where that is not permitted.
+bool go_before_tenants();
 // The calling thread: on every CPU that it may use but this one, if there is another. Returns whether there
 // is.
 bool stay_off(int cpu);

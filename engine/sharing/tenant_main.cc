@@ -4,19 +4,24 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 
 #include "core/refusal.h"
 #include "report/histogram_json.h"
 #include "sharing/control.h"
+#include "sharing/task.h"
 #include "sharing/tenant_plan.h"
 
 using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int look_every_ms = 5;
+// How often the writer looks for a window: some times in each, and seldom enough to be no neighbour.
+int look_every_ms(const wt::tenant_plan &plan) {
+    return static_cast<int>(std::clamp<uint64_t>(plan.window_ns / 4'000'000, 5, 100));
+}
 
 json window_json(const char *type, const wt::tenant_window &w, bool posted) {
     return {{"type", type},
@@ -72,12 +77,14 @@ void run() {
         }
     });
     while (!tenant.tid() && !failed) std::this_thread::yield();
+    // Behind tenants that poll on every CPU in a shield it would wait for seconds, and the windows with it.
+    wt::go_before_tenants();
     auto sum = std::make_unique<wt::tenant_window>();
     sum->clear(0);
     if (!failed) wt::say(STDOUT_FILENO, {{"type", "hello"}, {"pid", getpid()}, {"tid", tenant.tid()}});
     for (bool over = false; !over && !failed;) {
         over = tenant.ended();  // before the last window is looked for
-        commands.next(look_every_ms);
+        commands.next(look_every_ms(plan));
         if (commands.ended()) tenant.stop();
         if (const wt::tenant_window *w = tenant.finished()) {
             if (!wt::say(STDOUT_FILENO, window_json("window", *w, posted))) tenant.stop();
