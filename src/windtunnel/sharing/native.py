@@ -53,7 +53,7 @@ class Native:
         self.name = name
         self._at_end = at_end
         self._closing = False
-        self._lines: queue.SimpleQueue[dict | None] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         try:
             # A group of its own, which Ctrl-C does not reach; not a session, which would be an autogroup of its own.
             self._process = subprocess.Popen(
@@ -67,8 +67,8 @@ class Native:
         self.say(first)
 
     def _read(self) -> None:
-        for line in self._process.stdout:
-            self._lines.put(json.loads(line))
+        for line in self._process.stdout:  # no more than that: a tenant's window waits until it is read
+            self._lines.put(line)
         code = self._process.wait()
         if not self._closing and self._at_end is not None:
             self._at_end(signal_name(code) or f"exit code {code}")
@@ -82,9 +82,10 @@ class Native:
     def next(self, patience_s: float = PATIENCE_S) -> dict | None:
         """Its next line; None at its end. Raises UserError where it says an error, or nothing in time."""
         try:
-            line = self._lines.get(timeout=patience_s)
+            text = self._lines.get(timeout=patience_s)
         except queue.Empty:
             raise UserError(f"{self.name} has said nothing for {patience_s:g} s") from None
+        line = None if text is None else json.loads(text)
         if line is not None and line["type"] == "error":
             raise UserError(line["message"], line["remedy"] or None)
         return line
