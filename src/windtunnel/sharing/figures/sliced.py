@@ -72,16 +72,16 @@ def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Ite
 def first_of_all() -> Iterator[None]:
     """The threads of this process before tenants, where that is permitted: who moves tenants that have every core and a shield waits behind
     them otherwise, and so does who reads what they write, until pipes are full. Nice values do not help inside an autogroup."""
-    own = list(threads(os.getpid()))
-    for tid in own:
-        with suppress(PermissionError, ProcessLookupError):
+    before = {tid: (os.sched_getscheduler(tid), os.sched_getparam(tid)) for tid in threads(os.getpid())}
+    with suppress(PermissionError):
+        for tid in before:
             os.sched_setscheduler(tid, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     try:
         yield
     finally:
-        for tid in own:
-            with suppress(ProcessLookupError):
-                os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
+        for tid, (policy, parameter) in before.items():
+            with suppress(PermissionError, ProcessLookupError):
+                os.sched_setscheduler(tid, policy, parameter)
 
 
 def of_slicers(carrier: Carrier) -> list[tuple[int, int]]:
