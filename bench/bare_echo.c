@@ -1,11 +1,12 @@
 /* What an RPC echo over six stages costs at the least: the reference of bench/six_stages.py.
  *
- * The same allocations, ring hops, port bursts, copies, header writes, checksums and frees as the engine's six stages with
- * `l_app` on a ring wire, in the order of its loop, and nothing more: no parsing, no matching, no counting, no choice of
- * anything. With one worker lcore both sides share it; with two, the first is the server.
+ * The same allocations, ring hops, port bursts, copies, header writes, checksums and frees as the engine's
+ * six stages with `l_app` on a ring wire, in the order of its loop, and nothing more: no parsing, no
+ * matching, no counting, no choice of anything. With one worker lcore both sides share it; with two, the
+ * first is the server.
  *
- * Prints one JSON object: for each worker the round trips, the TSC ticks that they took, the time in which the kernel ran
- * somebody else there, and the round trips since its start, warm-up included.
+ * Prints one JSON object: for each worker the round trips, the TSC ticks that they took, the time in which
+ * the kernel ran somebody else there, and the round trips since its start, warm-up included.
  */
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -49,7 +50,9 @@ static _Atomic int phase = WARM_UP;
 
 static inline uint8_t *frame_of(struct rte_mbuf *m) { return rte_pktmbuf_mtod(m, uint8_t *); }
 
-static inline uint8_t *body_of(struct rte_mbuf *m) { return frame_of(m) + BARE_HEADERS + options.payload - options.body; }
+static inline uint8_t *body_of(struct rte_mbuf *m) {
+    return frame_of(m) + BARE_HEADERS + options.payload - options.body;
+}
 
 /* One hand-over between dispatcher and application: in, and out again. */
 static inline uint32_t hop(struct rte_ring *ring, struct rte_mbuf **burst, uint32_t count) {
@@ -72,7 +75,7 @@ static inline uint32_t receive(struct side *s) {
 }
 
 /* Reads every byte of the request and writes every byte of the answer with what it found. */
-static inline void answer(uint8_t *body) {
+static inline void response(uint8_t *body) {
     two_words sums[4] = {{0}}, two;
     uint32_t at = 0;
     while (at + sizeof sums <= options.body) {
@@ -98,7 +101,7 @@ static inline void server_turn(struct side *s) {
     count = hop(s->to_application, s->burst, count);
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count) rte_prefetch0(body_of(s->burst[i + AHEAD]));
-        answer(body_of(s->burst[i]));
+        response(body_of(s->burst[i]));
     }
     count = hop(s->to_dispatcher, s->burst, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -154,7 +157,7 @@ static int worker_main(void *argument) {
 }
 
 /* Time in which a thread was runnable and another one ran, ns; -1: the kernel does not say. */
-static int64_t run_delay_ns(const struct worker *w) {
+static int64_t preempted_ns(const struct worker *w) {
     char path[64];
     long long delay = -1;
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)w->tid);
@@ -183,7 +186,8 @@ static void open_side(struct side *s, const char *name, struct rte_ring *in, str
     s->port = (uint16_t)port;
     if (port < 0 || rte_eth_dev_configure(s->port, 1, 1, &conf) != 0 ||
         rte_eth_rx_queue_setup(s->port, 0, descriptors, SOCKET_ID_ANY, NULL, pool) != 0 ||
-        rte_eth_tx_queue_setup(s->port, 0, descriptors, SOCKET_ID_ANY, NULL) != 0 || rte_eth_dev_start(s->port) != 0)
+        rte_eth_tx_queue_setup(s->port, 0, descriptors, SOCKET_ID_ANY, NULL) != 0 ||
+        rte_eth_dev_start(s->port) != 0)
         rte_exit(1, "bare_echo: no ring port %s\n", name);
 }
 
@@ -191,9 +195,14 @@ static void print(const struct worker *workers, const int64_t *delays, uint32_t 
     printf("{\"tsc_hz\": %lu, \"workers\": [", rte_get_tsc_hz());
     for (uint32_t i = 0; i < count; i++) {
         const struct worker *w = &workers[i];
-        printf("%s{\"sides\": \"%s\", \"round_trips\": %lu, \"since_start\": %lu, \"ticks\": %lu, \"run_delay_ns\": ",
-               i ? ", " : "", w->server == NULL ? "client" : w->client == NULL ? "server" : "both", w->packets,
-               w->since_start, w->ticks);
+        printf(
+            "%s{\"sides\": \"%s\", \"round_trips\": %lu, \"since_start\": %lu, \"ticks\": %lu, "
+            "\"preempted_ns\": ",
+            i ? ", " : "",
+            w->server == NULL   ? "client"
+            : w->client == NULL ? "server"
+                                : "both",
+            w->packets, w->since_start, w->ticks);
         if (delays[i] < 0)
             printf("null}");
         else
@@ -209,8 +218,8 @@ int main(int argc, char **argv) {
     if (options.body > BODY_MOST) rte_exit(2, "bare_echo: --body is at most %d\n", BODY_MOST);
     for (uint32_t i = 0; i < options.body; i++) pattern[i] = (uint8_t)(i * 167 + 13);
     flow = bare_flow_of();
-    pool = rte_pktmbuf_pool_create_by_ops("bare", options.mbufs, options.cache, 0, (uint16_t)options.data_room,
-                                          (int)rte_socket_id(), options.ops);
+    pool = rte_pktmbuf_pool_create_by_ops("bare", options.mbufs, options.cache, 0,
+                                          (uint16_t)options.data_room, (int)rte_socket_id(), options.ops);
     if (pool == NULL) rte_exit(1, "bare_echo: no pool of %u mbufs\n", options.mbufs);
 
     static struct side server, client;
@@ -220,16 +229,18 @@ int main(int argc, char **argv) {
     open_side(&client, "client", to_client, to_server);
 
     const uint32_t count = rte_lcore_count() - 1;
-    struct worker workers[2] = {{.server = &server, .client = count == 1 ? &client : NULL}, {.client = &client}};
+    struct worker workers[2] = {{.server = &server, .client = count == 1 ? &client : NULL},
+                                {.client = &client}};
     if (count != 1 && count != 2) rte_exit(2, "bare_echo: one or two worker lcores, not %u\n", count);
     uint32_t lcore, next = 0;
     RTE_LCORE_FOREACH_WORKER(lcore) rte_eal_remote_launch(worker_main, &workers[next++], lcore);
     int64_t delays[2] = {0};
     usleep(options.warmup_ms * 1000);
-    for (uint32_t i = 0; i < count; i++) delays[i] = run_delay_ns(&workers[i]);
+    for (uint32_t i = 0; i < count; i++) delays[i] = preempted_ns(&workers[i]);
     phase = MEASURE;
     usleep(options.measure_ms * 1000);
-    for (uint32_t i = 0; i < count; i++) delays[i] = delays[i] < 0 ? -1 : run_delay_ns(&workers[i]) - delays[i];
+    for (uint32_t i = 0; i < count; i++)
+        delays[i] = delays[i] < 0 ? -1 : preempted_ns(&workers[i]) - delays[i];
     phase = STOP;
     rte_eal_mp_wait_lcore();
     if (server.bad != 0 || client.bad != 0) rte_exit(1, "bare_echo: a checksum did not hold\n");

@@ -1,5 +1,6 @@
-/* Ethernet/IPv4/UDP headers of one flow, as a careful C programmer writes them: constant parts summed up beforehand,
- * the Internet checksum (RFC 1071) over 64-bit words. The 42 bytes before a payload are its headers. */
+/* Ethernet/IPv4/UDP headers of one flow, as a careful C programmer writes them: constant parts summed up
+ * beforehand, the Internet checksum (RFC 1071) over 64-bit words. The 42 bytes before a payload are its
+ * headers. */
 #ifndef BARE_FRAME_H
 #define BARE_FRAME_H
 
@@ -18,7 +19,8 @@ struct bare_headers {
 
 enum { BARE_HEADERS = sizeof(struct bare_headers) };
 _Static_assert(sizeof(struct bare_headers) == 42, "no options, no padding");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the tail of a sum is shifted as a little-endian word");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the tail of a sum is shifted as a little-endian word");
 
 static inline uint64_t load64(const void *at) {
     uint64_t word;
@@ -107,8 +109,8 @@ static inline void bare_write(uint8_t *frame, const struct bare_flow *flow, uint
     bare_finish((struct bare_headers *)frame, flow->ip_sum, flow->udp_sum, payload);
 }
 
-/* Addresses and ports change places; both checksums are made anew, for the payload has changed. The sums of the flow
- * hold in both directions. */
+/* Addresses and ports change places; both checksums are made anew, for the payload has changed. The sums of
+ * the flow hold in both directions. */
 static inline void bare_turn(uint8_t *frame, const struct bare_flow *flow, uint32_t payload) {
     struct bare_headers *h = (struct bare_headers *)frame;
     typedef uint8_t bytes16 __attribute__((vector_size(16)));

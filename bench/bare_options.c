@@ -31,9 +31,17 @@ static const char *value_of(int argc, char **argv, const char *name) {
 struct bare_options bare_options_read(int argc, char **argv) {
     struct bare_options o;
     const struct number numbers[] = {
-        {"payload", &o.payload}, {"body", &o.body},   {"burst", &o.burst},         {"inflight", &o.inflight},
-        {"ring", &o.ring},       {"mbufs", &o.mbufs}, {"cache", &o.cache},         {"descriptors", &o.descriptors},
-        {"data-room", &o.data_room}, {"warmup-ms", &o.warmup_ms}, {"measure-ms", &o.measure_ms},
+        {"payload", &o.payload},
+        {"body", &o.body},
+        {"burst", &o.burst},
+        {"inflight", &o.inflight},
+        {"ring", &o.ring},
+        {"mbufs", &o.mbufs},
+        {"cache", &o.cache},
+        {"descriptors", &o.descriptors},
+        {"data-room", &o.data_room},
+        {"warmup-ms", &o.warmup_ms},
+        {"measure-ms", &o.measure_ms},
     };
     for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const char *text = value_of(argc, argv, numbers[i].name);

@@ -13,7 +13,8 @@ struct bare_options {
     uint32_t warmup_ms, measure_ms;
 };
 
-/* Reads `--name value` pairs, every one of them required. Ends the process in words where one is missing or wrong. */
+/* Reads `--name value` pairs, every one of them required. Ends the process in words where one is missing or
+ * wrong. */
 struct bare_options bare_options_read(int argc, char **argv);
 
 #endif

@@ -1,10 +1,12 @@
-/* A bare SWX pipeline on one port: what DPDK's own example does, and nothing else. The reference of bench/swx.py.
+/* A bare SWX pipeline on one port: what DPDK's own example does, and nothing else. The reference of
+ * bench/swx.py.
  *
  *   bare_swx --codegen SPEC FILE.c        the C code that DPDK makes of the spec
  *   bare_swx EAL... -- OBJECT TABLE ENTRIES MBUFS CACHE DESCRIPTORS BURST WARMUP_MS MEASURE_MS
  *
- * The object is compiled from that code alone, without the guards of the handler swx. The port is the first ethdev; packets
- * enter and leave by its queue 0. Prints one line of JSON: packets, ticks, tsc_hz, run_delay_ns. */
+ * The object is compiled from that code alone, without the guards of the handler swx. The port is the first
+ * ethdev; packets enter and leave by its queue 0. Prints one line of JSON: packets, ticks, tsc_hz,
+ * preempted_ns. */
 #include <inttypes.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -36,7 +38,8 @@ static int codegen(const char *spec, const char *code) {
 
 static void open_port(struct rte_mempool *pool, uint16_t descriptors) {
     const struct rte_eth_conf conf = {0};
-    if (rte_eth_dev_configure(0, 1, 1, &conf) != 0 || rte_eth_rx_queue_setup(0, 0, descriptors, SOCKET_ID_ANY, NULL, pool) != 0 ||
+    if (rte_eth_dev_configure(0, 1, 1, &conf) != 0 ||
+        rte_eth_rx_queue_setup(0, 0, descriptors, SOCKET_ID_ANY, NULL, pool) != 0 ||
         rte_eth_tx_queue_setup(0, 0, descriptors, SOCKET_ID_ANY, NULL) != 0 || rte_eth_dev_start(0) != 0)
         fail("the port does not start");
 }
@@ -44,12 +47,15 @@ static void open_port(struct rte_mempool *pool, uint16_t descriptors) {
 static struct rte_swx_pipeline *build(const char *object, unsigned burst) {
     char device[RTE_ETH_NAME_MAX_LEN], text[1024];
     rte_eth_dev_get_name_by_port(0, device);
-    int at = snprintf(text, sizeof text, "mirroring slots 4 sessions 64\nport in 0 ethdev %s rxq 0 bsz %u\n", device, burst);
+    int at = snprintf(text, sizeof text, "mirroring slots 4 sessions 64\nport in 0 ethdev %s rxq 0 bsz %u\n",
+                      device, burst);
     for (int i = 0; i < OUTPUTS; i++)
-        at += snprintf(text + at, sizeof text - (size_t)at, "port out %d ethdev %s txq 0 bsz %u\n", i, device, burst);
+        at += snprintf(text + at, sizeof text - (size_t)at, "port out %d ethdev %s txq 0 bsz %u\n", i, device,
+                       burst);
     struct rte_swx_pipeline *pipeline = NULL;
     FILE *ports = fmemopen(text, (size_t)at, "r");
-    if (rte_swx_pipeline_build_from_lib(&pipeline, "bare", object, ports, 0) != 0) fail("the pipeline cannot be built");
+    if (rte_swx_pipeline_build_from_lib(&pipeline, "bare", object, ports, 0) != 0)
+        fail("the pipeline cannot be built");
     fclose(ports);
     return pipeline;
 }
@@ -61,9 +67,11 @@ static void fill(struct rte_swx_pipeline *pipeline, const char *table, const cha
     if (!control || !in) fail("no control, or no entries");
     while (fgets(line, sizeof line, in)) {
         int blank = 0;
-        struct rte_swx_table_entry *entry = rte_swx_ctl_pipeline_table_entry_read(control, table, line, &blank);
+        struct rte_swx_table_entry *entry =
+            rte_swx_ctl_pipeline_table_entry_read(control, table, line, &blank);
         if (!entry && !blank) fail(line);
-        if (entry && rte_swx_ctl_pipeline_table_entry_add(control, table, entry) != 0) fail("an entry cannot be added");
+        if (entry && rte_swx_ctl_pipeline_table_entry_add(control, table, entry) != 0)
+            fail("an entry cannot be added");
     }
     fclose(in);
     if (rte_swx_ctl_pipeline_commit(control, 1) != 0) fail("the entries cannot be committed");
@@ -87,7 +95,8 @@ static uint64_t packets_in(struct rte_swx_pipeline *pipeline) {
 }
 
 static void loop(struct rte_swx_pipeline *pipeline, uint64_t ticks) {
-    for (const uint64_t end = rte_rdtsc() + ticks; rte_rdtsc() < end;) rte_swx_pipeline_run(pipeline, INSTRUCTIONS);
+    for (const uint64_t end = rte_rdtsc() + ticks; rte_rdtsc() < end;)
+        rte_swx_pipeline_run(pipeline, INSTRUCTIONS);
 }
 
 int main(int argc, char **argv) {
@@ -96,8 +105,8 @@ int main(int argc, char **argv) {
     if (taken < 0 || argc - taken != 10) fail("usage: see bare_swx.c");
     char **const a = argv + taken + 1;
     const unsigned cache = (unsigned)atoi(a[4]);
-    struct rte_mempool *pool =
-        rte_pktmbuf_pool_create("bare", (unsigned)atoi(a[3]), cache, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    struct rte_mempool *pool = rte_pktmbuf_pool_create("bare", (unsigned)atoi(a[3]), cache, 0,
+                                                       RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool) fail("no pool");
     open_port(pool, (uint16_t)atoi(a[5]));
     struct rte_swx_pipeline *pipeline = build(a[0], (unsigned)atoi(a[6]));
@@ -106,7 +115,8 @@ int main(int argc, char **argv) {
     loop(pipeline, hz / 1000 * (uint64_t)atoi(a[7]));
     const uint64_t packets = packets_in(pipeline), delay = run_delay(), start = rte_rdtsc();
     loop(pipeline, hz / 1000 * (uint64_t)atoi(a[8]));
-    printf("{\"packets\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"tsc_hz\": %" PRIu64 ", \"run_delay_ns\": %" PRIu64 "}\n",
+    printf("{\"packets\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"tsc_hz\": %" PRIu64
+           ", \"preempted_ns\": %" PRIu64 "}\n",
            packets_in(pipeline) - packets, rte_rdtsc() - start, hz, run_delay() - delay);
     return 0;
 }

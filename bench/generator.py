@@ -1,15 +1,14 @@
-"""How many packets a second does the open-loop generator send beside testpmd's flowgen, and how late are they?
+"""How many packets a second does the open-loop generator send, compared with testpmd's flowgen, and how late are they?
 
 One core, 64 bytes, the same net_null port that receives nothing and copies nothing, the same pool, descriptors and burst; accounting `counts`.
 Both write headers with an IP checksum and no UDP checksum; ours also keeps a message's slot in flight and takes it back after a
-timeout. Shown beside: ours with UDP checksums, and txonly, which copies a packet and writes little. Then, at half of the rate
-that was reached: the time from a message's intended moment to the real one, of the windows in which the kernel ran nobody else on the
-core, in times of a burst.
+timeout. Also shown: ours with UDP checksums, and txonly, which copies a packet and writes little. Then, at half of the rate
+that was reached: the time from a message's intended moment to the real one, in windows without preemption, in times of a burst.
 """
 
 from harness import testpmd
-from harness.figures import Figure
 from harness.main import main
+from harness.results import Result
 from harness.session import Session, compared
 from harness.statistics import Goal, extent, interval, judge
 
@@ -20,7 +19,7 @@ QUIET = 0.001
 """Of a window's time: below this the kernel left the core to us."""
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     sets = {"client.cores": f"[{session.cpu}]"}
     plans = {
         mode: session.plan(SCENARIO, sets) for mode in ("flowgen", "txonly")
@@ -28,8 +27,8 @@ def measure(session: Session) -> list[Figure]:
     device = "net_null0,no-rx=1"
     rounds = session.in_turns(
         {
-            "generator": lambda: session.fly(SCENARIO, sets).forwarded(),
-            "summing": lambda: session.fly(SCENARIO, sets | {"wire.udp_checksum": "true"}).forwarded(),
+            "generator": lambda: session.run(SCENARIO, sets).forwarded(),
+            "summing": lambda: session.run(SCENARIO, sets | {"wire.udp_checksum": "true"}).forwarded(),
             **{mode: lambda mode=mode: testpmd.forward(plans[mode], device, mode, session.seconds) for mode in plans},
         },
         "Mpps",
@@ -40,38 +39,38 @@ def measure(session: Session) -> list[Figure]:
     return [
         compared(session, "open-loop generator", rounds, "generator", "flowgen", "Mpps", 1e6, goal),
         compared(session, "the same with UDP checksums", rounds, "summing", "flowgen", "Mpps", 1e6),
-        compared(session, "the same beside txonly", rounds, "generator", "txonly", "Mpps", 1e6),
+        compared(session, "the same, against txonly", rounds, "generator", "txonly", "Mpps", 1e6),
         *_pacing(session, sets, reached / 2),
     ]
 
 
-def _pacing(session: Session, sets: dict[str, str], rate: float) -> list[Figure]:
+def _pacing(session: Session, sets: dict[str, str], rate: float) -> list[Result]:
     """p50 and p99 of how late messages leave, in times of a burst, a run a pair."""
     sets = sets | {"client.rate": f"{rate / 1e6:.3f}Mpps", "window": "50ms"}
     p50, p99, shares = [], [], []
     for _ in range(session.options.pairs):
-        flown = session.fly(SCENARIO, sets)
-        burst_ns = flown.plan.endpoints[0].batch.app_tx / rate * 1e9
-        quiet = [w for w in flown.windows if (w.workers[0].run_delay_ns or 0) < QUIET * (w.end_ns - w.start_ns)]
-        shares.append(len(quiet) / len(flown.windows))
+        run = session.run(SCENARIO, sets)
+        burst_ns = run.plan.endpoints[0].batch.app_tx / rate * 1e9
+        quiet = [w for w in run.windows if (w.workers[0].preempted_ns or 0) < QUIET * (w.end_ns - w.start_ns)]
+        shares.append(len(quiet) / len(run.windows))
         late = merge(window.workloads[0].pacing for window in quiet)
         if late and late.total:
             p50.append(percentile(late, 50) / burst_ns)
             p99.append(percentile(late, 99) / burst_ns)
-    session.say(f"pacing at {rate / 1e6:.1f} Mpps: {len(p50)} runs with quiet windows, a burst is {burst_ns:.0f} ns")
-    figures = [_shown(session, "windows in which the kernel left us the core", shares, "of all")]
+    session.log(f"pacing at {rate / 1e6:.1f} Mpps: {len(p50)} runs with quiet windows, a burst is {burst_ns:.0f} ns")
+    results = [_shown(session, "windows without preemption", shares, "of all")]
     if p50:
         spread, goal = interval(p50), Goal(1.0, "at most")
         verdict = judge(spread, goal)
-        figures += [
-            Figure("pacing error at half the rate, p50", session.memory, spread, "bursts", goal=goal, verdict=verdict),
+        results += [
+            Result("pacing error at half the rate, p50", session.memory, spread, "bursts", goal=goal, verdict=verdict),
             _shown(session, "pacing error at half the rate, p99", p99, "bursts"),
         ]
-    return figures
+    return results
 
 
-def _shown(session: Session, name: str, values: list[float], unit: str) -> Figure:
-    return Figure(name, session.memory, extent(values), unit)
+def _shown(session: Session, name: str, values: list[float], unit: str) -> Result:
+    return Result(name, session.memory, extent(values), unit)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How many instructions does a round trip through the six stages take, beside a bare C program that does the same work?
+"""How many instructions does a round trip through the six stages take, compared with a bare C program that does the same work?
 
 The echo of six_stages.py on one worker, both programs under callgrind: a count, which a busy host does not change. No goal
 is set for it. The price of the accounting levels likewise, against `counts`; what a time stamp costs beyond its two
@@ -7,8 +7,8 @@ instructions is not in it.
 
 from harness import callgrind
 from harness.bare import bare_round_trips
-from harness.figures import Figure, words
 from harness.main import main
+from harness.results import Result, text
 from harness.session import Session
 from harness.statistics import Spread, extent
 
@@ -21,9 +21,9 @@ SECONDS = 2.0
 UNIT = "instructions/round trip"
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     if not callgrind.installed():
-        session.say(f"instructions: {callgrind.NAME} is not there, left out. {callgrind.REMEDY}")
+        session.log(f"instructions: skipped, {callgrind.NAME} is not installed. {callgrind.REMEDY}")
         return []
     bare = extent([_bare(session) for _ in range(RUNS)])
     ours = {level: extent([_ours(session, level) for _ in range(RUNS)]) for level in LEVELS}
@@ -44,7 +44,7 @@ def _sets(session: Session) -> dict[str, str]:
 def _ours(session: Session, level: str) -> float:
     counter = callgrind.Callgrind(session.directory, "wt::worker_main*")
     engine = counter.wrapped(find_engine())
-    trips = session.fly(SCENARIO, _sets(session) | {"accounting.level": level}, engine).round_trips()
+    trips = session.run(SCENARIO, _sets(session) | {"accounting.level": level}, engine).round_trips()
     return counter.instructions() / trips
 
 
@@ -54,19 +54,19 @@ def _bare(session: Session) -> float:
     return counter.instructions() / trips
 
 
-def _ratio(session: Session, name: str, ours: Spread, reference: tuple[str, Spread]) -> Figure:
+def _ratio(session: Session, name: str, ours: Spread, reference: tuple[str, Spread]) -> Result:
     """Of the medians; its range is that of the extremes."""
     of, other = reference
     spread = Spread(
         ours.median / other.median, ours.low / other.high, ours.high / other.low, ours.samples, kind="range"
     )
-    return Figure(
+    return Result(
         name=name,
         memory=session.memory,
         spread=spread,
         unit="x",
-        ours=words(ours, UNIT),
-        reference=f"{of}: {words(other, UNIT)}",
+        ours=text(ours, UNIT),
+        reference=f"{of}: {text(other, UNIT)}",
     )
 
 

@@ -4,20 +4,21 @@ One core, one net_null port that gives frames of 64 bytes and copies them, the s
 `counts`.
 """
 
-from harness.figures import Figure
-from harness.forwarding import beside_testpmd
+from harness.forwarding import against_testpmd
 from harness.main import main
+from harness.results import Result
 from harness.session import Session
 
-from windtunnel.engine.plan import Port
+from windtunnel.engine.plan import Endpoint
 
 
-def device(port: Port) -> str:
-    return f"net_null0,size={port.packet_bytes},copy={int(port.copy_bytes)}"
+def device(endpoint: Endpoint) -> str:
+    options = endpoint.port.options
+    return f"net_null0,size={options['packet']},copy={int(options['copy'] == 'true')}"
 
 
-def measure(session: Session) -> list[Figure]:
-    return [beside_testpmd(session, "l2fwd", "null", "l2fwd.toml", device)]
+def measure(session: Session) -> list[Result]:
+    return [against_testpmd(session, "l2fwd", "null", "l2fwd.toml", device)]
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""What does a lookup through the engine's tables cost, beside the bare bulk call of DPDK's library on the same structure?
+"""What does a lookup through the engine's tables cost, compared with the bare bulk call of DPDK's library on the same structure?
 
 One core, keys of 16 bytes (prefixes: 4), all of them hit, drawn uniformly, bursts of 32. bench/table_lookups.c holds both contestants in
 one process and gives them turns of milliseconds: they find the same structure, the same host and the same speed of the core. It
-first compares their answers to every key.
+first compares their results for every key.
 """
 
 import json
 import subprocess
 from contextlib import contextmanager
 
-from harness.figures import Figure
 from harness.main import main
 from harness.noise import Steal
+from harness.results import Result
 from harness.sample import Sample, cost
 from harness.session import Session, compared
 from harness.statistics import Goal
@@ -44,20 +44,20 @@ FIGURES = (
 UNIT = "ticks/lookup"
 
 
-def measure(session: Session) -> list[Figure]:
-    return [_figure(session, *figure) for figure in FIGURES]
+def measure(session: Session) -> list[Result]:
+    return [_result(session, *result) for result in FIGURES]
 
 
-def _figure(session: Session, method: str, entries: str, reference: str, goal: Goal | None) -> Figure:
-    with _contestants(session, method, entries, reference) as fly_round:
-        fly_round()  # warms up
-        rounds = session.rounds(fly_round, UNIT)
+def _result(session: Session, method: str, entries: str, reference: str, goal: Goal | None) -> Result:
+    with _contestants(session, method, entries, reference) as take_round:
+        take_round()  # warms up
+        rounds = session.rounds(take_round, UNIT)
     return compared(session, f"{method}, {int(entries):,} entries", rounds, "ours", reference, UNIT, goal=goal)
 
 
 @contextmanager
 def _contestants(session: Session, method: str, entries: str, reference: str):
-    """A function that flies a round, as long as the program lives. Raises UserError when it does not."""
+    """A function that runs a round, as long as the program lives. Raises UserError when it does not."""
     binary = find_engine().parents[1] / "bench" / "table_lookups"
     if not binary.is_file():
         raise UserError(f"no {binary}", remedy="meson configure build -Dbenches=enabled && ninja -C build")
@@ -66,32 +66,32 @@ def _contestants(session: Session, method: str, entries: str, reference: str):
     command = [str(binary), *_eal(session), "--", *map(str, words)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
 
-        def fly_round() -> dict[str, Sample]:
+        def take_round() -> dict[str, Sample]:
             with Steal(session.cpu) as steal:
-                said = _said(program, f"{round(2 * session.seconds * 1000)}\n")
-            return {name: _sample(said[key], said["tsc_hz"], steal.share) for name, key in names.items()}
+                output = _output(program, f"{round(2 * session.seconds * 1000)}\n")
+            return {name: _sample(output[key], output["tsc_hz"], steal.share) for name, key in names.items()}
 
         names = {"ours": "ours", reference: "reference"}
-        yield fly_round
+        yield take_round
         assert program.stdin is not None
         program.stdin.close()
 
 
-def _said(program: subprocess.Popen, line: str) -> dict:
+def _output(program: subprocess.Popen, line: str) -> dict:
     assert program.stdin is not None and program.stdout is not None
     try:
         program.stdin.write(line)
         program.stdin.flush()
     except BrokenPipeError:
-        pass  # it has ended: what it said is on our stderr
-    answer = program.stdout.readline()
-    if not answer:
+        pass  # it has ended: what it output is on our stderr
+    response = program.stdout.readline()
+    if not response:
         raise UserError(f"table_lookups ended with {program.wait()}")
-    return json.loads(answer)
+    return json.loads(response)
 
 
-def _sample(said: dict, tsc_hz: int, steal: float | None) -> Sample:
-    return cost(said["lookups"], said["ticks"], tsc_hz, said["run_delay_ns"], steal)
+def _sample(output: dict, tsc_hz: int, steal: float | None) -> Sample:
+    return cost(output["lookups"], output["ticks"], tsc_hz, output["preempted_ns"], steal)
 
 
 def _eal(session: Session) -> list[str]:

@@ -1,8 +1,8 @@
-"""How wrong are the models where they have not looked? The shipped studies `model-*` are flown, fitted and held to their goals.
+"""What are the held-out errors of the models? The shipped studies `model-*` are run, fitted and held to their goals.
 
-Measures this host's ladder, flies each study (five runs a size, blocks in drawn order), and prints the errors of sizes, loads and
-pipelines that were held out, each beside the thesis' forms chosen likewise. About 20 minutes; not part of bench/all. Studies that
-stand in --out already are read and not flown again, so that a kill costs one study.
+Measures this host's ladder, runs each study (five runs a size, blocks in drawn order), and prints the errors of sizes, loads and
+pipelines that were held out, each with those of the thesis' forms chosen likewise. About 20 minutes; not part of bench/all. Studies that
+stand in --out already are read and not run again, so that a kill costs one study.
 """
 
 import argparse
@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 from harness import hugepages
-from harness.figures import Figure, console, keep, show
-from harness.flown import COMMAND
+from harness.engine_run import COMMAND
 from harness.main import commit
 from harness.options import positive
+from harness.results import Result, console, keep, show
 from harness.statistics import Goal, extent, judge
 from pydantic_core import to_jsonable_python
 
@@ -22,11 +22,11 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.ladder import Ladder
 from windtunnel.host.ladder import read as read_ladder
-from windtunnel.model.check import GOALS, Checked, check
 from windtunnel.model.composed import Composed
 from windtunnel.model.curve import Options
 from windtunnel.model.queueing import JUDGED
 from windtunnel.model.record import Curve, LatencyCurve
+from windtunnel.model.validate import GOALS, Checked, check
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 NAMES = ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load", "load-one")
@@ -36,27 +36,27 @@ LARGE = ("exact", "exact-single", "lpm", "tss")
 
 
 def main() -> None:
-    """Exit codes: 0 every goal was met, 1 one was not, 2 a study could not be flown or fitted."""
+    """Exit codes: 0 every goal was met, 1 one was not, 2 a study could not be run or fitted."""
     given = _options()
     try:
         with hugepages.reserved(given.hugepages):
             given.out.mkdir(parents=True, exist_ok=True)
             ladder = _ladder(given.out)
-            flown = [_flown(name, given.out) for name in NAMES]
-        figures = _figures(check(flown, ladder, Options(), {given.out / name: MILLION for name in LARGE}))
+            finished = [_run(name, given.out) for name in NAMES]
+        results = _results(check(finished, ladder, Options(), {given.out / name: MILLION for name in LARGE}))
     except UserError as error:
         console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""))
         sys.exit(2)
-    show(figures)
-    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), commit())}")
-    sys.exit(any(figure.verdict is not None and figure.verdict.met is False for figure in figures))
+    show(results)
+    console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
+    sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where studies and ladder go, or are")
     parser.add_argument(
-        "--hugepages", type=positive(int), metavar="N", help="reserve N pages of 2 MiB for the flights (root); 4096 do"
+        "--hugepages", type=positive(int), metavar="N", help="reserve N pages of 2 MiB for the runs (root); 4096 do"
     )
     return parser.parse_args()
 
@@ -68,12 +68,12 @@ def _ladder(out: Path) -> Ladder:
     return read_ladder(file)
 
 
-def _flown(name: str, out: Path) -> Path:
+def _run(name: str, out: Path) -> Path:
     directory = out / name
     if (directory / "results.parquet").exists():  # it has ended
         return directory
     if directory.exists():
-        _call("study", directory, "--quiet")  # flies what is missing
+        _call("study", directory, "--quiet")  # runs what is missing
     else:
         _call("study", STUDIES / f"model-{name}.toml", "--out", directory, "--quiet")
     return directory
@@ -86,23 +86,23 @@ def _call(*words: str | Path) -> None:
         raise UserError(f"windtunnel {' '.join(map(str, words))}: {done.stdout.strip()}")
 
 
-def _figures(checked: Checked) -> list[Figure]:
-    figures = []
+def _results(checked: Checked) -> list[Result]:
+    results = []
     for path, model in checked.models:
         memory = model.memory or ""
         for curve in model.curves:
-            figures += _of_curve(path.name, memory, curve)
+            results += _of_curve(path.name, memory, curve)
         for curve in model.latency:
-            figures += _of_latency(path.name, memory, curve)
+            results += _of_latency(path.name, memory, curve)
     for path, rows in checked.pipelines:
-        figures.append(_of_pipelines(path.name, rows))
-    return figures
+        results.append(_of_pipelines(path.name, rows))
+    return results
 
 
-def _of_curve(name: str, memory: str, curve: Curve) -> list[Figure]:
+def _of_curve(name: str, memory: str, curve: Curve) -> list[Result]:
     noise = "" if curve.noise is None else f", runs differ by {curve.noise:.1%}"
     found = [
-        _figure(
+        _result(
             f"{name}: leave one out",
             memory,
             curve.mape,
@@ -113,7 +113,7 @@ def _of_curve(name: str, memory: str, curve: Curve) -> list[Figure]:
     ]
     if curve.beyond:
         found.append(
-            _figure(
+            _result(
                 f"{name}: fitted up to {curve.beyond.bound:g}, asked beyond",
                 memory,
                 curve.beyond.mape,
@@ -125,9 +125,9 @@ def _of_curve(name: str, memory: str, curve: Curve) -> list[Figure]:
     return found
 
 
-def _of_latency(name: str, memory: str, curve: LatencyCurve) -> list[Figure]:
+def _of_latency(name: str, memory: str, curve: LatencyCurve) -> list[Result]:
     return [
-        _figure(
+        _result(
             f"{name}: {percentile}",
             memory,
             curve.mape[percentile],
@@ -138,21 +138,21 @@ def _of_latency(name: str, memory: str, curve: LatencyCurve) -> list[Figure]:
     ]
 
 
-def _of_pipelines(name: str, rows: list[Composed]) -> Figure:
+def _of_pipelines(name: str, rows: list[Composed]) -> Result:
     mean = sum(abs(row.error) for row in rows) / len(rows)
     details = ", ".join(f"{row.point} {row.error:+.1%}" for row in rows)
-    return _figure(f"{name}: never fitted", "", mean, "pipeline", ours=details)
+    return _result(f"{name}: never fitted", "", mean, "pipeline", ours=details)
 
 
 def _thesis(mape: float | None) -> str:
     return "" if mape is None else f"the thesis' forms {mape:.1%}"
 
 
-def _figure(name: str, memory: str, mape: float, goal: str | None, ours: str = "", reference: str = "") -> Figure:
+def _result(name: str, memory: str, mape: float, goal: str | None, ours: str = "", reference: str = "") -> Result:
     """A mean absolute error, %."""
     spread = extent([100 * float(mape)])
     limit = goal and Goal(100 * GOALS[goal], "at most", least_samples=1)
-    return Figure(name, memory, spread, "%", ours, reference, limit, limit and judge(spread, limit))
+    return Result(name, memory, spread, "%", ours, reference, limit, limit and judge(spread, limit))
 
 
 if __name__ == "__main__":

@@ -6,21 +6,21 @@ looks at nothing and turns the MACs.
 """
 
 from harness.capture import write_udp_capture
-from harness.figures import Figure
-from harness.forwarding import beside_testpmd
+from harness.forwarding import against_testpmd
 from harness.main import main
+from harness.results import Result
 from harness.session import Session
 
 FRAMES = 64
 PAYLOAD_BYTES = 86
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     capture = session.directory / "frames.pcap"
     write_udp_capture(capture, FRAMES, PAYLOAD_BYTES)
     device = f"net_pcap0,infinite_rx=1,rx_pcap={capture}"
     sets = {"wire.replay": str(capture)}
-    return [beside_testpmd(session, "echo", "pcap", "pcap-echo.toml", lambda port: device, sets)]
+    return [against_testpmd(session, "echo", "pcap", "pcap-echo.toml", lambda endpoint: device, sets)]
 
 
 if __name__ == "__main__":

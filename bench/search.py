@@ -1,6 +1,6 @@
 """Does our search take no more trials and no more time than the reference, and is what it finds true?
 
-No engine flies: both search on the same simulated devices (windtunnel.measure.search.simulated), of eight kinds, 25
+No engine runs: both search on the same simulated devices (windtunnel.measure.search.simulated), of eight kinds, 25
 seeds each, for NDR and PDR at once, with the same goals and limits. The reference is MLRsearch 1.2.1 from PyPI, by
 the RFC's authors, without its warm-up trial. Nothing is timed, so nothing here depends on the host, and --pairs,
 --seconds and --memory change nothing.
@@ -20,8 +20,8 @@ from statistics import fmean
 
 import numpy as np
 from harness import oracle
-from harness.figures import Figure
 from harness.main import main
+from harness.results import Result
 from harness.session import Session
 from harness.statistics import RESAMPLES, Goal, Spread, extent, judge
 
@@ -31,7 +31,7 @@ from windtunnel.measure.search.simulated import Device
 
 SEEDS = 25
 OVERHEAD_S = 1.0
-"""Of each trial, shown beside the plain time: an engine that starts, a device that settles."""
+"""Of each trial, shown next to the plain time: an engine that starts, a device that settles."""
 SHARE = 95.0
 
 KINDS: dict[str, Callable[[Random], dict]] = {
@@ -75,14 +75,14 @@ class Pair:
     reference: Outcome
 
 
-def measure(session: Session) -> list[Figure]:
-    figures: list[Figure] = []
+def measure(session: Session) -> list[Result]:
+    results: list[Result] = []
     for name, goals in GOALS.items():
         pairs = [_pair(kind, seed, goals) for kind in KINDS for seed in range(SEEDS)]
         for kind in KINDS:
-            session.say(f"{name}, {kind}: {_words([pair for pair in pairs if pair.kind == kind])}")
-        figures += _figures(name, pairs, judged=name == next(iter(GOALS)))
-    return figures
+            session.log(f"{name}, {kind}: {_words([pair for pair in pairs if pair.kind == kind])}")
+        results += _results(name, pairs, judged=name == next(iter(GOALS)))
+    return results
 
 
 def _pair(kind: str, seed: int, goals: Sequence[SearchGoal]) -> Pair:
@@ -114,22 +114,22 @@ def _is_right(device: Device, goal: SearchGoal, lower: float | None) -> bool:
     return min(before, after) * (1 - goal.width) <= lower <= max(before, after) * (1 + goal.width)
 
 
-def _figures(name: str, pairs: Sequence[Pair], judged: bool) -> list[Figure]:
+def _results(name: str, pairs: Sequence[Pair], judged: bool) -> list[Result]:
     costs: dict[str, Callable[[Outcome], float]] = {
         "trials": lambda outcome: outcome.trials,
         "time of trials": lambda outcome: outcome.time_s,
         f"time with {OVERHEAD_S:g} s a trial": lambda outcome: outcome.with_overhead_s,
     }
-    figures = []
+    results = []
     for cost, of in costs.items():
         ours, theirs = [of(pair.ours) for pair in pairs], [of(pair.reference) for pair in pairs]
-        figures.append(_cost(f"{cost}, {name}", ours, theirs, judged))
+        results.append(_cost(f"{cost}, {name}", ours, theirs, judged))
     for number, goal in enumerate(("NDR", "PDR")):
         share = {who: 100 * fmean(getattr(pair, who).right[number] for pair in pairs) for who in ("ours", "reference")}
         limit = Goal(SHARE, "at least", least_samples=1) if judged and goal == "NDR" else None
         spread = extent([share["ours"]])
-        figures.append(
-            Figure(
+        results.append(
+            Result(
                 f"{goal} within its width of the truth, {name}",
                 "none",
                 spread,
@@ -140,12 +140,12 @@ def _figures(name: str, pairs: Sequence[Pair], judged: bool) -> list[Figure]:
                 verdict=judge(spread, limit) if limit else None,
             )
         )
-    return figures
+    return results
 
 
-def _cost(name: str, ours: Sequence[float], theirs: Sequence[float], judged: bool) -> Figure:
+def _cost(name: str, ours: Sequence[float], theirs: Sequence[float], judged: bool) -> Result:
     spread, goal = _ratio_of_sums(ours, theirs), Goal(1.0, "at most") if judged else None
-    return Figure(
+    return Result(
         name,
         "none",
         spread,

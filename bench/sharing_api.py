@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness.figures import Figure
 from harness.main import main
-from harness.serving import answered, say, send, serving
+from harness.results import Result
+from harness.serving import expect_ok, send, serving, set_weights
 from harness.session import Session
 from harness.statistics import Goal, extent, interval, judge
 
@@ -36,33 +36,33 @@ RATE, START_NS, SERVED_NS = 5000, 3_000_000_000, 15_000_000_000
 """Of the tenants that are resized: requests a second, and for how long from when on."""
 
 
-def measure(session: Session) -> list[Figure]:
-    figures = []
+def measure(session: Session) -> list[Result]:
+    results = []
     with _daemon(session.directory / "shares", be_cpus=1) as (pid, text, client):
         shares = [_share(pid, lambda: time.sleep(ROUND_S)) for _ in range(ROUNDS)]
-        figures.append(_figure(session, "at rest: CPU", shares, "%", None))
+        results.append(_result(session, "at rest: CPU", shares, "%", None))
         shares = [_share(pid, lambda: _by_text(text)) for _ in range(ROUNDS)]
-        figures.append(_figure(session, "1,000 a second by text: CPU", shares, "%", 5.0))
+        results.append(_result(session, "1,000 a second by text: CPU", shares, "%", 5.0))
         waits: list[float] = []
         shares = [_share(pid, lambda: _by_text_one_by_one(text, waits)) for _ in range(ROUNDS)]
-        figures.append(_figure(session, "1,000 a second by text, each OK waited for: CPU", shares, "%", 5.0))
-        figures.append(_figure(session, "an OK is waited for", sorted(waits)[:: len(waits) // 200], "us", None))
+        results.append(_result(session, "1,000 a second by text, each OK waited for: CPU", shares, "%", 5.0))
+        results.append(_result(session, "an OK is waited for", sorted(waits)[:: len(waits) // 200], "us", None))
         shares = [_share(pid, lambda: _by_batch(client)) for _ in range(ROUNDS)]
-        figures.append(_figure(session, "1,000 a second by batch: CPU", shares, "%", 5.0))
+        results.append(_result(session, "1,000 a second by batch: CPU", shares, "%", 5.0))
         prices = [_price(pid, client) for _ in range(ROUNDS)]
-        figures.append(_figure(session, "one HTTP call: CPU", prices, "us", None))
+        results.append(_result(session, "one HTTP call: CPU", prices, "us", None))
         before = _rss(pid)
         _flood(text, MILLION // 10)
         warm = _rss(pid)
         _flood(text, MILLION)
         note = f"{before >> 10} KiB at first, {warm >> 10} KiB after {MILLION // 10} changes"
-        figures.append(
-            _figure(session, "memory more after 10^6 changes", [(_rss(pid) - warm) / 1024], "KiB", 1024.0, note)
+        results.append(
+            _result(session, "memory more after 10^6 changes", [(_rss(pid) - warm) / 1024], "KiB", 1024.0, note)
         )
-    return figures + _resizes(session)
+    return results + _resizes(session)
 
 
-def _resizes(session: Session) -> list[Figure]:
+def _resizes(session: Session) -> list[Result]:
     moved, carried = [], []
     with ExitStack() as stack:
         start = time.monotonic_ns() + START_NS
@@ -71,7 +71,7 @@ def _resizes(session: Session) -> list[Figure]:
         _, text, client = stack.enter_context(_sharing(where, [tenant.pid for tenant in tenants], be_cpus=0))
         time.sleep(max(0.0, (start - time.monotonic_ns()) / 1e9))
         for number in range(RESIZES):
-            say(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
+            set_weights(text, [f"SET 1 {256 if number % 2 == 0 else 60}"])
             pools = client.get("/v1/pools")
             moved.append(pools["moved_ns"] / 1000)
             carried.append(pools["carried_ns"] / 1000)
@@ -81,9 +81,9 @@ def _resizes(session: Session) -> list[Figure]:
         sums = [tenant.result()[1] for tenant in tenants]
     lost, offered = sum(one.lost for one in sums), sum(one.offered for one in sums)
     return [
-        _figure(session, "resize moved after", moved, "us", 1000.0),
-        _figure(session, "resize carried after", carried, "us", 1000.0),
-        _figure(session, f"lost while resized, of {offered}", [lost], "requests", 0.0),
+        _result(session, "resize moved after", moved, "us", 1000.0),
+        _result(session, "resize carried after", carried, "us", 1000.0),
+        _result(session, f"lost while resized, of {offered}", [lost], "requests", 0.0),
     ]
 
 
@@ -94,11 +94,11 @@ def _served(number: int, start_ns: int) -> TenantPlan:
     )
 
 
-def _figure(session: Session, name: str, values: list[float], unit: str, limit: float | None, note: str = "") -> Figure:
+def _result(session: Session, name: str, values: list[float], unit: str, limit: float | None, note: str = "") -> Result:
     spread = interval(values) if len(values) >= MANY else extent(values)
     goal = Goal(limit, "at most", least_samples=1) if limit is not None else None
     verdict = judge(spread, goal) if goal else None
-    return Figure(name, session.memory, spread, unit, note, goal=goal, verdict=verdict, details={"values": values})
+    return Result(name, session.memory, spread, unit, note, goal=goal, verdict=verdict, details={"values": values})
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def _by_text(text: socket.socket) -> None:
     for number in range(ticks):
         send(text, _lines(number * bunch, bunch))
         time.sleep(max(0.0, begin + (number + 1) * TICK_S - time.monotonic()))
-    answered(text, ticks * bunch)
+    expect_ok(text, ticks * bunch)
     _held(begin)
 
 
@@ -145,11 +145,11 @@ def _held(begin: float) -> None:
 
 
 def _by_text_one_by_one(text: socket.socket, waits: list[float]) -> None:
-    """`waits` grows by the time of each answer, us."""
+    """`waits` grows by the time of each response, us."""
     begin, count = time.monotonic(), ROUND_S * CHANGES_A_SECOND
     for number, line in enumerate(_lines(0, count)):
         asked = time.perf_counter()
-        say(text, [line])
+        set_weights(text, [line])
         waits.append(1e6 * (time.perf_counter() - asked))
         time.sleep(max(0.0, begin + (number + 1) / CHANGES_A_SECOND - time.monotonic()))
     _held(begin)
@@ -165,7 +165,7 @@ def _by_batch(client: Client) -> None:
 
 def _flood(text: socket.socket, count: int) -> None:
     for start in range(0, count, 1000):
-        say(text, _lines(start, 1000))
+        set_weights(text, _lines(start, 1000))
 
 
 def _share(pid: int, work) -> float:

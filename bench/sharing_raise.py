@@ -1,24 +1,24 @@
-"""What does a memcached gain when its weight is raised, by PvCC's text protocol and over HTTP?
+"""How much does a memcached's p99 fall when its weight is raised, by PvCC's text protocol and over HTTP?
 
 `share serve` with the kicker, slices of 1 ms, and four memcached servers of the system's package on the last CPU, always polling (preloaded shim); the client and
 the daemon are on the first. One of them gets 1,000 requests a second, Poisson, open loop; the others poll. Its p99 from intended time at
 weight 20 of 80, at 160 of 220 after `SET 1 160`, again at 20, and at 160 after a PATCH; what the metrics then say of its weight and of
-the CPU that it had. The kernel's softirq threads are SCHED_FIFO meanwhile, as in Fig. 6: behind a shield they wait for milliseconds. A round is all four. Requests that were not answered rightly are counted over the whole.
+the CPU that it had. The kernel's softirq threads are SCHED_FIFO meanwhile, as in Fig. 6: behind a shield they wait for milliseconds. A round is all four. Requests without a right response are counted over the whole.
 """
 
 import os
 import time
 from contextlib import ExitStack
 
-from harness.figures import Figure
 from harness.main import main
-from harness.serving import say, serving
+from harness.results import Result
+from harness.serving import serving, set_weights
 from harness.session import Session
 from harness.statistics import Goal, extent, judge
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing.places import held
+from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.softirqs import softirqs_first
 from windtunnel.sharing.tenants.client import Client as Load
 from windtunnel.sharing.tenants.client import ClientPlan, Phase, Target
@@ -26,19 +26,19 @@ from windtunnel.sharing.tenants.servers import Server
 
 SERVERS, LOW, HIGH = 4, 20, 160
 SLICE = "1ms"
-"""Long, so that a tenant's turns are what its p99 is made of: client and daemon share the other CPU, and disturb each other for a
+"""Long, so that a tenant's turns are what its p99 is made of: client and daemon share the other CPU, and delay each other by a
 millisecond in every hundred."""
 ROUNDS, LOAD_S, PER_S = 5, 4.0, 1000.0
 SETTLE_S = 1.2
 """Metrics of what a tenant had are of the last whole second."""
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
     directory = session.directory / "raise"
     directory.mkdir()
     with ExitStack() as stack:
-        journal = stack.enter_context(held(directory / "softirqs.places"))
+        journal = stack.enter_context(held(directory / "softirqs.journal"))
         stack.enter_context(softirqs_first(journal, (first, last)))
         servers = [
             stack.enter_context(Server("memcached", directory / name, cpu=last, polling=True, name=name))
@@ -55,8 +55,8 @@ def measure(session: Session) -> list[Figure]:
 
         ways = {
             "low": lambda: http(LOW),
-            "text": lambda: say(text, [f"SET 1 {HIGH}"]),
-            "low again": lambda: say(text, [f"SET 1 {LOW}"]),
+            "text": lambda: set_weights(text, [f"SET 1 {HIGH}"]),
+            "low again": lambda: set_weights(text, [f"SET 1 {LOW}"]),
             "http": lambda: http(HIGH),
         }
         p99s: dict[str, list[float]] = {name: [] for name in ways}
@@ -75,7 +75,7 @@ def measure(session: Session) -> list[Figure]:
                 had[name].append(_had(client, "m1", LOW if name.startswith("low") else HIGH))
     low = p99s["low"] + p99s["low again"]
     goal = Goal(1.0, "at least", least_samples=ROUNDS)
-    figures = [Figure("p99 at weight 20 of 80", session.memory, extent(low), "us")]
+    results = [Result("p99 at weight 20 of 80", session.memory, extent(low), "us")]
     for name in ("text", "http"):
         gains = [
             before / after
@@ -83,16 +83,16 @@ def measure(session: Session) -> list[Figure]:
         ]
         spread, words = extent(gains), f"{extent(p99s[name]).median:.0f} us"
         title = f"p99 before by that at weight 160 of 220, set by {name}"
-        figures.append(Figure(title, session.memory, spread, "x", words, goal=goal, verdict=judge(spread, goal)))
+        results.append(Result(title, session.memory, spread, "x", words, goal=goal, verdict=judge(spread, goal)))
     for name, due in (
         ("low", LOW / (SERVERS * LOW)),
         ("text", HIGH / (HIGH + 3 * LOW)),
         ("http", HIGH / (HIGH + 3 * LOW)),
     ):
         title = f"CPU that it had by the metrics, {name}; due {due:.3f}"
-        figures.append(Figure(title, session.memory, extent(had[name]), "CPUs"))
-    figures.append(Figure(f"not answered rightly, of {offered}", session.memory, extent([failed]), "requests"))
-    return figures
+        results.append(Result(title, session.memory, extent(had[name]), "CPUs"))
+    results.append(Result(f"without a right response, of {offered}", session.memory, extent([failed]), "requests"))
+    return results
 
 
 def _load(server: Server, cpu: int, directory):
@@ -118,7 +118,7 @@ def _had(client, tenant: str, weight: int) -> float:
         if line.startswith(f"windtunnel_share_{name}{{") and f'tenant="{tenant}"' in line
     }
     if values["weight"] != weight:
-        raise UserError(f"the metrics say weight {values['weight']:g} of {tenant}, and {weight} was asked for")
+        raise UserError(f"the metrics have weight {values['weight']:g} for {tenant}, and {weight} was requested")
     return values["had_cpus"]
 
 

@@ -1,10 +1,10 @@
-"""Does the sharing simulator say what tenants on this host see, and does a fitted model where it has not looked?
+"""How far are the sharing simulator, and a fitted model at held-out settings, from what tenants on this host see?
 
 The points of Fig. 10 (PvCC): 1 to 32 native tenants on one core under the kicker, slices of 50, 100, 500 and 1000 us, a tenth and six
-tenths of what the core carries; p99 from a request's intended moment, arrivals made inside the tenants. Beside each the simulator's
+tenths of what the core carries; p99 from a request's intended moment, arrivals made inside the tenants. With each the simulator's
 p99, whose costs of a switch, of a request and lateness of kicks come from trials of their own (overload, and a tenant alone), not from the
 points. Every point is measured --pairs times, in an order drawn anew for each round; the median counts. A trial in which others
-had more than 5% of the core is flown again, once, and then left out by name.
+had more than 5% of the core is run again, once, and then left out by name.
 
 The model of `windtunnel share fit` is fitted to the same points and to overloaded ones, and judged by settings that it was not fitted to.
 Memory modes mean nothing here.
@@ -19,8 +19,8 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from harness.figures import Figure
 from harness.main import main
+from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 from pydantic_core import to_jsonable_python
@@ -29,13 +29,13 @@ from windtunnel.host import facts
 from windtunnel.sharing.model.calibrate import calibrate
 from windtunnel.sharing.model.fit import GOAL as MODEL_GOAL
 from windtunnel.sharing.model.fit import fit
-from windtunnel.sharing.model.live import Flown, Setting, fly
+from windtunnel.sharing.model.live import Measured, Setting, run
 from windtunnel.sharing.model.points import LEAST_OWN_SHARE, Point
+from windtunnel.sharing.polling_trial import Trial
 from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant, simulate
 from windtunnel.sharing.simulate.plan import SECOND
 from windtunnel.sharing.slicers import SliceFigures
 from windtunnel.sharing.tenant import TenantFigures
-from windtunnel.sharing.trial import Trial
 
 TENANTS, SLICES_US, LOADS = (1, 2, 4, 8, 16, 32), (50, 100, 500, 1000), (0.1, 0.6)
 SERVICE_NS = 2500
@@ -50,28 +50,28 @@ ATTEMPTS = 2
 GOAL = Goal(90.0, "at least")
 
 
-Flights = list[tuple[Setting, Flown]]
+Runs = list[tuple[Setting, Measured]]
 
 
 def more(parser: ArgumentParser) -> None:
-    """Options of this bench alone."""
+    """Options that only this bench has."""
     parser.add_argument("--record", type=Path, metavar="FILE", help="only measure, and append the trials to FILE")
     parser.add_argument(
         "--from", type=Path, dest="pool", metavar="FILE", help="read trials from FILE and measure nothing"
     )
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     if session.options.record:
         record(session, session.options.record)
         return []
-    flights = read(session.options.pool) if session.options.pool else list(measured(session, 0))
-    full = [found for one, found in flights if is_calibration(one)]
+    trials = read(session.options.pool) if session.options.pool else list(measured(session, 0))
+    full = [found for one, found in trials if is_calibration(one)]
     machine, capacity = calibrate(full, Machine())
     cost_ns = SERVICE_NS + round(capacity.request_ns)
-    session.say(f"{machine}; a request costs {cost_ns} ns")
-    points: dict[Setting, list[Flown]] = {}
-    for one, found in flights:
+    session.log(f"{machine}; a request costs {cost_ns} ns")
+    points: dict[Setting, list[Measured]] = {}
+    for one, found in trials:
         if not is_calibration(one):
             points.setdefault(one, []).append(found)
     return [simulator(session, points, machine, cost_ns), model(session, points, full), *itself(session, points)]
@@ -85,14 +85,14 @@ def record(session: Session, file: Path) -> None:
             kept.write(line(one, found) + "\n")
 
 
-def measured(session: Session, seed: int) -> Iterator[tuple[Setting, Flown]]:
+def measured(session: Session, seed: int) -> Iterator[tuple[Setting, Measured]]:
     settings = [setting(session, *one) for one in CALIBRATION]
     settings += [setting(session, *one) for one in product(TENANTS, SLICES_US, LOADS) if one[0] > 1 or one[1] == 100]
     for number in range(max(min(session.options.pairs, MOST_ROUNDS), 1)):
         order = list(settings)
         Random(seed + number).shuffle(order)
         for one in order:
-            if found := undisturbed(session, one, 1 + (seed + number) * ATTEMPTS):
+            if found := quiet_trial(session, one, 1 + (seed + number) * ATTEMPTS):
                 yield one, found
 
 
@@ -101,7 +101,7 @@ def is_calibration(one: Setting) -> bool:
     return any((n, us) == (one.tenants, one.slice_ns // 1000) and abs(at - load) < 1e-6 for n, us, at in CALIBRATION)
 
 
-def line(one: Setting, found: Flown) -> str:
+def line(one: Setting, found: Measured) -> str:
     """A trial as JSON, for `read`."""
     trial = found.trial
     return json.dumps(
@@ -114,15 +114,15 @@ def line(one: Setting, found: Flown) -> str:
     )
 
 
-def read(file: Path) -> Flights:
+def read(file: Path) -> Runs:
     """What `--record` wrote."""
-    flights = []
+    trials = []
     for row in map(json.loads, file.read_text().splitlines()):
         one = Setting(**row["setting"])
         tenants = [TenantFigures.model_validate(tenant) for tenant in row["tenants"]]
         trial = Trial(one.slicer, one.seconds, SliceFigures.model_validate(row["slicer"]), tenants, False)
-        flights.append((one, Flown(Point.model_validate(row["point"]), trial)))
-    return flights
+        trials.append((one, Measured(Point.model_validate(row["point"]), trial)))
+    return trials
 
 
 def setting(session: Session, tenants: int, slice_us: int, load: float) -> Setting:
@@ -131,13 +131,13 @@ def setting(session: Session, tenants: int, slice_us: int, load: float) -> Setti
     )
 
 
-def undisturbed(session: Session, one: Setting, seed: int) -> Flown | None:
-    """The first trial that the host left alone, of at most ATTEMPTS."""
+def quiet_trial(session: Session, one: Setting, seed: int) -> Measured | None:
+    """The first trial without other threads on the core, of at most ATTEMPTS."""
     for attempt in range(ATTEMPTS):
-        found = fly(one, session.cpu, seed + attempt)
+        found = run(one, session.cpu, seed + attempt)
         if found.point.own_share is None or found.point.own_share >= LEAST_OWN_SHARE:
             return found
-    session.say(f"{words(one)}: left out, others had the core")
+    session.log(f"{words(one)}: excluded, other threads ran on the core")
     return None
 
 
@@ -150,38 +150,44 @@ def simulated_p99(one: Setting, machine: Machine, cost_ns: int) -> float:
     return median(simulate(replace(plan, seed=seed)).document()["all"]["p99"] for seed in (1, 2, 3))
 
 
-def simulator(session: Session, flown: dict[Setting, list[Flown]], machine: Machine, cost_ns: int) -> Figure:
+def simulator(session: Session, points: dict[Setting, list[Measured]], machine: Machine, cost_ns: int) -> Result:
     rows = []
-    for one, trials in flown.items():
+    for one, trials in points.items():
         if not carried(one, trials):
-            session.say(f"{words(one)}: overload, whose p99 is the length of the trial")
+            session.log(f"{words(one)}: overload, whose p99 is the length of the trial")
             continue
-        live, said = median(trial.point.p99_ns for trial in trials), simulated_p99(one, machine, cost_ns)
-        rows.append((one, live, said))
-        session.say(f"{words(one)}: live {live / 1000:.0f} us, simulated {said / 1000:.0f} us, {said / live - 1:+.0%}")
-    errors = [abs(said / live - 1) for _, live, said in rows]
+        live, predicted = median(trial.point.p99_ns for trial in trials), simulated_p99(one, machine, cost_ns)
+        rows.append((one, live, predicted))
+        session.log(
+            f"{words(one)}: live {live / 1000:.0f} us, simulated {predicted / 1000:.0f} us, {predicted / live - 1:+.0%}"
+        )
+    errors = [abs(predicted / live - 1) for _, live, predicted in rows]
     share = 100 * sum(error <= WITHIN for error in errors) / len(errors)
-    return Figure(
+    return Result(
         name=f"points of Fig. 10 whose p99 is simulated within {WITHIN:.0%}",
         memory=session.memory,
         spread=extent([share]),
         unit="%",
         ours=f"error {100 * median(errors):.1f}% in the median, {100 * max(errors):.0f}% at most",
-        reference=f"{len(rows)} of {len(flown)} points live",
+        reference=f"{len(rows)} of {len(points)} points live",
         goal=GOAL,
         verdict=Verdict(share >= GOAL.limit, "met" if share >= GOAL.limit else "missed"),
-        details={"points": [{"setting": vars(one), "live_ns": live, "simulated_ns": said} for one, live, said in rows]},
+        details={
+            "points": [
+                {"setting": vars(one), "live_ns": live, "simulated_ns": predicted} for one, live, predicted in rows
+            ]
+        },
     )
 
 
-def carried(one: Setting, trials: Sequence[Flown]) -> bool:
+def carried(one: Setting, trials: Sequence[Measured]) -> bool:
     return bool(trials) and median(trial.point.served for trial in trials) >= CARRIED * one.rate
 
 
-def itself(session: Session, flown: dict[Setting, list[Flown]]) -> list[Figure]:
+def itself(session: Session, points: dict[Setting, list[Measured]]) -> list[Result]:
     """How well a trial is told by the others of its point: what of the errors is the host's. Nothing with fewer than three rounds."""
     errors = []
-    for one, trials in flown.items():
+    for one, trials in points.items():
         values = [trial.point.p99_ns for trial in trials]
         if len(values) > 2 and carried(one, trials):
             errors += [abs(median(values[:n] + values[n + 1 :]) / value - 1) for n, value in enumerate(values)]
@@ -189,15 +195,15 @@ def itself(session: Session, flown: dict[Setting, list[Flown]]) -> list[Figure]:
         return []
     share = 100 * sum(error <= WITHIN for error in errors) / len(errors)
     name = f"live trials that the median of their point's others tells within {WITHIN:.0%}"
-    return [Figure(name=name, memory=session.memory, spread=extent([share]), unit="%")]
+    return [Result(name=name, memory=session.memory, spread=extent([share]), unit="%")]
 
 
-def model(session: Session, flown: dict[Setting, list[Flown]], full: Sequence[Flown]) -> Figure:
-    points = [trial.point for trials in flown.values() for trial in trials] + [one.point for one in full]
-    found = fit(points, "live", to_jsonable_python(facts.collect()), Machine(), SLICER)
+def model(session: Session, points: dict[Setting, list[Measured]], full: Sequence[Measured]) -> Result:
+    all_points = [trial.point for trials in points.values() for trial in trials] + [one.point for one in full]
+    found = fit(all_points, "live", to_jsonable_python(facts.collect()), Machine(), SLICER)
     errors = found.p99_errors
     share = 100 * errors.within
-    return Figure(
+    return Result(
         name=f"held-out settings whose p99 the model tells within {MODEL_GOAL:.0%}",
         memory=session.memory,
         spread=extent([share]),

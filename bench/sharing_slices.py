@@ -10,18 +10,18 @@ Then weights that lie between the steps of nice values, for 10 s: the largest di
 
 from argparse import ArgumentParser
 
-from harness.figures import Figure
 from harness.main import main
 from harness.options import positive
+from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, interval, judge
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import places, trial
+from windtunnel.sharing import changed_threads, polling_trial
+from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.probe import best
 from windtunnel.sharing.slicers import SLICERS
 from windtunnel.sharing.slicers.weights import by_steps_alone
-from windtunnel.sharing.trial import Load, Trial
 
 GOALS = {4: 20.0, 8: 15.0}
 """By tenants: p99 of the tick, in p99 of the slicer."""
@@ -32,30 +32,30 @@ MOST_OFF_POINTS = 3.0
 
 
 def more(parser: ArgumentParser) -> None:
-    """Options of this bench alone."""
+    """Options that only this bench has."""
     parser.add_argument("--slicer", choices=SLICERS, help="without: what the last probe picked")
     parser.add_argument("--slice-us", type=positive(int), default=120)
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     name = session.options.slicer or best(session.cpu)
-    with places.held(session.directory / "bench.places") as journal:
-        figures = [figure for count in GOALS for figure in against_the_tick(session, journal, name, count)]
-        return [*figures, shares(session, journal, name)]
+    with changed_threads.held(session.directory / "bench.journal") as journal:
+        results = [result for count in GOALS for result in against_the_tick(session, journal, name, count)]
+        return [*results, shares(session, journal, name)]
 
 
-def fly(session: Session, journal: places.Journal, name: str, load: Load) -> Trial:
-    flown = trial.fly(journal, name, session.cpu, session.options.slice_us * 1000, load, session.seconds)
-    if flown.latency_us(99) is None:
-        raise UserError(f"{flown.served} requests are too few for p99", remedy="more --seconds")
-    return flown
+def run_trial(session: Session, journal: changed_threads.Journal, name: str, load: Load) -> Trial:
+    measured = polling_trial.run(journal, name, session.cpu, session.options.slice_us * 1000, load, session.seconds)
+    if measured.latency_us(99) is None:
+        raise UserError(f"{measured.served} requests are too few for p99", remedy="more --seconds")
+    return measured
 
 
-def against_the_tick(session: Session, journal: places.Journal, slicer: str, count: int) -> list[Figure]:
+def against_the_tick(session: Session, journal: changed_threads.Journal, slicer: str, count: int) -> list[Result]:
     ratios, throughputs, ticks, own, p99s = [], [], [], [], []
     for _ in range(session.options.pairs):
-        alone = fly(session, journal, "tick", Load(1))
-        tick, sliced = (fly(session, journal, name, Load(count)) for name in ("tick", slicer))
+        alone = run_trial(session, journal, "tick", Load(1))
+        tick, sliced = (run_trial(session, journal, name, Load(count)) for name in ("tick", slicer))
         ratios.append(tick.latency_us(99) / sliced.latency_us(99))
         p99s.append((tick.latency_us(99), sliced.latency_us(99)))
         whole = alone.useful(alone.poll_ns)
@@ -66,7 +66,7 @@ def against_the_tick(session: Session, journal: places.Journal, slicer: str, cou
     goal, floor = Goal(GOALS[count], "at least"), Goal(LEAST_THROUGHPUT, "at least")
     ratio, throughput = interval(ratios), interval(throughputs)
     return [
-        Figure(
+        Result(
             f"{count} tenants: p99 of the tick by that of {slicer}, {session.options.slice_us} us",
             session.memory,
             ratio,
@@ -77,8 +77,8 @@ def against_the_tick(session: Session, journal: places.Journal, slicer: str, cou
             verdict=judge(ratio, goal),
             details={"tick_and_sliced_p99_us": p99s},
         ),
-        Figure(
-            f"{count} tenants: throughput of one alone that is left under {slicer}",
+        Result(
+            f"{count} tenants: throughput under {slicer}, of one tenant alone",
             session.memory,
             throughput,
             "%",
@@ -87,19 +87,19 @@ def against_the_tick(session: Session, journal: places.Journal, slicer: str, cou
             verdict=judge(throughput, floor),
             details={slicer: throughputs, "tick": ticks},
         ),
-        Figure(f"{count} tenants: their own part of the core", session.memory, interval(own), "%"),
+        Result(f"{count} tenants: their own part of the core", session.memory, interval(own), "%"),
     ]
 
 
-def shares(session: Session, journal: places.Journal, slicer: str) -> Figure:
-    flown = trial.fly(
+def shares(session: Session, journal: changed_threads.Journal, slicer: str) -> Result:
+    measured = polling_trial.run(
         journal, slicer, session.cpu, session.options.slice_us * 1000, Load(len(WEIGHTS)), WEIGHTS_S, WEIGHTS
     )
     entitled = [weight / sum(WEIGHTS) for weight in WEIGHTS]
     steps = max(abs(a - b) for a, b in zip(by_steps_alone(WEIGHTS), entitled, strict=True))
-    off = interval([100 * flown.off_points])
+    off = interval([100 * measured.off_points])
     goal = Goal(MOST_OFF_POINTS, "at most", least_samples=1)
-    return Figure(
+    return Result(
         f"weights {WEIGHTS} over {WEIGHTS_S:g} s: furthest from its share",
         session.memory,
         off,
@@ -107,7 +107,7 @@ def shares(session: Session, journal: places.Journal, slicer: str) -> Figure:
         reference=f"nearest nice values alone: {100 * steps:.1f}",
         goal=goal,
         verdict=judge(off, goal),
-        details={"members": [member.model_dump() for member in flown.slicer.members]},
+        details={"members": [member.model_dump() for member in measured.slicer.members]},
     )
 
 

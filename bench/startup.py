@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.figures import Figure
-from harness.flown import COMMAND, flown
+from harness.engine_run import COMMAND, read_run
 from harness.main import main
+from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, extent, judge
 
@@ -39,11 +39,11 @@ class Start:
         return self.engine_rss + self.hugepages + self.python_rss
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     starts = []
     for number in range(STARTS):
         starts.append(start := _start(session, session.directory / f"start-{number}"))
-        session.say(f"start {number + 1} of {STARTS}: {start.first_window_s:.2f} s, {start.memory / MIB:.0f} MiB")
+        session.log(f"start {number + 1} of {STARTS}: {start.first_window_s:.2f} s, {start.memory / MIB:.0f} MiB")
     parts = ", ".join(
         f"{name} {max(values) / MIB:.0f}"
         for name, values in {
@@ -53,18 +53,18 @@ def measure(session: Session) -> list[Figure]:
         }.items()
     )
     return [
-        _figure(session, "first window after", [s.first_window_s for s in starts], "s", 2.0, starts),
-        _figure(session, "memory of echo", [s.memory / MIB for s in starts], "MiB", 300.0, starts, parts),
-        _figure(session, "allocations on workers", [s.worker_allocations for s in starts], "", 0.0, starts),
+        _result(session, "first window after", [s.first_window_s for s in starts], "s", 2.0, starts),
+        _result(session, "memory of echo", [s.memory / MIB for s in starts], "MiB", 300.0, starts, parts),
+        _result(session, "allocations on workers", [s.worker_allocations for s in starts], "", 0.0, starts),
     ]
 
 
-def _figure(
+def _result(
     session: Session, name: str, values: list[float], unit: str, limit: float, starts: list[Start], parts: str = ""
-) -> Figure:
+) -> Result:
     spread, goal = extent(values), Goal(limit, "at most", least_samples=STARTS)
     details = {"starts": starts}
-    return Figure(name, session.memory, spread, unit, parts, goal=goal, verdict=judge(spread, goal), details=details)
+    return Result(name, session.memory, spread, unit, parts, goal=goal, verdict=judge(spread, goal), details=details)
 
 
 def _start(session: Session, directory: Path) -> Start:
@@ -78,8 +78,8 @@ def _start(session: Session, directory: Path) -> Start:
         python_rss = _peak_rss(process.pid) or python_rss
         time.sleep(POLL_S)
     if process.returncode != 0 or first is None:
-        raise UserError(f"{SCENARIO.name} did not fly: {process.stdout.read().strip()}")
-    result = flown(load(directory), None).engine.result
+        raise UserError(f"{SCENARIO.name} did not run: {process.stdout.read().strip()}")
+    result = read_run(load(directory), None).engine.result
     if result.worker_allocations is None:
         raise UserError("the engine did not watch its allocations")
     return Start(first, result.peak_rss_bytes, result.hugepage_bytes, python_rss, result.worker_allocations)

@@ -1,7 +1,7 @@
-"""How much of a study's time is not flown? A study of 100 points, and where the rest of its time goes.
+"""How much of a study's time is not run? A study of 100 points, and where the rest of its time goes.
 
-scenarios/echo.toml over ten budgets and ten batch sizes, once each, as `windtunnel study` flies it, from the start of the command to its
-end: imports, checks, table and report included. Flown is what the engines' windows cover, warm-up and measured; all else is outside. Not
+scenarios/echo.toml over ten budgets and ten batch sizes, once each, as `windtunnel study` runs it, from the start of the command to its
+end: imports, checks, table and report included. Run is what the engines' windows cover, warm-up and measured; all else is outside. Not
 part of bench/all: with the scenario's own 3 s and 500 ms it takes seven minutes. Quick look: --points 10 --seconds 0.5.
 """
 
@@ -14,10 +14,10 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.figures import Figure, console, keep, show
-from harness.flown import COMMAND
+from harness.engine_run import COMMAND
 from harness.main import commit
 from harness.noise import MOST_LOST
+from harness.results import Result, console, keep, show
 from harness.statistics import Goal, Spread, extent, interval, judge
 from pydantic_core import to_jsonable_python
 
@@ -48,33 +48,33 @@ PHASES = {
     "starting EAL": "EAL",
     "opening mbuf pools": "mbuf pools",
     "opening ports": "ports, handlers, what the accounting costs",
-    "flying": "from the workers' start to the first window",
+    "running": "from the workers' start to the first window",
 }
-"""Phases that say the beginning of a part -> the part."""
+"""Phase that begins a part -> the part."""
 
 
 def main() -> None:
-    """Exit codes: 0 the goal was met, 1 it was not, 2 the study could not be flown."""
+    """Exit codes: 0 the goal was met, 1 it was not, 2 the study could not be run."""
     given = _options()
     with tempfile.TemporaryDirectory(prefix="windtunnel-bench-") as directory:
         try:
-            figures = _measure(Path(directory), given.points, given.seconds)
+            results = _measure(Path(directory), given.points, given.seconds)
         except UserError as error:
             console().print(f"[red]{error.message}[/]")
             sys.exit(2)
-    show(figures)
-    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), commit())}")
-    sys.exit(any(figure.verdict is not None and figure.verdict.met is False for figure in figures))
+    show(results)
+    console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
+    sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, choices=range(1, 101), default=100, metavar="1..100", help="of the study")
-    parser.add_argument("--seconds", type=float, help="measured time of a flight; without it the scenario's own")
+    parser.add_argument("--seconds", type=float, help="measured time of a run; without it the scenario's own")
     return parser.parse_args()
 
 
-def _measure(directory: Path, points: int, seconds: float | None) -> list[Figure]:
+def _measure(directory: Path, points: int, seconds: float | None) -> list[Result]:
     out, began = directory / "out", datetime.now(UTC)
     start = time.monotonic()
     done = subprocess.run(
@@ -86,11 +86,11 @@ def _measure(directory: Path, points: int, seconds: float | None) -> list[Figure
     )
     whole_s = time.monotonic() - start
     if done.returncode not in (0, 1):
-        raise UserError(f"the study did not fly: {done.stdout.strip()}")
-    runs = sorted((load(path) for path in (out / "flights").iterdir()), key=lambda run: run.record.started)
+        raise UserError(f"the study did not run: {done.stdout.strip()}")
+    runs = sorted((load(path) for path in (out / "runs").iterdir()), key=lambda run: run.record.started)
     if unfinished := [run.path.name for run in runs if run.record.engines[0].result is None]:
         raise UserError(f"{unfinished[0]} came to no result: {done.stdout.strip()}")
-    return _figures(runs, began, whole_s)
+    return _results(runs, began, whole_s)
 
 
 def _written(directory: Path, points: int, seconds: float | None) -> Path:
@@ -107,41 +107,39 @@ def _written(directory: Path, points: int, seconds: float | None) -> Path:
     return file
 
 
-def _figures(runs: list[Run], began: datetime, whole_s: float) -> list[Figure]:
+def _results(runs: list[Run], began: datetime, whole_s: float) -> list[Result]:
     memory = runs[0].record.memory
-    flown_s = sum(map(_flown_s, runs))
-    outside = extent([100 * (1 - flown_s / whole_s)])
+    run_s = sum(map(_run_s, runs))
+    outside = extent([100 * (1 - run_s / whole_s)])
     parts = [_parts(run) for run in runs]
     gaps = [(b.record.started - a.record.finished).total_seconds() for a, b in itertools.pairwise(runs)]
     ends = [(runs[0].record.started - began).total_seconds()]
     ends.append(whole_s - (runs[-1].record.finished - began).total_seconds())
-    share = Figure(
+    share = Result(
         f"time of a study of {len(runs)} points outside its windows",
         memory,
         outside,
         "%",
-        f"{whole_s:.1f} s in all, {flown_s:.1f} s flown",
+        f"{whole_s:.1f} s in all, {run_s:.1f} s run",
         goal=GOAL,
-        verdict=judge(
-            outside, GOAL, _disturbance(runs) if outside.high > GOAL.limit else None
-        ),  # a busy host only adds
-        details={"whole_s": whole_s, "flown_s": flown_s, "parts_s": parts, "gaps_s": gaps, "ends_s": ends},
+        verdict=judge(outside, GOAL, _busy_host(runs) if outside.high > GOAL.limit else None),  # a busy host only adds
+        details={"whole_s": whole_s, "run_s": run_s, "parts_s": parts, "gaps_s": gaps, "ends_s": ends},
     )
-    shown = [_part(name, memory, interval([1000 * part[name] for part in parts]), "ms a flight") for name in parts[0]]
+    shown = [_part(name, memory, interval([1000 * part[name] for part in parts]), "ms a run") for name in parts[0]]
     if gaps:
         shown.append(
-            _part("between two flights: rows, the next plan", memory, interval([1000 * gap for gap in gaps]), "ms")
+            _part("between two runs: rows, the next plan", memory, interval([1000 * gap for gap in gaps]), "ms")
         )
-    shown.append(_part("before the first flight: imports, checks", memory, extent([ends[0]]), "s, once"))
+    shown.append(_part("before the first run: imports, checks", memory, extent([ends[0]]), "s, once"))
     shown.append(_part("after the last: table, report", memory, extent([ends[1]]), "s, once"))
     return [share, *shown]
 
 
-def _part(name: str, memory: str, spread: Spread, unit: str) -> Figure:
-    return Figure(name, memory, spread, unit)
+def _part(name: str, memory: str, spread: Spread, unit: str) -> Result:
+    return Result(name, memory, spread, unit)
 
 
-def _flown_s(run: Run) -> float:
+def _run_s(run: Run) -> float:
     return sum(window.end_ns - window.start_ns for window in _windows(run)) / 1e9
 
 
@@ -150,10 +148,10 @@ def _windows(run: Run) -> list[Window]:
     return measured(run.windows[run.record.engines[0].name], ("warmup", "measure"))
 
 
-def _disturbance(runs: list[Run]) -> str | None:
-    """Words for a host that ran others on the workers' cores: start-up and landing took longer too."""
+def _busy_host(runs: list[Run]) -> str | None:
+    """Why the host was too busy: workers were preempted, so start-up and shutdown took longer too."""
     workers = [
-        (w.run_delay_ns, window.end_ns - window.start_ns)
+        (w.preempted_ns, window.end_ns - window.start_ns)
         for run in runs
         for window in _windows(run)
         for w in window.workers
@@ -163,7 +161,7 @@ def _disturbance(runs: list[Run]) -> str | None:
 
 
 def _parts(run: Run) -> dict[str, float]:
-    """Where a flight's time outside its windows goes, s."""
+    """Where a run's time outside its windows goes, s."""
     engine = run.record.engines[0]
     windows = _windows(run)
     begins = {PHASES[phase.name]: phase.at_ns for phase in engine.phases if phase.name in PHASES}

@@ -1,4 +1,4 @@
-"""What does the handler `swx` cost, beside the same pipeline in a bare loop?
+"""What does the handler `swx` cost, compared with the same pipeline in a bare loop?
 
 The shipped exact pipeline (a key of 16 bytes) on one core and one net_pcap port with infinite_rx=1 that replays 64 UDP frames of 128
 bytes of one flow, the same pool, descriptors and burst; accounting `counts`: all ticks of the worker by packets. The reference is
@@ -9,10 +9,10 @@ import json
 import subprocess
 
 from harness.capture import write_udp_capture
-from harness.figures import Figure
-from harness.flown import SCENARIOS
+from harness.engine_run import SCENARIOS
 from harness.main import main
 from harness.noise import Steal
+from harness.results import Result
 from harness.sample import Sample, cost
 from harness.session import Session, compared
 from harness.statistics import Goal
@@ -30,7 +30,7 @@ TABLES_MIB = 1024
 GOAL = Goal(1.1, "at most", aim=1.0)
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     capture = session.directory / "frames.pcap"
     write_udp_capture(capture, FRAMES, PAYLOAD_BYTES)
     sets = {"wire.replay": str(capture), "server.cores": f"[{session.cpu}]"}
@@ -39,7 +39,7 @@ def measure(session: Session) -> list[Figure]:
     device = f"net_pcap0,infinite_rx=1,rx_pcap={capture}"
     rounds = session.in_turns(
         {
-            "swx": lambda: session.fly(SCENARIO, sets).ticks_per_packet(),
+            "swx": lambda: session.run(SCENARIO, sets).ticks_per_packet(),
             "bare_swx": lambda: _bare(session, plan, pipeline, device),
         },
         "ticks/packet",
@@ -54,7 +54,7 @@ def _binary() -> str:
     return str(binary)
 
 
-def _said(*command: str) -> str:
+def _output(*command: str) -> str:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(f"{command[0]} failed: {(done.stderr or done.stdout).strip()}")
@@ -64,11 +64,11 @@ def _said(*command: str) -> str:
 def _compiled(session: Session) -> str:
     """The pipeline as a shared object, from DPDK's generated C alone."""
     code, shared = session.directory / "bare.c", session.directory / "bare.so"
-    _said(_binary(), "--codegen", str(SPEC), str(code))
-    headers = CHECKOUT / ".dpdk" / _said("pkg-config", "--modversion", "libdpdk").strip()
-    flags = _said("pkg-config", "--cflags", "libdpdk").split()
+    _output(_binary(), "--codegen", str(SPEC), str(code))
+    headers = CHECKOUT / ".dpdk" / _output("pkg-config", "--modversion", "libdpdk").strip()
+    flags = _output("pkg-config", "--cflags", "libdpdk").split()
     alike = ["-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-DALLOW_EXPERIMENTAL_API"]
-    _said("gcc", *alike, *flags, f"-I{headers}", "-o", str(shared), str(code))
+    _output("gcc", *alike, *flags, f"-I{headers}", "-o", str(shared), str(code))
     return str(shared)
 
 
@@ -81,9 +81,9 @@ def _bare(session: Session, plan: Plan, pipeline: str, device: str) -> Sample:
     entries = str(SCENARIOS / "swx-exact.entries")
     words = [pipeline, "flows", entries, *sizes, WARMUP_MS, round(session.seconds * 1000)]
     with Steal(session.cpu) as steal:
-        said = json.loads(_said(_binary(), *eal, "--", *map(str, words)))
+        output = json.loads(_output(_binary(), *eal, "--", *map(str, words)))
     leftovers.remove(plan)
-    return cost(said["packets"], said["ticks"], said["tsc_hz"], said["run_delay_ns"], steal.share)
+    return cost(output["packets"], output["ticks"], output["tsc_hz"], output["preempted_ns"], steal.share)
 
 
 def _without(args: list[str], *options: str) -> list[str]:

@@ -123,20 +123,11 @@ static void open_reference(struct contestant *self, const char *name, const stru
     }
     self->reader = beside->reader;
     switch (method->id) {
-        case WT_HASH:
-            self->burst = bare_hash;
-            break;
-        case WT_FIB:
-            self->burst = bare_fib;
-            break;
-        case WT_LPM_LIST:
-            self->burst = bare_lpm;
-            break;
-        case WT_ACL:
-            self->burst = bare_acl;
-            break;
-        default:
-            fail("DPDK has no such library");
+        case WT_HASH: self->burst = bare_hash; break;
+        case WT_FIB: self->burst = bare_fib; break;
+        case WT_LPM_LIST: self->burst = bare_lpm; break;
+        case WT_ACL: self->burst = bare_acl; break;
+        default: fail("DPDK has no such library");
     }
 }
 
@@ -197,7 +188,7 @@ static void compare(struct contestant two[2], struct keys *keys, uint32_t burst)
 }
 
 static void print(const char *name, const struct contestant *self, const char *end) {
-    printf("\"%s\": {\"lookups\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"run_delay_ns\": %" PRIu64 "}%s",
+    printf("\"%s\": {\"lookups\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"preempted_ns\": %" PRIu64 "}%s",
            name, self->lookups, self->ticks, self->run_delay, end);
 }
 

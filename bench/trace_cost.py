@@ -4,8 +4,8 @@ The six stages of both sides on one core, at the default accounting, with `--tra
 That price drowns in the host's noise, so one loop in 11 is traced as well: what a traced loop costs more is paid 11/997 as often.
 """
 
-from harness.figures import Figure
 from harness.main import main
+from harness.results import Result
 from harness.session import Session, compared
 from harness.statistics import Goal
 
@@ -17,13 +17,13 @@ def traced(every: int) -> tuple[str, ...]:
     return "--trace", "--trace-every", str(every)
 
 
-def measure(session: Session) -> list[Figure]:
+def measure(session: Session) -> list[Result]:
     sets = {f"{side}.cores": f"[{session.cpu}]" for side in ("server", "client")}
     rounds = session.in_turns(
         {
-            "traced": lambda: session.fly(SCENARIO, sets, options=traced(RARELY)).ticks_per_packet(),
-            "often traced": lambda: session.fly(SCENARIO, sets, options=traced(OFTEN)).ticks_per_packet(),
-            "not traced": lambda: session.fly(SCENARIO, sets).ticks_per_packet(),
+            "traced": lambda: session.run(SCENARIO, sets, options=traced(RARELY)).ticks_per_packet(),
+            "often traced": lambda: session.run(SCENARIO, sets, options=traced(OFTEN)).ticks_per_packet(),
+            "not traced": lambda: session.run(SCENARIO, sets).ticks_per_packet(),
         },
         "ticks/packet",
     )
@@ -31,7 +31,7 @@ def measure(session: Session) -> list[Figure]:
     price = ("%", lambda ratio: 100 * (ratio - 1))
     share = ("%", lambda ratio: 100 * (ratio - 1) * OFTEN / RARELY)
 
-    def beside(name: str, who: str, told: tuple, held: Goal | None = None) -> Figure:
+    def beside(name: str, who: str, told: tuple, held: Goal | None = None) -> Result:
         return compared(session, name, rounds, who, "not traced", "ticks/packet", 1.0, held, told)
 
     return [

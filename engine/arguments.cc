@@ -11,16 +11,19 @@ namespace wt {
 static constexpr const char *usage =
     "usage: windtunnel-engine --plan FILE --out-fd N --control-fd N [--turn-in-fd N --turn-out-fd N]\n"
     "       windtunnel-engine --handlers [--plugin FILE]\n"
+    "       windtunnel-engine --wires\n"
     "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
     "       windtunnel-engine --spec FILE [--compiler NAME]\n"
     "       windtunnel-engine --tables-need PIPELINE\n"
+    "       windtunnel-engine --check-plan FILE...\n"
     "       windtunnel-engine --version\n"
     "`windtunnel run` makes the plan and reads the lines.";
 
 static int descriptor(const char *text) {
     char *end;
     const long n = std::strtol(text, &end, 10);
-    if (end == text || *end != '\0' || n < 0 || n > 1 << 20) throw refusal(std::string(text) + " is no descriptor\n" + usage);
+    if (end == text || *end != '\0' || n < 0 || n > 1 << 20)
+        throw refusal(std::string(text) + " is no descriptor\n" + usage);
     return static_cast<int>(n);
 }
 
@@ -46,6 +49,7 @@ arguments read_arguments(int argc, char **argv) {
                                      {"turn-out-fd", required_argument, nullptr, 't'},
                                      {"handlers", no_argument, nullptr, 'h'},
                                      {"plugin", required_argument, nullptr, 'g'},
+                                     {"wires", no_argument, nullptr, 'w'},
                                      {"ladder", no_argument, nullptr, 'l'},
                                      {"most", required_argument, nullptr, 'm'},
                                      {"rounds", required_argument, nullptr, 'r'},
@@ -53,9 +57,11 @@ arguments read_arguments(int argc, char **argv) {
                                      {"spec", required_argument, nullptr, 'f'},
                                      {"compiler", required_argument, nullptr, 'x'},
                                      {"tables-need", required_argument, nullptr, 'n'},
+                                     {"check-plan", no_argument, nullptr, 'k'},
                                      {"version", no_argument, nullptr, 'v'},
                                      {}};
     arguments a;
+    bool checks_plans = false;
     for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
         switch (o) {
             case 'p': a.plan = optarg; break;
@@ -65,6 +71,7 @@ arguments read_arguments(int argc, char **argv) {
             case 't': a.turns.out = descriptor(optarg); break;
             case 'h': a.handlers = true; break;
             case 'g': a.plugin = optarg; break;
+            case 'w': a.wires = true; break;
             case 'l': a.asks_ladder = true; break;
             case 'm': a.ladder.most_bytes = between(optarg, 1 << 16, size_t{1} << 40); break;
             case 'r': a.ladder.rounds = static_cast<unsigned>(between(optarg, 1, 100)); break;
@@ -72,14 +79,17 @@ arguments read_arguments(int argc, char **argv) {
             case 'f': a.spec = optarg; break;
             case 'x': a.compiler = optarg; break;
             case 'n': a.pipeline = optarg; break;
+            case 'k': checks_plans = true; break;
             case 'v': a.version = true; break;
             default: throw refusal(usage);
         }
     }
-    const bool flies = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
+    const bool runs = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
     if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage);
-    const bool asks = a.handlers || a.asks_ladder || !a.spec.empty() || !a.pipeline.empty() || a.version;
-    if (optind != argc || !(flies || asks)) throw refusal(usage);
+    if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
+    const bool asks = a.handlers || a.wires || a.asks_ladder || !a.spec.empty() || !a.pipeline.empty() ||
+                      !a.plans.empty() || a.version;
+    if (optind != argc || !(runs || asks)) throw refusal(usage);
     return a;
 }
 

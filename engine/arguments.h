@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace wt {
 
@@ -13,7 +14,7 @@ struct ladder_arguments {
     bool huge_pages = true;
 };
 
-// Where the turn comes from and goes to, for a flight that takes turns with another one; -1: it has all turns.
+// Where the turn comes from and goes to, for a run that takes turns with another one; -1: it has all turns.
 struct turn_descriptors {
     int in = -1, out = -1;
 };
@@ -21,10 +22,11 @@ struct turn_descriptors {
 struct arguments {
     std::string plan, plugin, spec, compiler = "gcc";
     int out_descriptor = -1, control_descriptor = -1;
-    bool handlers = false, version = false, asks_ladder = false;
+    bool handlers = false, wires = false, version = false, asks_ladder = false;
     ladder_arguments ladder;
     turn_descriptors turns;
-    std::string pipeline;  // whose tables' memory is asked for
+    std::string pipeline;            // whose tables' memory is asked for
+    std::vector<std::string> plans;  // that are checked
 };
 
 // Throws refusal with the usage.

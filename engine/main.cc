@@ -1,4 +1,4 @@
-// windtunnel-engine: flies one plan. A table of contents; each line stands for a file.
+// windtunnel-engine: runs one plan. A table of contents; each line stands for a file.
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -14,13 +14,16 @@
 
 #include "arguments.h"
 #include "core/refusal.h"
-#include "flight/flight.h"
-#include "flight/telemetry.h"
-#include "handlers/live_table.h"
-#include "handlers/plugin.h"
-#include "handlers/registry.h"
+#include "handlers/loading/plugin.h"
+#include "handlers/loading/registry.h"
+#include "handlers/match_action/live_table.h"
 #include "host/print_ladder.h"
+#include "report/build_id.h"
+#include "run/run.h"
+#include "run/telemetry.h"
 #include "swx/object.h"
+#include "wires/planned.h"
+#include "wires/registry.h"
 
 namespace wt {
 
@@ -40,10 +43,16 @@ static void start_eal(const eal_plan &eal) {
                       "engine.log has its words; `windtunnel doctor` looks at memory, cores and permissions");
 }
 
+static json build_or_null() {
+    const std::string id = build_id();
+    return id.empty() ? json() : json(id);
+}
+
 static json hello(const plan &p, const tsc_clock &clock) {
     return {{"type", "hello"},
-            {"version", 4},
+            {"version", 5},
             {"engine", WT_VERSION},
+            {"build", build_or_null()},
             {"dpdk", rte_version()},
             {"pid", getpid()},
             {"plan_hash", p.hash},
@@ -59,7 +68,7 @@ static void leave_nothing() {
     std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
 }
 
-static void fly_plan(const plan &p, line_writer &lines, const arguments &a) {
+static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
     lines.phase("starting EAL");
     start_eal(p.eal);
     const tsc_clock clock = clock_start(measure_tsc_hz());
@@ -67,16 +76,17 @@ static void fly_plan(const plan &p, line_writer &lines, const arguments &a) {
     lines.write(hello(p, clock));
     telemetry_open();
 
-    flight f(p, lines, clock);
+    run_state f(p, lines, clock);
     lines.phase("opening mbuf pools");
     open_pools(f);
     lines.phase("opening ports");
     f.ports = open_ports(p, f.pools);
     if (p.record) f.record = recorder_open(*p.record, clock.ns_per_tick, static_cast<int>(rte_socket_id()));
-    if (p.trace) f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
+    if (p.trace)
+        f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
     open_endpoints(f);
     open_workers(f);
-    const flight_end end = fly(f, a.control_descriptor, a.turns);
+    const run_end end = execute_run(f, a.control_descriptor, a.turns);
     write_result(f, end);
     if (end.reason == end_reason::parent_lost) leave_nothing();
 }
@@ -88,6 +98,15 @@ static int print_handlers_of(const std::string &plugin) {
     return print_handlers(stdout, {&one, 1}), 0;
 }
 
+// What is built in must be whole before anything is asked of it.
+static void check_descriptors() {
+    for (const wt_handler *table : all_handlers())
+        check_table(std::string("handler ") + (table->name ? table->name : "without a name"), *table);
+    check_wires();
+}
+
+static int print_wires_of_engine() { return print_wires(stdout, all_wires()), 0; }
+
 // Bytes that each table of a pipeline will want from EAL.
 static int print_needs(const std::string &pipeline) {
     json needs = json::array();
@@ -95,20 +114,51 @@ static int print_needs(const std::string &pipeline) {
     return std::printf("%s\n", needs.dump().c_str()), 0;
 }
 
-static int print_version() { return std::printf("windtunnel-engine %s, %s\n", WT_VERSION, rte_version()), 0; }
+static int print_version() {
+    const std::string id = build_id();
+    std::printf("windtunnel-engine %s, %s, build %.12s\n", WT_VERSION, rte_version(),
+                id.empty() ? "unknown" : id.c_str());
+    return 0;
+}
 
 // Compiles a spec, or says what is wrong with it; says where the object lies.
-static int compile_spec(const arguments &a) { return std::printf("%s\n", spec_object(a.spec, a.compiler).c_str()), 0; }
+static int compile_spec(const arguments &a) {
+    return std::printf("%s\n", spec_object(a.spec, a.compiler).c_str()), 0;
+}
+
+static plan read_checked_plan(const std::string &file) {
+    plan p = read_plan(read_file(file));
+    check_planned_wires(p);
+    return p;
+}
+
+// A line for each file: that it is a plan, or what is wrong with it. Starts no EAL.
+static int check_plans(const std::vector<std::string> &files) {
+    int worst = 0;
+    for (const std::string &file : files) {
+        try {
+            read_checked_plan(file);
+            std::printf("%s: valid plan\n", file.c_str());
+        } catch (const refusal &r) {
+            std::printf("%s: %s\n", file.c_str(), r.what());
+            worst = 2;
+        }
+    }
+    return worst;
+}
 
 static int run(const arguments &a) {
     if (a.version) return print_version();
+    check_descriptors();
     if (!a.spec.empty()) return compile_spec(a);
     if (!a.pipeline.empty()) return print_needs(a.pipeline);
+    if (!a.plans.empty()) return check_plans(a.plans);
     if (a.handlers) return print_handlers_of(a.plugin);
+    if (a.wires) return print_wires_of_engine();
     if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);
     try {
-        fly_plan(read_plan(read_file(a.plan)), lines, a);
+        run_plan(read_checked_plan(a.plan), lines, a);
         return 0;
     } catch (const refusal &r) {
         lines.error(r.what(), r.remedy());

@@ -1,3 +1,3 @@
 #!/bin/sh
-# kernel-af_xdp.toml flies on what kernel-ping.toml flies on.
+# kernel-af_xdp.toml runs on what kernel-ping.toml runs on.
 exec "$(dirname "$0")/kernel-ping.sh" "$@"

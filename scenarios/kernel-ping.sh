@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes or removes what kernel-ping.toml flies on: the interface wt0 for the engine, and behind it the namespace wt-ping
+# Makes or removes what kernel-ping.toml runs on: the interface wt0 for the engine, and behind it the namespace wt-ping
 # with 10.77.0.1. Needs root.
 set -eu
 
@@ -16,7 +16,7 @@ up() {
     ip link add "$engine_side" type veth peer name "$kernel_side" netns "$namespace"
     # The kernel would leave UDP checksums to a NIC that is not there, and the engine would drop them as wrong.
     ip netns exec "$namespace" ethtool -K "$kernel_side" tx off >/dev/null
-    # The engine answers for itself; without this the kernel would speak IPv6 on its interface.
+    # The engine replies for itself; without this the kernel would send IPv6 on its interface.
     echo 1 >"/proc/sys/net/ipv6/conf/$engine_side/disable_ipv6" 2>/dev/null || true
     ip -n "$namespace" address add "$address" dev "$kernel_side"
     ip -n "$namespace" link set "$kernel_side" up

@@ -16,7 +16,7 @@ polls=$((patience * 20))
 until ip link show dev "$interface" up 2>/dev/null | grep -q .; do
     polls=$((polls - 1))
     if [ "$polls" -eq 0 ]; then
-        echo "$0: no interface $interface after $patience s: does kernel-tap.toml fly?" >&2
+        echo "$0: no interface $interface after $patience s: does kernel-tap.toml run?" >&2
         exit 1
     fi
     sleep 0.05

@@ -29,6 +29,13 @@ find_python() {
     return 1
 }
 
+# How many processes at once: the CPUs that may be used, at most four. Tests share what else the machine has.
+workers() {
+    local cpus
+    cpus=$(nproc)
+    printf '%s\n' $((cpus < 4 ? cpus : 4))
+}
+
 # there CHECK ARGUMENT: whether a line of setup/packages is fulfilled, by whatever means it was installed
 there() {
     case $1 in
@@ -90,14 +97,14 @@ install_packages() {
             "setup/packages says what is looked for; Debian 12 has it all"
 }
 
-# make_venv run|test: `test` adds what the tests import, and serves `run` as well
+# make_venv run|test: `run` has what every command needs, `test` adds what the tests import and serves `run` as well
 make_venv() {
-    local stamp extra=''
+    local stamp extra='[sharing]'
     # the path belongs to the stamp: an environment does not survive a move
     stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" | sha256sum)
     if venv_has test "$stamp" || venv_has "$1" "$stamp"; then return 0; fi
     say "making the Python environment in .venv"
-    [[ $1 == run ]] || extra="[$1]"
+    [[ $1 == run ]] || extra="[$1,docs]"
     if ! { venv_has run "$stamp" || "$(find_python)" -m venv --clear "$venv"; } ||
         ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$root$extra"; then
         say "error: the Python environment could not be made (see above)"
@@ -125,7 +132,10 @@ build_engine() {
         rm -rf -- "$build"
     fi
     if [[ ! -e $build/build.ninja ]]; then
-        meson setup "$build" "$root"
+        # headers precompiled save a third of the build; ccache, where meson finds it, saves more and cannot do with them
+        local pch=true
+        ! command -v ccache >/dev/null || pch=false
+        meson setup "$build" "$root" -Db_pch=$pch
     elif [[ $root/.dpdk -nt $build/build.ninja ]]; then
         meson setup --reconfigure "$build" "$root"
     fi

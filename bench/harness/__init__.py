@@ -1,12 +1,14 @@
-"""What the benches share: samples taken in turns, figures with their spread, verdicts that know what they cannot tell.
+"""What the benches share: samples taken in turns, results with their spread, verdicts that say when there is none.
 
 options      command line
-session      one memory mode of one bench: flies scenarios, takes samples in turns
-flown        a run of ours, read back from its run directory
+session      one memory mode of one bench: runs scenarios, takes samples in turns
+engine_run   a run of our engine, read back from its run directory
 testpmd      the peer of the port benches
 bare         the reference of the six stages
 oracle       the reference of searches, from PyPI
-noise        what the host took away meanwhile
+noise        preemption and steal meanwhile
 statistics   medians, intervals, verdicts
-figures      the table and the results file
+results      the table and the results file
+against      --against DIR: this build and another one, in turns
+one_build    the process that measures one of the two
 """

@@ -17,7 +17,7 @@ import trace_cost
 from harness.main import main
 
 main(
-    "All benches: figures beside their references and goals.",
+    "All benches: results with their references and goals.",
     startup.measure,
     l2fwd.measure,
     pcap_echo.measure,

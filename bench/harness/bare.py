@@ -8,8 +8,8 @@ from harness.sample import Sample, cost
 from windtunnel.engine import leftovers
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES
 from windtunnel.errors import UserError
-from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
 
 WARMUP_MS = 300
 
@@ -27,16 +27,16 @@ def bare_echo(plan: Plan, seconds: float) -> dict[str, Sample]:
     """
     cpu = plan.workers[0].cpu
     with Steal(cpu) as steal:
-        said = _run(_command(plan, seconds, WARMUP_MS), plan)
+        output = _run(_command(plan, seconds, WARMUP_MS), plan)
     return {
         worker["sides"]: cost(
             worker["round_trips"] * (2 if worker["sides"] == "both" else 1),
             worker["ticks"],
-            said["tsc_hz"],
-            worker["run_delay_ns"],
+            output["tsc_hz"],
+            worker["preempted_ns"],
             steal.share,
         )
-        for worker in said["workers"]
+        for worker in output["workers"]
     }
 
 

@@ -33,7 +33,7 @@ class Callgrind:
         return int(total[1])
 
     def wrapped(self, binary: Path) -> Path:
-        """A script beside the output that runs `binary` behind `command`."""
+        """A script, next to the output, that runs `binary` behind `command`."""
         script = self._out.with_name(f"counted-{binary.name}")
         script.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in [*self.command, binary]) + ' "$@"\n')
         script.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Hugepages for the time of a bench. EAL flies with --in-memory: it needs pages, and no mounted hugetlbfs."""
+"""Hugepages for the time of a bench. EAL runs with --in-memory: it needs pages, and no mounted hugetlbfs."""
 
 import contextlib
 from collections.abc import Iterator

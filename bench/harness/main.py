@@ -5,17 +5,18 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pydantic_core import to_jsonable_python
 
-from harness import hugepages
-from harness.figures import DIRECTORY, Figure, console, keep, show
+from harness import against, hugepages
 from harness.options import options
+from harness.results import DIRECTORY, Result, console, keep, show
 from harness.session import Session
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 
-Bench = Callable[[Session], list[Figure]]
+Bench = Callable[[Session], list[Result]]
 
 
 def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], None] | None = None) -> None:
@@ -24,26 +25,35 @@ def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], Non
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hugepages are given back all the same
     try:
         with hugepages.reserved(given.hugepages):
-            figures = _measure(benches, given)
+            results = _measure(benches, given)
     except UserError as error:
         console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""), markup=True)
         sys.exit(2)
-    show(figures)
-    console().print(f"samples: {keep(figures, to_jsonable_python(facts.collect()), commit())}")
-    sys.exit(any(figure.verdict is not None and figure.verdict.met is False for figure in figures))
+    show(results)
+    console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
+    sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
 
 
-def _measure(benches: Sequence[Bench], given) -> list[Figure]:
-    figures: list[Figure] = []
+def _measure(benches: Sequence[Bench], given) -> list[Result]:
+    results: list[Result] = []
     for memory in (modes := hugepages.modes(given.memory)):
+        if given.against:
+            with Session(given, memory) as session:
+                results += against.compare(session, [_name(bench) for bench in benches], given.against.resolve())
+            continue
         for bench in benches:
             with Session(given, memory) as session:
-                figures += bench(session)
+                results += bench(session)
     if given.memory == "both" and "hugepages" not in modes:
         console().print(
             "no hugepages are free: measured without; `--hugepages 256` reserves some for the time of a bench"
         )
-    return figures
+    return results
+
+
+def _name(bench: Bench) -> str:
+    """Of the file that the bench is in, also where that is the one that was started."""
+    return Path(sys.argv[0]).stem if bench.__module__ == "__main__" else bench.__module__
 
 
 def commit() -> str | None:

@@ -1,4 +1,4 @@
-"""What the host took away from a worker while it was measured."""
+"""Preemption and steal on a worker's core while it was measured."""
 
 import os
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Self
 
 MOST_LOST = 0.02
-"""Above this share of lost time a figure has no verdict: caches are not ours either then."""
+"""Above this share of lost time a result has no verdict: caches are not ours either then."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Shares of a sample's wall time; None where the kernel does not say."""
+    """Shares of a sample's wall time; None where the kernel does not tell."""
 
-    run_delay: float | None
-    """The worker was runnable and the kernel ran somebody else there (schedstat)."""
+    preempted: float | None
+    """The worker was runnable and not running (schedstat run delay)."""
     steal: float | None
-    """The hypervisor ran somebody else on that CPU (/proc/stat, in steps of 10 ms)."""
+    """The hypervisor did not run that CPU (/proc/stat, in steps of 10 ms)."""
 
     @property
     def lost(self) -> float:
-        return (self.run_delay or 0.0) + (self.steal or 0.0)
+        return (self.preempted or 0.0) + (self.steal or 0.0)
 
 
-def run_delay_ns(pid: int, tid: int) -> int | None:
+def preempted_ns(pid: int, tid: int) -> int | None:
     """Since the thread's start. None where schedstat is missing."""
     try:
         return int(Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[1])

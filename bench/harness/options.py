@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from harness.statistics import LEAST_PAIRS
 
@@ -27,6 +28,12 @@ def options(description: str, more: Callable[[argparse.ArgumentParser], None] | 
         type=positive(int),
         metavar="N",
         help="reserve N pages of 2 MiB and give them back afterwards (root)",
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="DIR",
+        help="measure this build and that of the checkout DIR in turns, without the references",
     )
     if more:
         more(parser)

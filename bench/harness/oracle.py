@@ -10,7 +10,7 @@ from MLRsearch.target_stat import TargetStat
 from windtunnel.measure.search import Bound, Goal, Limits, Measure, TrialResult
 
 PRECEDING_TARGETS = 2
-"""Its default, which is also what FD.io CSIT flies with."""
+"""Its default, which is also what FD.io CSIT runs with."""
 
 
 @dataclass

@@ -18,19 +18,19 @@ class Sample:
 Contestant = Callable[[], Sample]
 
 
-def rate(packets: float, wall_ns: float, run_delay_ns: float | None, steal: float | None) -> Sample:
-    """Packets per second of the time that the worker had its core: what the kernel ran there instead is taken out."""
-    own_ns = wall_ns - (run_delay_ns or 0)
-    raw = {"packets": packets, "wall_ns": wall_ns, "run_delay_ns": run_delay_ns}
-    return Sample(packets / own_ns * 1e9, _noise(wall_ns, run_delay_ns, steal), raw)
+def rate(packets: float, wall_ns: float, preempted_ns: float | None, steal: float | None) -> Sample:
+    """Packets per second of the time that the worker had its core: time in which it was preempted is taken out."""
+    own_ns = wall_ns - (preempted_ns or 0)
+    raw = {"packets": packets, "wall_ns": wall_ns, "preempted_ns": preempted_ns}
+    return Sample(packets / own_ns * 1e9, _noise(wall_ns, preempted_ns, steal), raw)
 
 
-def cost(packets: float, ticks: float, tsc_hz: float, run_delay_ns: float | None, steal: float | None) -> Sample:
+def cost(packets: float, ticks: float, tsc_hz: float, preempted_ns: float | None, steal: float | None) -> Sample:
     """TSC ticks per packet, of the time that the worker had its core."""
-    own_ticks = ticks - (run_delay_ns or 0) * tsc_hz / 1e9
-    raw = {"packets": packets, "ticks": ticks, "tsc_hz": tsc_hz, "run_delay_ns": run_delay_ns}
-    return Sample(own_ticks / packets, _noise(ticks / tsc_hz * 1e9, run_delay_ns, steal), raw)
+    own_ticks = ticks - (preempted_ns or 0) * tsc_hz / 1e9
+    raw = {"packets": packets, "ticks": ticks, "tsc_hz": tsc_hz, "preempted_ns": preempted_ns}
+    return Sample(own_ticks / packets, _noise(ticks / tsc_hz * 1e9, preempted_ns, steal), raw)
 
 
-def _noise(wall_ns: float, run_delay_ns: float | None, steal: float | None) -> Noise:
-    return Noise(None if run_delay_ns is None else run_delay_ns / wall_ns, steal)
+def _noise(wall_ns: float, preempted_ns: float | None, steal: float | None) -> Noise:
+    return Noise(None if preempted_ns is None else preempted_ns / wall_ns, steal)

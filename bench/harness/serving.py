@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.flown import COMMAND
+from harness.engine_run import COMMAND
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.client import Client
 
@@ -50,23 +50,23 @@ def _connected(port: int) -> socket.socket:
             return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         except OSError as error:
             if time.monotonic() > deadline:
-                raise UserError(f"the daemon does not answer: {error}") from None
+                raise UserError(f"the daemon does not respond: {error}") from None
             time.sleep(0.05)
 
 
-def say(text: socket.socket, lines: list[str]) -> None:
+def set_weights(text: socket.socket, lines: list[str]) -> None:
     send(text, lines)
-    answered(text, len(lines))
+    expect_ok(text, len(lines))
 
 
 def send(text: socket.socket, lines: list[str]) -> None:
     text.sendall("".join(f"{line}\n" for line in lines).encode())
 
 
-def answered(text: socket.socket, count: int) -> None:
-    """Each must be answered with OK. Raises UserError."""
-    said = b""
-    while said.count(b"\n") < count:
-        said += text.recv(1 << 16)
-    if set(said.split()) != {b"OK"}:
-        raise UserError(f"the daemon refused: {said[:200]!r}")
+def expect_ok(text: socket.socket, count: int) -> None:
+    """Each must get OK as its response. Raises UserError."""
+    output = b""
+    while output.count(b"\n") < count:
+        output += text.recv(1 << 16)
+    if set(output.split()) != {b"OK"}:
+        raise UserError(f"the daemon refused: {output[:200]!r}")

@@ -10,9 +10,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.figures import Figure, console, words
-from harness.flown import SCENARIOS, Flown, fly
+from harness.engine_run import SCENARIOS, EngineRun, run_scenario
 from harness.noise import MOST_LOST
+from harness.results import Result, console, text
 from harness.sample import Contestant, Sample
 from harness.statistics import Goal, interval, judge
 from windtunnel.engine.plan import Plan
@@ -22,7 +22,7 @@ WINDOW_MS = 500
 
 
 MOST_ROUNDS = 3
-"""Times `--pairs`: so many rounds at the most, those that are flown again included."""
+"""Times `--pairs`: so many rounds at the most, those that are run again included."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Session(ExitStack):
         self.options = options
         self.memory = memory
         self.directory = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-bench-")))
-        self._flown = itertools.count(1)
+        self._numbers = itertools.count(1)
 
     @property
     def seconds(self) -> float:
@@ -58,27 +58,27 @@ class Session(ExitStack):
 
     @property
     def other_cpu(self) -> int | None:
-        """A CPU beside the measured one; None where there is just one."""
+        """A CPU other than the measured one; None where there is just one."""
         return next((cpu for cpu in reversed(self.cpus) if cpu != self.cpu), None)
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         console().print(f"[dim]{self.memory}: {text}[/]")
 
-    def fly(
+    def run(
         self,
         scenario: str | Path,
         sets: Mapping[str, str] = {},
         engine: Path | None = None,
         options: Sequence[str] = (),
         of: str | None = None,
-    ) -> Flown:
-        """Flies a scenario of bench/scenarios (or any, by its path) for the sample's length. `options`: of `windtunnel run`;
+    ) -> EngineRun:
+        """Runs a scenario of bench/scenarios (or any, by its path) for the sample's length. `options`: of `windtunnel run`;
         `of`: the engine that is read, where there are two."""
-        directory = self.directory / f"run-{next(self._flown)}"
-        return fly(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine, options, of)
+        directory = self.directory / f"run-{next(self._numbers)}"
+        return run_scenario(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine, options, of)
 
     def plan(self, scenario: str, sets: Mapping[str, str] = {}) -> Plan:
-        """The plan of such a flight: what a reference must be like."""
+        """The plan of such a run: what a reference must be like."""
         (plan,) = self.plans(scenario, sets)
         return plan
 
@@ -87,43 +87,43 @@ class Session(ExitStack):
         return resolve(load(SCENARIOS / scenario, self.sets(sets)), here()).plans
 
     def sets(self, sets: Mapping[str, str] = {}) -> list[str]:
-        """What `fly` changes in a scenario, as --set has it."""
+        """What `run` changes in a scenario, as --set has it."""
         return [f"{key}={value}" for key, value in self._sets(sets).items()]
 
     def in_turns(self, contestants: Mapping[str, Contestant], unit: str, scale: float = 1.0) -> Rounds:
         """A B A B: `--pairs` rounds in which each contestant has one turn; with `--together`, many turns of a few
         milliseconds, as the kernel's scheduler gives them to two that want one core."""
 
-        def fly_round() -> dict[str, Sample]:
+        def take_round() -> dict[str, Sample]:
             if not self.options.together:
                 return {name: take() for name, take in contestants.items()}
             with ThreadPoolExecutor(len(contestants)) as pool:
                 samples = pool.map(lambda take: take(), contestants.values())
                 return dict(zip(contestants, samples, strict=True))
 
-        return self.rounds(fly_round, unit, scale)
+        return self.rounds(take_round, unit, scale)
 
-    def rounds(self, fly_round: Callable[[], dict[str, Sample]], unit: str, scale: float = 1.0) -> Rounds:
-        """`--pairs` rounds in which the host left us our core. A round in which it did not is flown again, up to
-        MOST_ROUNDS times `--pairs` in all; then the least disturbed are kept. The values have no say in it."""
+    def rounds(self, take_round: Callable[[], dict[str, Sample]], unit: str, scale: float = 1.0) -> Rounds:
+        """`--pairs` rounds in which the host left us our core. A round in which it did not is run again, up to
+        MOST_ROUNDS times `--pairs` in all; then those that lost the least time are kept, whatever their values."""
         pairs = self.options.pairs
-        flown: list[dict[str, Sample]] = []
-        while len(flown) < MOST_ROUNDS * pairs and sum(self.lost(*r.values()) <= MOST_LOST for r in flown) < pairs:
-            flown.append(fly_round())
-            values = ", ".join(f"{name} {sample.value / scale:.4g}" for name, sample in flown[-1].items())
-            lost = self.lost(*flown[-1].values())
-            again = " (flown again)" if lost > MOST_LOST else ""
-            self.say(f"round {len(flown)}: {values} {unit}; the host took {lost:.1%}{again}")
-        kept = sorted(sorted(range(len(flown)), key=lambda i: self.lost(*flown[i].values()))[:pairs])
-        names = list(flown[0])
+        taken: list[dict[str, Sample]] = []
+        while len(taken) < MOST_ROUNDS * pairs and sum(self.lost(*r.values()) <= MOST_LOST for r in taken) < pairs:
+            taken.append(take_round())
+            values = ", ".join(f"{name} {sample.value / scale:.4g}" for name, sample in taken[-1].items())
+            lost = self.lost(*taken[-1].values())
+            again = " (run again)" if lost > MOST_LOST else ""
+            self.log(f"round {len(taken)}: {values} {unit}; the host took {lost:.1%}{again}")
+        kept = sorted(sorted(range(len(taken)), key=lambda i: self.lost(*taken[i].values()))[:pairs])
+        names = list(taken[0])
         return Rounds(
-            {name: [flown[i][name] for i in kept] for name in names},
-            {name: [flown[i][name] for i in range(len(flown)) if i not in kept] for name in names},
+            {name: [taken[i][name] for i in kept] for name in names},
+            {name: [taken[i][name] for i in range(len(taken)) if i not in kept] for name in names},
         )
 
     def lost(self, *samples: Sample) -> float:
-        """The share of its core's time that the host took from the most disturbed of the samples. What two contestants that
-        share a core take from each other is no disturbance."""
+        """The largest share of its core's time that the host took from a sample. What two contestants that share a core take
+        from each other does not count."""
         return max((s.noise.steal or 0.0) if self.options.together else s.noise.lost for s in samples)
 
     def _sets(self, sets: Mapping[str, str]) -> dict[str, str]:
@@ -141,27 +141,27 @@ def compared(
     scale: float = 1.0,
     goal: Goal | None = None,
     as_result: tuple[str, Callable[[float], float]] = ("x", lambda ratio: ratio),
-) -> Figure:
-    """The figure of two contestants: the median of the paired ratios ours / reference. `as_result` names its unit and what
+) -> Result:
+    """The result of two contestants: the median of the paired ratios ours / reference. `as_result` names its unit and what
     is made of a ratio (a price in percent)."""
     a, b = rounds.kept[ours], rounds.kept[reference]
     result_unit, of_ratio = as_result
     spread = interval([of_ratio(x.value / y.value) for x, y in zip(a, b, strict=True)])
-    return Figure(
+    return Result(
         name=name,
         memory=session.memory,
         spread=spread,
         unit=result_unit,
-        ours=f"{ours}: {words(interval([x.value / scale for x in a]), unit)}",
-        reference=f"{reference}: {words(interval([y.value / scale for y in b]), unit)}",
+        ours=f"{ours}: {text(interval([x.value / scale for x in a]), unit)}",
+        reference=f"{reference}: {text(interval([y.value / scale for y in b]), unit)}",
         goal=goal,
-        verdict=judge(spread, goal, disturbance(session, [*a, *b])) if goal else None,
+        verdict=judge(spread, goal, busy_host(session, [*a, *b])) if goal else None,
         samples={ours: a, reference: b},
         details={"set_aside": {name: rounds.set_aside[name] for name in (ours, reference)}},
     )
 
 
-def disturbance(session: Session, samples: Sequence[Sample]) -> str | None:
-    """Words for a host that was too busy to decide anything; None for a quiet one."""
+def busy_host(session: Session, samples: Sequence[Sample]) -> str | None:
+    """Why the host was too busy to decide anything; None for a quiet one."""
     lost = sorted(session.lost(sample) for sample in samples)[len(samples) // 2]
     return f"the host took {lost:.0%} of the core's time" if lost > MOST_LOST else None

@@ -1,4 +1,4 @@
-"""Medians with their intervals, and what can be said about a goal."""
+"""Medians with their intervals, and the verdict on a goal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,13 +55,13 @@ def extent(values: Sequence[float]) -> Spread:
     return Spread(float(np.median(values)), min(values), max(values), len(values), "range")
 
 
-def judge(spread: Spread, goal: Goal, disturbed: str | None = None) -> Verdict:
-    """Whether the goal is met. Without a verdict when the samples are too few, the host took the core away (`disturbed` says
+def judge(spread: Spread, goal: Goal, busy: str | None = None) -> Verdict:
+    """Whether the goal is met. Without a verdict when the samples are too few, the host took the core away (`excluded` says
     so in words), or the goal lies within the spread."""
     if spread.samples < goal.least_samples:
         return Verdict(None, f"no verdict: {spread.samples} samples, {goal.least_samples} are needed")
-    if disturbed:
-        return Verdict(None, f"no verdict: {disturbed}")
+    if busy:
+        return Verdict(None, f"no verdict: {busy}")
     if goal.limit in (spread.low, spread.high) or not spread.low < goal.limit < spread.high:
         met = spread.low >= goal.limit if goal.sense == "at least" else spread.high <= goal.limit
         return Verdict(met, "met" if met else "missed")

@@ -1,7 +1,7 @@
 """DPDK's own dpdk-testpmd with the EAL, the pool, the port and the burst of one of our plans.
 
 It is driven over its prompt. It counts and clocks the interval between two `show port stats` by itself, so that neither its
-start nor our own delays are in the figure.
+start nor our own delays count.
 """
 
 import re
@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from harness.noise import Steal, pinned_thread, run_delay_ns
+from harness.noise import Steal, pinned_thread, preempted_ns
 from harness.sample import Sample, rate
 from windtunnel.engine import leftovers
-from windtunnel.engine.plan import Plan, Port
+from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.errors import UserError
 
 NAME = "dpdk-testpmd"
@@ -34,29 +34,28 @@ def forward(plan: Plan, device: str, mode: str, seconds: float) -> Sample:
     Raises UserError when it does not start, or drops a packet.
     """
     with _started(plan, device, mode) as process:
-        said = _until_prompt(process)
-        _say(process, "start")
-        return _sampled(process, plan, said, seconds)
+        output = _until_prompt(process)
+        _type(process, "start")
+        return _sampled(process, plan, output, seconds)
 
 
-def echo_pair(server: Plan, client: Plan, device: Callable[[Port], str], frames: int, seconds: float) -> Sample:
+def echo_pair(server: Plan, client: Plan, device: Callable[[Endpoint], str], frames: int, seconds: float) -> Sample:
     """Round trips a second between two processes: the client sends `frames` frames once and forwards (io) whatever comes back;
     the server sends it back with its MACs swapped. `device`: driver and arguments of either end's port.
 
     Raises UserError when one does not start, or drops a packet.
     """
-    port = client.endpoints[0].port
     burst = client.endpoints[0].batch.nic_rx
     length = client.workloads[0].request_bytes + IP_UDP_ETHERNET_BYTES
-    with _started(server, device(server.endpoints[0].port), "macswap") as behind:
+    with _started(server, device(server.endpoints[0]), "macswap") as behind:
         _until_prompt(behind)
-        _say(behind, "start")
-        with _started(client, device(port), "io") as ahead:
-            said = _until_prompt(ahead)
+        _type(behind, "start")
+        with _started(client, device(client.endpoints[0]), "io") as ahead:
+            output = _until_prompt(ahead)
             time.sleep(LINK_S)
-            _say(ahead, f"set txpkts {length}")
-            _say(ahead, f"start tx_first {frames // burst}")
-            return _sampled(ahead, client, said, seconds)
+            _type(ahead, f"set txpkts {length}")
+            _type(ahead, f"start tx_first {frames // burst}")
+            return _sampled(ahead, client, output, seconds)
 
 
 @contextmanager
@@ -73,19 +72,19 @@ def _started(plan: Plan, device: str, mode: str) -> Iterator[subprocess.Popen]:
         leftovers.remove(plan)
 
 
-def _sampled(process: subprocess.Popen, plan: Plan, said: bytes, seconds: float) -> Sample:
+def _sampled(process: subprocess.Popen, plan: Plan, output: bytes, seconds: float) -> Sample:
     """The interval between two looks at the statistics of a testpmd that forwards. Ends it."""
     cpu = plan.workers[0].cpu
     thread = pinned_thread(process.pid, cpu)
     time.sleep(WARMUP_S)
     with Steal(cpu) as steal:
-        before = run_delay_ns(process.pid, thread)
-        _say(process, "show port stats 0")
+        before = preempted_ns(process.pid, thread)
+        _type(process, "show port stats 0")
         time.sleep(seconds)
-        after = run_delay_ns(process.pid, thread)
-        _say(process, "show port stats 0")
+        after = preempted_ns(process.pid, thread)
+        _type(process, "show port stats 0")
     rest, _ = process.communicate(b"stop\nquit\n", timeout=START_S)
-    return _sample((said + rest).decode(errors="replace"), before, after, steal.share)
+    return _sample((output + rest).decode(errors="replace"), before, after, steal.share)
 
 
 def _command(plan: Plan, device: str, mode: str) -> list[str]:
@@ -115,28 +114,28 @@ def _command(plan: Plan, device: str, mode: str) -> list[str]:
     ]
 
 
-def _say(process: subprocess.Popen, command: str) -> None:
+def _type(process: subprocess.Popen, command: str) -> None:
     process.stdin.write(command.encode() + b"\n")
     process.stdin.flush()
 
 
 def _until_prompt(process: subprocess.Popen) -> bytes:
     """What it says while it starts. The prompt is written at once; everything else, to a pipe, in blocks."""
-    said = b""
-    while not said.endswith(PROMPT):
+    output = b""
+    while not output.endswith(PROMPT):
         chunk = process.stdout.read1()
         if not chunk:
-            raise UserError(f"{NAME} did not start: {said.decode(errors='replace').strip()[-800:]}")
-        said += chunk
-    return said
+            raise UserError(f"{NAME} did not start: {output.decode(errors='replace').strip()[-800:]}")
+        output += chunk
+    return output
 
 
-def _sample(said: str, before: int | None, after: int | None, steal: float | None) -> Sample:
-    sent = [int(n) for n in re.findall(r"TX-packets: (\d+) +TX-errors: 0 ", said)]
-    no_mbuf = [int(n) for n in re.findall(r"RX-nombuf: +(\d+)", said)]
-    per_second = [int(n) for n in re.findall(r"Tx-pps: +(\d+)", said)]
+def _sample(output: str, before: int | None, after: int | None, steal: float | None) -> Sample:
+    sent = [int(n) for n in re.findall(r"TX-packets: (\d+) +TX-errors: 0 ", output)]
+    no_mbuf = [int(n) for n in re.findall(r"RX-nombuf: +(\d+)", output)]
+    per_second = [int(n) for n in re.findall(r"Tx-pps: +(\d+)", output)]
     if len(sent) != 2 or len(per_second) != 2 or any(no_mbuf) or sent[1] <= sent[0]:
-        raise UserError(f"{NAME} dropped packets, or its statistics read otherwise: {said[-2000:]}")
+        raise UserError(f"{NAME} dropped packets, or its statistics read otherwise: {output[-2000:]}")
     packets = sent[1] - sent[0]
     delay = None if before is None or after is None else after - before
     return rate(packets, packets / per_second[1] * 1e9, delay, steal)

@@ -15,7 +15,8 @@ bool allocations_watched() { return WT_WATCH; }
 }  // namespace wt
 
 #if WT_WATCH
-// The executable's malloc stands before glibc's for every library in the process; operator new comes through it too.
+// The executable's malloc stands before glibc's for every library in the process; operator new comes through
+// it too.
 extern "C" {
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);

@@ -44,12 +44,14 @@ void arrival_cross(arrival_cursor &c, double messages) {
     c.next = c.begun + arrival_moment(c.phase, c.sent_for);
 }
 
-// Passes over even arrivals that are due at `now`, within the phase and up to the last one but one, `most` at the most;
-// returns how many that were. They stood an interval from each other, the first where the cursor was.
+// Passes over even arrivals that are due at `now`, within the phase and up to the last one but one, `most` at
+// the most; returns how many that were. They stood an interval from each other, the first where the cursor
+// was.
 static uint64_t leap(arrival_cursor &c, uint64_t now, uint64_t most) {
     const double elapsed = static_cast<double>(static_cast<int64_t>(now - c.start));
     if (!arrival_is_even(c) || c.next + c.phase.interval > elapsed) return 0;
-    const double due = std::floor((elapsed - c.next) / c.phase.interval), in_phase = std::ceil((c.sends_for - c.sent_for) / c.phase.interval) - 1;
+    const double due = std::floor((elapsed - c.next) / c.phase.interval),
+                 in_phase = std::ceil((c.sends_for - c.sent_for) / c.phase.interval) - 1;
     const double count = std::min({due, in_phase, static_cast<double>(most)});
     if (!(count >= 1)) return 0;
     c.sent_for += count * c.phase.interval;
@@ -71,7 +73,8 @@ uint32_t arrival_walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64
     const double first = c.next, interval = c.phase.interval;
     // signed: these convert from and to double in one instruction
     const auto evenly = static_cast<int32_t>(leap(c, now, most));
-    for (int32_t i = 0; i < evenly; i++) intended[i] = c.start + static_cast<uint64_t>(static_cast<int64_t>(first + i * interval));
+    for (int32_t i = 0; i < evenly; i++)
+        intended[i] = c.start + static_cast<uint64_t>(static_cast<int64_t>(first + i * interval));
     auto count = static_cast<uint32_t>(evenly);
     for (; count < most && arrival_is_due(c, now); count++) {
         intended[count] = arrival_time(c);

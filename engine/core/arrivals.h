@@ -1,11 +1,12 @@
 // When messages fall due in open loop: a cursor over a sequence of intended send times.
 //
-// Two cursors from one seed walk the same times: one counts what has fallen due, the other gives each message its
-// intended time, however late it is really sent (no coordinated omission).
+// Two cursors from one seed walk the same times: one counts what has fallen due, the other gives each message
+// its intended time, however late it is really sent (no coordinated omission).
 //
-// The rate may change in phases and pause within them. The cursor walks the cumulated rate: the next message stands one
-// message further on (constant), or as many as an exponential draw says (Poisson), and that way may lead through several
-// phases. So a phase of 1000 messages has 1000, whatever stands before it (Cinlar 1975: time change of a Poisson process).
+// The rate may change in phases and pause within them. The cursor walks the cumulated rate: the next message
+// stands one message further on (constant), or as many as an exponential draw says (Poisson), and that way
+// may lead through several phases. So a phase of 1000 messages has 1000, whatever stands before it (Cinlar
+// 1975: time change of a Poisson process).
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -19,7 +20,8 @@
 
 namespace wt {
 
-// One phase of the load, in TSC ticks. It sends for `on`, pauses for `off`, and so on; `off` is 0 where it never pauses.
+// One phase of the load, in TSC ticks. It sends for `on`, pauses for `off`, and so on; `off` is 0 where it
+// never pauses.
 struct arrival_phase {
     double length;    // infinity: for ever
     double interval;  // mean ticks between messages while it sends; infinity: none
@@ -27,32 +29,35 @@ struct arrival_phase {
     bool poisson;
 };
 
-// The phases of one application: the first `lead` of them fly once, then the others, again and again.
+// The phases of one application: the first `lead` of them run once, then the others, again and again.
 struct arrival_phases {
     std::vector<arrival_phase> list;
     uint32_t lead = 0;
 };
 
 struct arrival_cursor {
-    double next;      // TSC ticks since `start`
+    double next;  // TSC ticks since `start`
     uint64_t start;
     uint64_t random;  // splitmix64 state
     const arrival_phases *phases;
-    uint32_t at;      // phase
+    uint32_t at;  // phase
     arrival_phase phase;
-    double begun;     // when the phase began: ticks since `start`
-    double sent_for;  // how long the phase has sent by `next`: its ticks without its pauses
-    double sends_for; // and how long it sends in all
+    double begun;      // when the phase began: ticks since `start`
+    double sent_for;   // how long the phase has sent by `next`: its ticks without its pauses
+    double sends_for;  // and how long it sends in all
 };
 
-// The cursor before its first message, which stands `first` of a message (constant) or a draw (Poisson) after the start.
+// The cursor before its first message, which stands `first` of a message (constant) or a draw (Poisson) after
+// the start.
 arrival_cursor arrival_cursor_at_start(const arrival_phases &phases, double first, uint64_t seed);
 
-// Passes over what is due at `now`; returns how many that were. Even arrivals are not walked one by one: after a long pause
-// there may be millions. Of Poisson's at most some tens of thousands are passed by one call.
+// Passes over what is due at `now`; returns how many that were. Even arrivals are not walked one by one:
+// after a long pause there may be millions. Of Poisson's at most some tens of thousands are passed by one
+// call.
 uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now);
 
-// Walks over what is due at `now`, `most` at the most, and writes the intended send times, which ascend. Returns how many.
+// Walks over what is due at `now`, `most` at the most, and writes the intended send times, which ascend.
+// Returns how many.
 uint32_t arrival_walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended);
 
 // Goes on by so many messages, beyond the end of the phase.

@@ -41,13 +41,15 @@ assembled assemble(assembler &a, void *packet, const message_header &h, uint32_t
     if (unlikely(h.application >= a.applications)) return dropped(drop::unknown_application);
     if (unlikely(h.slot >= a.slots)) return dropped(drop::bad_slot);
     const uint32_t fewest = a.sizes_vary ? 1 : a.largest.segments;
-    if (unlikely(h.segments < fewest || h.segments > a.largest.segments)) return dropped(drop::bad_segment_count);
+    if (unlikely(h.segments < fewest || h.segments > a.largest.segments))
+        return dropped(drop::bad_segment_count);
     if (unlikely(h.segment >= h.segments)) return dropped(drop::bad_segment_index);
     if (unlikely(!length_fits(a, h, body_bytes))) return dropped(drop::bad_segment_length);
 
     assembly &m = a.assemblies[size_t{h.application} * a.slots + h.slot];
     if (m.segments == 0 || m.generation != h.generation) {
-        if (m.segments > 0 && static_cast<int32_t>(h.generation - m.generation) < 0) return dropped(drop::stale_segment);
+        if (m.segments > 0 && static_cast<int32_t>(h.generation - m.generation) < 0)
+            return dropped(drop::stale_segment);
         if (unlikely(assembly_is_open(m))) {
             std::swap(m.packets, a.spare);
             *old = {a.spare, m.segments};

@@ -77,8 +77,6 @@ inline uint16_t checksum_fold(uint64_t sum) {
 }
 
 // What a checksum field holds for the sum of everything else.
-inline uint16_t checksum_field(uint64_t sum) {
-    return static_cast<uint16_t>(~checksum_fold(sum));
-}
+inline uint16_t checksum_field(uint64_t sum) { return static_cast<uint16_t>(~checksum_fold(sum)); }
 
 }  // namespace wt

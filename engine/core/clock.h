@@ -1,5 +1,5 @@
-// Time: the TSC (rte_rdtsc; on other machines the generic timer) without the time in which the flight was held, its measured
-// frequency, and ticks as nanoseconds.
+// Time: the TSC (rte_rdtsc; on other machines the generic timer) without the time in which the run was held,
+// its measured frequency, and ticks as nanoseconds.
 #pragma once
 
 #include <rte_cycles.h>
@@ -10,18 +10,16 @@
 
 namespace wt {
 
-// Ticks for which the flight was held so far. Written by main while every worker is parked, and only then.
+// Ticks for which the run was held so far. Written by main while every worker is parked, and only then.
 inline uint64_t held_ticks = 0;
 
-// Since when the flight is held, on the steady clock; 0 while it flies. For threads beside the workers: what they do for
-// the flight waits until it is 0 again. Written by main.
+// Since when the run is held, on the steady clock; 0 while it runs. For threads beside the workers: what they
+// do for the run waits until it is 0 again. Written by main.
 inline std::atomic<std::chrono::steady_clock::rep> held_since{0};
 
-// The time of the flight, in ticks. It stands still while the flight is held, so that a latency, a pace or a time-out that
-// spans a hold knows nothing of it.
-inline uint64_t now() {
-    return rte_rdtsc() - held_ticks;
-}
+// The time of the run, in ticks. It stands still while the run is held, so that a latency, a pace or a
+// time-out that spans a hold knows nothing of it.
+inline uint64_t now() { return rte_rdtsc() - held_ticks; }
 
 // How the frequency was found, as a result says it.
 constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";
@@ -58,5 +56,10 @@ clock_check check_clock();
 
 // By how many parts in a million the TSC's nanoseconds have run faster than CLOCK_MONOTONIC_RAW since then.
 double clock_error_ppm(const tsc_clock &clock, const clock_check &since);
+
+// Ticks to ns in fixed point: ns = ticks * mult >> 32.
+inline uint64_t ticks_to_ns(uint64_t ticks, uint64_t mult) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >> 32);
+}
 
 }  // namespace wt

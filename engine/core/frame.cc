@@ -12,7 +12,8 @@ namespace wt {
 namespace {
 
 constexpr uint32_t udp_header_bytes = 8, ip_header_bytes = 20;
-static_assert(offset::udp == offset::ip + ip_header_bytes && offset::udp + udp_header_bytes == frame_header_bytes);
+static_assert(offset::udp == offset::ip + ip_header_bytes &&
+              offset::udp + udp_header_bytes == frame_header_bytes);
 // From the UDP header's first byte: IPv4 options may stand before it.
 constexpr uint32_t at_destination_port = 2, at_udp_length = 4, at_udp_checksum = 6;
 
@@ -44,19 +45,22 @@ frame_template frame_prepare(const flow &f) {
 
 void frame_resize(frame_template &t, uint32_t payload_bytes) {
     uint8_t *const h = t.header;
-    store(h + offset::ip_length, rte_cpu_to_be_16(static_cast<uint16_t>(ip_udp_header_bytes + payload_bytes)));
+    store(h + offset::ip_length,
+          rte_cpu_to_be_16(static_cast<uint16_t>(ip_udp_header_bytes + payload_bytes)));
     store<uint16_t>(h + offset::ip_checksum, 0);
     store(h + offset::ip_checksum, checksum_field(checksum_bytes(0, h + offset::ip, ip_header_bytes)));
     const uint16_t udp_length = rte_cpu_to_be_16(static_cast<uint16_t>(udp_header_bytes + payload_bytes));
     store(h + offset::udp_length, udp_length);
     constexpr uint32_t addresses_to_length = 8 + 4 + 2;
-    t.udp_sum = checksum_bytes(uint64_t{frame_udp_protocol} + udp_length, h + offset::addresses, addresses_to_length);
+    t.udp_sum =
+        checksum_bytes(uint64_t{frame_udp_protocol} + udp_length, h + offset::addresses, addresses_to_length);
     t.payload_bytes = payload_bytes;
 }
 
 void frame_cut_options(uint8_t *frame, const parsed_frame &parsed) {
     if (likely(parsed.payload_offset == frame_header_bytes)) return;
-    std::memmove(frame + offset::udp, frame + parsed.payload_offset - udp_header_bytes, udp_header_bytes + parsed.payload_bytes);
+    std::memmove(frame + offset::udp, frame + parsed.payload_offset - udp_header_bytes,
+                 udp_header_bytes + parsed.payload_bytes);
     frame[offset::ip] = RTE_IPV4_VHL_DEF;
 }
 
@@ -81,7 +85,8 @@ parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_addre
     if (unlikely(bytes < offset::udp)) return dropped(drop::runt);
     const uint32_t header_bytes = (frame[offset::ip] & RTE_IPV4_HDR_IHL_MASK) * RTE_IPV4_IHL_MULTIPLIER;
     const uint32_t ip_bytes = rte_be_to_cpu_16(load<uint16_t>(frame + offset::ip_length));
-    if (unlikely(frame[offset::ip] >> 4 != IPVERSION || header_bytes < ip_header_bytes || ip_bytes < header_bytes))
+    if (unlikely(frame[offset::ip] >> 4 != IPVERSION || header_bytes < ip_header_bytes ||
+                 ip_bytes < header_bytes))
         return dropped(drop::bad_ip_header);
     if (unlikely(ip_bytes > bytes - offset::ip)) return dropped(drop::runt);
 

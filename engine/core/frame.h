@@ -1,4 +1,5 @@
-// True Ethernet/IPv4/UDP frames, on bytes alone: parsed and answered here, written and turned around in frame_write.h.
+// True Ethernet/IPv4/UDP frames, on bytes alone: parsed and answered here, written and turned around in
+// frame_write.h.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +34,9 @@ struct flow {
 
 // From a frame's first byte; what stands behind the IPv4 header stands there in a header without options.
 namespace offset {
-constexpr uint32_t type = 12, ip = 14, ip_length = 16, identification = 18, fragment = 20, time_to_live = 22, protocol = 23,
-                   ip_checksum = 24, addresses = 26, destination_ip = 30, udp = 34, destination_port = 36, udp_length = 38,
-                   udp_checksum = 40;
+constexpr uint32_t type = 12, ip = 14, ip_length = 16, identification = 18, fragment = 20, time_to_live = 22,
+                   protocol = 23, ip_checksum = 24, addresses = 26, destination_ip = 30, udp = 34,
+                   destination_port = 36, udp_length = 38, udp_checksum = 40;
 }
 
 struct parsed_frame {
@@ -45,23 +46,14 @@ struct parsed_frame {
 
 enum class parse_result : uint8_t { udp, control, dropped };
 
-// Parses one received frame of `bytes` contiguous bytes. `udp`: *out is filled, both checksums hold (a UDP checksum of 0
-// is "none", RFC 768), it is for this queue. `control`: ARP or ICMP, for respond(). `dropped`: *why says it.
-parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_address &us, parsed_frame *out, drop *why);
+// Parses one received frame of `bytes` contiguous bytes. `udp`: *out is filled, both checksums hold (a UDP
+// checksum of 0 is "none", RFC 768), it is for this queue. `control`: ARP or ICMP, for respond(). `dropped`:
+// *why says it.
+parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_address &us, parsed_frame *out,
+                         drop *why);
 
-// Brings the UDP header and payload of a frame that frame_parse called `udp` to their fixed place behind a header without IP
-// options. Lengths and checksums are left as they were, for frame_turn().
+// Brings the UDP header and payload of a frame that frame_parse called `udp` to their fixed place behind a
+// header without IP options. Lengths and checksums are left as they were, for frame_turn().
 void frame_cut_options(uint8_t *frame, const parsed_frame &parsed);
-
-// Answers ARP requests for our address and ICMP echo requests in place. The frame is one that frame_parse called `control`,
-// `bytes` as received. Returns the length of the reply (below frame_min_bytes the caller pads it), or 0 when the frame is
-// to be dropped for *why.
-uint32_t respond(uint8_t *frame, uint32_t bytes, const local_address &us, drop *why);
-
-// Writes an ARP request (RFC 826) of frame_min_bytes: who has `ip`?
-void arp_request_write(uint8_t *frame, const mac_address &our_mac, uint32_t our_ip, uint32_t ip);
-
-// True when the frame is an ARP reply that names `ip`; *mac is its address.
-bool arp_reply_read(const uint8_t *frame, uint32_t bytes, uint32_t ip, mac_address *mac);
 
 }  // namespace wt

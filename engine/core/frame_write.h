@@ -1,4 +1,5 @@
-// Headers of outgoing frames: Ethernet, IPv4 without options, UDP, all lengths and checksums (RFC 791, RFC 768) right.
+// Headers of outgoing frames: Ethernet, IPv4 without options, UDP, all lengths and checksums (RFC 791, RFC
+// 768) right.
 //
 // Inline, because the call and what it saves and restores would cost a quarter of the work.
 #pragma once
@@ -19,7 +20,8 @@ constexpr uint16_t frame_dont_fragment = RTE_BE16(RTE_IPV4_HDR_DF_FLAG);
 constexpr uint16_t frame_udp_protocol = RTE_BE16(IPPROTO_UDP);  // in the pseudo-header
 constexpr uint16_t frame_time_and_udp = RTE_BE16(frame_time_to_live << 8 | IPPROTO_UDP);
 
-// Headers of one flow for payloads of one length, which the last frame had: the next one is likely to have it too.
+// Headers of one flow for payloads of one length, which the last frame had: the next one is likely to have it
+// too.
 struct frame_template {
     uint8_t header[frame_header_bytes];  // the UDP checksum is 0
     uint32_t payload_bytes;
@@ -48,8 +50,9 @@ inline void frame_write(uint8_t *frame, frame_template &t, uint32_t payload_byte
     if constexpr (checksum == udp_checksum::whole) frame_write_udp_checksum(frame, t.udp_sum, payload_bytes);
 }
 
-// Turns the headers of a request around (addresses and ports swapped, TTL renewed) for an answer of `payload_bytes` that
-// already stands behind them. The request is a frame that frame_parse called `udp`, without IP options.
+// Turns the headers of a request around (addresses and ports swapped, TTL renewed) for an answer of
+// `payload_bytes` that already stands behind them. The request is a frame that frame_parse called `udp`,
+// without IP options.
 template <udp_checksum checksum = udp_checksum::whole>
 inline void frame_turn(uint8_t *frame, uint32_t payload_bytes) {
     // MAC addresses change places, and the type of service (byte 15) becomes 0.
@@ -66,16 +69,19 @@ inline void frame_turn(uint8_t *frame, uint32_t payload_bytes) {
     const auto addresses = load<uint64_t>(frame + offset::addresses);
     const auto ports = load<uint32_t>(frame + offset::udp);
     const auto flow = load<bytes16>(frame + offset::addresses);
-    store(frame + offset::addresses, __builtin_shufflevector(flow, flow, 4, 5, 6, 7, 0, 1, 2, 3, 10, 11, 8, 9, 12, 13, 14, 15));
+    store(frame + offset::addresses,
+          __builtin_shufflevector(flow, flow, 4, 5, 6, 7, 0, 1, 2, 3, 10, 11, 8, 9, 12, 13, 14, 15));
 
     constexpr uint64_t fixed = uint64_t{RTE_IPV4_VHL_DEF} + frame_dont_fragment + frame_time_and_udp;
     store(frame + offset::ip_checksum, checksum_field(checksum_add(addresses, fixed + ip_length)));
 
     // The length counts twice: in the pseudo-header and in the UDP header.
-    const uint16_t udp_length = rte_cpu_to_be_16(static_cast<uint16_t>(ip_udp_header_bytes - 20 + payload_bytes));
+    const uint16_t udp_length =
+        rte_cpu_to_be_16(static_cast<uint16_t>(ip_udp_header_bytes - 20 + payload_bytes));
     store(frame + offset::udp_length, udp_length);
     if constexpr (checksum == udp_checksum::none) return store<uint16_t>(frame + offset::udp_checksum, 0);
-    const uint64_t udp_sum = checksum_add(addresses, uint64_t{ports} + frame_udp_protocol + 2 * uint64_t{udp_length});
+    const uint64_t udp_sum =
+        checksum_add(addresses, uint64_t{ports} + frame_udp_protocol + 2 * uint64_t{udp_length});
     frame_write_udp_checksum(frame, udp_sum, payload_bytes);
 }
 

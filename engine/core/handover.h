@@ -1,4 +1,5 @@
-// Packets on their way between two stages of one dispatcher: nic_rx -> disp_rx, disp_rx -> nic_tx, disp_tx -> nic_tx.
+// Packets on their way between two stages of one dispatcher: nic_rx -> disp_rx, disp_rx -> nic_tx, disp_tx ->
+// nic_tx.
 //
 // Where one worker runs both stages this is an array that both look at; where two do, a ring lies between.
 #pragma once
@@ -21,7 +22,8 @@ struct handover {
     uint32_t head = 0, tail = 0;  // of packets; the consumer's with a ring, else shared
 
     // `capacity`: the largest burst of either side.
-    handover(const std::string &name, uint32_t capacity, bool between_workers, uint32_t ring_size) : packets(capacity) {
+    handover(const std::string &name, uint32_t capacity, bool between_workers, uint32_t ring_size)
+        : packets(capacity) {
         if (!between_workers) return;
         ring = std::make_unique<spsc_ring<rte_mbuf *>>(name, ring_size);
         producer_side.resize(capacity);

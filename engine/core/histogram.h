@@ -14,7 +14,8 @@ struct histogram {
     static constexpr unsigned bits = Bits;
     static constexpr uint32_t half = 1u << (Bits - 1);
     static constexpr uint32_t buckets = (1u << Bits) + (Powers - Bits) * half;
-    static constexpr uint64_t largest = (uint64_t{1} << Powers) - 1;  // larger values are recorded as this one
+    // larger values are recorded as this one
+    static constexpr uint64_t largest = (uint64_t{1} << Powers) - 1;
 
     uint64_t total, sum, min, max;
     uint32_t counts[buckets];

@@ -5,39 +5,40 @@
 
 namespace wt {
 
-inflight_table::inflight_table(const std::string &name, uint32_t slot_count, uint32_t answer_segments)
+inflight_table::inflight_table(const std::string &name, uint32_t slot_count, uint32_t response_segments)
     : slots(slot_count),
       free(name, std::bit_ceil(slot_count + 1)),
-      seen_words(answer_segments > 1 ? (answer_segments + 63) / 64 : 0) {
+      seen_words(response_segments > 1 ? (response_segments + 63) / 64 : 0) {
     seen.resize(size_t{slot_count} * seen_words);
     for (uint32_t i = 0; i < slot_count; i++) free.put(&i, 1);
 }
 
 // An answer to an earlier generation: was that message lost, or answered once already?
-static answer_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, uint32_t then) {
+static response_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, uint32_t then) {
     const uint32_t retired_since = ((now + 1) / 2) - ((then + 1) / 2) - (now & 1);
-    if (retired_since >= 32) return answer_outcome::late;
-    return (slot.lost_history >> retired_since) & 1 ? answer_outcome::late : answer_outcome::duplicate;
+    if (retired_since >= 32) return response_outcome::late;
+    return (slot.lost_history >> retired_since) & 1 ? response_outcome::late : response_outcome::duplicate;
 }
 
-answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **out) {
-    if (h.slot >= t.slots.size() || (h.generation & 1) == 0) return answer_outcome::bad_slot;
+response_outcome inflight_response(inflight_table &t, const message_header &h, uint32_t response_segments,
+                                   inflight_slot **out) {
+    if (h.slot >= t.slots.size() || (h.generation & 1) == 0) return response_outcome::bad_slot;
     inflight_slot &slot = t.slots[h.slot];
     const uint32_t generation = slot.generation.load(std::memory_order_acquire);
     if (h.generation != generation) {
         const bool from_the_future = static_cast<int32_t>(h.generation - generation) > 0;
-        return from_the_future ? answer_outcome::bad_slot : outcome_of_past(slot, generation, h.generation);
+        return from_the_future ? response_outcome::bad_slot : outcome_of_past(slot, generation, h.generation);
     }
     *out = &slot;
-    if (h.segments > answer_segments || h.segment >= h.segments) return answer_outcome::bad_segment;
-    if (h.segments == 1 && slot.arrived == 0) return answer_outcome::complete;
+    if (h.segments > response_segments || h.segment >= h.segments) return response_outcome::bad_segment;
+    if (h.segments == 1 && slot.arrived == 0) return response_outcome::complete;
     if (slot.arrived == 0) slot.segments = h.segments;
-    if (h.segments != slot.segments) return answer_outcome::bad_segment;
+    if (h.segments != slot.segments) return response_outcome::bad_segment;
     uint64_t &word = t.seen[size_t{h.slot} * t.seen_words + h.segment / 64];
     const uint64_t bit = uint64_t{1} << (h.segment % 64);
-    if (word & bit) return answer_outcome::duplicate_segment;
+    if (word & bit) return response_outcome::duplicate_segment;
     word |= bit;
-    return ++slot.arrived == slot.segments ? answer_outcome::complete : answer_outcome::partial;
+    return ++slot.arrived == slot.segments ? response_outcome::complete : response_outcome::partial;
 }
 
 void inflight_forget_segments(inflight_table &t, uint32_t slot) {

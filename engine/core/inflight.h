@@ -1,7 +1,9 @@
-// A client application's table of messages in flight: one slot a message, its timestamps kept here and never sent.
+// A client application's table of messages in flight: one slot a message, its timestamps kept here and never
+// sent.
 //
-// app_tx takes a free slot and makes its generation odd (in flight); app_rx, on the answer or the timeout, makes it even
-// again and gives the slot back. At any time one of the two owns a slot, so they may run on different workers.
+// app_tx takes a free slot and makes its generation odd (in flight); app_rx, on the answer or the timeout,
+// makes it even again and gives the slot back. At any time one of the two owns a slot, so they may run on
+// different workers.
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -30,17 +32,35 @@ static_assert(sizeof(inflight_slot) == 32);
 struct inflight_table {
     std::vector<inflight_slot> slots;
     spsc_ring<uint32_t> free;
-    std::vector<uint64_t> seen;  // a bit a segment of the answer, seen_words words a slot; none where answers have one segment
+    // a bit a segment of the answer, seen_words words a slot; none where answers have one segment
+    std::vector<uint64_t> seen;
     uint32_t seen_words;
     uint32_t expiry_hand = 0;  // next slot to be looked at for its timeout
 
-    inflight_table(const std::string &name, uint32_t slots, uint32_t answer_segments);
+    inflight_table(const std::string &name, uint32_t slots, uint32_t response_segments);
 };
 
-enum class answer_outcome : uint8_t { partial, complete, late, duplicate, duplicate_segment, bad_slot, bad_segment };
+enum class response_outcome : uint8_t {
+    partial,
+    complete,
+    late,
+    duplicate,
+    duplicate_segment,
+    bad_slot,
+    bad_segment
+};
 
-// The slot that waits for an answer of one segment with this slot (high half) and generation in its header; null: none does,
-// or segments of this answer have come before.
+// Marks a slot as in flight; returns its generation.
+inline uint32_t slot_arm(inflight_slot &slot, uint64_t intended, uint64_t now) {
+    const uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
+    slot.intended = intended;
+    slot.sent = now;
+    slot.generation.store(generation, std::memory_order_release);
+    return generation;
+}
+
+// The slot that waits for an answer of one segment with this slot (high half) and generation in its header;
+// null: none does, or segments of this answer have come before.
 inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t slot_and_generation) {
     const uint64_t index = slot_and_generation >> 32;
     const auto generation = static_cast<uint32_t>(slot_and_generation);
@@ -50,8 +70,10 @@ inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t
     return likely(waits) ? &slot : nullptr;
 }
 
-// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until inflight_retire().
-answer_outcome inflight_answer(inflight_table &t, const message_header &h, uint32_t answer_segments, inflight_slot **slot);
+// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until
+// inflight_retire().
+response_outcome inflight_response(inflight_table &t, const message_header &h, uint32_t response_segments,
+                                   inflight_slot **slot);
 
 // Ends a message, answered or lost; the caller gives its slot back with inflight_give_back().
 void inflight_forget_segments(inflight_table &t, uint32_t index);
@@ -63,11 +85,14 @@ inline void inflight_retire(inflight_table &t, uint32_t index, bool lost) {
 }
 
 // Gives retired slots back to app_tx, a burst at once.
-inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_t count) { t.free.put(slots, count); }
+inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_t count) {
+    t.free.put(slots, count);
+}
 
-// Looks at up to `look_at` slots (no more than the constant) and gives back those that were sent more than `timeout` ticks before
-// `now`; returns how many. Behind some that were, it stops at the first that is still young and begins there the next time: while
-// nobody answers, slots come round in the order in which they were sent, and to look further would be in vain.
+// Looks at up to `look_at` slots (no more than the constant) and gives back those that were sent more than
+// `timeout` ticks before `now`; returns how many. Behind some that were, it stops at the first that is still
+// young and begins there the next time: while nobody answers, slots come round in the order in which they
+// were sent, and to look further would be in vain.
 constexpr uint32_t inflight_expire_at_once = 64;
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at);
 

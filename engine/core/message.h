@@ -1,7 +1,7 @@
 // The message header: 16 bytes at the head of every segment's UDP payload.
 //
-// Small enough for a UDP payload of 22 bytes (a 64-byte mbuf). It names the client's in-flight slot, not a time:
-// timestamps stay in the client's table, and the generation tells a late answer from a right one.
+// Small enough for a UDP payload of 22 bytes (a 64-byte mbuf). It names the client's in-flight slot, not a
+// time: timestamps stay in the client's table, and the generation tells a late answer from a right one.
 #pragma once
 
 #include <rte_byteorder.h>
@@ -11,13 +11,12 @@
 #include <cstring>
 #include <optional>
 
+#include "plan/bounds.h"
+
 namespace wt {
 
-constexpr uint32_t message_header_bytes = 16;
-constexpr uint32_t max_segments = 65535;
-
 // High half: version 1 of the header. The last two are words between hosts (core/hello.h), not messages.
-enum class message_kind : uint8_t { request = 0x11, answer = 0x12, hello = 0x13, hello_answer = 0x14 };
+enum class message_kind : uint8_t { request = 0x11, response = 0x12, hello = 0x13, hello_response = 0x14 };
 
 struct message_header {
     message_kind kind;
@@ -73,7 +72,8 @@ struct message_match {
 };
 
 // Messages of one kind and workload, and of one application where one is given.
-inline message_match message_match_of(message_kind kind, uint8_t workload, std::optional<uint16_t> application) {
+inline message_match message_match_of(message_kind kind, uint8_t workload,
+                                      std::optional<uint16_t> application) {
     uint8_t header[message_header_bytes];
     message_match m{};
     message_header_write(header, {kind, workload, application.value_or(0), 0, 0, 0, 0});
@@ -104,10 +104,10 @@ inline message_header message_header_read(const uint8_t *at) {
 // How a message of `bytes` (UDP payload, one header included) is cut for segments whose UDP payload holds at
 // most `segment_room` bytes: every segment repeats the header, all but the last are full.
 struct segmentation {
-    uint32_t body_bytes;     // of the message, headers not counted
-    uint32_t segment_body;   // body bytes of a full segment
-    uint32_t segments;       // at least 1
-    uint32_t last_body;      // body bytes of the last segment
+    uint32_t body_bytes;    // of the message, headers not counted
+    uint32_t segment_body;  // body bytes of a full segment
+    uint32_t segments;      // at least 1
+    uint32_t last_body;     // body bytes of the last segment
 };
 
 constexpr segmentation segmentation_into(uint32_t body, uint32_t full) {

@@ -1,6 +1,8 @@
-// The commonest frame of all, known in a few compares: UDP over IPv4 without options, whole, ours, both checksums right.
+// The commonest frame of all, known in a few compares: UDP over IPv4 without options, whole, ours, both
+// checksums right.
 //
-// What is not plain says nothing: frame_parse() looks again, takes what is right all the same, and names what is wrong.
+// What is not plain says nothing: frame_parse() looks again, takes what is right all the same, and names what
+// is wrong.
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -47,9 +49,10 @@ inline bytes_as_words plain_difference(const uint8_t *at, const plain_part &part
     return (load<bytes_as_words>(at) ^ load<bytes_as_words>(part.expected)) & load<bytes_as_words>(part.mask);
 }
 
-// The UDP payload's bytes, at least `least`, or 0 where the frame is not plain or has less. The payload stands at
-// frame_header_bytes. `least` is at least 1.
-inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const plain_match &us, uint32_t least) {
+// The UDP payload's bytes, at least `least`, or 0 where the frame is not plain or has less. The payload
+// stands at frame_header_bytes. `least` is at least 1.
+inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const plain_match &us,
+                                    uint32_t least) {
     // words as little-endian loads see them (checksum.h has asserted that they are)
     constexpr uint16_t fragment_mask = RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
     constexpr uint16_t udp_protocol = RTE_BE16(IPPROTO_UDP);  // of the pseudo-header
@@ -63,15 +66,18 @@ inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const 
     const uint32_t ip_bytes = rte_be_to_cpu_16(load<uint16_t>(frame + offset::ip_length));
     const uint32_t udp_bytes = rte_be_to_cpu_16(udp_field);
     const uint32_t udp_header_bytes = frame_header_bytes - offset::udp, udp_offset = offset::udp - offset::ip;
-    if (unlikely(ip_bytes != udp_bytes + udp_offset || ip_bytes > bytes - offset::ip || udp_bytes < udp_header_bytes + least))
+    if (unlikely(ip_bytes != udp_bytes + udp_offset || ip_bytes > bytes - offset::ip ||
+                 udp_bytes < udp_header_bytes + least))
         return 0;
 
     const auto addresses = load<uint64_t>(frame + offset::addresses);
-    const uint64_t ip_sum = checksum_add(checksum_add(addresses, load<uint32_t>(frame + offset::time_to_live)),
-                                         load<uint64_t>(frame + offset::ip));
+    const uint64_t ip_sum =
+        checksum_add(checksum_add(addresses, load<uint32_t>(frame + offset::time_to_live)),
+                     load<uint64_t>(frame + offset::ip));
     uint16_t both = checksum_fold(ip_sum);
     if (likely(load<uint16_t>(frame + offset::udp_checksum) != 0))  // 0: none (RFC 768)
-        both &= checksum_fold(checksum_bytes(checksum_add(addresses, uint64_t{udp_field} + udp_protocol), frame + offset::udp, udp_bytes));
+        both &= checksum_fold(checksum_bytes(checksum_add(addresses, uint64_t{udp_field} + udp_protocol),
+                                             frame + offset::udp, udp_bytes));
     return both == 0xffff ? udp_bytes - udp_header_bytes : 0;
 }
 

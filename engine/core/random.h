@@ -11,9 +11,7 @@ static inline uint64_t mix64(uint64_t x) {
     return x ^ x >> 31;
 }
 
-static inline uint64_t random_next(uint64_t *state) {
-    return mix64(*state += 0x9e3779b97f4a7c15u);
-}
+static inline uint64_t random_next(uint64_t *state) { return mix64(*state += 0x9e3779b97f4a7c15u); }
 
 __extension__ typedef unsigned __int128 random_product;
 

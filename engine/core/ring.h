@@ -1,6 +1,7 @@
 // The queue at a hand-over: a thin wrapper of rte_ring with one producer and one consumer.
 //
-// Lives in ordinary memory, so that unit tests need no EAL. Everything but create is inline and allocation-free.
+// Lives in ordinary memory, so that unit tests need no EAL. Everything but create is inline and
+// allocation-free.
 #pragma once
 
 #include <rte_ring.h>
@@ -30,10 +31,14 @@ struct spsc_ring {
     // `size` entries, a power of two; one stays empty. Throws refusal.
     spsc_ring(std::string ring_name, uint32_t size) : name(std::move(ring_name)) {
         const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(T), size);
-        if (bytes < 0) throw refusal(name + ": a ring of " + std::to_string(size) + " entries cannot be", "use a power of two");
-        ring.reset(static_cast<rte_ring *>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
+        if (bytes < 0)
+            throw refusal(name + ": a ring of " + std::to_string(size) + " entries cannot be",
+                          "use a power of two");
+        ring.reset(static_cast<rte_ring *>(
+            std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
         if (!ring) throw std::bad_alloc();
-        rte_ring_init(ring.get(), name.substr(0, RTE_RING_NAMESIZE - 1).c_str(), size, RING_F_SP_ENQ | RING_F_SC_DEQ);
+        rte_ring_init(ring.get(), name.substr(0, RTE_RING_NAMESIZE - 1).c_str(), size,
+                      RING_F_SP_ENQ | RING_F_SC_DEQ);
     }
 
     // Producer: entries that a put would take now.

@@ -10,9 +10,7 @@
 #include "core/random.h"
 
 /* A number in [0, 1), on the grid of 2^-53. */
-static inline double wt_unit(uint64_t *random) {
-    return (double)(random_next(random) >> 11) * 0x1p-53;
-}
+static inline double wt_unit(uint64_t *random) { return (double)(random_next(random) >> 11) * 0x1p-53; }
 
 /* Zipf: rank k of 1 to n with a probability proportional to k^-exponent, exactly, for every exponent above 0.
  *
@@ -29,13 +27,9 @@ struct wt_zipf {
 };
 
 /* (e^t - 1) / t and ln(1 + t) / t, with their limits at 0 */
-static inline double wt_zipf_expm1(double t) {
-    return fabs(t) > 1e-8 ? expm1(t) / t : 1 + t / 2;
-}
+static inline double wt_zipf_expm1(double t) { return fabs(t) > 1e-8 ? expm1(t) / t : 1 + t / 2; }
 
-static inline double wt_zipf_log1p(double t) {
-    return fabs(t) > 1e-8 ? log1p(t) / t : 1 - t / 2;
-}
+static inline double wt_zipf_log1p(double t) { return fabs(t) > 1e-8 ? log1p(t) / t : 1 - t / 2; }
 
 /* The integral of x^-exponent from 1, and its inverse. */
 static inline double wt_zipf_integral(const struct wt_zipf *z, double x) {

@@ -14,11 +14,12 @@ namespace wt {
 // What sizes are drawn from; shared by the applications of a workload, unchanged after start.
 struct size_table {
     size_kind kind;
-    std::vector<uint32_t> bytes;  // sequence and weighted: the sizes; uniform: the least and the most
+    std::vector<uint32_t> bytes;       // sequence and weighted: the sizes; uniform: the least and the most
     std::vector<wt_alias_slot> slots;  // weighted
     wt_alias alias{};
 
-    explicit size_table(const sizes_plan &plan) : kind(plan.kind), bytes(plan.bytes), slots(plan.weights.size()) {
+    explicit size_table(const sizes_plan &plan)
+        : kind(plan.kind), bytes(plan.bytes), slots(plan.weights.size()) {
         if (kind == size_kind::weighted)
             wt_alias_init(&alias, slots.data(), plan.weights.data(), static_cast<uint32_t>(slots.size()));
     }

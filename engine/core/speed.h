@@ -1,9 +1,9 @@
-// How fast a core runs, now and then: two short loops in registers, timed with the TSC, which ticks at one rate whatever the
-// core does.
+// How fast a core runs, now and then: two short loops in registers, timed with the TSC, which ticks at one
+// rate whatever the core does.
 //
-// A chain of multiplications waits for each before the next: it lasts longer when the core's clock goes down. Additions that
-// do not wait for each other fill the execution units: they last longer when a hardware thread beside this one, ours or a
-// stranger's behind the hypervisor, wants the units too. Neither touches memory.
+// A chain of multiplications waits for each before the next: it lasts longer when the core's clock goes down.
+// Additions that do not wait for each other fill the execution units: they last longer when a hardware thread
+// beside this one, ours or a stranger's behind the hypervisor, wants the units too. Neither touches memory.
 #pragma once
 
 #include <rte_cycles.h>
@@ -20,7 +20,8 @@ struct speed_sample {
 
 // Long enough that a TSC read in steps of 26 ticks, as on some machines, is fine enough.
 constexpr uint32_t speed_chain_length = 1024, speed_wide_rounds = 512;
-constexpr uint32_t speed_warmup = 16;  // rounds before the clock is read: the first fetch of the code is no part of it
+// rounds before the clock is read: the first fetch of the code is no part of it
+constexpr uint32_t speed_warmup = 16;
 
 // Ticks of a chain of so many multiplications.
 inline uint64_t speed_chain_ticks(uint32_t length) {
@@ -66,8 +67,8 @@ struct speed_log {
     uint32_t kept() const { return std::min(taken, room); }
 };
 
-// Ticks of the chain: the median of a window's samples, for a clock changes seldom and whatever else there is only adds.
-// 0 where there is none.
+// Ticks of the chain: the median of a window's samples, for a clock changes seldom and whatever else there is
+// only adds. 0 where there is none.
 inline double speed_chain(const speed_log &log) {
     std::array<uint32_t, speed_log::room> ticks;
     for (uint32_t i = 0; i < log.kept(); i++) ticks[i] = log.samples[i].chain;
@@ -76,8 +77,8 @@ inline double speed_chain(const speed_log &log) {
     return log.kept() ? *middle : 0.0;
 }
 
-// Ticks of the additions: the mean, for a neighbour comes and goes, without those samples that an interrupt fell into.
-// 0 where there is none.
+// Ticks of the additions: the mean, for a neighbour comes and goes, without those samples that an interrupt
+// fell into. 0 where there is none.
 inline double speed_wide(const speed_log &log) {
     constexpr uint32_t interrupted = 4;  // times the least
     uint64_t least = UINT64_MAX, sum = 0, count = 0;

@@ -1,7 +1,8 @@
 // A stage: a function over a burst, and what is counted around it.
 //
-// Counting happens in one place (core/worker.cc), around the call. Each window has its own stage_stats: the worker
-// switches to the other one when the epoch changes and says so, then the main thread reads and clears the first.
+// Counting happens in one place (core/worker.cc), around the call. Each window has its own stage_stats: the
+// worker switches to the other one when the epoch changes and says so, then the main thread reads and clears
+// the first.
 #pragma once
 
 #include <rte_common.h>
@@ -10,6 +11,7 @@
 #include <memory>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/drop.h"
 #include "core/histogram.h"
 #include "core/steps.h"
@@ -22,40 +24,16 @@ struct latencies {
     latency_histogram sent;      // ns from the real one
 };
 
-// What the stages themselves tally; each uses those that apply to it.
-struct stage_tally {
-    uint64_t offered, sent;                        // messages: app_tx
-    uint64_t no_place;                             // open loop: calls of app_tx that found a message due and the budget in flight
-    uint64_t answered, lost, late, duplicates;     // messages: app_rx of a client
-    uint64_t packets, bursts;                      // at the port: nic_rx, nic_tx
-    uint64_t rx_bytes, tx_bytes;                   // of the port's packets, tallied where their length is read anyway: disp_rx,
-                                                   // disp_tx; in nic_tx where emulated faults change what leaves
-    uint64_t wire_lost, wire_duplicated, wire_full;  // emulated: nic_tx
-
-    stage_tally &operator+=(const stage_tally &o) {
-        offered += o.offered, sent += o.sent, no_place += o.no_place;
-        answered += o.answered, lost += o.lost, late += o.late, duplicates += o.duplicates;
-        packets += o.packets, bursts += o.bursts;
-        rx_bytes += o.rx_bytes, tx_bytes += o.tx_bytes;
-        wire_lost += o.wire_lost, wire_duplicated += o.wire_duplicated, wire_full += o.wire_full;
-        return *this;
-    }
-};
-
 // What one stage did in one window. Written by its worker alone.
-struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_tally {
-    // cycles, of timed calls only
-    uint64_t timed_calls, timed_objects;
-    uint64_t busy_cycles, idle_cycles, stall_cycles;
-    uint64_t traffic_cycles;                       // of a handler that makes its own traffic: in none of these three
-    uint64_t interrupted_calls, interrupted_cycles;
-    uint64_t stalled_calls;
-    uint64_t drops[drop_reasons];                  // packets
-    std::unique_ptr<latencies> latency;            // app_rx of a client
-    std::unique_ptr<latency_histogram> pacing;     // app_tx in open loop: ns from the intended to the real send time
+struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_counters {
+    uint64_t drops[drop_reasons];        // packets
+    std::unique_ptr<latencies> latency;  // app_rx of a client
+    std::unique_ptr<latency_histogram>
+        pacing;  // app_tx in open loop: ns from the intended to the real send time
     std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`
-    std::unique_ptr<step_counters> steps;          // where the stage calls a handler that names some, and cycles are taken
-    uint64_t burst[max_batch + 1];                 // calls by their objects: calls, empty calls and objects follow from it
+    std::unique_ptr<step_counters>
+        steps;                      // where the stage calls a handler that names some, and cycles are taken
+    uint64_t burst[max_batch + 1];  // calls by their objects: calls, empty calls and objects follow from it
 
     void clear();
 };
@@ -69,8 +47,8 @@ struct stage_call {
 // The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
 inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
-// What a call did. `held_up`: there was work, and not one object could move for want of an mbuf, of room in a ring, or of
-// the port; all cycles of such a call are stall.
+// What a call did. `held_up`: there was work, and not one object could move for want of an mbuf, of room in a
+// ring, or of the port; all cycles of such a call are stall.
 struct call_result {
     uint32_t objects;
     bool held_up;
@@ -88,7 +66,7 @@ struct stage {
     void *role;
     stage_stats *current;  // the window that is being written: &stats[epoch & 1]
     std::unique_ptr<stage_stats[]> stats;
-    uint64_t batch_stall = 0;  // ticks for which the next batch has been held up, at `histograms`
+    uint64_t batch_stall = 0;        // ticks for which the next batch has been held up, at `histograms`
     handler_steps *steps = nullptr;  // of its handler, where stats have counters for them
     // where it stands
     stage_of place;

@@ -1,4 +1,5 @@
-// A trace of sampled loops: which stage ran when, for how long, on how much. The worker writes, main carries away.
+// A trace of sampled loops: which stage ran when, for how long, on how much. The worker writes, main carries
+// away.
 //
 // A loop goes into the ring whole or not at all, and never waits for room: what finds none is counted.
 #pragma once
@@ -14,8 +15,8 @@ namespace wt {
 
 // As it lies in the file too: src/windtunnel/runs/trace.py reads it.
 struct trace_event {
-    uint64_t start, end;        // TSC
-    uint32_t objects : 31;      // of a loop: the sum over its stages
+    uint64_t start, end;    // TSC
+    uint32_t objects : 31;  // of a loop: the sum over its stages
     uint32_t held_up : 1;
     uint16_t worker;
     uint16_t stage;  // position in the worker's stages, or trace_whole_loop
@@ -28,13 +29,16 @@ constexpr uint32_t trace_room = 1 << 16;
 
 struct worker_trace {
     uint16_t worker;
-    uint32_t every;  // loops
+    uint32_t every;                 // loops
     std::vector<trace_event> loop;  // the one that is being traced: its stages and itself
     spsc_ring<trace_event> ring;
     std::atomic<uint64_t> missed{0};  // events that found no room
 
     worker_trace(uint16_t number, uint32_t every_nth, size_t stages)
-        : worker(number), every(every_nth), loop(stages + 1), ring("trace of worker " + std::to_string(number), trace_room) {
+        : worker(number),
+          every(every_nth),
+          loop(stages + 1),
+          ring("trace of worker " + std::to_string(number), trace_room) {
         // touched here, so that no worker meets a page for the first time
         const std::vector<trace_event> none(1024);
         std::vector<trace_event> taken(1024);

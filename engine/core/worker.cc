@@ -10,9 +10,7 @@
 namespace wt {
 
 void stage_stats::clear() {
-    timed_calls = timed_objects = busy_cycles = idle_cycles = stall_cycles = 0;
-    interrupted_calls = interrupted_cycles = stalled_calls = traffic_cycles = 0;
-    static_cast<stage_tally &>(*this) = {};
+    static_cast<stage_counters &>(*this) = {};
     std::fill(std::begin(drops), std::end(drops), 0);
     std::fill(std::begin(burst), std::end(burst), 0);
     if (latency) latency->intended.clear(), latency->sent.clear();
@@ -23,7 +21,8 @@ void stage_stats::clear() {
 
 namespace {
 
-// Books one timed call. An interrupted one says nothing of the stage: the host took the core, or a handler ran very long.
+// Books one timed call. An interrupted one says nothing of the stage: the host took the core, or a handler
+// ran very long.
 template <accounting level>
 void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above) {
     stage_stats &s = *of.current;
@@ -97,8 +96,9 @@ void timed_loop(worker &w, worker_stats &stats) {
     stats.timed_cycles += before - start;
 }
 
-// A timed loop that is written down too: each call that did something or was held up, and the loop around them. One in which
-// none did is left out: an idle worker polls millions of times a second. Where the level takes no cycles, none are booked.
+// A timed loop that is written down too: each call that did something or was held up, and the loop around
+// them. One in which none did is left out: an idle worker polls millions of times a second. Where the level
+// takes no cycles, none are booked.
 template <accounting level>
 void traced_loop(worker &w, worker_stats &stats) {
     worker_trace &t = *w.trace;
@@ -110,7 +110,8 @@ void traced_loop(worker &w, worker_stats &stats) {
     for (size_t i = 0; i < w.stages.size(); i++) {
         const call_result r = run_timed<level>(w.stages[i], before);
         const uint64_t after = now();
-        if constexpr (level >= accounting::sampled) book<level>(w.stages[i], after - before, r, w.interrupted_above);
+        if constexpr (level >= accounting::sampled)
+            book<level>(w.stages[i], after - before, r, w.interrupted_above);
         if (r.objects || r.held_up)
             *next++ = {before, after, r.objects, r.held_up, t.worker, static_cast<uint16_t>(i)};
         objects += r.objects;
@@ -139,7 +140,7 @@ void take_beat(worker &w, uint32_t beat) {
     w.speed[w.epoch & 1].add(speed_measure());
 }
 
-// Sleeps between two loops until main lets the flight go on.
+// Sleeps between two loops until main lets the run go on.
 void park(worker &w) {
     w.parked.store(true, std::memory_order_release);
     w.signals->held.wait(1, std::memory_order_acquire);
@@ -208,7 +209,7 @@ int worker_main(void *argument) {
 // The stage under calibration stops its own worker after so many calls.
 namespace {
 struct countdown {
-    flight_signals *signals;
+    run_signals *signals;
     uint32_t calls;
 };
 call_result count_down(void *role, const stage_call &) {
@@ -219,7 +220,7 @@ call_result count_down(void *role, const stage_call &) {
 
 double ticks_per_call(accounting level, uint32_t sample_every) {
     constexpr uint32_t calls = 200'000;
-    flight_signals signals;
+    run_signals signals;
     countdown role{&signals, calls};
     worker w;
     w.level = level;

@@ -12,13 +12,13 @@
 namespace wt {
 
 // What main tells all workers. Read once a loop; written a few times a second.
-struct alignas(RTE_CACHE_LINE_SIZE) flight_signals {
-    std::atomic<uint32_t> epoch{0};      // number of the window
-    std::atomic<uint32_t> beat{0};       // goes up when workers are to look how fast their cores run
-    std::atomic<bool> stop{false};       // leave the loop
-    std::atomic<bool> sending{false};    // clients may make new messages
-    std::atomic<int> held{0};            // 1: park until it is 0 again
-    uint64_t sending_since = 0;          // TSC; before `sending` was set
+struct alignas(RTE_CACHE_LINE_SIZE) run_signals {
+    std::atomic<uint32_t> epoch{0};    // number of the window
+    std::atomic<uint32_t> beat{0};     // goes up when workers are to look how fast their cores run
+    std::atomic<bool> stop{false};     // leave the loop
+    std::atomic<bool> sending{false};  // clients may make new messages
+    std::atomic<int> held{0};          // 1: park until it is 0 again
+    uint64_t sending_since = 0;        // TSC; before `sending` was set
 };
 
 struct worker_stats {
@@ -34,7 +34,7 @@ struct worker {
     accounting level;
     uint32_t sample_every;
     uint64_t interrupted_above;  // ticks
-    flight_signals *signals;
+    run_signals *signals;
     worker_trace *trace = nullptr;  // where loops are traced
 
     uint32_t epoch = 0, beat = 0;
@@ -43,8 +43,8 @@ struct worker {
     speed_log speed[2];
     // what main reads while the worker runs
     alignas(RTE_CACHE_LINE_SIZE) std::atomic<uint32_t> epoch_seen{0};
-    std::atomic<int> tid{0};       // kernel thread, 0 before it started
-    std::atomic<bool> parked{false};  // out of the loop for as long as the flight is held
+    std::atomic<int> tid{0};          // kernel thread, 0 before it started
+    std::atomic<bool> parked{false};  // out of the loop for as long as the run is held
     std::atomic<bool> done{false};
     std::atomic<uint64_t> allocations{0};
 };
@@ -52,7 +52,8 @@ struct worker {
 // The body of an lcore: loops until the stop signal. `argument` is the worker. Fits rte_eal_remote_launch.
 int worker_main(void *argument);
 
-// Ticks that the worker's accounting level adds to one stage call, measured on an empty stage against level `off`.
+// Ticks that the worker's accounting level adds to one stage call, measured on an empty stage against level
+// `off`.
 double level_cost_ticks(accounting level, uint32_t sample_every);
 
 }  // namespace wt

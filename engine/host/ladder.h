@@ -24,8 +24,8 @@ struct wt_ladder_line {
 // not 0.
 void wt_ladder_grow(struct wt_ladder_line *lines, size_t from, size_t to, uint64_t *state);
 
-// Walks `steps` lines, a multiple of 16, and returns the ticks that it took. `at` is where the walk begins, and where it
-// has ended.
+// Walks `steps` lines, a multiple of 16, and returns the ticks that it took. `at` is where the walk begins,
+// and where it has ended.
 uint64_t wt_ladder_walk(struct wt_ladder_line **at, size_t steps);
 
 #ifdef __cplusplus

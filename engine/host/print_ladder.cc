@@ -29,9 +29,10 @@ constexpr size_t slices = 15, steps = 1 << 14;  // a slice: 20 us in the first c
 
 // Anonymous memory, all of it touched. Its beginning lies on a huge page's boundary.
 class room {
-public:
+  public:
     room(size_t bytes, bool huge) : m_size(bytes + huge_page) {
-        m_start = mmap(nullptr, m_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        m_start =
+            mmap(nullptr, m_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (m_start == MAP_FAILED)
             throw refusal("no room of " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno),
                           "ask for less with --most");
@@ -45,7 +46,7 @@ public:
         return reinterpret_cast<wt_ladder_line *>((start + huge_page - 1) & ~(huge_page - 1));
     }
 
-private:
+  private:
     void *m_start;
     size_t m_size;
 };
@@ -101,7 +102,8 @@ void measure_round(std::FILE *out, wt_ladder_line *lines, const std::vector<size
         linked = bytes / WT_LADDER_LINE;
         wt_ladder_line *at = lines;
         wt_ladder_walk(&at, slices * steps);  // into the caches, as far as they hold it
-        write(out, {{"type", "rung"}, {"bytes", bytes}, {"round", round}, {"ns", step_ticks(at) * ns_per_tick}});
+        write(out,
+              {{"type", "rung"}, {"bytes", bytes}, {"round", round}, {"ns", step_ticks(at) * ns_per_tick}});
     }
 }
 
@@ -120,7 +122,8 @@ void print_ladder(std::FILE *out, const ladder_arguments &asked) {
                 {"cpu", cpu},
                 {"tsc_hz", static_cast<uint64_t>(hz + 0.5)}});
     const std::vector<size_t> all = sizes(asked.most_bytes);
-    for (unsigned round = 0; round < asked.rounds; round++) measure_round(out, memory.lines(), all, round, 1e9 / hz);
+    for (unsigned round = 0; round < asked.rounds; round++)
+        measure_round(out, memory.lines(), all, round, 1e9 / hz);
     const int64_t huge = on_huge_pages();
     write(out, {{"type", "end"}, {"huge_bytes", huge < 0 ? json(nullptr) : json(huge)}});
 }

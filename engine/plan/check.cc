@@ -3,14 +3,13 @@
 #include <rte_config.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <tuple>
 
-#include "core/hello.h"
+#include "control/hello.h"
 #include "core/message.h"
 #include "core/refusal.h"
 
@@ -18,54 +17,17 @@ namespace wt {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string &path, const std::string &why) {
-    throw refusal("plan: " + path + ": " + why);
-}
-
-std::string at(const std::string &list, size_t i) {
-    return list + "[" + std::to_string(i) + "]";
-}
+std::string at(const std::string &list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
 
 void check_index(const std::string &path, uint64_t index, size_t size, const char *of_what) {
     if (index >= size)
-        refuse(path, std::to_string(index) + " points beyond the " + std::to_string(size) + " " + of_what);
+        refuse_plan(path,
+                    std::to_string(index) + " points beyond the " + std::to_string(size) + " " + of_what);
 }
 
 template <typename T>
 void need(const std::string &path, const std::optional<T> &value, const char *who) {
-    if (!value) refuse(path, std::string("is null, but ") + who + " needs it");
-}
-
-void check_port(const std::string &path, const port_plan &port) {
-    switch (port.kind) {
-        case port_kind::ring:
-            break;
-        case port_kind::null:
-            need(path + ".packet_bytes", port.packet_bytes, "a null wire");
-            need(path + ".copy_bytes", port.copy_bytes, "a null wire");
-            break;
-        case port_kind::pcap:
-            need(path + ".replay", port.replay, "a pcap wire");
-            need(path + ".pace", port.replay_at_its_times, "a pcap wire");
-            break;
-        case port_kind::af_packet:
-            need(path + ".interface", port.interface, "an af_packet wire");
-            break;
-        case port_kind::af_xdp:
-            need(path + ".interface", port.interface, "an af_xdp wire");
-            break;
-        case port_kind::tap:
-            need(path + ".interface", port.interface, "a tap wire");
-            break;
-        case port_kind::memif:
-            need(path + ".socket", port.socket, "a memif wire");
-            need(path + ".memif_role", port.memif_role, "a memif wire");
-            need(path + ".memif_buffer_bytes", port.memif_buffer_bytes, "a memif wire");
-            break;
-        case port_kind::pci:
-            need(path + ".nic", port.nic, "a pci wire");
-            break;
-    }
+    if (!value) refuse_plan(path, std::string("is null, but ") + who + " needs it");
 }
 
 void check_applications(const std::string &path, const endpoint_plan &e, const plan &p) {
@@ -76,9 +38,9 @@ void check_applications(const std::string &path, const endpoint_plan &e, const p
         for (size_t d = 0; d < a.dispatchers.size(); d++)
             check_index(at(here + ".dispatchers", d), a.dispatchers[d], e.dispatchers.size(), "dispatchers");
         if (std::set(a.dispatchers.begin(), a.dispatchers.end()).size() != a.dispatchers.size())
-            refuse(here + ".dispatchers", "names a dispatcher twice");
+            refuse_plan(here + ".dispatchers", "names a dispatcher twice");
         if (e.side != side::client) continue;
-        if (a.inflight == 0) refuse(here + ".inflight", "0: a client's application could never send");
+        if (a.inflight == 0) refuse_plan(here + ".inflight", "0: a client's application could never send");
         need(at("workloads", a.workload) + ".load", p.workloads[a.workload].load, "its client");
     }
 }
@@ -92,35 +54,40 @@ void check_dispatchers(const std::string &path, const endpoint_plan &e, const pl
         check_index(here + ".queue", d.queue, e.port.queues, "queues of the port");
         // a queue has one poller: the drivers take no lock
         if (!queues.insert(d.queue).second)
-            refuse(here + ".queue", std::to_string(d.queue) + " is another dispatcher's already");
-        const auto brings_to = [i](const application_plan &a) { return std::ranges::count(a.dispatchers, i) > 0; };
-        if (e.side == side::server && p.workloads[d.workload].handler && !std::ranges::any_of(e.applications, brings_to))
-            refuse(here, "no application takes the requests that come to it");
+            refuse_plan(here + ".queue", std::to_string(d.queue) + " is another dispatcher's already");
+        const auto brings_to = [i](const application_plan &a) {
+            return std::ranges::count(a.dispatchers, i) > 0;
+        };
+        if (e.side == side::server && p.workloads[d.workload].handler &&
+            !std::ranges::any_of(e.applications, brings_to))
+            refuse_plan(here, "no application takes the requests that come to it");
     }
 }
 
 void check_udp_ports(const std::string &path, uint16_t first, uint16_t queues) {
     if (first + queues - 1 > UINT16_MAX)
-        refuse(path, "leaves no port for each of the " + std::to_string(queues) + " queues");
+        refuse_plan(path, "leaves no port for each of the " + std::to_string(queues) + " queues");
 }
 
 // Every frame lies in one mbuf, and every segment has a number.
 void check_room(const std::string &path, const endpoint_plan &e, const plan &p) {
-    const uint32_t frame = frame_header_bytes - ip_udp_header_bytes + e.mtu, needed = RTE_PKTMBUF_HEADROOM + frame;
+    const uint32_t frame = frame_header_bytes - ip_udp_header_bytes + e.mtu,
+                   needed = RTE_PKTMBUF_HEADROOM + frame;
     if (e.pool.data_room_bytes < needed)
-        refuse(path + ".pool.data_room_bytes", std::to_string(e.pool.data_room_bytes) + " is below the " +
-                                                   std::to_string(needed) + " of a frame at this mtu and its headroom");
+        refuse_plan(path + ".pool.data_room_bytes", std::to_string(e.pool.data_room_bytes) +
+                                                        " is below the " + std::to_string(needed) +
+                                                        " of a frame at this mtu and its headroom");
     for (size_t i = 0; i < p.workloads.size(); i++)
         for (const uint32_t bytes : {p.workloads[i].request_bytes, p.workloads[i].response_bytes})
-            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_header_bytes).segments; segments > max_segments)
-                refuse(at("workloads", i), std::to_string(bytes) + " bytes are " + std::to_string(segments) +
-                                               " segments at the mtu of " + path + ", a header counts " +
-                                               std::to_string(max_segments));
+            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_header_bytes).segments;
+                segments > max_segments)
+                refuse_plan(at("workloads", i), std::to_string(bytes) + " bytes are " +
+                                                    std::to_string(segments) + " segments at the mtu of " +
+                                                    path + ", a header counts " +
+                                                    std::to_string(max_segments));
 }
 
 void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
-    if (!std::has_single_bit(e.ring_size))
-        refuse(path + ".ring_size", std::to_string(e.ring_size) + " is not a power of two");
     check_udp_ports(path + ".udp_port", e.udp_port, e.port.queues);
     if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, e.port.queues);
     check_room(path, e, p);
@@ -128,7 +95,6 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
         need(path + ".peer_ip", e.peer_ip, "a client");
         need(path + ".peer_udp_port", e.peer_udp_port, "a client");
     }
-    check_port(path + ".port", e.port);
     check_applications(path, e, p);
     check_dispatchers(path, e, p);
 }
@@ -136,70 +102,69 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
 void check_sides(const plan &p) {
     const bool two = p.endpoints.size() == 2;
     if (two && p.endpoints[0].side == p.endpoints[1].side)
-        refuse("endpoints[1].side",
-               std::string("a second ") + side_names[static_cast<int>(p.endpoints[1].side)]);
-    for (size_t i = 0; i < p.endpoints.size(); i++)
-        if (p.endpoints[i].port.kind == port_kind::ring &&
-            (!two || p.endpoints[1 - i].port.kind != port_kind::ring))
-            refuse(at("endpoints", i) + ".port.kind", "a ring wire needs both its ends in one plan");
-    if (two && p.endpoints[0].port.nic && p.endpoints[1].port.nic &&
-        p.endpoints[0].port.nic->address == p.endpoints[1].port.nic->address)
-        refuse("endpoints[1].port.nic.address", "the other side has this NIC");
+        refuse_plan("endpoints[1].side",
+                    std::string("a second ") + side_names[static_cast<int>(p.endpoints[1].side)]);
     if (two && p.endpoints[0].mtu != p.endpoints[1].mtu)
-        refuse("endpoints[1].mtu", "both ends of a wire need the same");
+        refuse_plan("endpoints[1].mtu", "both ends of a wire need the same");
 }
 
 // Messages that a phase offers; infinity where it lasts for ever.
 double messages_of(const load_phase_plan &p) {
     if (!p.length_ns) return std::numeric_limits<double>::infinity();
-    const double share = p.off_ns ? static_cast<double>(*p.on_ns) / static_cast<double>(*p.on_ns + *p.off_ns) : 1;
+    const double share =
+        p.off_ns ? static_cast<double>(*p.on_ns) / static_cast<double>(*p.on_ns + *p.off_ns) : 1;
     return p.rate_per_s * static_cast<double>(*p.length_ns) * share * 1e-9;
 }
 
 // A hello goes out to another process.
 void check_hello(const plan &p) {
     if (!p.hello_wait_ns) return;
-    if (p.endpoints.size() != 1) refuse("hello_wait_ns", "is given, but both sides are in this plan");
-    const port_kind kind = p.endpoints[0].port.kind;
-    if (kind == port_kind::null || kind == port_kind::pcap)
-        refuse("hello_wait_ns", "is given, but nobody is at the other end of this wire");
+    if (p.endpoints.size() != 1) refuse_plan("hello_wait_ns", "is given, but both sides are in this plan");
     if (p.endpoints[0].mtu < ip_udp_header_bytes + hello_bytes)
-        refuse("endpoints[0].mtu", "a hello does not fit into " + std::to_string(p.endpoints[0].mtu));
+        refuse_plan("endpoints[0].mtu", "a hello does not fit into " + std::to_string(p.endpoints[0].mtu));
 }
 
 void check_load(const std::string &path, const load_plan &load) {
-    if (!load.open) return;
-    if (load.phases.empty()) refuse(path + ".phases", "empty, but an open loop needs one");
-    check_index(path + ".lead", load.lead, load.phases.size(), "phases, and one must be left to fly again");
+    if (load.mode != load_mode::open) return;
+    if (load.phases.empty()) refuse_plan(path + ".phases", "empty, but an open loop needs one");
+    check_index(path + ".lead", load.lead, load.phases.size(), "phases, and one must be left to run again");
     double again = 0;
     for (size_t i = 0; i < load.phases.size(); i++) {
         const load_phase_plan &p = load.phases[i];
         const std::string here = at(path + ".phases", i);
         if (!p.length_ns && (i + 1 < load.phases.size() || p.rate_per_s == 0))
-            refuse(here + ".length_ns", "is null, but only the last phase may last for ever, and it needs a rate");
-        if (p.on_ns.has_value() != p.off_ns.has_value()) refuse(here + ".on_ns", "on_ns and off_ns belong together");
+            refuse_plan(here + ".length_ns",
+                        "is null, but only the last phase may last for ever, and it needs a rate");
+        if (p.on_ns.has_value() != p.off_ns.has_value())
+            refuse_plan(here + ".on_ns", "on_ns and off_ns belong together");
         if (i >= load.lead) again += messages_of(p);
     }
     // Whoever looks for the next message goes round and round.
-    if (again < 1) refuse(path + ".phases", "those that fly again hold less than one message");
+    if (again < 1) refuse_plan(path + ".phases", "those that run again hold less than one message");
 }
 
 void check_sizes(const std::string &path, const std::optional<sizes_plan> &sizes, uint32_t largest) {
     if (!sizes) return;
     const auto &[kind, bytes, weights] = *sizes;
-    if (*std::max_element(bytes.begin(), bytes.end()) > largest) refuse(path + ".bytes", "one is above the largest, " + std::to_string(largest));
-    if (kind == size_kind::uniform && (bytes.size() != 2 || bytes[0] > bytes[1])) refuse(path + ".bytes", "not the least and the most");
+    if (*std::max_element(bytes.begin(), bytes.end()) > largest)
+        refuse_plan(path + ".bytes", "one is above the largest, " + std::to_string(largest));
+    if (kind == size_kind::uniform && (bytes.size() != 2 || bytes[0] > bytes[1]))
+        refuse_plan(path + ".bytes", "not the least and the most");
     if (kind != size_kind::weighted) return;
-    if (weights.size() != bytes.size()) refuse(path + ".weights", "there must be one for each size");
+    if (weights.size() != bytes.size()) refuse_plan(path + ".weights", "there must be one for each size");
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (sum <= 0) refuse(path + ".weights", "all are 0");
-    if (std::isinf(sum)) refuse(path + ".weights", "their sum is beyond a number");
+    if (sum <= 0) refuse_plan(path + ".weights", "all are 0");
+    if (std::isinf(sum)) refuse_plan(path + ".weights", "their sum is beyond a number");
 }
 
 void check_workload(const std::string &path, const workload_plan &w) {
     check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
     check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
     if (w.load) check_load(path + ".load", *w.load);
+    if (!w.pipeline) return;
+    if (!w.packet_handler || w.packet_handler->name != "match_action")
+        refuse_plan(path + ".pipeline", "is given, but packet_handler is not match_action");
+    check_pipeline(path + ".pipeline", *w.pipeline);
 }
 
 void check_workers(const plan &p) {
@@ -209,7 +174,7 @@ void check_workers(const plan &p) {
         const worker_plan &worker = p.workers[w];
         const std::string here = at("workers", w);
         if (!lcores.insert(worker.lcore).second)
-            refuse(here + ".lcore", std::to_string(worker.lcore) + " is another worker's already");
+            refuse_plan(here + ".lcore", std::to_string(worker.lcore) + " is another worker's already");
         for (size_t s = 0; s < worker.stages.size(); s++) {
             const stage_of &stage = worker.stages[s];
             const std::string there = at(here + ".stages", s);
@@ -221,12 +186,16 @@ void check_workers(const plan &p) {
                         application ? "applications" : "dispatchers");
             // rings have one producer and one consumer
             if (!stages.emplace(stage.endpoint, stage.stage, stage.index).second)
-                refuse(there, "this stage has run before, here or on another worker");
+                refuse_plan(there, "this stage has run before, here or on another worker");
         }
     }
 }
 
 }  // namespace
+
+[[noreturn]] void refuse_plan(const std::string &path, const std::string &why) {
+    throw refusal("plan: " + path + ": " + why);
+}
 
 void check_plan(const plan &p) {
     check_sides(p);

@@ -9,4 +9,9 @@ namespace wt {
 // cannot do without. Throws refusal with the path of the key.
 void check_plan(const plan &p);
 
+// Likewise the pipeline at `path`.
+void check_pipeline(const std::string &path, const pipeline_plan &p);
+
+[[noreturn]] void refuse_plan(const std::string &path, const std::string &why);
+
 }  // namespace wt

@@ -8,7 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int deepest = 16;  // a plan needs 6; the parser's memory stays bounded
+constexpr int deepest = 16;  // a plan needs 10; the parser's memory stays bounded
 constexpr size_t longest_shown = 60;
 
 // Cut where it is long, between characters.
@@ -27,18 +27,13 @@ json parse_json(std::string_view text) {
         if (depth > deepest)
             throw refusal("the plan is nested deeper than " + std::to_string(deepest) + " levels");
         switch (event) {
-            case json::parse_event_t::object_start:
-                keys.emplace_back();
-                break;
-            case json::parse_event_t::object_end:
-                keys.pop_back();
-                break;
+            case json::parse_event_t::object_start: keys.emplace_back(); break;
+            case json::parse_event_t::object_end: keys.pop_back(); break;
             case json::parse_event_t::key:
                 if (const auto &key = value.get_ref<const std::string &>(); !keys.back().insert(key).second)
                     throw refusal("the plan says " + in_quotes(key) + " twice in one object");
                 break;
-            default:
-                break;
+            default: break;
         }
         return true;
     };
@@ -63,14 +58,10 @@ void json_value::refuse(const std::string &why) const {
 
 std::string json_value::shown() const {
     switch (value_.type()) {
-        case json::value_t::object:
-            return "an object";
-        case json::value_t::array:
-            return "a list";
-        case json::value_t::string:
-            return in_quotes(value_.get_ref<const std::string &>());
-        default:
-            return value_.dump();
+        case json::value_t::object: return "an object";
+        case json::value_t::array: return "a list";
+        case json::value_t::string: return in_quotes(value_.get_ref<const std::string &>());
+        default: return value_.dump();
     }
 }
 

@@ -1,7 +1,9 @@
 // Strict reading of JSON: every value knows its path, and what is not as it must be is refused with it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -51,6 +53,36 @@ class json_value {
             all += (i++ ? ", " : "") + std::string(w);
         }
         refuse(in_quotes(given) + " is none of " + all);
+    }
+
+    // One of the words, as the enum that has them in this order.
+    template <typename Enum, typename Words>
+    Enum choice(const Words &words) const {
+        return static_cast<Enum>(word(words));
+    }
+
+    template <typename T>
+    T one_of(std::initializer_list<T> numbers) const {
+        std::string all;
+        for (const T number : numbers) {
+            if (value_ == number) return number;
+            all += (all.empty() ? "" : ", ") + std::to_string(number);
+        }
+        refuse(shown() + " is none of " + all);
+    }
+
+    template <typename T>
+    T power_of_two(uint64_t lowest, uint64_t highest) const {
+        const T number = whole<T>(lowest, highest);
+        if (!std::has_single_bit(number)) refuse(shown() + " is not a power of two");
+        return number;
+    }
+
+    template <typename T>
+    T multiple(uint64_t of, uint64_t lowest, uint64_t highest) const {
+        const T number = whole<T>(lowest, highest);
+        if (number % of != 0) refuse(shown() + " is not a multiple of " + std::to_string(of));
+        return number;
     }
 
     // What `read` makes of each element.

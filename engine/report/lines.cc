@@ -25,7 +25,8 @@ bool line_writer::phase(const std::string &name) {
 }
 
 bool line_writer::error(const std::string &message, const std::string &remedy) {
-    return write({{"type", "error"}, {"message", message}, {"remedy", remedy.empty() ? json() : json(remedy)}});
+    return write(
+        {{"type", "error"}, {"message", message}, {"remedy", remedy.empty() ? json() : json(remedy)}});
 }
 
 static json drops_json(const stage_stats &s) {
@@ -45,26 +46,19 @@ json stage_json(const stage &s, const stage_stats &stats, enum side side, accoun
         burst[std::to_string(n)] = stats.burst[n];
     }
     const bool histograms = level == accounting::histograms;
-    return {{"endpoint", side_names[static_cast<int>(side)]},
-            {"stage", stage_names[static_cast<int>(s.place.stage)]},
-            {"index", s.place.index},
-            {"worker", s.worker},
-            {"calls", calls},
-            {"empty_calls", stats.burst[0] - stats.stalled_calls},
-            {"objects", objects},
-            {"burst", burst},
-            {"timed_calls", stats.timed_calls},
-            {"timed_objects", stats.timed_objects},
-            {"busy_cycles", stats.busy_cycles},
-            {"idle_cycles", stats.idle_cycles},
-            {"stall_cycles", stats.stall_cycles},
-            {"traffic_cycles", stats.traffic_cycles},
-            {"stalled_calls", stats.stalled_calls},
-            {"interrupted_calls", stats.interrupted_calls},
-            {"interrupted_cycles", stats.interrupted_cycles},
-            {"drops", drops_json(stats)},
-            {"completion", histograms ? histogram_json(*stats.completion) : json()},
-            {"stall", histograms ? histogram_json(*stats.stall) : json()}};
+    json line = {{"endpoint", side_names[static_cast<int>(side)]},
+                 {"stage", stage_names[static_cast<int>(s.place.stage)]},
+                 {"index", s.place.index},
+                 {"worker", s.worker},
+                 {"calls", calls},
+                 {"empty_calls", stats.burst[0] - stats.stalled_calls},
+                 {"objects", objects},
+                 {"burst", burst},
+                 {"drops", drops_json(stats)},
+                 {"completion", histograms ? histogram_json(*stats.completion) : json()},
+                 {"stall", histograms ? histogram_json(*stats.stall) : json()}};
+    add_counters(line, stats, counter_line::stage);
+    return line;
 }
 
 void add_steps(json &list, const stage &s, const stage_stats &stats, enum side side) {

@@ -1,4 +1,5 @@
-// JSON lines out: one object a line, on a descriptor of their own, because drivers and plug-ins print to stdout.
+// JSON lines out: one object a line, on a descriptor of their own, because drivers and plug-ins print to
+// stdout.
 //
 // The mirror of src/windtunnel/engine/lines.py, which says what each key means.
 #pragma once

@@ -1,7 +1,12 @@
-// app_tx: makes requests. Takes a slot and mbufs, writes header and body, hands the packets to a dispatcher.
+// app_tx: makes requests. Takes an in-flight slot and mbufs, writes header and body, hands the packets to a
+// dispatcher.
 #include <rte_memcpy.h>
 
-#include "stages/roles.h"
+#include "core/mbufs.h"
+#include "core/packet.h"
+#include "stages/application.h"
+#include "stages/client_state.h"
+#include "stages/stages.h"
 
 namespace wt {
 
@@ -12,80 +17,73 @@ void start_clock(client_sending &s, uint64_t now) {
     s.started = true;
 }
 
-// Puts a slot in flight; returns its generation.
-uint32_t take_off(inflight_slot &slot, uint64_t intended, uint64_t now) {
-    const uint32_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
-    slot.intended = intended;
-    slot.sent = now;
-    slot.generation.store(generation, std::memory_order_release);
-    return generation;
-}
-
-// Writes a packet of each of `count` messages: segment `j` of `shape`, the same in all but the names.
-void write_segments(const segmentation &shape, uint32_t j, rte_mbuf *const *packet, const uint64_t *names, uint32_t count,
-                    const uint8_t *pattern) {
+// Writes segment `j` of `shape` for each of `count` messages. They differ only in their names.
+void write_segments(const segmentation &shape, uint32_t j, rte_mbuf *const *packet, const uint64_t *names,
+                    uint32_t count, const uint8_t *pattern) {
     const uint32_t payload = message_header_bytes + segment_body_bytes(shape, j), stride = shape.segments;
-    const auto bytes = static_cast<uint16_t>(message_offset + payload);
     for (uint32_t i = 0; i < count; i++, packet += stride) {
         rte_mbuf *const m = *packet;
-        uint8_t *const message = rte_pktmbuf_mtod_offset(m, uint8_t *, message_offset);
+        uint8_t *const message = message_of(m);
         rte_memcpy(message, pattern, payload);
         message_header_rename(message, names[i]);
-        m->data_len = bytes;
-        m->pkt_len = bytes;
+        set_length(m, message_offset + payload);
     }
 }
 
-// Writes the packets of `count` messages into the outbox: the header by which the answer finds its slot, and the body.
+// Writes the packets of `count` messages in the outbox: the body, and the header by which the response finds
+// its slot.
 void write_messages(const application &a, uint32_t count, uint64_t now) {
     client_sending &s = *a.sending;
     inflight_slot *const slots = a.inflight->slots.data();
     const uint64_t *const intended = s.intended.data();
     const uint32_t *const taken = s.slots.data();
     uint64_t *const names = s.names.data();
-    for (uint32_t i = 0; i < count; i++) names[i] = message_name(taken[i], take_off(slots[taken[i]], intended[i], now));
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = message_name(taken[i], slot_arm(slots[taken[i]], intended[i], now));
     for (uint32_t j = 0; j < a.request.segments; j++) {
-        message_header_write(s.pattern.data(), {message_kind::request, a.workload, a.index, 0, 0, static_cast<uint16_t>(j),
-                                                static_cast<uint16_t>(a.request.segments)});
+        message_header_write(s.pattern.data(),
+                             {message_kind::request, a.workload, a.index, 0, 0, static_cast<uint16_t>(j),
+                              static_cast<uint16_t>(a.request.segments)});
         write_segments(a.request, j, a.out.packets.data() + j, names, count, s.pattern.data());
     }
 }
 
-// The same for messages of many sizes, one after the other. Returns their packets.
+// The same for messages of different sizes, one after the other. Returns the number of packets.
 uint32_t write_varied(const application &a, rte_mbuf *const *packet, uint32_t count, uint64_t now) {
     const client_sending &s = *a.sending;
     rte_mbuf *const *const first = packet;
     for (uint32_t i = 0; i < count; i++) {
         const segmentation &shape = s.shapes[i];
-        const uint32_t generation = take_off(a.inflight->slots[s.slots[i]], s.intended[i], now);
+        const uint32_t generation = slot_arm(a.inflight->slots[s.slots[i]], s.intended[i], now);
         for (uint32_t j = 0; j < shape.segments; j++, packet++) {
             const uint32_t body = segment_body_bytes(shape, j);
-            uint8_t *frame = rte_pktmbuf_mtod(*packet, uint8_t *);
-            message_header_write(frame + message_offset, {message_kind::request, a.workload, a.index, s.slots[i], generation,
-                                                          static_cast<uint16_t>(j), static_cast<uint16_t>(shape.segments)});
+            uint8_t *frame = frame_of(*packet);
+            message_header_write(frame + message_offset,
+                                 {message_kind::request, a.workload, a.index, s.slots[i], generation,
+                                  static_cast<uint16_t>(j), static_cast<uint16_t>(shape.segments)});
             rte_memcpy(frame + body_offset, s.pattern.data() + message_header_bytes, body);
-            (*packet)->data_len = static_cast<uint16_t>(body_offset + body);
-            (*packet)->pkt_len = body_offset + body;
+            set_length(*packet, body_offset + body);
         }
     }
     return static_cast<uint32_t>(packet - first);
 }
 
-// The handler's own words in the bodies, where it has some.
-void show_to_handler(application &a, rte_mbuf **packets, uint32_t messages) {
+// Lets the handler write the bodies.
+void call_handler(application &a, rte_mbuf **packets, uint32_t messages) {
     client_sending &s = *a.sending;
     wt_segment *segments = s.segments.data();
     for (uint32_t i = 0; i < messages; i++) {
         const segmentation &shape = s.sizes ? s.shapes[i] : a.request;
         s.views[i] = {segments, shape.segments, shape.body_bytes};
         for (uint32_t j = 0; j < shape.segments; j++, packets++)
-            *segments++ = {rte_pktmbuf_mtod_offset(*packets, uint8_t *, body_offset), segment_body_bytes(shape, j)};
+            *segments++ = {rte_pktmbuf_mtod_offset(*packets, uint8_t *, body_offset),
+                           segment_body_bytes(shape, j)};
     }
     a.handler->request(a.handler_state, s.views.data(), messages);
 }
 
-// Draws the sizes of up to `messages` messages, as many as the outbox has room for. The cursor moves only as far as there
-// are mbufs for them.
+// Draws the sizes of up to `messages` messages, as many as the outbox has room for. The cursor advances only
+// past messages that get their mbufs.
 uint32_t take_varied_mbufs(application &a, uint32_t messages) {
     client_sending &s = *a.sending;
     const auto room = static_cast<uint32_t>(a.out.packets.size());
@@ -102,14 +100,14 @@ uint32_t take_varied_mbufs(application &a, uint32_t messages) {
     return s.sizes = after_first, 1;
 }
 
-// Takes mbufs for up to `messages` messages; fewer where the pool runs short. Returns how many it was enough for.
+// Takes mbufs for `messages` messages, or for one if the pool runs short. Returns for how many.
 uint32_t take_mbufs(application &a, uint32_t messages) {
     if (unlikely(a.sending->sizes.has_value())) return take_varied_mbufs(a, messages);
     if (likely(mbufs_take(a.pool, a.out.packets.data(), messages * a.request.segments))) return messages;
     return messages > 1 && mbufs_take(a.pool, a.out.packets.data(), a.request.segments) ? 1 : 0;
 }
 
-// Closed loop: as many messages as the in-flight budget has left.
+// Closed loop: as many messages as the in-flight budget allows.
 uint32_t take_closed(application &a, uint64_t now, uint32_t most, const stage_call &call) {
     const uint32_t count = take_mbufs(a, most);
     std::fill_n(a.sending->intended.data(), count, now);
@@ -117,7 +115,7 @@ uint32_t take_closed(application &a, uint64_t now, uint32_t most, const stage_ca
     return count;
 }
 
-// Open loop: what is due. An arrival cannot be put back, so the cursor moves only once there are mbufs.
+// Open loop: the messages that are due. The cursor cannot go back, so it advances only once there are mbufs.
 uint32_t take_open(application &a, uint64_t now, uint32_t most) {
     client_sending &s = *a.sending;
     arrival_cursor ahead = s.next;
@@ -131,37 +129,41 @@ uint32_t take_open(application &a, uint64_t now, uint32_t most) {
     return count;
 }
 
-// How late the messages leave, each against its own intended time.
+// Records how late each message leaves, relative to its intended time.
 void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const stage_call &call) {
     latency_histogram &pacing = *call.stats->pacing;
     const uint64_t *const intended = s.intended.data();
     const auto bucket = [&](uint64_t ns) { return pacing.bucket_of(std::min(ns, pacing.largest)); };
     // intended times ascend
-    const uint64_t least = ticks_to_ns(now - intended[count - 1], s.tick_mult), most = ticks_to_ns(now - intended[0], s.tick_mult);
+    const uint64_t least = ticks_to_ns(now - intended[count - 1], s.tick_mult),
+                   most = ticks_to_ns(now - intended[0], s.tick_mult);
     uint64_t ticks = 0;
     for (uint32_t i = 0; i < count; i++) ticks += now - intended[i];
     pacing.add_extent(count, ticks_to_ns(ticks, s.tick_mult), least, most);
-    // Where the sender is far behind, all are as late as one another to within a bucket.
+    // A sender that is far behind sends all messages of a burst equally late, to within a bucket.
     if (bucket(least) == bucket(most)) return static_cast<void>(pacing.counts[bucket(least)] += count);
     for (uint32_t i = 0; i < count; i++) pacing.counts[bucket(ticks_to_ns(now - intended[i], s.tick_mult))]++;
 }
 
-// Fills the empty outbox with new messages. False where some are to be made and the pool has no mbuf for them.
-bool make_messages(application &a, uint64_t now, const stage_call &call) {
+// Takes mbufs for the messages to send now; returns how many. *wanted: there were some to send.
+uint32_t take_wanted(application &a, uint64_t now, bool *wanted, const stage_call &call) {
     client_sending &s = *a.sending;
     const uint32_t budget = std::min(s.at_once, a.inflight->free.used());
-    uint32_t count = 0;
-    bool wanted = budget > 0;
-    if (s.open_loop) {
-        if (unlikely(!s.started)) start_clock(s, now);
-        call.stats->offered += arrival_pass_due(s.due, now);
-        const bool due = arrival_is_due(s.next, now);
-        call.stats->no_place += due && !wanted;
-        wanted = wanted && due;
-        if (wanted) count = take_open(a, now, budget);
-    } else if (wanted) {
-        count = take_closed(a, now, budget, call);
-    }
+    *wanted = budget > 0;
+    if (!s.open_loop) return *wanted ? take_closed(a, now, budget, call) : 0;
+    if (unlikely(!s.started)) start_clock(s, now);
+    call.stats->offered += arrival_pass_due(s.due, now);
+    const bool due = arrival_is_due(s.next, now);
+    call.stats->inflight_full += due && !*wanted;
+    *wanted = *wanted && due;
+    return *wanted ? take_open(a, now, budget) : 0;
+}
+
+// Fills the empty outbox with new messages. False: there are some to send, but no mbufs.
+bool make_messages(application &a, uint64_t now, const stage_call &call) {
+    client_sending &s = *a.sending;
+    bool wanted;
+    const uint32_t count = take_wanted(a, now, &wanted, call);
     if (count == 0) return !wanted;
     a.inflight->free.take(s.slots.data(), count);
 
@@ -170,7 +172,7 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
         write_messages(a, count, now);
     else
         a.out.count = write_varied(a, a.out.packets.data(), count, now);
-    if (a.handler != nullptr && a.handler->request != nullptr) show_to_handler(a, a.out.packets.data(), count);
+    if (a.handler != nullptr && a.handler->request != nullptr) call_handler(a, a.out.packets.data(), count);
     if (s.open_loop) record_pacing(s, count, now, call);
     call.stats->sent += count;
     a.out.head = 0;

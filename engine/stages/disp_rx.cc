@@ -3,110 +3,67 @@
 
 #include <cstddef>
 
+#include "core/packet.h"
 #include "core/plain_frame.h"
-#include "stages/roles.h"
+#include "stages/dispatcher.h"
+#include "stages/stages.h"
 
 namespace wt {
 
 namespace {
 
-uint8_t *frame_of(rte_mbuf *m) { return rte_pktmbuf_mtod(m, uint8_t *); }
-
-void drop_packet(rte_mbuf *m, drop why, const stage_call &call) {
-    count_drop(call, why);
-    rte_pktmbuf_free(m);
+// ARP, ICMP, or a hello of the other host.
+void receive_control(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
+    const uint32_t before = back.count;
+    control_receive(d.control, m, back, call);
+    if (back.count > before) count_tx_bytes(d.nic, back.to[before]->pkt_len, call);
 }
 
-// Where packets go that leave by the queue that they came from.
-struct way_back {
-    rte_mbuf **to;
-    uint32_t room, count;
-};
-
-// An ARP reply that we asked for, on a client.
-bool learn_peer(dispatcher &d, const uint8_t *frame, uint32_t bytes) {
-    mac_address mac;
-    if (d.resolver == nullptr || !arp_reply_read(frame, bytes, d.peer_ip, &mac)) return false;
-    uint64_t known = uint64_t{1} << 63;
-    std::memcpy(&known, mac.bytes, sizeof mac.bytes);
-    d.resolver->answer.store(known, std::memory_order_release);
-    return true;
-}
-
-// ARP and ICMP: answered in place, on every queue.
-void control(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call) {
-    if (learn_peer(d, frame_of(m), m->data_len)) return rte_pktmbuf_free(m);
-    if (unlikely(back.count == back.room)) return drop_packet(m, drop::reply_no_room, call);
-    drop why;
-    const uint32_t reply = respond(frame_of(m), m->data_len, d.us, &why);
-    if (reply == 0) return drop_packet(m, why, call);
-    m->data_len = static_cast<uint16_t>(reply);
-    m->pkt_len = reply;
-    pad_frame(m);
-    count_tx_bytes(d, m->pkt_len, call);
-    back.to[back.count++] = m;
-}
-
-// A word of the other host. The server's answer leaves in the mbuf that it came in.
-void hear(dispatcher &d, rte_mbuf *m, uint32_t payload_bytes, way_back &back, const stage_call &call) {
-    uint8_t *const payload = frame_of(m) + message_offset;
-    hello word;
-    drop why;
-    if (!hello_read(payload, payload_bytes, &word)) return drop_packet(m, drop::bad_hello, call);
-    if (d.side == side::client)
-        return greeter_take(*d.greeter, word, &why) ? rte_pktmbuf_free(m) : drop_packet(m, why, call);
-    const uint32_t bytes = frame_header_bytes + hello_bytes;
-    if (back.count == back.room || m->buf_len - m->data_off < static_cast<int>(bytes))
-        return drop_packet(m, drop::reply_no_room, call);
-    if (!greeter_answer(*d.greeter, &word, &why)) return drop_packet(m, why, call);
-    if (is_refusal(word.beside)) count_drop(call, drop::refused_hello);  // its mbuf goes on as the answer
-    hello_write(payload, word);
-    frame_turn(frame_of(m), hello_bytes);
-    m->data_len = static_cast<uint16_t>(bytes);
-    m->pkt_len = bytes;
-    count_tx_bytes(d, bytes, call);
-    back.to[back.count++] = m;
-}
-
-// Takes the other host's words out of a burst before a packet handler does with them as it likes. Returns what is left.
-uint32_t hear_first(dispatcher &d, rte_mbuf **packets, uint32_t count, way_back &back, const stage_call &call) {
+// Takes the hellos out of a burst, because a packet handler may do anything with a packet. Returns how many
+// packets are left.
+uint32_t take_hellos(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                     const stage_call &call) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf *m = packets[i];
-        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes && is_hello(frame_of(m) + message_offset);
-        const uint32_t payload = unlikely(claims) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes) : 0;
+        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes && is_hello(message_of(m));
+        const uint32_t payload =
+            unlikely(claims) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes) : 0;
         if (likely(payload == 0)) {
             packets[left++] = m;
             continue;
         }
         call.stats->rx_bytes += m->pkt_len;
-        hear(d, m, payload, back, call);
+        set_length(m, frame_header_bytes + payload);
+        receive_control(d, m, back, call);
     }
     return left;
 }
 
-// Without IP options and padding. The payload moves, not the header: an answer in this mbuf may need all of its room.
+// Removes IP options and padding. The payload moves, not the header: a response in this mbuf may need all of
+// its room.
 void normalise(rte_mbuf *m, const parsed_frame &f) {
     frame_cut_options(frame_of(m), f);
-    m->data_len = static_cast<uint16_t>(frame_header_bytes + f.payload_bytes);
-    m->pkt_len = m->data_len;
+    set_length(m, frame_header_bytes + f.payload_bytes);
 }
 
-// Which of the dispatcher's links a request goes to: all segments of a message must meet in one application.
+// The link of a request: all segments of a message must reach the same application.
 uint32_t server_link(const dispatcher &d, const message_header &h, drop *why) {
     if (h.kind != message_kind::request) return *why = drop::bad_message_header, no_link;
     return h.slot % static_cast<uint32_t>(d.links.size());
 }
 
-// An answer goes back to the application that asked. An echoed request counts as its own answer.
+// The link of a response: that of the application that sent the request. An echoed request is its own
+// response.
 uint32_t client_link(const dispatcher &d, const message_header &h, drop *why) {
-    if (h.kind != message_kind::answer && h.kind != message_kind::request) return *why = drop::bad_message_header, no_link;
+    if (h.kind != message_kind::response && h.kind != message_kind::request)
+        return *why = drop::bad_message_header, no_link;
     const uint32_t link = h.application < d.link_of.size() ? d.link_of[h.application] : no_link;
     if (link == no_link) *why = drop::unknown_application;
     return link;
 }
 
-// The link for a message; no_link: there is none, *why says it.
+// The link for a message; no_link if there is none, with the reason in *why.
 uint32_t link_of_message(const dispatcher &d, const uint8_t *message, drop *why) {
     if (likely(message_matches(d.only_link, message))) return 0;
     if (!d.workload_has_messages) return *why = drop::no_message_handler, no_link;
@@ -116,45 +73,45 @@ uint32_t link_of_message(const dispatcher &d, const uint8_t *message, drop *why)
     return link;
 }
 
-// The rare rest: what is not plain may be right all the same, or is answered or dropped here by name. True: `m` is
-// normalised and a message's segment.
-bool receive_rare(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call) {
+// Parses a frame that is not plain. True: it is a segment of a message, and `m` is normalised. False: it was
+// a control frame, or was dropped by name.
+bool receive_rare(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
     if (m->nb_segs != 1) return drop_packet(m, drop::chained, call), false;
     parsed_frame f;
     drop why;
-    const parse_result result = frame_parse(frame_of(m), m->data_len, d.us, &f, &why);
-    if (result == parse_result::control) return control(d, m, back, call), false;
+    const parse_result result = frame_parse(frame_of(m), m->data_len, d.control.us, &f, &why);
+    if (result == parse_result::control) return receive_control(d, m, back, call), false;
     if (result == parse_result::dropped) return drop_packet(m, why, call), false;
     if (f.payload_bytes < message_header_bytes && d.workload_has_messages)
         return drop_packet(m, drop::bad_message_header, call), false;
     return normalise(m, f), true;
 }
 
-// Parses one packet. Returns the link that it goes to; no_link: it has gone elsewhere.
-uint32_t receive(dispatcher &d, rte_mbuf *m, way_back &back, const stage_call &call) {
+// Parses one packet. Returns the link that it goes to; no_link: it was dropped or was a control frame.
+uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
     uint8_t *frame = frame_of(m);
     const uint32_t payload =
         likely(m->nb_segs == 1) ? plain_payload_bytes(frame, m->pkt_len, d.plain, message_header_bytes) : 0;
-    if (likely(payload > 0)) {
-        m->data_len = static_cast<uint16_t>(frame_header_bytes + payload);  // without padding
-        m->pkt_len = frame_header_bytes + payload;
-    } else if (!receive_rare(d, m, back, call)) {
+    if (likely(payload > 0))
+        set_length(m, frame_header_bytes + payload);  // without padding
+    else if (!receive_rare(d, m, back, call))
         return no_link;
-    }
     drop why{};
     const uint32_t link = link_of_message(d, frame + message_offset, &why);
     if (likely(link != no_link)) return link;
-    if (d.greeter != nullptr && why == drop::bad_message_header && is_hello(frame + message_offset))
-        hear(d, m, m->data_len - frame_header_bytes, back, call);
+    if (d.control.handshake != nullptr && why == drop::bad_message_header && is_hello(frame + message_offset))
+        receive_control(d, m, back, call);
     else
         drop_packet(m, why, call);
     return no_link;
 }
 
-// Parses a burst and brings its messages to the applications. Returns its bytes.
-uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, way_back &back, const stage_call &call) {
+// Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
+uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                     const stage_call &call) {
     const uint32_t links = static_cast<uint32_t>(d.links.size());
-    uint32_t sorted[max_links], first = 0;  // by link; the first one's in a register: most dispatchers have no other
+    // counts by link; the first one is in a register, because most dispatchers have only one
+    uint32_t sorted[max_links], first = 0;
     uint64_t bytes = 0;
     rte_mbuf **const of_first = links > 0 ? d.sorted[0].data() : nullptr;
     std::fill_n(sorted, links, 0);
@@ -174,8 +131,9 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, way_back
     return bytes;
 }
 
-// A packet as its handler sees it; returns its bytes. Two stores of 8 bytes, where one for each field costs `l2fwd` a few percent.
-uint32_t show(rte_mbuf *m, wt_packet *view) {
+// Builds the handler's view of a packet; returns the packet's bytes. Two stores of 8 bytes: one store for
+// each field makes `l2fwd` a few percent slower.
+uint32_t build_view(rte_mbuf *m, wt_packet *view) {
     static_assert(offsetof(wt_packet, headroom) == offsetof(wt_packet, length) + 4 && WT_PASS == 0 &&
                   sizeof *view == offsetof(wt_packet, length) + 8);
     const uint64_t length_headroom_pass = m->data_len | uint64_t{m->data_off} << 32;
@@ -184,28 +142,31 @@ uint32_t show(rte_mbuf *m, wt_packet *view) {
     return m->pkt_len;
 }
 
-// Takes over what the handler made of data and length. Returns the burst's bytes.
+// Copies the handler's changes of data and length to the mbufs. Returns the bytes of the burst.
 uint64_t write_back(rte_mbuf **packets, wt_packet *views, uint32_t count) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t *start = static_cast<uint8_t *>(packets[i]->buf_addr);
-        // What goes on to the parser stands no further back than a driver puts it, for the same reason as in normalise.
+        // A packet for the parser starts no later than a driver would put it, for the reason given in
+        // normalise().
         if (views[i].verdict == WT_PASS && views[i].data > start + RTE_PKTMBUF_HEADROOM)
-            views[i].data = static_cast<uint8_t *>(std::memmove(start + RTE_PKTMBUF_HEADROOM, views[i].data, views[i].length));
+            views[i].data = static_cast<uint8_t *>(
+                std::memmove(start + RTE_PKTMBUF_HEADROOM, views[i].data, views[i].length));
         packets[i]->data_off = static_cast<uint16_t>(views[i].data - start);
-        packets[i]->data_len = static_cast<uint16_t>(views[i].length);
-        packets[i]->pkt_len = views[i].length;
+        set_length(packets[i], views[i].length);
         bytes += views[i].length;
     }
     return bytes;
 }
 
-// Sends forwarded packets back, drops, and leaves what is passed in d.passed. Returns how many that are. `bytes`: of them all.
-uint32_t obey(dispatcher &d, rte_mbuf **packets, uint32_t count, uint64_t bytes, way_back &back, const stage_call &call) {
+// Applies the handler's verdicts: forwarded packets go to `back`, passed ones to d.passed. Returns how many
+// are passed. `bytes`: of the whole burst.
+uint32_t apply_verdicts(dispatcher &d, rte_mbuf **packets, uint32_t count, uint64_t bytes, return_burst &back,
+                        const stage_call &call) {
     const wt_packet *views = d.views.data();
     uint32_t i = 0, passed = 0;
 #pragma GCC unroll 4
-    for (; i < count; i++)  // the whole burst, as a rule
+    for (; i < count; i++)  // usually the whole burst is forwarded
         if (views[i].verdict != WT_FORWARD) break;
     std::copy_n(packets, i, back.to + back.count);
     back.count += i;
@@ -220,23 +181,24 @@ uint32_t obey(dispatcher &d, rte_mbuf **packets, uint32_t count, uint64_t bytes,
         else
             drop_packet(packets[i], drop::by_handler, call);
     }
-    count_tx_bytes(d, bytes, call);
+    count_tx_bytes(d.nic, bytes, call);
     return passed;
 }
 
-// Shows the burst to the packet handler; what it passes is left in d.passed. Returns how many that are.
-uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, way_back &back, const stage_call &call) {
+// Calls the packet handler. The packets that it passes are in d.passed; returns how many they are.
+uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                        const stage_call &call) {
     wt_packet *views = d.views.data();
     uint64_t bytes = 0;
 #pragma GCC unroll 4
-    for (uint32_t i = 0; i < count; i++) bytes += show(packets[i], views + i);
+    for (uint32_t i = 0; i < count; i++) bytes += build_view(packets[i], views + i);
     call.stats->rx_bytes += bytes;
     d.packet_handler->packet(d.packet_state, views, count);
     if (unlikely(d.packet_handler->flags & WT_MOVES_DATA)) bytes = write_back(packets, views, count);
-    return obey(d, packets, count, bytes, back, call);
+    return apply_verdicts(d, packets, count, bytes, back, call);
 }
 
-// The most packets that surely find room further on: towards every application, and towards the port.
+// How many packets are certain to find room: in every application's ring, and towards the port.
 uint32_t room_ahead(dispatcher &d, uint32_t most, uint32_t port_room) {
     if (d.packet_handler != nullptr) most = std::min(most, port_room);
     for (const link *l : d.links) most = std::min(most, l->to_application->room());
@@ -248,8 +210,8 @@ uint32_t room_ahead(dispatcher &d, uint32_t most, uint32_t port_room) {
 call_result disp_rx(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     uint32_t count;
-    way_back back{};
-    rte_mbuf **packets = handover_peek(*d.received, d.batch_rx, &count);
+    return_burst back{};
+    rte_mbuf **packets = handover_peek(*d.nic.received, d.batch_rx, &count);
     if (count == 0) return {0, false};
     back.to = handover_room(*d.forwards, &back.room);
     count = room_ahead(d, count, back.room);
@@ -258,12 +220,13 @@ call_result disp_rx(void *role, const stage_call &call) {
     if (d.packet_handler == nullptr) {
         call.stats->rx_bytes += receive_all(d, packets, count, back, call);
     } else {
-        const uint32_t shown = unlikely(d.greeter != nullptr) ? hear_first(d, packets, count, back, call) : count;
-        const uint32_t passed = likely(shown > 0) ? handle_packets(d, packets, shown, back, call) : 0;
+        const uint32_t left =
+            unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
+        const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
         if (passed > 0) receive_all(d, d.passed.data(), passed, back, call);
     }
     if (back.count > 0) handover_put(*d.forwards, back.count);
-    handover_consume(*d.received, count);
+    handover_consume(*d.nic.received, count);
     return {count, false};
 }
 

@@ -1,22 +1,24 @@
-// nic_rx: takes a burst from the port's queue.
+// nic_rx: receives a burst from the port's queue.
 #include <rte_ethdev.h>
 
-#include "stages/roles.h"
+#include "stages/port_queue.h"
+#include "stages/stages.h"
 
 namespace wt {
 
 call_result nic_rx(void *role, const stage_call &call) {
-    dispatcher &d = *static_cast<dispatcher *>(role);
+    port_queue &q = *static_cast<port_queue *>(role);
     uint32_t room;
-    rte_mbuf **packets = handover_room(*d.received, &room);
+    rte_mbuf **packets = handover_room(*q.received, &room);
     if (unlikely(room == 0)) return {0, true};
-    const uint16_t count = rte_eth_rx_burst(d.port, d.queue, packets, static_cast<uint16_t>(std::min(room, d.post_rx)));
+    const uint16_t count =
+        rte_eth_rx_burst(q.port, q.queue, packets, static_cast<uint16_t>(std::min(room, q.batch_rx)));
     if (count == 0) return {0, false};
 
     call.stats->packets += count;
     call.stats->bursts++;
-    if (unlikely(d.record_rx != nullptr)) recorder_take(d.record_rx, packets, count, stage_now(call));
-    handover_put(*d.received, count);
+    if (unlikely(q.record_rx != nullptr)) recorder_take(q.record_rx, packets, count, stage_now(call));
+    handover_put(*q.received, count);
     return {count, false};
 }
 

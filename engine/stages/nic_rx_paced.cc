@@ -1,30 +1,32 @@
-// nic_rx without a NIC: the frames of a capture enter at their own times, from memory.
+// nic_rx without a NIC: plays the frames of a capture from memory, at the capture's times.
 //
-// They come while clients may send, so that a drain is one here too. A frame that finds no mbuf or no room
-// enters late, and how late is recorded; none is left out.
-#include "stages/roles.h"
+// Frames enter while clients may send, so a drain is a drain here too. A frame that finds no mbuf or no room
+// enters late. Its lateness is recorded; no frame is left out.
+#include "core/mbufs.h"
+#include "core/packet.h"
+#include "stages/port_queue.h"
+#include "stages/stages.h"
 
 namespace wt {
 
 static void fill(const paced_frames &p, uint32_t index, rte_mbuf *m) {
     const auto [at, bytes] = p.frames[index];
     std::memcpy(rte_pktmbuf_mtod(m, uint8_t *), p.bytes + at, bytes);
-    m->data_len = static_cast<uint16_t>(bytes);
-    m->pkt_len = bytes;
+    set_length(m, bytes);
 }
 
 call_result nic_rx_paced(void *role, const stage_call &call) {
-    dispatcher &d = *static_cast<dispatcher *>(role);
-    paced_frames &p = *d.paced;
+    port_queue &q = *static_cast<port_queue *>(role);
+    paced_frames &p = *q.paced;
     if (!p.signals->sending.load(std::memory_order_acquire)) return {0, false};
     p.times.start = p.signals->sending_since;
     const uint64_t now = stage_now(call);
-    const uint32_t due = pacer_due(p.times, now, d.post_rx);
+    const uint32_t due = pacer_due(p.times, now, q.batch_rx);
     if (due == 0) return {0, false};
     uint32_t room;
-    rte_mbuf **packets = handover_room(*d.received, &room);
+    rte_mbuf **packets = handover_room(*q.received, &room);
     const uint32_t count = std::min(room, due);
-    if (count == 0 || !mbufs_take(d.pool, packets, count)) return {0, true};
+    if (count == 0 || !mbufs_take(q.pool, packets, count)) return {0, true};
 
     for (uint32_t i = 0; i < count; i++) {
         fill(p, p.times.next + i, packets[i]);
@@ -33,8 +35,8 @@ call_result nic_rx_paced(void *role, const stage_call &call) {
     pacer_advance(p.times, count);
     call.stats->packets += count;
     call.stats->bursts++;
-    if (unlikely(d.record_rx != nullptr)) recorder_take(d.record_rx, packets, count, now);
-    handover_put(*d.received, count);
+    if (unlikely(q.record_rx != nullptr)) recorder_take(q.record_rx, packets, count, now);
+    handover_put(*q.received, count);
     return {count, false};
 }
 

@@ -1,50 +1,53 @@
-// nic_tx: posts a burst to the port's queue; the faults and the link of an emulated wire lie here.
+// nic_tx: posts a burst to the port's queue. Emulated faults and the emulated link act here.
 #include <rte_ethdev.h>
 
-#include "stages/roles.h"
+#include "stages/port_queue.h"
+#include "stages/stages.h"
 
 namespace wt {
 
-// Recording copies a packet before the port has it, one at a time; one that the port then refuses is not copied again.
-__rte_noinline static uint32_t post_recorded(dispatcher &d, rte_mbuf **packets, uint32_t count) {
+// Recording copies each packet before the port takes it. A packet that the port refuses is not copied again.
+__rte_noinline static uint32_t post_recorded(port_queue &q, rte_mbuf **packets, uint32_t count) {
     uint32_t sent = 0;
     for (; sent < count; sent++) {
-        if (packets[sent] != d.recorded_ahead) recorder_take(d.record_tx, packets + sent, 1, now());
-        d.recorded_ahead = packets[sent];
-        if (rte_eth_tx_burst(d.port, d.queue, packets + sent, 1) == 0) break;
-        d.recorded_ahead = nullptr;
+        if (packets[sent] != q.recorded_ahead) recorder_take(q.record_tx, packets + sent, 1, now());
+        q.recorded_ahead = packets[sent];
+        if (rte_eth_tx_burst(q.port, q.queue, packets + sent, 1) == 0) break;
+        q.recorded_ahead = nullptr;
     }
     return sent;
 }
 
-// Posts what the port takes and counts it.
-static inline uint32_t post(dispatcher &d, rte_mbuf **packets, uint32_t count, const stage_call &call) {
-    const uint32_t sent = unlikely(d.record_tx != nullptr)
-                              ? post_recorded(d, packets, count)
-                              : rte_eth_tx_burst(d.port, d.queue, packets, static_cast<uint16_t>(count));
+// Posts as many packets as the port takes, and counts them.
+static inline uint32_t post(port_queue &q, rte_mbuf **packets, uint32_t count, const stage_call &call) {
+    const uint32_t sent = unlikely(q.record_tx != nullptr)
+                              ? post_recorded(q, packets, count)
+                              : rte_eth_tx_burst(q.port, q.queue, packets, static_cast<uint16_t>(count));
     call.stats->packets += sent;
     call.stats->bursts += sent > 0;
     return sent;
 }
 
-static inline uint32_t post_from(dispatcher &d, handover &from, uint32_t most, const stage_call &call, bool *waiting) {
+static inline uint32_t post_from(port_queue &q, handover &from, uint32_t most, const stage_call &call,
+                                 bool *waiting) {
     uint32_t count;
     rte_mbuf **packets = handover_peek(from, most, &count);
     if (count == 0) return 0;
     *waiting = true;
-    const uint32_t sent = post(d, packets, count, call);
+    const uint32_t sent = post(q, packets, count, call);
     handover_consume(from, sent);
     return sent;
 }
 
-// What waits to be sent, a burst at the most, through the faults if there are any. Returns how many were taken.
-static uint32_t through_faults(dispatcher &d, rte_mbuf **out, uint32_t *let_through, const stage_call &call) {
-    faults *const f = d.emulated.get();
+// Takes at most a burst of the waiting packets and applies the faults, if there are any. Returns how many
+// were taken.
+static uint32_t through_faults(port_queue &q, rte_mbuf **out, uint32_t *passed_on, const stage_call &call) {
+    faults *const f = q.emulated_faults.get();
     const uint64_t lost = f ? f->lost : 0, duplicated = f ? f->duplicated : 0;
     uint32_t taken = 0, passed = 0, count;
-    for (handover *from : {d.replies.get(), d.sending.get()}) {
+    for (handover *from : {q.replies.get(), q.sending.get()}) {
         if (from == nullptr) continue;
-        rte_mbuf **packets = handover_peek(*from, d.post_tx - taken, &count);
+        rte_mbuf **packets = handover_peek(*from, q.batch_tx - taken, &count);
         if (f == nullptr)
             std::copy_n(packets, count, out + passed), passed += count;
         else if (count > 0)
@@ -52,56 +55,57 @@ static uint32_t through_faults(dispatcher &d, rte_mbuf **out, uint32_t *let_thro
         handover_consume(*from, count);
         taken += count;
     }
-    *let_through = passed;
+    *passed_on = passed;
     if (f == nullptr) return taken;
-    // An idle queue would keep the held packets for ever.
-    if (taken == 0) *let_through = faults_release(*f, out);
+    // In an idle queue nothing else releases the packets that reordering holds back.
+    if (taken == 0) *passed_on = faults_release(*f, out);
     call.stats->wire_lost += f->lost - lost;
     call.stats->wire_duplicated += f->duplicated - duplicated;
     count_drop(call, drop::emulated_loss, f->lost - lost);
     return taken;
 }
 
-// The link takes, or drops, whatever comes, and gives what has arrived once the port has had what came before.
-static uint32_t over_link(dispatcher &d, const stage_call &call) {
+// The link takes or drops each packet. When the port has taken the previous burst, the packets that have
+// arrived become the next one.
+static uint32_t over_link(port_queue &q, const stage_call &call) {
     const uint64_t now = stage_now(call);
     uint32_t count;
-    const uint32_t taken = through_faults(d, d.let_through.data(), &count, call);
-    const uint32_t full = link_enter(*d.link_ahead, d.let_through.data(), count, now);
+    const uint32_t taken = through_faults(q, q.after_faults.data(), &count, call);
+    const uint32_t full = link_enter(*q.link_ahead, q.after_faults.data(), count, now);
     call.stats->wire_full += full;
     count_drop(call, drop::emulated_queue_full, full);
-    if (d.wire_count == 0) d.wire_count = link_leave(*d.link_ahead, d.wire_burst.data(), d.post_tx, now);
+    if (q.wire_count == 0) q.wire_count = link_leave(*q.link_ahead, q.wire_burst.data(), q.batch_tx, now);
     return taken;
 }
 
-// On an emulated wire packets go through a burst of their own: what has been let through waits there for the port.
-__rte_noinline static uint32_t post_emulated(dispatcher &d, const stage_call &call, bool *waiting) {
-    const bool was_empty = d.wire_count == 0;
+// On an emulated wire packets wait in a burst of their own until the port takes them.
+__rte_noinline static uint32_t post_emulated(port_queue &q, const stage_call &call, bool *waiting) {
+    const bool was_empty = q.wire_count == 0;
     uint32_t taken = 0;
-    if (was_empty) d.wire_head = 0;
-    if (d.link_ahead != nullptr)
-        taken = over_link(d, call);
+    if (was_empty) q.wire_head = 0;
+    if (q.link_ahead != nullptr)
+        taken = over_link(q, call);
     else if (was_empty)
-        taken = through_faults(d, d.wire_burst.data(), &d.wire_count, call);
-    if (d.wire_count == 0) return d.link_ahead != nullptr ? 0 : taken;
-    for (uint32_t i = 0; was_empty && i < d.wire_count; i++) call.stats->tx_bytes += d.wire_burst[i]->pkt_len;
-    const uint32_t sent = post(d, d.wire_burst.data() + d.wire_head, d.wire_count, call);
-    d.wire_head += sent;
-    d.wire_count -= sent;
+        taken = through_faults(q, q.wire_burst.data(), &q.wire_count, call);
+    if (q.wire_count == 0) return q.link_ahead != nullptr ? 0 : taken;
+    for (uint32_t i = 0; was_empty && i < q.wire_count; i++) call.stats->tx_bytes += q.wire_burst[i]->pkt_len;
+    const uint32_t sent = post(q, q.wire_burst.data() + q.wire_head, q.wire_count, call);
+    q.wire_head += sent;
+    q.wire_count -= sent;
     *waiting = sent == 0 && taken == 0;
-    // A packet that waits on the link is moved when it leaves for the port, so that none counts twice.
-    return d.link_ahead != nullptr ? sent : std::max(taken, std::min(sent, d.post_tx));
+    // A packet on the link counts when it leaves for the port, so that it does not count twice.
+    return q.link_ahead != nullptr ? sent : std::max(taken, std::min(sent, q.batch_tx));
 }
 
 call_result nic_tx(void *role, const stage_call &call) {
-    dispatcher &d = *static_cast<dispatcher *>(role);
+    port_queue &q = *static_cast<port_queue *>(role);
     bool waiting = false;
     uint32_t sent = 0;
-    if (unlikely(d.is_emulated)) {
-        sent = post_emulated(d, call, &waiting);
+    if (unlikely(q.is_emulated)) {
+        sent = post_emulated(q, call, &waiting);
     } else {
-        if (d.replies) sent = post_from(d, *d.replies, d.post_tx, call, &waiting);
-        if (sent < d.post_tx) sent += post_from(d, *d.sending, d.post_tx - sent, call, &waiting);
+        if (q.replies) sent = post_from(q, *q.replies, q.batch_tx, call, &waiting);
+        if (sent < q.batch_tx) sent += post_from(q, *q.sending, q.batch_tx - sent, call, &waiting);
     }
     return {sent, waiting && sent == 0};
 }

@@ -23,7 +23,9 @@ struct block {
     bool is_braced() const { return lines.size() > 1; }
 };
 
-bool is_comment(const std::string &word) { return word[0] == '#' || word[0] == ';' || word.starts_with("//"); }
+bool is_comment(const std::string &word) {
+    return word[0] == '#' || word[0] == ';' || word.starts_with("//");
+}
 
 std::vector<line> lines_of(const std::string &spec) {
     std::vector<line> all;
@@ -50,7 +52,9 @@ std::vector<block> blocks_of(const std::string &spec) {
     return all;
 }
 
-bool holds_entries(const block &b) { return b.kind() == "table" || b.kind() == "selector" || b.kind() == "learner"; }
+bool holds_entries(const block &b) {
+    return b.kind() == "table" || b.kind() == "selector" || b.kind() == "learner";
+}
 
 std::string text_of(const block &b) {
     std::string text;
@@ -62,8 +66,8 @@ bool is_labelled(const line &l) { return l.words.size() > 2 && l.words[1] == ":"
 
 const std::string &instruction_of(const line &l) { return is_labelled(l) ? l.words[2] : l.words[0]; }
 
-// The block with the instruction at `at` alone, between what every such block must have. Labels stay, or no jump could be
-// tried.
+// The block with the instruction at `at` alone, between what every such block must have. Labels stay, or no
+// jump could be tried.
 std::string alone(const block &b, size_t at, const std::string &first, const std::string &last) {
     const std::string &one = instruction_of(b.lines[at]);
     std::string text = b.lines.front().text;
@@ -105,7 +109,9 @@ class search {
     // Structures, headers, arrays: with metadata of our own.
     uint32_t in_declarations() {
         good_.clear();
-        least_ = "struct wt_least {\nbit<32> port\n}\nmetadata instanceof wt_least\napply {\nrx m.port\ntx m.port\n}\n";
+        least_ =
+            "struct wt_least {\nbit<32> port\n}\nmetadata instanceof wt_least\napply {\nrx m.port\ntx "
+            "m.port\n}\n";
         for (const block &b : blocks_) {
             if (is_late(b)) continue;
             if (!accepted_with(text_of(b))) return b.lines.front().number;
@@ -129,7 +135,8 @@ class search {
 
     std::string first_field_of(const std::string &structure) const {
         for (const block &b : blocks_)
-            if (b.kind() == "struct" && b.is_braced() && b.lines[0].words.size() > 1 && b.lines[0].words[1] == structure)
+            if (b.kind() == "struct" && b.is_braced() && b.lines[0].words.size() > 1 &&
+                b.lines[0].words[1] == structure)
                 return b.lines[1].words.back();
         return "";
     }
@@ -190,7 +197,8 @@ uint64_t sizes_in(const std::string &spec) {
         if (!holds_entries(b)) continue;
         uint64_t size = without;
         for (const line &l : b.lines)
-            if (l.words.size() == 2 && l.words[0] == "size") size = std::strtoull(l.words[1].c_str(), nullptr, 0);
+            if (l.words.size() == 2 && l.words[0] == "size")
+                size = std::strtoull(l.words[1].c_str(), nullptr, 0);
         sum += size;
     }
     return sum;

@@ -19,7 +19,8 @@ namespace {
 
 constexpr size_t most_output = 64 << 10;
 
-// Everything from `from` until it closes; what is too much is read all the same, or the writer would wait for ever.
+// Everything from `from` until it closes; what is too much is read all the same, or the writer would wait for
+// ever.
 std::string read_all(int from) {
     std::string all;
     std::array<char, 4096> piece;
@@ -41,7 +42,8 @@ command_end run_command(const std::vector<std::string> &words, const std::string
     for (const std::string &word : words) argv.push_back(const_cast<char *>(word.c_str()));
     argv.push_back(nullptr);
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw refusal(std::string("no pipe for ") + words[0] + ": " + strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        throw refusal(std::string("no pipe for ") + words[0] + ": " + strerror(errno));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -55,7 +57,8 @@ command_end run_command(const std::vector<std::string> &words, const std::string
     if (failed != 0) {
         close(ends[0]);
         throw refusal("the compiler " + words[0] + " cannot be started: " + strerror(failed),
-                      "the handler swx compiles its spec when it is opened: install gcc, or name another with the option compiler");
+                      "the handler swx compiles its spec when it is opened: install gcc, or name another "
+                      "with the option compiler");
     }
     std::string output = read_all(ends[0]);
     close(ends[0]);

@@ -6,31 +6,32 @@ namespace wt {
 
 namespace {
 
-constexpr uint32_t figures_a_table = 3, figures_of_all = 5;
-constexpr uint32_t most_tables = (WT_MAX_FIGURES - figures_of_all - 1) / figures_a_table;
+constexpr uint32_t counters_a_table = 3, counters_of_all = 5;
+constexpr uint32_t most_tables = (WT_MAX_COUNTERS - counters_of_all - 1) / counters_a_table;
 
 std::vector<wt_step_name> steps_of(const std::vector<pipeline_table> &tables) {
     if (tables.empty()) return {{"pipeline", 0, 0}, {nullptr, 0, 0}};
     std::vector<wt_step_name> steps = {{"parser", 0, 0}, {"control", 0, 0}, {"deparser", 0, 0}};
     const size_t room = WT_MAX_STEPS - steps.size();
     for (size_t i = 0; i < std::min(tables.size(), room); i++)
-        steps.push_back({i + 1 == room && tables.size() > room ? "more tables" : tables[i].shape.name.c_str(), 0, 0});
+        steps.push_back(
+            {i + 1 == room && tables.size() > room ? "more tables" : tables[i].shape.name.c_str(), 0, 0});
     steps.push_back({nullptr, 0, 0});
     return steps;
 }
 
-std::vector<wt_figure> figures_of(const std::vector<pipeline_table> &tables, uint32_t shown) {
-    std::vector<wt_figure> figures;
+std::vector<wt_counter> counters_of(const std::vector<pipeline_table> &tables, uint32_t shown) {
+    std::vector<wt_counter> counters;
     for (uint32_t i = 0; i < shown; i++) {
         const char *name = tables[i].shape.name.c_str();
-        figures.push_back({name, "hits", "packets", WT_COUNT_OF, 0});
-        figures.push_back({name, "misses", "packets", WT_COUNT_OF, 0});
-        figures.push_back({name, "entries", "entries", WT_LEVEL_OF, 0});
+        counters.push_back({name, "hits", "packets", WT_COUNTER_TOTAL, 0});
+        counters.push_back({name, "misses", "packets", WT_COUNTER_TOTAL, 0});
+        counters.push_back({name, "entries", "entries", WT_COUNTER_LEVEL, 0});
     }
     for (const char *name : {"dropped by the spec", "too short", "no headroom", "no such port", "stuck"})
-        figures.push_back({"", name, "packets", WT_COUNT_OF, 0});
-    figures.push_back({nullptr, nullptr, nullptr, 0, 0});
-    return figures;
+        counters.push_back({"", name, "packets", WT_COUNTER_TOTAL, 0});
+    counters.push_back({nullptr, nullptr, nullptr, 0, 0});
+    return counters;
 }
 
 uint32_t actions_of(const pipeline &of) {
@@ -46,7 +47,7 @@ counted_pipeline::counted_pipeline(const pipeline &of)
       shown_tables_(static_cast<uint32_t>(std::min<size_t>(of.tables().size(), most_tables))),
       by_action_(actions_of(of)),
       steps_(steps_of(of.tables())),
-      figures_(figures_of(of.tables(), shown_tables_)) {}
+      counters_(counters_of(of.tables(), shown_tables_)) {}
 
 void counted_pipeline::read(uint64_t *values) {
     for (uint32_t i = 0; i < shown_tables_; i++) {

@@ -16,7 +16,7 @@ class counted_pipeline {
     explicit counted_pipeline(const pipeline &of);
 
     const wt_step_name *steps() const { return steps_.data(); }
-    const wt_figure *figures() const { return figures_.data(); }
+    const wt_counter *counters() const { return counters_.data(); }
 
     // Called beside the worker: reads what the pipeline counts in whole words.
     void read(uint64_t *values);
@@ -26,7 +26,7 @@ class counted_pipeline {
     uint32_t shown_tables_;
     std::vector<uint64_t> by_action_;  // room for what DPDK counts beside hits and misses
     std::vector<wt_step_name> steps_;
-    std::vector<wt_figure> figures_;
+    std::vector<wt_counter> counters_;
 };
 
 }  // namespace wt

@@ -1,5 +1,5 @@
-// The texts that a spec's object is compiled with, kept in the engine (embed.py): ours, and two headers of DPDK that no package
-// installs.
+// The texts that a spec's object is compiled with, kept in the engine (embed.py): ours, and two headers of
+// DPDK that no package installs.
 #pragma once
 
 #include <cstddef>

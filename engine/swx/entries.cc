@@ -14,12 +14,14 @@ namespace wt {
 
 namespace {
 
-constexpr size_t most_words = 255;             // of a line, as DPDK reads it
+constexpr size_t most_words = 255;                // of a line, as DPDK reads it
 constexpr uint32_t lowest_priority = 0x1ffffffe;  // rte_acl counts the other way, from 2^29 - 1 down to 1
 
 using words = std::vector<std::string>;
 
-bool is_comment(const std::string &word) { return word[0] == '#' || word[0] == ';' || word.starts_with("//"); }
+bool is_comment(const std::string &word) {
+    return word[0] == '#' || word[0] == ';' || word.starts_with("//");
+}
 
 words words_of(const std::string &text) {
     words all;
@@ -30,7 +32,8 @@ words words_of(const std::string &text) {
 
 std::string form_of(const table_action &action) {
     std::string text = action.name;
-    for (const entry_number &argument : action.arguments) text += " " + argument.name + " <" + std::to_string(argument.bits) + " bits>";
+    for (const entry_number &argument : action.arguments)
+        text += " " + argument.name + " <" + std::to_string(argument.bits) + " bits>";
     return text;
 }
 
@@ -60,7 +63,8 @@ uint64_t number_in(const table_shape &table, const entry_line &line, const std::
     if (failed == std::errc::result_out_of_range) refuse(table, line, word + " has more than 64 bits");
     if (failed != std::errc() || stopped != end) refuse(table, line, "\"" + word + "\" is no number");
     if (!hex && word.size() > 1 && word[0] == '0') refuse(table, line, word + " would be read as octal");
-    if (bits < 64 && value >> bits) refuse(table, line, word + " has more than " + std::to_string(bits) + " bits");
+    if (bits < 64 && value >> bits)
+        refuse(table, line, word + " has more than " + std::to_string(bits) + " bits");
     return value;
 }
 
@@ -74,7 +78,8 @@ void check_number(const table_shape &table, const entry_line &line, const std::s
     const std::string digits = word.substr(prefixed ? 2 : 0);
     if (digits.empty() || !std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; }))
         refuse(table, line, "\"" + word + "\" is no number in hexadecimal");
-    if (digits.size() != bits / 4) refuse(table, line, word + " has not " + std::to_string(bits / 4) + " hexadecimal digits");
+    if (digits.size() != bits / 4)
+        refuse(table, line, word + " has not " + std::to_string(bits / 4) + " hexadecimal digits");
 }
 
 // DPDK writes a prefix as its mask, ones and then zeros.
@@ -84,20 +89,24 @@ void check_prefix(const table_shape &table, const entry_line &line, uint64_t mas
     std::string meant;
     if (mask <= bits) {
         std::array<char, 17> hex{};
-        std::to_chars(hex.data(), hex.data() + 16, (bits < 64 ? (uint64_t{1} << bits) : 0) - (uint64_t{1} << (bits - mask)), 16);
+        std::to_chars(hex.data(), hex.data() + 16,
+                      (bits < 64 ? (uint64_t{1} << bits) : 0) - (uint64_t{1} << (bits - mask)), 16);
         meant = "; the mask of a prefix of " + std::to_string(mask) + " bits is 0x" + hex.data();
     }
     refuse(table, line, "the mask of a prefix is ones and then zeros" + meant);
 }
 
-void check_field(const table_shape &table, const entry_line &line, const std::string &word, const key_field &field) {
+void check_field(const table_shape &table, const entry_line &line, const std::string &word,
+                 const key_field &field) {
     const size_t slash = word.find('/');
     check_number(table, line, word.substr(0, slash), field.bits);
     if (slash == std::string::npos) return;
     const std::string mask = word.substr(slash + 1);
-    if (field.how == key_field::match::exact) refuse(table, line, word + ": this field is matched exactly, it has no mask");
+    if (field.how == key_field::match::exact)
+        refuse(table, line, word + ": this field is matched exactly, it has no mask");
     check_number(table, line, mask, field.bits);
-    if (field.how == key_field::match::lpm && field.bits <= 64) check_prefix(table, line, number_in(table, line, mask, field.bits), field.bits);
+    if (field.how == key_field::match::lpm && field.bits <= 64)
+        check_prefix(table, line, number_in(table, line, mask, field.bits), field.bits);
 }
 
 const table_action &action_named(const table_shape &table, const entry_line &line, const std::string &name) {
@@ -106,12 +115,15 @@ const table_action &action_named(const table_shape &table, const entry_line &lin
     refuse(table, line, "table " + table.name + " has no action \"" + name + "\"");
 }
 
-void check_action(const table_shape &table, const entry_line &line, const words &all, size_t at, bool is_default) {
+void check_action(const table_shape &table, const entry_line &line, const words &all, size_t at,
+                  bool is_default) {
     if (at >= all.size() || all[at] != "action") refuse(table, line, "`action` is wanted after the key");
     if (at + 1 >= all.size()) refuse(table, line, "the action's name is missing");
     const table_action &action = action_named(table, line, all[at + 1]);
-    if (!is_default && !action.for_entries) refuse(table, line, action.name + " is for this table's default alone (@defaultonly)");
-    if (is_default && !action.for_default) refuse(table, line, action.name + " cannot be this table's default (@tableonly)");
+    if (!is_default && !action.for_entries)
+        refuse(table, line, action.name + " is for this table's default alone (@defaultonly)");
+    if (is_default && !action.for_default)
+        refuse(table, line, action.name + " cannot be this table's default (@tableonly)");
     at += 2;
     for (const entry_number &argument : action.arguments) {
         if (at + 1 >= all.size() || all[at] != argument.name)
@@ -124,7 +136,8 @@ void check_action(const table_shape &table, const entry_line &line, const words 
 
 class reader {
   public:
-    reader(const std::vector<table_shape> &tables, const std::function<void(size_t, const entry_line &, bool)> &entry)
+    reader(const std::vector<table_shape> &tables,
+           const std::function<void(size_t, const entry_line &, bool)> &entry)
         : tables_(tables), entry_(entry) {}
 
     void read(const std::string &file) {
@@ -145,8 +158,10 @@ class reader {
         while (std::getline(in, line.text)) {
             line.number++;
             const words all = words_of(line.text);
-            if (line.text.find('\0') != std::string::npos) throw refusal(line.where() + ": a zero byte: this is no text");
-            if (all.size() > most_words) throw refusal(line.where() + ": more than " + std::to_string(most_words) + " words");
+            if (line.text.find('\0') != std::string::npos)
+                throw refusal(line.where() + ": a zero byte: this is no text");
+            if (all.size() > most_words)
+                throw refusal(line.where() + ": more than " + std::to_string(most_words) + " words");
             if (!all.empty()) take(line, all);
         }
         if (in.bad()) throw refusal(line.where() + ": cannot be read");
@@ -154,25 +169,30 @@ class reader {
 
     size_t named(const entry_line &line, const words &all) const {
         const bool whole = all.size() == 2 || (all.size() == 4 && all[2] == "from");
-        if (!whole) throw refusal(line.where() + ": a table is named by `table NAME` or `table NAME from FILE`");
+        if (!whole)
+            throw refusal(line.where() + ": a table is named by `table NAME` or `table NAME from FILE`");
         std::string names;
         for (size_t i = 0; i < tables_.size(); i++) {
             if (tables_[i].name == all[1]) return i;
             names += (i ? ", " : "") + tables_[i].name;
         }
-        throw refusal(line.where() + ": the spec has no table \"" + all[1] + "\"", names.empty() ? "it has none" : "it has " + names);
+        throw refusal(line.where() + ": the spec has no table \"" + all[1] + "\"",
+                      names.empty() ? "it has none" : "it has " + names);
     }
 
     void entries_from(const entry_line &line, const words &all) {
         const auto beside = std::filesystem::path(line.file).parent_path() / all[3];
         std::error_code unknown;
         if (!std::filesystem::is_regular_file(beside, unknown))
-            throw refusal(line.where() + ": " + beside.string() + ": no such file", "its path is relative to the file that names it");
+            throw refusal(line.where() + ": " + beside.string() + ": no such file",
+                          "its path is relative to the file that names it");
         read_lines(beside.string(), [&](const entry_line &inner, const words &entry) { one(inner, entry); });
     }
 
     void one(const entry_line &line, const words &all) {
-        if (table_ == none) throw refusal(line.where() + ": an entry of which table?", "`table NAME` stands before its entries");
+        if (table_ == none)
+            throw refusal(line.where() + ": an entry of which table?",
+                          "`table NAME` stands before its entries");
         check_entry(tables_[table_], line);
         entry_(table_, line, all[0] != "match");
     }
@@ -188,10 +208,12 @@ class reader {
 void check_entry(const table_shape &table, const entry_line &line) {
     const words all = words_of(line.text);
     if (all.empty() || all[0] != "match") {
-        if (table.default_is_const) refuse(table, line, "the default of table " + table.name + " is const in the spec");
+        if (table.default_is_const)
+            refuse(table, line, "the default of table " + table.name + " is const in the spec");
         return check_action(table, line, all, 0, true);
     }
-    if (table.key.empty()) refuse(table, line, "table " + table.name + " has no key: only its default can be set");
+    if (table.key.empty())
+        refuse(table, line, "table " + table.name + " has no key: only its default can be set");
     if (all.size() < 1 + table.key.size())
         refuse(table, line, "the key has " + std::to_string(table.key.size()) + " fields");
     bool prefix = false;
@@ -206,7 +228,8 @@ void check_entry(const table_shape &table, const entry_line &line) {
         if (at + 1 >= all.size()) refuse(table, line, "the priority is missing");
         if (prefix) refuse(table, line, "a table of prefixes has no priorities: the longest prefix wins");
         if (number_in(table, line, all[at + 1], 64) > lowest_priority)
-            refuse(table, line, "priority " + all[at + 1] + " is below the lowest, " + std::to_string(lowest_priority));
+            refuse(table, line,
+                   "priority " + all[at + 1] + " is below the lowest, " + std::to_string(lowest_priority));
         at += 2;
     }
     check_action(table, line, all, at, false);

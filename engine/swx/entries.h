@@ -1,4 +1,5 @@
-// The entries of a pipeline's tables as text: what stands in a file, and whether it fits the table. Needs no DPDK.
+// The entries of a pipeline's tables as text: what stands in a file, and whether it fits the table. Needs no
+// DPDK.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +48,14 @@ struct entry_line {
 //     action drop                        without `match`: what happens to packets that nothing matches
 //     table flows from flows.txt         entries of a file of their own, as DPDK's `table add` has them
 //
-// `#`, `;` and `//` begin a comment. Calls `entry` with each entry and the index of its table in `tables`. Throws refusal
-// that begins with FILE:LINE.
+// `#`, `;` and `//` begin a comment. Calls `entry` with each entry and the index of its table in `tables`.
+// Throws refusal that begins with FILE:LINE.
 void read_entries(const std::string &file, const std::vector<table_shape> &tables,
                   const std::function<void(size_t table, const entry_line &line, bool is_default)> &entry);
 
-// Throws refusal that begins with FILE:LINE where the entry does not fit the table: DPDK's own reader says only that
-// something is wrong, cuts numbers that are too large, and writes beyond the memory of an action that the table does not have.
+// Throws refusal that begins with FILE:LINE where the entry does not fit the table: DPDK's own reader says
+// only that something is wrong, cuts numbers that are too large, and writes beyond the memory of an action
+// that the table does not have.
 void check_entry(const table_shape &table, const entry_line &line);
 
 }  // namespace wt

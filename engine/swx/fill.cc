@@ -46,7 +46,8 @@ key_field field_of(const rte_swx_ctl_table_match_field_info &info) {
 table_action action_of(rte_swx_pipeline *p, const rte_swx_ctl_table_action_info &info) {
     rte_swx_ctl_action_info about;
     rte_swx_ctl_action_info_get(p, info.action_id, &about);
-    table_action action{about.name, {}, info.action_is_for_table_entries != 0, info.action_is_for_default_entry != 0};
+    table_action action{
+        about.name, {}, info.action_is_for_table_entries != 0, info.action_is_for_default_entry != 0};
     for (uint32_t i = 0; i < about.n_args; i++) {
         rte_swx_ctl_action_arg_info argument;
         rte_swx_ctl_action_arg_info_get(p, info.action_id, i, &argument);
@@ -66,7 +67,8 @@ uint32_t most_data_bytes(const table_shape &table) {
     return most;
 }
 
-// The layout of a table's key, as DPDK lays it out: from the first field to the last, with what lies between masked out.
+// The layout of a table's key, as DPDK lays it out: from the first field to the last, with what lies between
+// masked out.
 struct key_layout {
     uint32_t offset = 0, size = 0;
     std::vector<uint8_t> mask;
@@ -86,7 +88,8 @@ struct key_layout {
 // The entries of one table while its file is read.
 class filling {
   public:
-    filling(rte_swx_pipeline *p, uint32_t id, int socket, const table_shape &shape) : shape_(shape), socket_(socket) {
+    filling(rte_swx_pipeline *p, uint32_t id, int socket, const table_shape &shape)
+        : shape_(shape), socket_(socket) {
         rte_swx_ctl_table_info_get(p, id, &info_);
         layout_ = key_layout(fields_of(p, id, info_.n_match_fields));
         rte_swx_ctl_table_ops_get(p, id, &ops_, &is_stub_);
@@ -99,11 +102,12 @@ class filling {
     filling(const filling &) = delete;
     filling &operator=(const filling &) = delete;
 
-    // DPDK's control takes the object of a table that is built whole for its own, and frees it with itself (22.11): the
-    // pipeline needs another, even if it stays empty.
+    // DPDK's control takes the object of a table that is built whole for its own, and frees it with itself
+    // (22.11): the pipeline needs another, even if it stays empty.
     void make_own() {
         if (is_built_whole()) state_->obj = create();
-        if (is_built_whole() && !state_->obj) throw out_of_table_memory("table " + shape_.name + " finds no memory");
+        if (is_built_whole() && !state_->obj)
+            throw out_of_table_memory("table " + shape_.name + " finds no memory");
     }
 
     void take(entry_pointer entry, const entry_line &line, bool is_default) {
@@ -124,7 +128,8 @@ class filling {
         if (kept_.empty()) return lines_.size();
         void *whole = create();
         if (!whole)
-            throw out_of_table_memory(file + ": table " + shape_.name + " cannot be built with its " + std::to_string(kept_.size()) + " entries: memory does not suffice");
+            throw out_of_table_memory(file + ": table " + shape_.name + " cannot be built with its " +
+                                      std::to_string(kept_.size()) + " entries: memory does not suffice");
         ops_.free(state_->obj);
         state_->obj = whole;
         kept_.clear();
@@ -148,14 +153,17 @@ class filling {
     }
 
     void take_default(const rte_swx_table_entry &entry, const entry_line &line) {
-        if (default_line_ != 0) throw refusal(line.where() + ": table " + shape_.name + " has its default in line " + std::to_string(default_line_));
+        if (default_line_ != 0)
+            throw refusal(line.where() + ": table " + shape_.name + " has its default in line " +
+                          std::to_string(default_line_));
         default_line_ = line.number;
         state_->default_action_id = entry.action_id;
         const uint32_t bytes = most_data_bytes(shape_);
         if (bytes > 0) std::memcpy(state_->default_action_data, entry.action_data, bytes);
     }
 
-    // Bits of a key that its mask leaves out say nothing; as zeros they cannot hide that two entries are the same.
+    // Bits of a key that its mask leaves out say nothing; as zeros they cannot hide that two entries are the
+    // same.
     void apply_masks(rte_swx_table_entry &entry) const {
         for (uint32_t i = 0; i < layout_.size; i++) {
             if (entry.key_mask) entry.key_mask[i] &= layout_.mask[i];
@@ -167,11 +175,14 @@ class filling {
         std::string key(reinterpret_cast<const char *>(entry.key), layout_.size);
         if (entry.key_mask) key.append(reinterpret_cast<const char *>(entry.key_mask), layout_.size);
         const auto [other, fresh] = lines_.try_emplace(std::move(key), line.number);
-        if (!fresh) throw refusal(line.where() + ": table " + shape_.name + " has an entry of this key in line " + std::to_string(other->second));
+        if (!fresh)
+            throw refusal(line.where() + ": table " + shape_.name + " has an entry of this key in line " +
+                          std::to_string(other->second));
     }
 
     [[noreturn]] void refuse_room(const entry_line &line) const {
-        throw refusal(line.where() + ": table " + shape_.name + " has no room: its size in the spec is " + std::to_string(info_.size));
+        throw refusal(line.where() + ": table " + shape_.name + " has no room: its size in the spec is " +
+                      std::to_string(info_.size));
     }
 
     const table_shape &shape_;
@@ -197,7 +208,8 @@ std::vector<pipeline_table> tables_of(rte_swx_pipeline *pipeline) {
         rte_swx_ctl_table_info info;
         rte_swx_ctl_table_info_get(pipeline, id, &info);
         pipeline_table table{{info.name, {}, {}, info.default_action_is_const != 0}, 0, info.size};
-        for (const auto &field : fields_of(pipeline, id, info.n_match_fields)) table.shape.key.push_back(field_of(field));
+        for (const auto &field : fields_of(pipeline, id, info.n_match_fields))
+            table.shape.key.push_back(field_of(field));
         for (uint32_t i = 0; i < info.n_actions; i++) {
             rte_swx_ctl_table_action_info action;
             rte_swx_ctl_table_action_info_get(pipeline, id, i, &action);
@@ -208,17 +220,20 @@ std::vector<pipeline_table> tables_of(rte_swx_pipeline *pipeline) {
     return tables;
 }
 
-void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket, std::vector<pipeline_table> &tables) {
+void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket,
+                 std::vector<pipeline_table> &tables) {
     const std::unique_ptr<rte_swx_ctl_pipeline, control_free> control(rte_swx_ctl_pipeline_create(pipeline));
     if (!control) throw out_of_table_memory(file + ": the tables find no memory");
     std::vector<table_shape> shapes;
     std::vector<std::unique_ptr<filling>> fillings;
     for (const pipeline_table &table : tables) shapes.push_back(table.shape);
-    for (uint32_t id = 0; id < tables.size(); id++) fillings.push_back(std::make_unique<filling>(pipeline, id, socket, shapes[id]));
+    for (uint32_t id = 0; id < tables.size(); id++)
+        fillings.push_back(std::make_unique<filling>(pipeline, id, socket, shapes[id]));
     for (const auto &one : fillings) one->make_own();
     read_entries(file, shapes, [&](size_t id, const entry_line &line, bool is_default) {
         int is_blank = 0;
-        entry_pointer entry(rte_swx_ctl_pipeline_table_entry_read(control.get(), shapes[id].name.c_str(), line.text.c_str(), &is_blank));
+        entry_pointer entry(rte_swx_ctl_pipeline_table_entry_read(control.get(), shapes[id].name.c_str(),
+                                                                  line.text.c_str(), &is_blank));
         if (!entry) throw refusal(line.where() + ": DPDK cannot read this entry of table " + shapes[id].name);
         fillings[id]->take(std::move(entry), line, is_default);
     });

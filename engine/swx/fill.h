@@ -21,9 +21,10 @@ struct pipeline_table {
 // All tables of the pipeline, empty, in the order of their ids.
 std::vector<pipeline_table> tables_of(rte_swx_pipeline *pipeline);
 
-// Reads the file's entries (entries.h) into the tables, before the first packet. An exact table takes them one by one, others
-// are built once with all of theirs: DPDK's own way compares each entry with all before it. Throws refusal that begins with
-// FILE:LINE, or says that a table finds no memory. Needs EAL.
-void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket, std::vector<pipeline_table> &tables);
+// Reads the file's entries (entries.h) into the tables, before the first packet. An exact table takes them
+// one by one, others are built once with all of theirs: DPDK's own way compares each entry with all before
+// it. Throws refusal that begins with FILE:LINE, or says that a table finds no memory. Needs EAL.
+void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket,
+                 std::vector<pipeline_table> &tables);
 
 }  // namespace wt

@@ -27,7 +27,8 @@ bool add(uint64_t bytes) {
     void *room = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return false;
     void *start = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + page - 1) / page * page);
-    if (rte_malloc_heap_memory_add(heap_name, start, bytes, nullptr, static_cast<uint32_t>(bytes / page), page) != 0) {
+    if (rte_malloc_heap_memory_add(heap_name, start, bytes, nullptr, static_cast<uint32_t>(bytes / page),
+                                   page) != 0) {
         munmap(room, bytes + page);
         return false;
     }
@@ -42,8 +43,9 @@ int table_socket(int worker_socket) {
     if (heap_bytes == 0 && rte_malloc_heap_create(heap_name) != 0 && rte_errno != EEXIST)
         throw refusal(std::string("no heap for the tables of a pipeline: ") + rte_strerror(rte_errno));
     if (heap_bytes == 0 && !add(first_bytes))
-        throw refusal("no heap for the tables of a pipeline: it begins with " + std::to_string(first_bytes >> 20) +
-                      " MiB, and this machine has " + std::to_string(available_memory() >> 20) + " MiB to give");
+        throw refusal("no heap for the tables of a pipeline: it begins with " +
+                      std::to_string(first_bytes >> 20) + " MiB, and this machine has " +
+                      std::to_string(available_memory() >> 20) + " MiB to give");
     return rte_malloc_heap_get_socket(heap_name);
 }
 

@@ -1,8 +1,9 @@
 /* What the handler swx and the object that it compiles from a spec say to each other.
  *
- * DPDK's pipeline keeps its ends to itself: rte_swx_pipeline_build_from_lib makes only the kinds of port that it knows. But
- * the code that it generates is compiled with its internal structures in sight, and our few lines with it
- * (inside/): they put our ends in the place of DPDK's, guard what a packet could break, and run one burst. */
+ * DPDK's pipeline keeps its ends to itself: rte_swx_pipeline_build_from_lib makes only the kinds of port that
+ * it knows. But the code that it generates is compiled with its internal structures in sight, and our few
+ * lines with it (inside/): they put our ends in the place of DPDK's, guard what a packet could break, and run
+ * one burst. */
 #ifndef WT_SWX_INSIDE_H
 #define WT_SWX_INSIDE_H
 
@@ -17,8 +18,9 @@ struct wt_swx_ends;
 
 /* The steps of a pipeline, in this order; a pipeline without tables is one step. */
 enum wt_swx_step {
-    WT_SWX_PARSER = 0,   /* up to the first table */
-    WT_SWX_CONTROL = 1,  /* between the first table and the last, and what is no lookup; selectors and learners too */
+    WT_SWX_PARSER = 0, /* up to the first table */
+    /* between the first table and the last, and what is no lookup; selectors and learners too */
+    WT_SWX_CONTROL = 1,
     WT_SWX_DEPARSER = 2, /* behind the last one, and the taking of the next packet */
     WT_SWX_TABLES = 3,   /* each table's lookups, with the action */
 };
@@ -39,7 +41,8 @@ struct wt_swx_ends {
     struct wt_swx_out *out;
     uint32_t outs;
     uint32_t most_steps; /* tables beyond them share the last one */
-    uint8_t *step_of;    /* of each instruction, made by `attach` with malloc; what frees the pipeline frees it */
+    /* of each instruction, made by `attach` with malloc; what frees the pipeline frees it */
+    uint8_t *step_of;
     /* dropped, and why: those of the spec's own drop are in the last port's `packets` */
     uint64_t too_short;   /* the spec extracts more than there is */
     uint64_t no_headroom; /* the spec emits more than fits before the payload */
@@ -51,13 +54,15 @@ struct wt_swx_ends {
 #define WT_SWX_PATIENCE 65536u
 
 struct wt_swx_inside {
-    /* Puts the ends in place. The pipeline was just built, with `ends->outs` output ports. 0, or -1 without memory. */
+    /* Puts the ends in place. The pipeline was just built, with `ends->outs` output ports. 0, or -1 without
+     * memory. */
     int (*attach)(struct rte_swx_pipeline *pipeline, struct wt_swx_ends *ends);
     /* Runs the pipeline until each packet of the burst has its verdict. */
-    void (*run)(struct rte_swx_pipeline *pipeline, struct wt_swx_ends *ends, struct wt_packet *burst, uint32_t count);
+    void (*run)(struct rte_swx_pipeline *pipeline, struct wt_swx_ends *ends, struct wt_packet *burst,
+                uint32_t count);
     /* Likewise, with a stamp behind each instruction. */
-    void (*run_timed)(struct rte_swx_pipeline *pipeline, struct wt_swx_ends *ends, struct wt_packet *burst, uint32_t count,
-                      struct wt_step *steps);
+    void (*run_timed)(struct rte_swx_pipeline *pipeline, struct wt_swx_ends *ends, struct wt_packet *burst,
+                      uint32_t count, struct wt_step *steps);
 };
 
 #endif

@@ -60,7 +60,8 @@ class name_maker {
 
 bool is_ours(const fs::path &path) {
     struct stat about;
-    return stat(path.c_str(), &about) == 0 && about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return stat(path.c_str(), &about) == 0 && about.st_uid == geteuid() &&
+           (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // What lies there is run as code: it must be nobody else's to write.
@@ -80,13 +81,16 @@ std::string environment(const char *name) {
 
 fs::path cache() {
     std::vector<fs::path> places;
-    if (const auto xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) places.push_back(fs::path(xdg) / "windtunnel" / "swx");
-    if (const auto home = environment("HOME"); !home.empty()) places.push_back(fs::path(home) / ".cache/windtunnel/swx");
+    if (const auto xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
+        places.push_back(fs::path(xdg) / "windtunnel" / "swx");
+    if (const auto home = environment("HOME"); !home.empty())
+        places.push_back(fs::path(home) / ".cache/windtunnel/swx");
     // one level alone: whoever owns a directory above could put another in its place
     places.push_back(fs::temp_directory_path() / ("windtunnel-swx-" + std::to_string(geteuid())));
     for (const fs::path &place : places)
         if (const auto found = usable(place)) return *found;
-    throw refusal("no directory for compiled specs: none of " + places.front().string() + " and the others can be written",
+    throw refusal("no directory for compiled specs: none of " + places.front().string() +
+                      " and the others can be written",
                   "XDG_CACHE_HOME=DIR names one of yours");
 }
 
@@ -133,16 +137,20 @@ std::string first_lines(const std::string &output, int most) {
     return some;
 }
 
-void compile(const std::string &spec_file, const std::string &code, const std::string &compiler, const fs::path &object) {
+void compile(const std::string &spec_file, const std::string &code, const std::string &compiler,
+             const fs::path &object) {
     const workshop shop(object.parent_path());
-    for (size_t i = 0; i < embedded_count; i++) write(shop.file(embedded_files[i].name), embedded_files[i].text);
+    for (size_t i = 0; i < embedded_count; i++)
+        write(shop.file(embedded_files[i].name), embedded_files[i].text);
     write(shop.file("pipeline.c"), code + "\n#include \"inside/run.c\"\n");
     std::vector<std::string> words = {compiler};
     std::ranges::copy(split(flags), std::back_inserter(words));
-    for (const char *word : {"-I.", "-include", "inside/guards.h", "-o", "pipeline.so", "pipeline.c"}) words.push_back(word);
+    for (const char *word : {"-I.", "-include", "inside/guards.h", "-o", "pipeline.so", "pipeline.c"})
+        words.push_back(word);
     const command_end end = run_command(words, shop.path());
     if (end.code != 0)
-        throw refusal(spec_file + ": " + compiler + " does not compile what DPDK made of it: " + first_lines(end.output, 3),
+        throw refusal(spec_file + ": " + compiler +
+                          " does not compile what DPDK made of it: " + first_lines(end.output, 3),
                       "are libdpdk-dev's headers there, of the DPDK that the engine was built with?");
     fs::permissions(shop.file("pipeline.so"), fs::perms::owner_all);
     fs::rename(shop.file("pipeline.so"), object);
@@ -150,7 +158,9 @@ void compile(const std::string &spec_file, const std::string &code, const std::s
 
 std::string version_of(const std::string &compiler) {
     const command_end end = run_command({compiler, "--version"}, "/");
-    if (end.code != 0) throw refusal(compiler + " --version fails: this is no compiler that the handler swx knows", "gcc, or clang");
+    if (end.code != 0)
+        throw refusal(compiler + " --version fails: this is no compiler that the handler swx knows",
+                      "gcc, or clang");
     return end.output;
 }
 
@@ -174,8 +184,9 @@ bool can_compile_specs() {
 
 std::string spec_object(const std::string &spec_file, const std::string &compiler, bool afresh) {
     if (!can_compile_specs())
-        throw refusal("this engine was built without DPDK's headers for compiled pipelines, which no package installs",
-                      "setup/dpdk-headers fetches them; then run ./windtunnel quickstart");
+        throw refusal(
+            "this engine was built without DPDK's headers for compiled pipelines, which no package installs",
+            "setup/dpdk-headers fetches them; then run ./windtunnel quickstart");
     const std::string spec = read_spec(spec_file);
     const fs::path object = cache() / name_of(spec, compiler);
     if (!afresh && is_ours(object)) return object.string();

@@ -39,13 +39,14 @@ bool loads(const std::string &object) {
     return whole;
 }
 
-// A generous bound: an exact table takes some 100 bytes for each place, rte_acl up to a few KiB for each entry.
+// A generous bound: an exact table takes some 100 bytes for each place, rte_acl up to a few KiB for each
+// entry.
 uint64_t table_bytes_at_most(const std::string &spec) {
     constexpr uint64_t besides = 256 << 20, for_each = 4096;
     return besides + for_each * sizes_in(spec);
 }
 
-std::vector<wt_swx_out> outs_of(const pipeline_plan &plan, wt_swx_ends *ends) {
+std::vector<wt_swx_out> outs_of(const spec_plan &plan, wt_swx_ends *ends) {
     std::vector<wt_swx_out> outs(plan.ports + 1, {ends, 0, WT_FORWARD, 0});
     outs.back().verdict = WT_DROP;
     if (plan.host) outs[*plan.host].verdict = WT_PASS;
@@ -54,7 +55,7 @@ std::vector<wt_swx_out> outs_of(const pipeline_plan &plan, wt_swx_ends *ends) {
 
 }  // namespace
 
-pipeline::pipeline(const pipeline_plan &plan) : out_(outs_of(plan, &ends_)), socket_(table_socket(plan.socket)) {
+pipeline::pipeline(const spec_plan &plan) : out_(outs_of(plan, &ends_)), socket_(table_socket(plan.socket)) {
     std::string object = spec_object(plan.spec, plan.compiler);
     if (!loads(object)) object = spec_object(plan.spec, plan.compiler, true);
     ends_.out = out_.data();
@@ -74,7 +75,7 @@ pipeline::pipeline(const pipeline_plan &plan) : out_(outs_of(plan, &ends_)), soc
 
 pipeline::~pipeline() { std::free(ends_.step_of); }
 
-void pipeline::build(const pipeline_plan &plan, const std::string &object) {
+void pipeline::build(const spec_plan &plan, const std::string &object) {
     build_empty(object);
     tables_ = tables_of(pipeline_.get());
     if (!plan.tables.empty()) fill_tables(pipeline_.get(), plan.tables, socket_, tables_);
@@ -88,13 +89,16 @@ void pipeline::build_empty(const std::string &object) {
     std::string text = ports_text(name, ends_.outs - 1);
     const std::unique_ptr<FILE, int (*)(FILE *)> ports(fmemopen(text.data(), text.size(), "r"), fclose);
     rte_swx_pipeline *built = nullptr;
-    const int status = rte_swx_pipeline_build_from_lib(&built, name.c_str(), object.c_str(), ports.get(), socket_);
+    const int status =
+        rte_swx_pipeline_build_from_lib(&built, name.c_str(), object.c_str(), ports.get(), socket_);
     if (status == -ENODEV || status == -ENOMEM)
         throw out_of_table_memory("its tables cannot be made: " + std::string(std::strerror(-status)),
-                                  "memory may not suffice for their sizes; or the fields of an exact table's key do not stand side by side");
+                                  "memory may not suffice for their sizes; or the fields of an exact table's "
+                                  "key do not stand side by side");
     if (status != 0) throw refusal(std::string("DPDK cannot build the pipeline: ") + std::strerror(-status));
     pipeline_.reset(built);
-    void *handle = dlopen(object.c_str(), RTLD_LAZY | RTLD_LOCAL);  // once more the same: DPDK holds it while the pipeline lives
+    // once more the same: DPDK holds it while the pipeline lives
+    void *handle = dlopen(object.c_str(), RTLD_LAZY | RTLD_LOCAL);
     inside_ = static_cast<const wt_swx_inside *>(dlsym(handle, "wt_swx_inside"));
     dlclose(handle);
 }

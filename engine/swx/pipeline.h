@@ -15,12 +15,12 @@
 
 namespace wt {
 
-struct pipeline_plan {
+struct spec_plan {
     std::string spec, tables;  // files; no tables: ""
     std::string compiler;
-    uint32_t ports;               // of output; one more is the pipeline's drop
+    uint32_t ports;                // of output; one more is the pipeline's drop
     std::optional<uint32_t> host;  // packets sent to this one are passed on
-    int socket;                   // of the worker
+    int socket;                    // of the worker
 };
 
 struct pipeline_free {
@@ -33,7 +33,7 @@ struct ring_free {
 class pipeline {
   public:
     // Compiles where the cache has no object. Throws refusal in words about a file and its line. Needs EAL.
-    explicit pipeline(const pipeline_plan &plan);
+    explicit pipeline(const spec_plan &plan);
 
     ~pipeline();
     pipeline(const pipeline &) = delete;
@@ -52,7 +52,7 @@ class pipeline {
     rte_swx_pipeline *get() const { return pipeline_.get(); }
 
   private:
-    void build(const pipeline_plan &plan, const std::string &object);
+    void build(const spec_plan &plan, const std::string &object);
     void build_empty(const std::string &object);
 
     // A port of DPDK's kind is needed to build a pipeline at all; nothing ever enters by it.

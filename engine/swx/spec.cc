@@ -54,19 +54,23 @@ std::string read_spec(const std::string &file) {
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(file, unknown);
     if (unknown || !std::filesystem::is_regular_file(file)) throw refusal(file + ": no such file");
-    if (bytes == 0 || bytes > most_spec_bytes) throw refusal(file + ": " + std::to_string(bytes) + " bytes are no spec");
+    if (bytes == 0 || bytes > most_spec_bytes)
+        throw refusal(file + ": " + std::to_string(bytes) + " bytes are no spec");
     std::ifstream in(file, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(in), {}};
     if (!in) throw refusal(file + " cannot be read");
     if (const size_t at = text.find('\0'); at != std::string::npos)
-        throw refusal(file + ":" + std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n')) +
-                      ": a zero byte: this is no text");
+        throw refusal(
+            file + ":" +
+            std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n')) +
+            ": a zero byte: this is no text");
     return text;
 }
 
 std::string generate_code(const std::string &file, const std::string &text) {
     if (const auto line = first_use(text, "mirror"))
-        throw refusal(file + ":" + std::to_string(*line) + ": mirror makes a second packet, and a handler is shown only those there are",
+        throw refusal(file + ":" + std::to_string(*line) +
+                          ": mirror makes a second packet, and a handler is shown only those there are",
                       "leave the instruction out");
     generated g = generate(text);
     if (g.status == 0) return std::move(g.code);

@@ -28,12 +28,9 @@ namespace {
 
 int apply(copy &changed, const kept_change &change, const wt_words *words) {
     switch (change.kind) {
-        case WT_ADD:
-            return changed.add(change.rule(), words);
-        case WT_REMOVE:
-            return changed.remove(change.rule(), words);
-        default:
-            return changed.replace(change.rule(), words);
+        case WT_ADD: return changed.add(change.rule(), words);
+        case WT_REMOVE: return changed.remove(change.rule(), words);
+        default: return changed.replace(change.rule(), words);
     }
 }
 

@@ -28,9 +28,7 @@ static void *fib_open(const struct wt_method_plan *plan, const struct wt_words *
     return fib;
 }
 
-static void fib_close(void *structure) {
-    rte_fib_free(structure);
-}
+static void fib_close(void *structure) { rte_fib_free(structure); }
 
 /* rte_fib looks addresses up, not prefixes: those stand in the tree beside it. */
 static bool fib_find(const void *structure, const struct wt_rule *rule, uint32_t *value) {
@@ -62,9 +60,7 @@ struct edge {
     bool there[33];
 };
 
-static uint32_t edge_address(uint32_t length) {
-    return UINT32_MAX << (32 - length);
-}
+static uint32_t edge_address(uint32_t length) { return UINT32_MAX << (32 - length); }
 
 /* Where longer prefixes leave nothing open of one that ends with the last address (0/1 and 128/1 of the
  * default route), rte_fib of 22.11 runs off that end when the outer one is added, changed or taken out, and

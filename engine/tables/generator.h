@@ -14,9 +14,7 @@ extern "C" {
 
 /* Rules come in pairs, 2j and 2j + 1: the second lies inside the first and wins where both match. No pair
  * touches another. So a key's best rule is known without a search. */
-static inline uint64_t wt_pair(uint64_t i) {
-    return i / 2;
-}
+static inline uint64_t wt_pair(uint64_t i) { return i / 2; }
 
 static inline void wt_store32(uint8_t *bytes, uint32_t word) {
     word = __builtin_bswap32(word);

@@ -21,9 +21,7 @@ static uint32_t tag_bits(const struct wt_generator *g) {
     return bits;
 }
 
-static uint32_t pairs_of_masks(const struct wt_generator *g) {
-    return (g->masks + 1) / 2;
-}
+static uint32_t pairs_of_masks(const struct wt_generator *g) { return (g->masks + 1) / 2; }
 
 /* Bits of a mask behind the tag; less than 0 where it has no room for the tag. */
 static int rank_bits(const struct wt_generator *g, uint32_t combination) {
@@ -79,9 +77,7 @@ int wt_ternary_open(struct wt_generator *g, const struct wt_words *words) {
     return 0;
 }
 
-static uint32_t prefix_mask(uint32_t length) {
-    return length == 0 ? 0 : UINT32_MAX << (32 - length);
-}
+static uint32_t prefix_mask(uint32_t length) { return length == 0 ? 0 : UINT32_MAX << (32 - length); }
 
 /* Where rule i stands: its combination, and the outer rule's words in the host's order. */
 struct place {

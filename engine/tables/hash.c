@@ -47,9 +47,7 @@ static void *hash_open(const struct wt_method_plan *plan, const struct wt_words 
     return wt_hash_open(plan, plan->table->key_bytes, words);
 }
 
-static void hash_close(void *structure) {
-    rte_hash_free(structure);
-}
+static void hash_close(void *structure) { rte_hash_free(structure); }
 
 static bool hash_one(const void *structure, const uint8_t *key, uint32_t *value) {
     void *data;

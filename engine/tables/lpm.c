@@ -19,9 +19,7 @@ static void *lpm_open(const struct wt_method_plan *plan, const struct wt_words *
     return lpm;
 }
 
-static void lpm_close(void *structure) {
-    rte_lpm_free(structure);
-}
+static void lpm_close(void *structure) { rte_lpm_free(structure); }
 
 static bool lpm_find(const void *structure, const struct wt_rule *rule, uint32_t *value) {
     return rte_lpm_is_rule_present((struct rte_lpm *)(uintptr_t)structure, wt_address(rule->key),

@@ -80,19 +80,15 @@ static inline uint32_t wt_load32(const uint8_t *bytes) {
 }
 
 /* An IPv4 address as DPDK's LPM wants it, in the host's order. */
-static inline uint32_t wt_address(const uint8_t *key) {
-    return __builtin_bswap32(wt_load32(key));
-}
+static inline uint32_t wt_address(const uint8_t *key) { return __builtin_bswap32(wt_load32(key)); }
 
 /* Where the values are read that a bulk lookup found. With every bit set, without a branch a key. */
-static inline uint64_t wt_all(uint32_t count) {
-    return UINT64_MAX >> (64 - count);
-}
+static inline uint64_t wt_all(uint32_t count) { return UINT64_MAX >> (64 - count); }
 
 /* The loop of a single lookup, with `one` inlined into it. */
-static inline __attribute__((always_inline)) uint64_t wt_one_by_one(
-    const struct wt_copy *copy, const uint8_t *const keys[], uint32_t count, uint32_t values[],
-    bool (*one)(const void *structure, const uint8_t *key, uint32_t *value)) {
+static inline __attribute__((always_inline)) uint64_t
+wt_one_by_one(const struct wt_copy *copy, const uint8_t *const keys[], uint32_t count, uint32_t values[],
+              bool (*one)(const void *structure, const uint8_t *key, uint32_t *value)) {
     uint64_t hits = 0;
     for (uint32_t i = 0; i < count; ++i) {
         if (!one(copy->structure, keys[i], &values[i])) continue;

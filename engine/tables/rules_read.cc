@@ -25,9 +25,7 @@ struct list {
     std::vector<uint64_t> lines;  // where each stands in the file
 };
 
-std::string quoted(std::string_view text) {
-    return '"' + std::string(text.substr(0, 60)) + '"';
-}
+std::string quoted(std::string_view text) { return '"' + std::string(text.substr(0, 60)) + '"'; }
 
 std::string_view trimmed(std::string_view text) {
     const auto begin = text.find_first_not_of(" \t\r");

@@ -16,9 +16,7 @@ using namespace wt;
 constexpr const wt_method *methods[] = {&wt_hash_method, &wt_fib_method,    &wt_lpm_method,
                                         &wt_acl_method,  &wt_linear_method, &wt_tss_method};
 
-std::string text_of(uint64_t number) {
-    return std::to_string(number);
-}
+std::string text_of(uint64_t number) { return std::to_string(number); }
 
 void check_plan(const wt_table_plan &plan, const wt_method *method) {
     if (!method) throw refusal("method " + text_of(plan.method) + " is none");
@@ -130,9 +128,7 @@ std::unique_ptr<wt_table> open_table(const wt_table_plan &plan, const wt_rules &
 
 }  // namespace
 
-void wt::rte_freed::operator()(void *memory) const {
-    rte_free(memory);
-}
+void wt::rte_freed::operator()(void *memory) const { rte_free(memory); }
 
 const wt_method *wt_method_of(uint32_t id) {
     for (const wt_method *method : methods)
@@ -164,9 +160,7 @@ wt_table *wt_table_open(const wt_table_plan *plan, const wt_rules *rules, char *
     }
 }
 
-void wt_table_close(wt_table *table) {
-    delete table;
-}
+void wt_table_close(wt_table *table) { delete table; }
 
 void wt_table_describe(const wt_table *table, wt_table_state *state) {
     *state = table->state;

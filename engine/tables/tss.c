@@ -33,9 +33,7 @@ struct probe {
     uint32_t words[PROBE_MOST / 4];
 } __attribute__((aligned(16)));
 
-static uint32_t probe_bytes(const struct wt_table_plan *plan) {
-    return (plan->key_bytes + 4 + 15) / 16 * 16;
-}
+static uint32_t probe_bytes(const struct wt_table_plan *plan) { return (plan->key_bytes + 4 + 15) / 16 * 16; }
 
 static struct wt_table_plan masks_plan(const struct wt_table_plan *plan) {
     struct wt_table_plan masks = *plan;
@@ -252,13 +250,9 @@ static uint64_t tss_single(const struct wt_copy *copy, const uint8_t *const keys
     return wt_one_by_one(copy, keys, count, values, tss_one);
 }
 
-static uint64_t tss_places(const void *structure) {
-    return ((const struct tss *)structure)->places;
-}
+static uint64_t tss_places(const void *structure) { return ((const struct tss *)structure)->places; }
 
-static uint64_t tss_tuples(const void *structure) {
-    return ((const struct tss *)structure)->count;
-}
+static uint64_t tss_tuples(const void *structure) { return ((const struct tss *)structure)->count; }
 
 const struct wt_method wt_tss_method = {
     .id = WT_TSS,

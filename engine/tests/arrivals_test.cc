@@ -23,7 +23,8 @@ std::vector<double> times(const arrival_phases &phases, size_t count, double fir
 }
 
 size_t between(const std::vector<double> &list, double from, double to) {
-    return static_cast<size_t>(std::count_if(list.begin(), list.end(), [&](double t) { return t >= from && t < to; }));
+    return static_cast<size_t>(
+        std::count_if(list.begin(), list.end(), [&](double t) { return t >= from && t < to; }));
 }
 
 TEST(arrivals, constant_rate_is_exact) {
@@ -47,7 +48,8 @@ TEST(arrivals, due_at_their_time_and_not_before) {
     EXPECT_TRUE(arrival_is_due(c, 1100));
 }
 
-// Gaps of a Poisson process: mean = standard deviation = interval; shares below the mean and the double mean by 1 - e^-x.
+// Gaps of a Poisson process: mean = standard deviation = interval; shares below the mean and the double mean
+// by 1 - e^-x.
 TEST(arrivals, poisson_gaps_are_exponential) {
     constexpr int n = 200'000;
     const std::vector<double> list = times({{poisson(forever, 1000)}, 0}, n + 1, 1, 42);
@@ -74,7 +76,8 @@ TEST(arrivals, same_seed_same_times_other_seed_other_times) {
 }
 
 TEST(arrivals, each_phase_has_its_own_messages) {
-    const std::vector<double> list = times({{even(10'000, 100), even(10'000, 7), even(forever, 50)}, 0}, 4000, 0.5);
+    const std::vector<double> list =
+        times({{even(10'000, 100), even(10'000, 7), even(forever, 50)}, 0}, 4000, 0.5);
     EXPECT_EQ(between(list, 0, 10'000), 100u);
     EXPECT_NEAR(static_cast<double>(between(list, 10'000, 20'000)), 10'000 / 7.0, 1);
     EXPECT_EQ(between(list, 20'000, 70'000), 1000u);
@@ -88,7 +91,7 @@ TEST(arrivals, a_gap_over_a_boundary_is_walked_at_both_rates) {
     EXPECT_DOUBLE_EQ(list[2], 165);
 }
 
-TEST(arrivals, a_silent_phase_has_none_and_the_lead_flies_once) {
+TEST(arrivals, a_silent_phase_has_none_and_the_lead_runs_once) {
     const arrival_phases phases{{even(1000, 10), even(500, forever), even(500, 5)}, 1};
     const std::vector<double> list = times(phases, 1000, 0.5);
     EXPECT_EQ(between(list, 0, 1000), 100u);
@@ -100,7 +103,8 @@ TEST(arrivals, a_silent_phase_has_none_and_the_lead_flies_once) {
 
 TEST(arrivals, a_first_phase_without_messages_is_passed_over) {
     for (bool random : {false, true}) {
-        const arrival_phases phases{{{1000, forever, forever, 0, random}, {forever, 10, forever, 0, random}}, 0};
+        const arrival_phases phases{{{1000, forever, forever, 0, random}, {forever, 10, forever, 0, random}},
+                                    0};
         EXPECT_GE(times(phases, 1)[0], 1000) << random;
     }
 }
@@ -115,7 +119,8 @@ TEST(arrivals, bursts_send_while_on_and_pause_while_off) {
     EXPECT_EQ(between(list, 10'000, 10'250), 10u) << "the last period is cut in its pause";
 }
 
-// In phases and bursts alike, the counts of a Poisson load in equal times have a mean and a variance of what was asked.
+// In phases and bursts alike, the counts of a Poisson load in equal times have a mean and a variance of what
+// was asked.
 TEST(arrivals, poisson_counts_follow_the_rate_of_each_phase) {
     const arrival_phases phases{{poisson(1000, 10), {1000, 2, 250, 250, true}}, 0};
     const std::vector<double> list = times(phases, 700'000);
@@ -155,7 +160,8 @@ TEST(arrivals, passing_over_what_is_due_counts_what_walking_counts) {
     }
 }
 
-// However many are asked for at once, the intended times are those of a walk one by one, and none lies ahead of the clock.
+// However many are asked for at once, the intended times are those of a walk one by one, and none lies ahead
+// of the clock.
 TEST(arrivals, what_is_due_is_walked_at_its_own_times) {
     const std::vector<arrival_phases> loads = {
         {{even(forever, 7.25)}, 0},

@@ -15,7 +15,8 @@ namespace wt {
 
 class assembler_check {
   public:
-    assembler_check(uint32_t applications, uint32_t slots, const segmentation &largest, bool sizes_vary = false)
+    assembler_check(uint32_t applications, uint32_t slots, const segmentation &largest,
+                    bool sizes_vary = false)
         : real_(applications, slots, largest, sizes_vary) {}
 
     // Gives both the next packet as one segment. Returns what differs, or nothing.
@@ -68,12 +69,14 @@ class assembler_check {
         if (real_.sizes_vary ? h.segments == 0 || h.segments > most.segments : h.segments != most.segments)
             return drop::bad_segment_count;
         if (h.segment >= h.segments) return drop::bad_segment_index;
-        // The bytes that the message has with this segment as it is; only its last one may differ from a full one.
+        // The bytes that the message has with this segment as it is; only its last one may differ from a full
+        // one.
         const uint32_t before = h.segment * most.segment_body, bytes = before + body_bytes;
         const bool last = h.segment == h.segments - 1;
         if (!last && body_bytes != most.segment_body) return drop::bad_segment_length;
         if (last && !real_.sizes_vary && bytes != most.body_bytes) return drop::bad_segment_length;
-        if (last && (body_bytes > most.segment_body || bytes > most.body_bytes || (before > 0 && body_bytes == 0)))
+        if (last &&
+            (body_bytes > most.segment_body || bytes > most.body_bytes || (before > 0 && body_bytes == 0)))
             return drop::bad_segment_length;
         const auto at = model_.find({h.application, h.slot});
         if (at == model_.end()) return drop::count;
@@ -90,7 +93,8 @@ class assembler_check {
     std::optional<std::string> expect_taken(const message_header &h, void *packet, assembly *message,
                                             const superseded &old) {
         model_message &m =
-            model_.try_emplace({h.application, h.slot}, model_message{h.generation, h.segments, {}}).first->second;
+            model_.try_emplace({h.application, h.slot}, model_message{h.generation, h.segments, {}})
+                .first->second;
         std::map<uint32_t, void *> given_up;
         if (m.generation != h.generation) {
             if (!m.complete()) given_up = std::move(m.packets);

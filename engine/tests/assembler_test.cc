@@ -140,7 +140,8 @@ TEST(AssemblerOfOneSegment, EveryMessageIsCompleteAtOnceAndOnce) {
 
 TEST(AssemblerOfManySizes, TakesWhatIsAtMostTheLargest) {
     assembler_check check(applications, slots, five, true);
-    const auto outcome = [&](uint32_t generation, uint16_t segments, uint16_t segment, uint32_t body) -> std::string_view {
+    const auto outcome = [&](uint32_t generation, uint16_t segments, uint16_t segment,
+                             uint32_t body) -> std::string_view {
         message_header h = header(generation, segment);
         h.segments = segments;
         EXPECT_FALSE(check.take(h, body));
@@ -163,17 +164,17 @@ TEST(AssemblerOfManySizes, TakesWhatIsAtMostTheLargest) {
 }
 
 // Several messages a slot, their segments shuffled within a reach, some lost, some twice: thousands of
-// flights.
+// runs.
 TEST(AssemblerProperty, AgreesWithTheModelWhateverTheWireDoes) {
     std::mt19937 random(20261121);
     const auto below = [&random](uint32_t limit) {
         return std::uniform_int_distribution<uint32_t>(0, limit - 1)(random);
     };
     uint32_t completed = 0, dropped = 0;
-    for (uint32_t flight = 0; flight < 3000; flight++) {
+    for (uint32_t run_state = 0; run_state < 3000; run_state++) {
         const segmentation shape = segmentation_of(16 + below(600), 16 + 1 + below(100));
         const uint32_t loss = below(20), duplicate = below(20), reach = 1 + below(64);
-        const bool sizes_vary = flight % 2;
+        const bool sizes_vary = run_state % 2;
         uint32_t generation = random();
         std::vector<std::pair<message_header, uint32_t>> wire;  // with the bytes of its body
         for (uint32_t message = 0; message < 12; message++, generation += 1 + below(3)) {
@@ -194,14 +195,14 @@ TEST(AssemblerProperty, AgreesWithTheModelWhateverTheWireDoes) {
         assembler_check check(applications, slots, shape, sizes_vary);
         for (const auto &[h, body_bytes] : wire) {
             const auto wrong = check.take(h, body_bytes);
-            ASSERT_FALSE(wrong) << *wrong << " in flight " << flight;
+            ASSERT_FALSE(wrong) << *wrong << " in flight " << run_state;
             completed += check.result == assembled::complete;
             dropped += check.result == assembled::dropped;
         }
         const auto wrong = check.finish();
-        ASSERT_FALSE(wrong) << *wrong << " in flight " << flight;
+        ASSERT_FALSE(wrong) << *wrong << " in flight " << run_state;
     }
-    EXPECT_GT(completed, 1000u) << "the flights are worth something";
+    EXPECT_GT(completed, 1000u) << "the runs are worth something";
     EXPECT_GT(dropped, 1000u);
 }
 

@@ -11,9 +11,7 @@ namespace {
 
 constexpr uint32_t before = 8;  // what checksum_bytes may read ahead of its part
 
-uint16_t rte(const uint8_t *at, size_t bytes) {
-    return rte_raw_cksum(at, bytes);
-}
+uint16_t rte(const uint8_t *at, size_t bytes) { return rte_raw_cksum(at, bytes); }
 
 TEST(Checksum, EqualsDpdksForEveryLengthAndAlignment) {
     std::mt19937 random(2);

@@ -5,14 +5,14 @@
 #include <set>
 
 #include "handler_tools.h"
-#include "handlers/options.h"
+#include "handlers/loading/options.h"
 
 namespace wt::testing {
 namespace {
 
 enum { done = 0, corrupt = 1, wrong_length = 2, wrong_checksum = 3, too_long = 4, bad_request = 5 };
 
-struct answer_head {
+struct response_head {
     uint8_t status, zero[3];
     uint32_t adler;
     uint64_t length, scan;
@@ -80,15 +80,15 @@ class decompress : public ::testing::TestWithParam<std::string> {
         return open_message_handler("decompress", {.request = room, .options = {{"library", GetParam()}}});
     }
 
-    static answer_head ask_for(const opened_handler &server, const cut_body &request) {
+    static response_head ask_for(const opened_handler &server, const cut_body &request) {
         const bytes content = ask(server, request, cut_body({24})).content;
-        EXPECT_EQ(content.size(), sizeof(answer_head));
-        answer_head head;
+        EXPECT_EQ(content.size(), sizeof(response_head));
+        response_head head;
         std::memcpy(&head, content.data(), sizeof head);
         return head;
     }
 
-    static answer_head ask_for(const opened_handler &server, const bytes &request) {
+    static response_head ask_for(const opened_handler &server, const bytes &request) {
         return ask_for(server, cut_body({static_cast<uint32_t>(request.size())}, request));
     }
 
@@ -112,10 +112,10 @@ TEST_P(decompress, says_what_came_out_wherever_the_segments_are_cut) {
         bytes request = request_of(content);
         request.resize(request.size() + random() % 100);  // what follows the stream is not looked at
         const auto length = static_cast<uint32_t>(request.size());
-        const answer_head answer = ask_for(server, cut_body(random_cuts(length, random), request));
-        ASSERT_EQ(answer.status, done) << content.size();
-        ASSERT_EQ(answer.adler, adler_of(content));
-        ASSERT_EQ(answer.length, content.size());
+        const response_head response = ask_for(server, cut_body(random_cuts(length, random), request));
+        ASSERT_EQ(response.status, done) << content.size();
+        ASSERT_EQ(response.adler, adler_of(content));
+        ASSERT_EQ(response.length, content.size());
     }
 }
 
@@ -123,9 +123,9 @@ TEST_P(decompress, reads_a_stream_that_comes_a_byte_at_a_time) {
     std::mt19937 random(2);
     const bytes content = text(3000, random), request = request_of(content);
     const cut_body cut(std::vector<uint32_t>(request.size(), 1), request);
-    const answer_head answer = ask_for(open(), cut);
-    EXPECT_EQ(answer.status, done);
-    EXPECT_EQ(answer.adler, adler_of(content));
+    const response_head response = ask_for(open(), cut);
+    EXPECT_EQ(response.status, done);
+    EXPECT_EQ(response.adler, adler_of(content));
 }
 
 TEST_P(decompress, inflates_two_mebibytes_of_the_clients_in_segments) {
@@ -141,10 +141,10 @@ TEST_P(decompress, inflates_two_mebibytes_of_the_clients_in_segments) {
         client.table().request(client.state(), &message, 1);
         const bytes content = unpacked(request.get(body));
         EXPECT_NEAR(static_cast<double>(content.size()), 3.0 * body, 0.3 * body);
-        const answer_head answer = ask_for(server, request);
-        EXPECT_EQ(answer.status, done);
-        EXPECT_EQ(answer.length, content.size());
-        EXPECT_EQ(answer.adler, adler_of(content));
+        const response_head response = ask_for(server, request);
+        EXPECT_EQ(response.status, done);
+        EXPECT_EQ(response.length, content.size());
+        EXPECT_EQ(response.adler, adler_of(content));
     }
 }
 
@@ -155,8 +155,8 @@ TEST_P(decompress, finds_every_change_of_a_stream) {
     for (size_t at = 0; at < good.size(); ++at) {
         bytes bad = good;
         bad[at] ^= static_cast<uint8_t>(1u << random() % 8);
-        const answer_head answer = ask_for(server, bad);
-        ASSERT_NE(answer.status, done) << "byte " << at;
+        const response_head response = ask_for(server, bad);
+        ASSERT_NE(response.status, done) << "byte " << at;
         ASSERT_EQ(ask_for(server, good).status, done) << "the next one is none the worse";
     }
 }
@@ -264,7 +264,7 @@ TEST(decompress_client, fits_whatever_room_there_is) {
 
 TEST(decompress, refuses_what_cannot_be) {
     const auto saying = [](const opening &how) { return refusal_of("decompress", how); };
-    EXPECT_EQ(saying({.answer = 23}),
+    EXPECT_EQ(saying({.response = 23}),
               "decompress: an answer's body of 23 bytes has no room for the 24 that this one has");
     EXPECT_EQ(saying({.role = WT_CLIENT, .request = 79}),
               "decompress: a request's body of 79 bytes is too short to be compressed: 80 are the least");

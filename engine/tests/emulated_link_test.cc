@@ -1,6 +1,6 @@
-// The emulated link held against arithmetic, by counts and moments of a clock of its own. The mbufs are fakes whose second
-// reference is ours, so that a free is seen and never reaches a pool.
-#include "ports/emulated_link.h"
+// The emulated link held against arithmetic, by counts and moments of a clock of its own. The mbufs are fakes
+// whose second reference is ours, so that a free is seen and never reaches a pool.
+#include "wires/emulated_link.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ struct packets {
     }
     bool is_freed(uint32_t i) const { return mbufs[i].refcnt == 1; }
     uint32_t freed() const {
-        return static_cast<uint32_t>(std::count_if(list.begin(), list.end(), [](const rte_mbuf *m) { return m->refcnt == 1; }));
+        return static_cast<uint32_t>(
+            std::count_if(list.begin(), list.end(), [](const rte_mbuf *m) { return m->refcnt == 1; }));
     }
 
     std::unique_ptr<rte_mbuf[]> mbufs;
@@ -42,7 +43,9 @@ struct link_of {
         for (rte_mbuf *m; link_leave(link, &m, 1, start + now) == 1; count++) order.push_back(m);
         return count;
     }
-    uint32_t enter(rte_mbuf **burst, uint32_t count, uint64_t now) { return link_enter(link, burst, count, start + now); }
+    uint32_t enter(rte_mbuf **burst, uint32_t count, uint64_t now) {
+        return link_enter(link, burst, count, start + now);
+    }
 
     emulated_line line{start};
     emulated_link link;
@@ -65,7 +68,8 @@ TEST(emulated_link, the_first_of_a_burst_goes_the_queue_takes_its_depth_the_rest
     packets p(100, bytes);
     link_of l(gigabit, 0, 10);
     EXPECT_EQ(l.enter(p.list.data(), 100, 0), 89u);
-    for (uint32_t i = 0; i < 100; i++) EXPECT_EQ(p.is_freed(i), i >= 11) << i << ": the tail is what is dropped";
+    for (uint32_t i = 0; i < 100; i++)
+        EXPECT_EQ(p.is_freed(i), i >= 11) << i << ": the tail is what is dropped";
     EXPECT_EQ(link_holds(l.link), 11u);
     for (uint32_t i = 1; i <= 11; i++) {
         EXPECT_EQ(l.arrived(i * on_line - 1), 0u) << i;
@@ -83,7 +87,8 @@ TEST(emulated_link, a_place_in_the_queue_is_free_when_the_line_takes_its_packet)
     EXPECT_EQ(l.enter(p.list.data() + 7, 3, 3 * on_line), 1u);
 }
 
-// Twice as much as the line can carry, brought every 10 us for 100 ms: the line is never idle, and half is dropped.
+// Twice as much as the line can carry, brought every 10 us for 100 ms: the line is never idle, and half is
+// dropped.
 TEST(emulated_link, under_overload_the_rate_is_that_of_the_line) {
     for (const uint32_t size : {60u, 126u, 1514u}) {
         const double rate = 10e9, each_ns = (size + 24) * 8e9 / rate;
@@ -145,7 +150,7 @@ TEST(emulated_link, what_is_left_at_the_end_is_freed) {
 TEST(emulated_link, agrees_with_a_simulation) {
     std::mt19937_64 random(20261122);
     const auto below = [&](uint64_t limit) { return random() % limit; };
-    for (int flight = 0; flight < 300; flight++) {
+    for (int run_state = 0; run_state < 300; run_state++) {
         const double rate = std::pow(10, 6 + 5 * (random() % 1000 / 1000.0));
         const auto delay = below(20'000);
         const auto depth = static_cast<uint32_t>(1 + below(20));
@@ -159,7 +164,8 @@ TEST(emulated_link, agrees_with_a_simulation) {
         for (uint32_t i = 0; i < 400; now += below(static_cast<uint64_t>(3 * 800 * 8e9 / rate) + 2)) {
             const auto count = static_cast<uint32_t>(std::min<uint64_t>(1 + below(8), 400 - i));
             // a moment at which a packet just gets onto the line is the fixed point's to decide
-            if (std::any_of(begins.begin(), begins.end(), [&](double b) { return std::abs(b - static_cast<double>(now)) < 1; }) ||
+            if (std::any_of(begins.begin(), begins.end(),
+                            [&](double b) { return std::abs(b - static_cast<double>(now)) < 1; }) ||
                 std::abs(free_at - static_cast<double>(now)) < 1)
                 continue;
             while (!begins.empty() && begins.front() <= static_cast<double>(now)) begins.pop_front();
@@ -174,14 +180,14 @@ TEST(emulated_link, agrees_with_a_simulation) {
                 if (begin > static_cast<double>(now)) begins.push_back(begin);
                 expected.emplace_back(p.list[k], free_at + static_cast<double>(delay));
             }
-            ASSERT_EQ(l.enter(&p.list[i], count, now), dropped) << "flight " << flight << ", packet " << i;
+            ASSERT_EQ(l.enter(&p.list[i], count, now), dropped) << "run " << run_state << ", packet " << i;
             i += count;
         }
         for (size_t i = 0; i < expected.size(); i++) {
             l.arrived(static_cast<uint64_t>(expected[i].second - 1));
-            ASSERT_LE(l.order.size(), i) << "too early in flight " << flight;
+            ASSERT_LE(l.order.size(), i) << "too early in flight " << run_state;
             l.arrived(static_cast<uint64_t>(expected[i].second + 1));
-            ASSERT_GE(l.order.size(), i + 1) << "too late in flight " << flight;
+            ASSERT_GE(l.order.size(), i + 1) << "too late in flight " << run_state;
         }
         ASSERT_EQ(l.order.size(), expected.size());
         for (size_t i = 0; i < expected.size(); i++) ASSERT_EQ(l.order[i], expected[i].first);

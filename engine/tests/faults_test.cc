@@ -1,6 +1,6 @@
 // Planted faults, by counts. The mbufs are fakes whose second reference is ours: a free never reaches a pool,
 // and its count says how often it was freed. Duplicates need a pool, so EAL: they are in ports_test.cc.
-#include "ports/faults.h"
+#include "wires/faults.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct packets {
 };
 
 // What came out of bursts of several sizes, as positions; what was still held at the end comes last.
-std::vector<size_t> fly(wt::faults &f, packets &p, uint32_t batch) {
+std::vector<size_t> execute_run(wt::faults &f, packets &p, uint32_t batch) {
     std::vector<size_t> order;
     std::vector<rte_mbuf *> out(2 * batch + 64);
     const auto take = [&](uint32_t count) {
@@ -50,14 +50,14 @@ TEST(Faults, NoneLeavesEverythingAsItIs) {
     packets p(1000);
     std::vector<size_t> expected(1000);
     std::iota(expected.begin(), expected.end(), 0);
-    EXPECT_EQ(fly(f, p, 32), expected);
+    EXPECT_EQ(execute_run(f, p, 32), expected);
     EXPECT_EQ(f.lost + f.duplicated, 0u);
 }
 
 TEST(Faults, FullLossLosesAllOnce) {
     wt::faults f = make({.loss = 1, .duplicate = 1, .reorder = 1, .reorder_depth = 4});
     packets p(1000);
-    EXPECT_TRUE(fly(f, p, 7).empty());
+    EXPECT_TRUE(execute_run(f, p, 7).empty());
     EXPECT_EQ(f.lost, 1000u);
     for (uint32_t i = 0; i < 1000; i++) EXPECT_EQ(p.freed(i), 1u);
 }
@@ -65,7 +65,7 @@ TEST(Faults, FullLossLosesAllOnce) {
 TEST(Faults, EveryPacketIsEitherSentOrLost) {
     wt::faults f = make({.loss = 0.1, .duplicate = 0, .reorder = 0.3, .reorder_depth = 5});
     packets p(100000);
-    const std::vector<size_t> order = fly(f, p, 32);
+    const std::vector<size_t> order = execute_run(f, p, 32);
     EXPECT_EQ(order.size() + f.lost, 100000u);
     std::vector<uint32_t> seen(100000);
     for (const size_t i : order) seen[i]++;
@@ -78,7 +78,7 @@ TEST(Faults, NoPacketIsOvertakenByMoreThanTheDepth) {
     for (const uint32_t depth : {1u, 3u, 64u}) {
         wt::faults f = make({.loss = 0, .duplicate = 0, .reorder = 0.2, .reorder_depth = depth});
         packets p(20000);
-        const std::vector<size_t> order = fly(f, p, 33);
+        const std::vector<size_t> order = execute_run(f, p, 33);
         std::vector<size_t> place(20000);
         for (size_t at = 0; at < order.size(); at++) place[order[at]] = at;
         size_t overtaken_packets = 0;
@@ -124,7 +124,7 @@ TEST(Faults, TheSeedDecides) {
     for (int i = 0; i < 3; i++) {
         wt::faults f = make(plan, seeds[i]);
         packets p(1000);
-        orders[i] = fly(f, p, i == 1 ? 1 : 32);  // the size of a burst changes nothing
+        orders[i] = execute_run(f, p, i == 1 ? 1 : 32);  // the size of a burst changes nothing
     }
     EXPECT_EQ(orders[0], orders[1]);
     EXPECT_NE(orders[0], orders[2]);

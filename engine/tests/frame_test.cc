@@ -134,7 +134,7 @@ TEST(FrameTurn, SwapsTheFlowAndKeepsThePayload) {
     EXPECT_EQ(frame, expected);
 }
 
-TEST(FrameTurn, AnAnswerOfAnyLengthHasRightChecksumsAndReachesTheSender) {
+TEST(FrameTurn, AnResponseOfAnyLengthHasRightChecksumsAndReachesTheSender) {
     const local_address sender = {example_flow.source_mac, example_flow.source_ip, example_flow.source_port,
                                   1, 0};
     for (uint32_t bytes = 0; bytes <= 1472; bytes++) {

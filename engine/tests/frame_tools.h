@@ -14,9 +14,7 @@ namespace wt {
 
 using byte_vector = std::vector<uint8_t>;
 
-inline uint32_t big16(std::span<const uint8_t> bytes, size_t at) {
-    return bytes[at] * 256u + bytes[at + 1];
-}
+inline uint32_t big16(std::span<const uint8_t> bytes, size_t at) { return bytes[at] * 256u + bytes[at + 1]; }
 
 inline void put_big16(std::span<uint8_t> bytes, size_t at, uint32_t value) {
     bytes[at] = static_cast<uint8_t>(value >> 8);
@@ -31,9 +29,7 @@ inline uint32_t slow_sum(std::span<const uint8_t> bytes, uint32_t sum = 0) {
     return sum;
 }
 
-inline uint32_t slow_ip_header_bytes(std::span<const uint8_t> frame) {
-    return frame[14] % 16 * 4u;
-}
+inline uint32_t slow_ip_header_bytes(std::span<const uint8_t> frame) { return frame[14] % 16 * 4u; }
 
 // 0xffff when the IPv4 header's checksum holds.
 inline uint32_t slow_ip_sum(std::span<const uint8_t> frame) {

@@ -58,10 +58,10 @@ TEST_F(fs_handlers, write_appends_and_rotates) {
     std::vector<bytes> written;
     for (uint64_t i = 0; i < 8; ++i) {
         written.push_back(random_bytes(30, random));
-        const bytes answer =
+        const bytes response =
             ask(handler, cut_body(random_cuts(30, random), written.back()), cut_body({24})).content;
-        EXPECT_EQ(word_at(answer, 0), i * 30) << "bytes stored before";
-        EXPECT_EQ(word_at(answer, 16), 0u);
+        EXPECT_EQ(word_at(response, 0), i * 30) << "bytes stored before";
+        EXPECT_EQ(word_at(response, 16), 0u);
     }
     // three fit in a file: 0-2 went to the first, 3-5 to the second, 6 and 7 to the first again
     const auto joined = [&](size_t from, size_t to) {
@@ -87,9 +87,9 @@ TEST_F(fs_handlers, write_takes_more_pieces_than_a_call_of_the_kernel) {
     EXPECT_EQ(content(held()[0]), body);
 }
 
-TEST_F(fs_handlers, write_gives_no_answer_for_what_it_could_not_store) {
+TEST_F(fs_handlers, write_gives_no_response_for_what_it_could_not_store) {
     const opened_handler small = open_message_handler("fs_write", {.options = {{"file", "100"}}});
-    EXPECT_EQ(ask(small, bytes(101), 16).flags, WT_NO_ANSWER);
+    EXPECT_EQ(ask(small, bytes(101), 16).flags, WT_NO_RESPONSE);
     EXPECT_EQ(word_at(ask(small, bytes(100), 16).content, 0), 0u) << "nothing counts as stored";
 }
 
@@ -104,7 +104,7 @@ TEST_F(fs_handlers, write_goes_on_when_the_disk_is_full) {
         const rlimit tight = {100, before.rlim_max};
         setrlimit(RLIMIT_FSIZE, &tight);
         EXPECT_EQ(ask(handler, bytes(80), 16).flags, 0);
-        EXPECT_EQ(ask(handler, bytes(80), 16).flags, WT_NO_ANSWER);
+        EXPECT_EQ(ask(handler, bytes(80), 16).flags, WT_NO_RESPONSE);
         EXPECT_EQ(word_at(ask(handler, bytes(20), 16).content, 0), 80u) << "there is room for this one";
     }
     setrlimit(RLIMIT_FSIZE, &before);
@@ -121,16 +121,16 @@ TEST_F(fs_handlers, read_gives_the_same_from_memory_and_from_a_file) {
     for (int round = 0; round < 500; ++round) {
         const bytes request = random_bytes(random() % 12, random);
         const uint32_t room = static_cast<uint32_t>(random() % 2000);
-        const bytes answer = ask(file, cut_body(random_cuts(request.size(), random), request),
-                                 cut_body(random_cuts(room, random), 0xa5))
-                                 .content;
-        ASSERT_EQ(answer, ask(memory, request, room).content);
-        ASSERT_EQ(answer.size(), room);
+        const bytes response = ask(file, cut_body(random_cuts(request.size(), random), request),
+                                   cut_body(random_cuts(room, random), 0xa5))
+                                   .content;
+        ASSERT_EQ(response, ask(memory, request, room).content);
+        ASSERT_EQ(response.size(), room);
         if (room <= 16) continue;
-        const uint64_t position = word_at(answer, 0);
+        const uint64_t position = word_at(response, 0);
         ASSERT_LE(position + room - 16, whole.size());
-        ASSERT_TRUE(
-            std::equal(answer.begin() + 16, answer.end(), whole.begin() + static_cast<ptrdiff_t>(position)));
+        ASSERT_TRUE(std::equal(response.begin() + 16, response.end(),
+                               whole.begin() + static_cast<ptrdiff_t>(position)));
     }
 }
 
@@ -141,13 +141,13 @@ TEST_F(fs_handlers, read_finds_the_position_in_the_request) {
     EXPECT_EQ(ask(handler, {7}, 5000).content.size(), 16u + 1000u) << "no more than the file holds";
 }
 
-TEST_F(fs_handlers, read_gives_no_answer_for_what_it_could_not_read) {
+TEST_F(fs_handlers, read_gives_no_response_for_what_it_could_not_read) {
     ::testing::internal::CaptureStderr();
     {
         const opened_handler handler = open_message_handler("fs_read", {.options = in_directory("1000")});
         ASSERT_EQ(ftruncate(held()[0], 500), 0);
         EXPECT_EQ(ask(handler, {0}, 16 + 500).flags, 0);
-        EXPECT_EQ(ask(handler, {1}, 16 + 500).flags, WT_NO_ANSWER);
+        EXPECT_EQ(ask(handler, {1}, 16 + 500).flags, WT_NO_RESPONSE);
     }
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
               "fs_read: 1 of 2 requests could not be read and got no answer: Input/output error\n");
@@ -163,7 +163,7 @@ TEST_F(fs_handlers, read_client_asks_on_or_at_random) {
         return word_at(body, 0);
     };
     const opened_handler on = open_message_handler(
-        "fs_read", {.role = WT_CLIENT, .answer = 116, .options = {{"pattern", "sequential"}}});
+        "fs_read", {.role = WT_CLIENT, .response = 116, .options = {{"pattern", "sequential"}}});
     for (uint64_t i = 0; i < 5; ++i) EXPECT_EQ(position(on), i * 100);
     const opened_handler random = open_message_handler("fs_read", {.role = WT_CLIENT});
     const opened_handler same = open_message_handler("fs_read", {.role = WT_CLIENT});

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/refusal.h"
-#include "handlers/opened.h"
-#include "handlers/registry.h"
+#include "handlers/loading/opened.h"
+#include "handlers/loading/registry.h"
 
 namespace wt::testing {
 
@@ -87,7 +87,7 @@ inline uint64_t word_at(const bytes &content, size_t at) {
 
 struct opening {
     uint32_t role = WT_SERVER;
-    uint32_t request = 64, answer = 64;
+    uint32_t request = 64, response = 64;
     bool scan = true;
     uint64_t seed = 7;
     std::map<std::string, std::string> options = {};
@@ -97,7 +97,7 @@ inline opened_handler open_table(handler_table table, const opening &how) {
     wt_open about = {};
     about.role = how.role;
     about.request_length = how.request;
-    about.answer_length = how.answer;
+    about.response_length = how.response;
     about.scan = how.scan;
     about.numa_socket = -1;
     about.seed = how.seed;
@@ -117,19 +117,19 @@ inline std::string refusal_of(const std::string &name, const opening &how) {
     return "opened";
 }
 
-struct answered {
+struct responses {
     bytes content;
     uint16_t flags;
 };
 
 // One request and its answer in memory of its own.
-inline answered ask(const opened_handler &handler, const cut_body &request, const cut_body &answer) {
-    wt_exchange exchange = {request.message(), answer.message(), 0, 0};
+inline responses ask(const opened_handler &handler, const cut_body &request, const cut_body &response) {
+    wt_exchange exchange = {request.message(), response.message(), 0, 0};
     handler.table().message(handler.state(), &exchange, 1);
-    return {answer.get(exchange.answer.length), exchange.flags};
+    return {response.get(exchange.response.length), exchange.flags};
 }
 
-inline answered ask(const opened_handler &handler, const bytes &request, uint32_t room) {
+inline responses ask(const opened_handler &handler, const bytes &request, uint32_t room) {
     return ask(handler, cut_body({static_cast<uint32_t>(request.size())}, request), cut_body({room}));
 }
 

@@ -22,7 +22,7 @@ class scanning : public ::testing::TestWithParam<scanner> {
   protected:
     opened_handler open(bool scan = true) const {
         return open_message_handler(
-            GetParam().name, {.request = 300, .answer = 300, .scan = scan, .options = GetParam().options});
+            GetParam().name, {.request = 300, .response = 300, .scan = scan, .options = GetParam().options});
     }
 
     uint64_t scan_of(const bytes &request) const {
@@ -59,8 +59,8 @@ TEST_P(scanning, is_the_xor_of_the_words) {
 
 TEST_P(scanning, can_be_left_out) {
     const opened_handler handler = open(false);
-    const bytes answer = ask(handler, bytes(64, 0xff), 300).content;
-    EXPECT_EQ(word_at(answer, GetParam().scan_at), 0u);
+    const bytes response = ask(handler, bytes(64, 0xff), 300).content;
+    EXPECT_EQ(word_at(response, GetParam().scan_at), 0u);
 }
 
 TEST_P(scanning, does_not_mind_where_the_segments_are_cut) {
@@ -68,15 +68,15 @@ TEST_P(scanning, does_not_mind_where_the_segments_are_cut) {
     for (int round = 0; round < 300; ++round) {
         const uint32_t length = random() % 300, room = random() % 301;
         const bytes request = random_bytes(length, random);
-        const answered whole = ask(open(), request, room);
-        const answered cut = ask(open(), cut_body(random_cuts(length, random), request),
-                                 cut_body(random_cuts(room, random), 0xa5));
+        const responses whole = ask(open(), request, room);
+        const responses cut = ask(open(), cut_body(random_cuts(length, random), request),
+                                  cut_body(random_cuts(room, random), 0xa5));
         ASSERT_EQ(cut.content, whole.content) << "also: every byte was written, for the room was not blank";
         ASSERT_EQ(cut.flags, whole.flags);
     }
 }
 
-TEST_P(scanning, answers_in_the_request_too) {
+TEST_P(scanning, responses_in_the_request_too) {
     std::mt19937 random(3);
     for (int round = 0; round < 300; ++round) {
         const uint32_t length = random() % 301;
@@ -88,12 +88,12 @@ TEST_P(scanning, answers_in_the_request_too) {
 
 TEST(empty, touches_nothing) {
     const opened_handler handler = open_message_handler("empty");
-    const cut_body request({5, 6}, 0x11), answer({7}, 0x22);
-    EXPECT_EQ(ask(handler, request, answer).content, bytes(7, 0x22));
+    const cut_body request({5, 6}, 0x11), response({7}, 0x22);
+    EXPECT_EQ(ask(handler, request, response).content, bytes(7, 0x22));
     EXPECT_EQ(request.get(11), bytes(11, 0x11));
 }
 
-TEST(l_app, answers_in_the_size_of_the_request) {
+TEST(l_app, responses_in_the_size_of_the_request) {
     const opened_handler handler = open_message_handler("l_app");
     EXPECT_EQ(ask(handler, bytes(70), 100).content.size(), 70u);
     EXPECT_EQ(ask(handler, bytes(70), 50).content.size(), 50u);
@@ -106,9 +106,7 @@ TEST(t_app, fills_the_room_that_the_scenario_gives) {
 
 // m_app's answer is the XOR of the marks that it found: with one access a message, the number of the message
 // that visited the line before, 0 where there was none.
-uint64_t mark_found(const opened_handler &handler) {
-    return word_at(ask(handler, bytes(8), 8).content, 0);
-}
+uint64_t mark_found(const opened_handler &handler) { return word_at(ask(handler, bytes(8), 8).content, 0); }
 
 TEST(m_app, walks_through_its_range_in_order) {
     const opened_handler handler = open_message_handler(

@@ -18,18 +18,18 @@ bool send(inflight_table &t, uint64_t time, message_header *h) {
     slot.sent = slot.intended = time;
     const uint32_t generation = slot.generation.load() + 1;
     slot.generation.store(generation, std::memory_order_release);
-    *h = {message_kind::answer, 0, 0, index, generation, 0, 1};
+    *h = {message_kind::response, 0, 0, index, generation, 0, 1};
     return true;
 }
 
-answer_outcome answer(inflight_table &t, const message_header &h, uint32_t segments = 1) {
+response_outcome response(inflight_table &t, const message_header &h, uint32_t segments = 1) {
     inflight_slot *slot = nullptr;
     inflight_slot *const expected = inflight_expected(t.slots, uint64_t{h.slot} << 32 | h.generation);
-    const answer_outcome o = inflight_answer(t, h, segments, &slot);
+    const response_outcome o = inflight_response(t, h, segments, &slot);
     if (h.segments == 1 && h.segment == 0) {
-        EXPECT_EQ(expected != nullptr, o == answer_outcome::complete) << "both ways agree";
+        EXPECT_EQ(expected != nullptr, o == response_outcome::complete) << "both ways agree";
     }
-    if (o == answer_outcome::complete) {
+    if (o == response_outcome::complete) {
         const uint32_t index = h.slot;
         inflight_retire(t, index, false);
         inflight_give_back(t, &index, 1);
@@ -37,57 +37,57 @@ answer_outcome answer(inflight_table &t, const message_header &h, uint32_t segme
     return o;
 }
 
-TEST(inflight, answer_gives_the_budget_back) {
+TEST(inflight, response_gives_the_budget_back) {
     inflight_table t("t", 1, 1);
     message_header h, none;
     ASSERT_TRUE(send(t, 0, &h));
     EXPECT_FALSE(send(t, 0, &none));
     EXPECT_EQ(inflight_count(t), 1u);
-    EXPECT_EQ(answer(t, h), answer_outcome::complete);
+    EXPECT_EQ(response(t, h), response_outcome::complete);
     EXPECT_EQ(inflight_count(t), 0u);
     EXPECT_TRUE(send(t, 0, &none));
 }
 
-TEST(inflight, copy_of_an_answer_is_a_duplicate_even_when_the_slot_flies_again) {
+TEST(inflight, copy_of_an_response_is_a_duplicate_even_when_the_slot_runs_again) {
     inflight_table t("t", 1, 1);
     message_header first, second;
     ASSERT_TRUE(send(t, 0, &first));
-    EXPECT_EQ(answer(t, first), answer_outcome::complete);
-    EXPECT_EQ(answer(t, first), answer_outcome::duplicate);
+    EXPECT_EQ(response(t, first), response_outcome::complete);
+    EXPECT_EQ(response(t, first), response_outcome::duplicate);
     ASSERT_TRUE(send(t, 0, &second));
-    EXPECT_EQ(answer(t, first), answer_outcome::duplicate);
-    EXPECT_EQ(answer(t, second), answer_outcome::complete);
+    EXPECT_EQ(response(t, first), response_outcome::duplicate);
+    EXPECT_EQ(response(t, second), response_outcome::complete);
 }
 
-TEST(inflight, answer_after_the_timeout_is_late_even_when_the_slot_flies_again) {
+TEST(inflight, response_after_the_timeout_is_late_even_when_the_slot_runs_again) {
     inflight_table t("t", 1, 1);
     message_header lost, next;
     ASSERT_TRUE(send(t, 100, &lost));
     EXPECT_EQ(inflight_expire(t, 150, 50, 1), 0u);
     EXPECT_EQ(inflight_expire(t, 151, 50, 1), 1u);
-    EXPECT_EQ(answer(t, lost), answer_outcome::late);
+    EXPECT_EQ(response(t, lost), response_outcome::late);
     ASSERT_TRUE(send(t, 200, &next));
-    EXPECT_EQ(answer(t, lost), answer_outcome::late);
-    EXPECT_EQ(answer(t, next), answer_outcome::complete);
-    EXPECT_EQ(answer(t, lost), answer_outcome::late);
+    EXPECT_EQ(response(t, lost), response_outcome::late);
+    EXPECT_EQ(response(t, next), response_outcome::complete);
+    EXPECT_EQ(response(t, lost), response_outcome::late);
 }
 
-TEST(inflight, answer_from_the_future_or_another_planet_is_refused) {
+TEST(inflight, response_from_the_future_or_another_planet_is_refused) {
     inflight_table t("t", 4, 1);
     message_header h;
     ASSERT_TRUE(send(t, 0, &h));
     message_header wrong = h;
     wrong.slot = 4;
-    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_slot);
+    EXPECT_EQ(response(t, wrong), response_outcome::bad_slot);
     wrong = h;
     wrong.generation += 2;
-    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_slot);
+    EXPECT_EQ(response(t, wrong), response_outcome::bad_slot);
     wrong.generation = h.generation + 1;
-    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_slot);
+    EXPECT_EQ(response(t, wrong), response_outcome::bad_slot);
     wrong = h;
     wrong.segments = 2;
-    EXPECT_EQ(answer(t, wrong), answer_outcome::bad_segment);
-    EXPECT_EQ(answer(t, h), answer_outcome::complete);
+    EXPECT_EQ(response(t, wrong), response_outcome::bad_segment);
+    EXPECT_EQ(response(t, h), response_outcome::complete);
 }
 
 TEST(inflight, many_segments_in_any_order_with_copies) {
@@ -106,11 +106,11 @@ TEST(inflight, many_segments_in_any_order_with_copies) {
             h.segment = i;
             const bool whole = arrived.size() == segments;
             const bool fresh = arrived.insert(i).second;
-            const answer_outcome expected = whole                          ? answer_outcome::duplicate
-                                            : !fresh                       ? answer_outcome::duplicate_segment
-                                            : arrived.size() == segments   ? answer_outcome::complete
-                                                                           : answer_outcome::partial;
-            ASSERT_EQ(answer(t, h, segments), expected);
+            const response_outcome expected = whole    ? response_outcome::duplicate
+                                              : !fresh ? response_outcome::duplicate_segment
+                                              : arrived.size() == segments ? response_outcome::complete
+                                                                           : response_outcome::partial;
+            ASSERT_EQ(response(t, h, segments), expected);
         }
     }
     EXPECT_EQ(inflight_count(t), 0u);
@@ -121,15 +121,15 @@ TEST(inflight, segments_that_lie_are_refused) {
     message_header h;
     ASSERT_TRUE(send(t, 0, &h));
     h.segments = 4;
-    EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+    EXPECT_EQ(response(t, h, 3), response_outcome::bad_segment);
     h.segments = 3;
     h.segment = 3;
-    EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+    EXPECT_EQ(response(t, h, 3), response_outcome::bad_segment);
     h.segment = 0;
-    EXPECT_EQ(answer(t, h, 3), answer_outcome::partial);
+    EXPECT_EQ(response(t, h, 3), response_outcome::partial);
     h.segments = 2;  // another count than the first segment said
     h.segment = 1;
-    EXPECT_EQ(answer(t, h, 3), answer_outcome::bad_segment);
+    EXPECT_EQ(response(t, h, 3), response_outcome::bad_segment);
 }
 
 TEST(inflight, expiry_waits_behind_the_old_for_the_young) {
@@ -143,7 +143,7 @@ TEST(inflight, expiry_waits_behind_the_old_for_the_young) {
     EXPECT_EQ(inflight_count(t), 156u);
 }
 
-// Whatever flies in between: a call gives something back, or has looked at as many as it may.
+// Whatever runs in between: a call gives something back, or has looked at as many as it may.
 TEST(inflight, expiry_comes_round_to_every_slot) {
     std::mt19937 random(5);
     for (int trial = 0; trial < 200; trial++) {
@@ -154,7 +154,7 @@ TEST(inflight, expiry_comes_round_to_every_slot) {
             const bool is_old = random() % 3 == 0;
             ASSERT_TRUE(send(t, is_old ? 0 : 1000, &h));
             if (random() % 3 == 0)
-                ASSERT_EQ(answer(t, h), answer_outcome::complete);
+                ASSERT_EQ(response(t, h), response_outcome::complete);
             else
                 old += is_old;
         }
@@ -171,24 +171,27 @@ TEST(inflight, messages_are_conserved) {
     inflight_table t("t", 16, 1);
     struct known {
         message_header h;
-        bool answered, lost;
+        bool responses, lost;
     };
     std::vector<known> all;
-    uint64_t now = 0, answered = 0, lost = 0;
+    uint64_t now = 0, responses = 0, lost = 0;
     for (int step = 0; step < 20'000; step++, now++) {
         message_header h;
         if (random() % 2 && send(t, now, &h)) all.push_back({h, false, false});
         if (!all.empty()) {
             known &k = all[all.size() - 1 - std::min<size_t>(random() % 24, all.size() - 1)];
-            const answer_outcome o = answer(t, k.h);
-            ASSERT_EQ(o, k.answered ? answer_outcome::duplicate : k.lost ? answer_outcome::late : answer_outcome::complete);
-            if (o == answer_outcome::complete) k.answered = true, answered++;
+            const response_outcome o = response(t, k.h);
+            ASSERT_EQ(o, k.responses ? response_outcome::duplicate
+                         : k.lost    ? response_outcome::late
+                                     : response_outcome::complete);
+            if (o == response_outcome::complete) k.responses = true, responses++;
         }
         lost += inflight_expire(t, now, 40, 3);
         for (size_t i = all.size() > 100 ? all.size() - 100 : 0; i < all.size(); i++)
-            if (!all[i].answered && t.slots[all[i].h.slot].generation.load() != all[i].h.generation) all[i].lost = true;
+            if (!all[i].responses && t.slots[all[i].h.slot].generation.load() != all[i].h.generation)
+                all[i].lost = true;
     }
-    EXPECT_EQ(all.size(), answered + lost + inflight_count(t));
+    EXPECT_EQ(all.size(), responses + lost + inflight_count(t));
     EXPECT_GT(lost, 0u);
 }
 
@@ -208,15 +211,15 @@ TEST(inflight, two_workers_share_the_table) {
             sent++;
         }
     });
-    uint32_t answered = 0, expired = 0;
-    while (answered < messages) {
+    uint32_t responses = 0, expired = 0;
+    while (responses < messages) {
         message_header h;
         if (wire.take(&h, 1) == 0) {
             std::this_thread::yield();
             continue;
         }
-        ASSERT_EQ(answer(t, h), answer_outcome::complete);
-        answered++;
+        ASSERT_EQ(response(t, h), response_outcome::complete);
+        responses++;
         expired += inflight_expire(t, 0, UINT32_MAX, 4);
     }
     sender.join();

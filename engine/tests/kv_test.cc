@@ -9,7 +9,7 @@
 
 #include "chi_square.h"
 #include "handler_tools.h"
-#include "handlers/kv_keys.h"
+#include "handlers/applications/kv_keys.h"
 
 namespace wt::testing {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using options = std::map<std::string, std::string>;
 
 TEST(kv, refuses_what_cannot_be) {
-    EXPECT_EQ(refusal_of("kv", {.answer = 40}),
+    EXPECT_EQ(refusal_of("kv", {.response = 40}),
               "kv: an answer's body of 40 bytes has no room for its head of 16 bytes and a value of 32: make "
               "the response 8 "
               "bytes longer, or the value shorter");
@@ -45,9 +45,7 @@ bytes kv_request(uint8_t op, uint64_t key, const bytes &value = {}) {
     return request;
 }
 
-bytes value_of(const bytes &answer) {
-    return {answer.begin() + 16, answer.end()};
-}
+bytes value_of(const bytes &response) { return {response.begin() + 16, response.end()}; }
 
 TEST(kv, agrees_with_a_map) {
     const opened_handler handler =
@@ -55,9 +53,9 @@ TEST(kv, agrees_with_a_map) {
     std::mt19937 random(4);
     std::map<uint64_t, bytes> model;
     for (uint64_t key = 0; key < 100; ++key) {
-        const bytes answer = ask(handler, kv_request(get, key), 64).content;
-        ASSERT_EQ(answer[0], done);
-        model[key] = value_of(answer);
+        const bytes response = ask(handler, kv_request(get, key), 64).content;
+        ASSERT_EQ(response[0], done);
+        model[key] = value_of(response);
         ASSERT_EQ(model[key].size(), 20u) << "all keys are loaded at the start";
     }
     EXPECT_NE(model[1], model[2]);
@@ -69,9 +67,9 @@ TEST(kv, agrees_with_a_map) {
             ASSERT_EQ(ask(handler, kv_request(set, key, value), 64).content[0], fits ? done : no_room);
             if (fits) model[key] = value;
         } else {
-            const bytes answer = ask(handler, kv_request(get, key), 64).content;
-            ASSERT_EQ(answer[0], model.contains(key) ? done : not_found);
-            ASSERT_EQ(value_of(answer), model.contains(key) ? model[key] : bytes());
+            const bytes response = ask(handler, kv_request(get, key), 64).content;
+            ASSERT_EQ(response[0], model.contains(key) ? done : not_found);
+            ASSERT_EQ(value_of(response), model.contains(key) ? model[key] : bytes());
         }
     }
     EXPECT_EQ(model.size(), 128u);
@@ -88,18 +86,19 @@ TEST(kv, names_a_request_that_it_cannot_read) {
     EXPECT_EQ(ask(handler, lies, 64).content[0], bad_request);
 }
 
-TEST(kv, answers_a_whole_burst) {
+TEST(kv, responses_a_whole_burst) {
     const opened_handler handler = open_message_handler("kv", {.options = {{"keys", "100"}}});
-    std::vector<cut_body> requests, answers;
+    std::vector<cut_body> requests, responses;
     std::vector<wt_exchange> burst;
     for (uint64_t key = 0; key < 100; ++key) {
         requests.emplace_back(std::vector<uint32_t>{16}, kv_request(get, key));
-        answers.emplace_back(std::vector<uint32_t>{64});
-        burst.push_back({requests.back().message(), answers.back().message(), 0, 0});
+        responses.emplace_back(std::vector<uint32_t>{64});
+        burst.push_back({requests.back().message(), responses.back().message(), 0, 0});
     }
     handler.table().message(handler.state(), burst.data(), 100);
     for (uint64_t key = 0; key < 100; ++key)
-        EXPECT_EQ(answers[key].get(burst[key].answer.length), ask(handler, kv_request(get, key), 64).content);
+        EXPECT_EQ(responses[key].get(burst[key].response.length),
+                  ask(handler, kv_request(get, key), 64).content);
 }
 
 TEST(kv, client_asks_in_the_mix_that_is_asked_for) {
@@ -166,7 +165,7 @@ std::vector<options> every_distribution(const key_file &file) {
             {{"distribution", "file"}, {"file", file.path()}}};
 }
 
-TEST(kv, answers_the_value_that_was_set_last_whatever_is_asked) {
+TEST(kv, responses_the_value_that_was_set_last_whatever_is_asked) {
     const key_file file(listed);
     for (options how : every_distribution(file)) {
         how.insert({{"keys", "300"}, {"get_percent", "50"}});
@@ -178,14 +177,14 @@ TEST(kv, answers_the_value_that_was_set_last_whatever_is_asked) {
             const bytes request = asking.next();
             const uint64_t key = word_at(request, 8);
             const cut_body cut(random_cuts(60, random), request);
-            const bytes answer = ask(server, cut, cut_body(random_cuts(60, random))).content;
+            const bytes response = ask(server, cut, cut_body(random_cuts(60, random))).content;
             if (request[0] == set) {
-                ASSERT_EQ(answer[0], done);
+                ASSERT_EQ(response[0], done);
                 model[key] = {request.begin() + 16, request.begin() + 48};
             } else if (model.contains(key)) {
-                ASSERT_EQ(value_of(answer), model[key]) << key;
+                ASSERT_EQ(value_of(response), model[key]) << key;
             } else {
-                ASSERT_EQ(answer[0], key < 300 ? done : not_found) << key;
+                ASSERT_EQ(response[0], key < 300 ? done : not_found) << key;
             }
         }
         EXPECT_FALSE(model.empty());

@@ -1,6 +1,6 @@
-// A table of `match_action` that changes while it is read: both versions of a rule come up, added ones come and go, and no key
-// ever finds another's rule. Starts EAL.
-#include "handlers/live_table.h"
+// A table of `match_action` that changes while it is read: both versions of a rule come up, added ones come
+// and go, and no key ever finds another's rule. Starts EAL.
+#include "handlers/match_action/live_table.h"
 
 #include <gtest/gtest.h>
 
@@ -13,22 +13,24 @@
 #include "core/clock.h"
 #include "core/refusal.h"
 #include "handler_tools.h"
+#include "plan/plan.h"
 #include "tables_tools.h"
+#include "valid_plan.h"
 
 namespace wt::test {
 namespace {
 
-table_plan plan_of(uint32_t kind, uint32_t method, uint64_t changes) {
+table_plan plan_of(table_kind kind, table_method method, uint32_t changes) {
     table_plan plan{};
     plan.name = "t";
     plan.kind = kind;
     plan.method = method;
-    plan.key.bytes = kind == WT_LPM ? 4 : 16;
+    plan.key.bytes = kind == table_kind::lpm ? 4 : 16;
     plan.rules = 20;
-    plan.prefixes = WT_PREFIXES_24;
+    plan.prefixes = table_prefixes::n24;
     plan.masks = 4;
     plan.load = 0.5;
-    plan.access = changes > 0 ? WT_RCU : WT_POINTER;
+    plan.access = changes > 0 ? table_access::rcu : table_access::pointer;
     plan.changes_per_s = changes;
     plan.seed = 7;
     return plan;
@@ -39,21 +41,21 @@ struct seen {
     uint64_t wrong = 0, missing = 0, added = 0;
 };
 
-// Looks every rule up, and so many beside them, for as long as it takes until all has been seen, or for some seconds.
+// Looks every rule up, and so many beside them, for as long as it takes until all has been seen, or for some
+// seconds.
 seen watch(const table_plan &plan, uint64_t beside) {
     const live_table live(plan, std::nullopt, -1);
     wt_generator generator;
     char words[256];
-    EXPECT_EQ(wt_generator_open(&generator, plan.kind, plan.key.bytes, plan.rules, plan.prefixes, plan.masks, plan.seed, words,
-                                sizeof words),
-              0);
+    EXPECT_EQ(open_generator(plan, generator, words, sizeof words), 0);
     wt_table_reader reader;
     EXPECT_EQ(wt_table_reader_open(live.table(), &reader), 0);
     seen result;
     uint64_t random = 1;
     std::vector<uint32_t> last(plan.rules);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (std::chrono::steady_clock::now() < end && !(result.versions[0] && result.versions[1] && (result.added || !beside)))
+    while (std::chrono::steady_clock::now() < end &&
+           !(result.versions[0] && result.versions[1] && (result.added || !beside)))
         for (uint64_t rule = 0; rule < plan.rules + beside; rule++) {
             uint8_t key[WT_KEY_MOST];
             wt_generated_key(&generator, rule, &random, key);
@@ -71,48 +73,51 @@ seen watch(const table_plan &plan, uint64_t beside) {
             if (hit) result.versions[value & 1] += (value & 1) != last[rule];
             if (hit) last[rule] = value & 1;
         }
-    EXPECT_EQ(live.figures().refused, 0u);
+    EXPECT_EQ(live.counters().refused, 0u);
     wt_table_reader_close(live.table(), &reader);
     return result;
 }
 
 TEST(live_table, both_versions_and_added_rules_come_up) {
-    for (const auto &[kind, method] : {std::pair{WT_EXACT, WT_HASH}, {WT_LPM, WT_FIB}, {WT_TERNARY, WT_TSS}}) {
+    for (const auto &[kind, method] : {std::pair{table_kind::exact, table_method::hash},
+                                       {table_kind::lpm, table_method::fib},
+                                       {table_kind::ternary, table_method::tss}}) {
         const seen result = watch(plan_of(kind, method, 50'000), 40);
-        EXPECT_GT(result.versions[0], 0u) << method;
-        EXPECT_GT(result.versions[1], 0u) << method;
-        EXPECT_GT(result.added, 0u) << method;
-        EXPECT_EQ(result.wrong, 0u) << method;
-        EXPECT_EQ(result.missing, 0u) << method;
+        EXPECT_GT(result.versions[0], 0u) << name_of(method);
+        EXPECT_GT(result.versions[1], 0u) << name_of(method);
+        EXPECT_GT(result.added, 0u) << name_of(method);
+        EXPECT_EQ(result.wrong, 0u) << name_of(method);
+        EXPECT_EQ(result.missing, 0u) << name_of(method);
     }
 }
 
 TEST(live_table, stays_as_it_is_where_nothing_changes_it) {
-    table_plan plan = plan_of(WT_EXACT, WT_HASH, 0);
+    table_plan plan = plan_of(table_kind::exact, table_method::hash, 0);
     const live_table live(plan, std::nullopt, -1);
     EXPECT_EQ(live.rules(), 20u);
     EXPECT_EQ(live.entries(), 20u);
-    EXPECT_EQ(live.figures().rules, 20u);
-    EXPECT_EQ(live.figures().changes, 0u);
+    EXPECT_EQ(live.counters().rules, 20u);
+    EXPECT_EQ(live.counters().changes, 0u);
     EXPECT_EQ(live.data()[7], 7u);
     EXPECT_GT(table_need(plan), 0u);
 }
 
 TEST(live_table, says_what_memory_longer_prefixes_want) {
-    table_plan plan = plan_of(WT_LPM, WT_LPM_LIST, 0);
+    table_plan plan = plan_of(table_kind::lpm, table_method::lpm, 0);
     plan.rules = 1'000'000;
     const uint64_t of_24_bits = table_need(plan);
-    plan.prefixes = WT_PREFIXES_MIXED;
+    plan.prefixes = table_prefixes::mixed;
     EXPECT_GT(table_need(plan), of_24_bits + plan.rules / 64 * 1024);
 }
 
-// While two flights take turns, the core is the other one's.
-TEST(live_table, changes_nothing_while_the_flight_is_held) {
-    const live_table live(plan_of(WT_EXACT, WT_HASH, 50'000), std::nullopt, -1);
-    const auto changes = [&] { return live.figures().changes.load(); };
+// While two runs take turns, the core is the other one's.
+TEST(live_table, changes_nothing_while_the_run_is_held) {
+    const live_table live(plan_of(table_kind::exact, table_method::hash, 50'000), std::nullopt, -1);
+    const auto changes = [&] { return live.counters().changes.load(); };
     const auto wait_for_more = [&] {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-        for (const uint64_t before = changes(); changes() == before && std::chrono::steady_clock::now() < end;)
+        for (const uint64_t before = changes();
+             changes() == before && std::chrono::steady_clock::now() < end;)
             std::this_thread::yield();
     };
     for (int turn = 0; turn < 3; turn++) {
@@ -121,7 +126,8 @@ TEST(live_table, changes_nothing_while_the_flight_is_held) {
         EXPECT_GT(changes(), before);
         held_since = std::chrono::steady_clock::now().time_since_epoch().count();
         uint64_t last = changes();
-        for (int still = 0, looks = 0; still < 5 && looks < 200; still++, looks++) {  // what was under way comes to its end
+        // what was under way comes to its end
+        for (int still = 0, looks = 0; still < 5 && looks < 200; still++, looks++) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
             if (changes() != last) still = 0;
             last = changes();
@@ -134,20 +140,13 @@ TEST(live_table, changes_nothing_while_the_flight_is_held) {
     wait_for_more();
 }
 
-// A default route, whose meter takes 10 bytes a second and at most 300 at once.
-const char *const metered = R"({"traffic": "none", "body_offset": 0, "body_bytes": 0, "inner": false, "change_cpu": null, "tables": [
-    {"name": "t", "where": "ingress", "kind": "lpm", "method": "fib", "rules": 0, "file": "%s", "prefixes": "24", "masks": 1, "load": 0.5,
-     "key": {"fields": [{"place": "l3", "bytes": 4, "offset": 16}], "bytes": 4, "segments": 0}, "lookup": "bulk", "access": "pointer",
-     "entry": "inline", "per_core": true, "action": "meter",
-     "meter": {"committed_bytes_per_s": 10, "peak_bytes_per_s": 10, "burst_bytes": 300}, "miss_drops": true, "changes_per_s": 0,
-     "seed": 1, "steered": false, "hit": 1, "popularity": "uniform", "exponent": 1, "expected": 0}]})";
-
 // How many of 10 packets of 100 bytes its meter lets through.
 int let_through(const opened_handler &handler) {
     int passed = 0;
     for (int i = 0; i < 10; i++) {
         testing::bytes frame(100);
-        frame[12] = 0x08, frame[14] = 0x45, frame[24] = 0xba, frame[25] = 0xff;  // the checksum of a header of zeros but for 0x45
+        // the checksum of a header of zeros but for 0x45
+        frame[12] = 0x08, frame[14] = 0x45, frame[24] = 0xba, frame[25] = 0xff;
         wt_packet packet = {frame.data(), 100, 0, WT_PASS};
         handler.table().packet(handler.state(), &packet, 1);
         passed += packet.verdict == WT_FORWARD;
@@ -155,17 +154,25 @@ int let_through(const opened_handler &handler) {
     return passed;
 }
 
-TEST(match_action, meters_by_the_time_of_the_flight) {
-    const auto file = std::filesystem::temp_directory_path() / ("wt-default-route-" + std::to_string(getpid()));
+// The table holds a default route, whose meter takes 10 bytes a second and at most 300 at once.
+TEST(match_action, meters_by_the_time_of_the_run) {
+    const auto file =
+        std::filesystem::temp_directory_path() / ("wt-default-route-" + std::to_string(getpid()));
     std::ofstream(file) << "0.0.0.0/0,1\n";
-    char text[2048];
-    std::snprintf(text, sizeof text, metered, file.c_str());
+    nlohmann::json json = test::valid_pipeline();
+    json.update({{"traffic", "none"}, {"body_bytes", 0}, {"inner", false}, {"change_cpu", nullptr}});
+    json["tables"].erase(0);
+    const nlohmann::json field = {{"place", "l3"}, {"bytes", 4}, {"offset", 16}};
+    json["tables"][0]["key"]["fields"] = {field};
+    json["tables"][0].update({{"file", file}, {"access", "pointer"}, {"per_core", true}, {"steered", false}});
+    json["tables"][0]["meter"]["peak_bytes_per_s"] = 10;
+    const pipeline_plan pipeline = read_pipeline(json.dump());
     const uint64_t minute = 60 * rte_get_tsc_hz();
     held_ticks = 2 * minute;
     wt_open about{};
     about.numa_socket = -1;
     about.role = WT_SERVER;
-    const opened_handler handler(handler_named(WT_PACKET_HANDLER, "match_action"), about, {{"pipeline", text}});
+    const opened_handler handler(handler_named(WT_PACKET_HANDLER, "match_action"), about, {}, &pipeline);
     std::filesystem::remove(file);
     EXPECT_EQ(let_through(handler), 3);
     EXPECT_EQ(let_through(handler), 0);
@@ -177,8 +184,8 @@ TEST(match_action, meters_by_the_time_of_the_flight) {
 }
 
 TEST(live_table, names_a_table_that_cannot_be_opened_once) {
-    table_plan plan = plan_of(WT_LPM, WT_LPM_LIST, 0);
-    plan.method = WT_HASH;
+    table_plan plan = plan_of(table_kind::lpm, table_method::lpm, 0);
+    plan.method = table_method::hash;
     try {
         const live_table live(plan, std::nullopt, -1);
         FAIL();
@@ -188,7 +195,7 @@ TEST(live_table, names_a_table_that_cannot_be_opened_once) {
 }
 
 TEST(live_table, says_which_table_cannot_be) {
-    table_plan plan = plan_of(WT_EXACT, WT_HASH, 0);
+    table_plan plan = plan_of(table_kind::exact, table_method::hash, 0);
     plan.rules = 0;
     plan.file = "/nonexistent/rules";
     try {
@@ -202,6 +209,4 @@ TEST(live_table, says_which_table_cannot_be) {
 }  // namespace
 }  // namespace wt::test
 
-int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv, 1024);
-}
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 1024); }

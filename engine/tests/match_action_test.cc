@@ -1,6 +1,6 @@
-// The steps of `match_action` on frames in exactly sized memory: what is parsed, checked, computed and sent back. No table is
-// opened here, so no EAL: tests/test_match_action.py flies them.
-#include "handlers/match_action.h"
+// The steps of `match_action` on frames in exactly sized memory: what is parsed, checked, computed and sent
+// back. No table is opened here, so no EAL: tests/test_match_action.py runs them.
+#include "handlers/match_action/match_action.h"
 
 #include <gtest/gtest.h>
 #include <rte_ip.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/refusal.h"
-#include "handlers/pipeline_plan.h"
+#include "plan/plan.h"
 
 namespace wt::testing {
 namespace {
@@ -75,7 +75,8 @@ TEST(match_action, leaves_alone_what_is_not_its_own) {
     };
     bytes later = frame_of();
     later[21] = 1;
-    rig r({changed(13, 0x06), changed(14, 0x65), changed(14, 0x44), changed(14, 0x4f + 0), later, frame_of()});
+    rig r(
+        {changed(13, 0x06), changed(14, 0x65), changed(14, 0x44), changed(14, 0x4f + 0), later, frame_of()});
     const uint32_t live = r.parse();
     ASSERT_GE(live, 1u);
     EXPECT_EQ(r.p->live[live - 1], 5u);
@@ -100,7 +101,8 @@ TEST(match_action, drops_wrong_checksums_alone) {
         std::vector<bytes> frames(1 + random() % 40, frame_of());
         std::vector<bool> wrong(frames.size());
         for (size_t i = 0; i < frames.size(); ++i)
-            if ((wrong[i] = random() % 3 == 0)) frames[i][26 + random() % 8] ^= static_cast<uint8_t>(1 + random() % 255);
+            if ((wrong[i] = random() % 3 == 0))
+                frames[i][26 + random() % 8] ^= static_cast<uint8_t>(1 + random() % 255);
         rig r(frames);
         const uint32_t live = ma_verify(r.p.get(), r.burst.data(), r.parse());
         uint32_t next = 0;
@@ -174,7 +176,11 @@ TEST(match_action, counts_and_meters_an_entry) {
     // As rte_meter_trtcm_profile_config makes it; that one asks EAL for the clock's frequency.
     ma_actions meter{};
     meter.kind = MA_METER;
-    meter.profile = {.cbs = 300, .pbs = 500, .cir_period = 1000, .cir_bytes_per_period = 1, .pir_period = 1000,
+    meter.profile = {.cbs = 300,
+                     .pbs = 500,
+                     .cir_period = 1000,
+                     .cir_bytes_per_period = 1,
+                     .pir_period = 1000,
                      .pir_bytes_per_period = 2};
     rte_meter_trtcm state{};
     rte_meter_trtcm_config(&state, &meter.profile);
@@ -224,12 +230,14 @@ TEST(match_action, writes_frames_that_it_can_parse) {
     rig r(std::vector<bytes>(40, bytes(80)));
     ma_source source{};
     source.key.field_count = 1;
-    source.key.fields[0] = {MA_L3, 4, 16}; // 4 bytes at 16
+    source.key.fields[0] = {MA_L3, 4, 16};  // 4 bytes at 16
     source.key.bytes = 4;
     source.steered = 1;
     wt_generator generator;
-    ASSERT_EQ(wt_generator_open(&generator, WT_LPM, 4, 50, WT_PREFIXES_24, 1, 3, words, sizeof words), 0) << words;
-    ASSERT_EQ(wt_keys_of_generator(&source.keys, &generator, 0.5, WT_UNIFORM, 1, words, sizeof words), 0) << words;
+    ASSERT_EQ(wt_generator_open(&generator, WT_LPM, 4, 50, WT_PREFIXES_24, 1, 3, words, sizeof words), 0)
+        << words;
+    ASSERT_EQ(wt_keys_of_generator(&source.keys, &generator, 0.5, WT_UNIFORM, 1, words, sizeof words), 0)
+        << words;
     r.p->table_count = 1;
     r.p->sources = &source;
     r.p->body_bytes = 4;
@@ -263,7 +271,8 @@ TEST(pipeline_plan, refuses_what_it_does_not_know) {
     };
     EXPECT_NE(refusal_of("{"), "no refusal");
     EXPECT_NE(refusal_of("{}").find("missing"), std::string::npos) << refusal_of("{}");
-    const char *none = R"({"traffic": "none", "body_offset": 0, "body_bytes": 0, "inner": false, "change_cpu": null, "tables": []})";
+    const char *none =
+        R"({"traffic": "none", "body_offset": 0, "body_bytes": 0, "inner": false, "change_cpu": null, "tables": []})";
     EXPECT_NE(refusal_of(none), "no refusal");
 }
 

@@ -6,7 +6,7 @@ namespace wt {
 namespace {
 
 constexpr message_header example = {
-    .kind = message_kind::answer,
+    .kind = message_kind::response,
     .workload = 0x21,
     .application = 0x3141,
     .slot = 0x51617181,

@@ -6,10 +6,8 @@
 namespace wt {
 namespace {
 
-// Three frames at 0, 100 and 250 ns; a round every 375 ns; 2 ticks a ns; the flight starts at tick 1000.
-pacer three() {
-    return {{0, 100, 250}, 375, 2.0, 1000, 0, 0};
-}
+// Three frames at 0, 100 and 250 ns; a round every 375 ns; 2 ticks a ns; the run starts at tick 1000.
+pacer three() { return {{0, 100, 250}, 375, 2.0, 1000, 0, 0}; }
 
 TEST(pacer, frames_fall_due_at_their_times_and_not_before) {
     const pacer p = three();

@@ -27,9 +27,7 @@ std::vector<handled> handle(const char *name, const std::vector<bytes> &frames) 
     return all;
 }
 
-handled handle(const char *name, const bytes &frame) {
-    return handle(name, std::vector<bytes>(1, frame))[0];
-}
+handled handle(const char *name, const bytes &frame) { return handle(name, std::vector<bytes>(1, frame))[0]; }
 
 // A UDP datagram whose bytes are all different where it matters; `options` are words of IP options.
 bytes datagram(uint8_t options = 0, uint8_t payload = 18) {

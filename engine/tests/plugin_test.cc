@@ -1,5 +1,5 @@
 // Handlers by name, their options, and what is said about a plug-in that cannot be used.
-#include "handlers/plugin.h"
+#include "handlers/loading/plugin.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <set>
 
 #include "core/refusal.h"
-#include "handlers/opened.h"
-#include "handlers/options.h"
-#include "handlers/registry.h"
+#include "handlers/loading/opened.h"
+#include "handlers/loading/options.h"
+#include "handlers/loading/registry.h"
 
 namespace wt {
 namespace {
@@ -56,15 +56,15 @@ TEST(plugin, loads_opens_and_stays_for_as_long_as_it_is_held) {
     opened.table().message(opened.state(), nullptr, 0);
 }
 
-TEST(plugin, names_its_steps_and_figures_once_it_is_open) {
+TEST(plugin, names_its_steps_and_counters_once_it_is_open) {
     opened_handler opened{load_plugin(plugin("steps")), {}, {}};
     ASSERT_EQ(opened.steps().names.size(), 3u);
     EXPECT_EQ(opened.steps().names[0].name, "frames");
     EXPECT_TRUE(opened.steps().names[0].traffic);
     EXPECT_FALSE(opened.steps().names[2].traffic);
-    ASSERT_EQ(opened.figures().size(), 4u);
-    EXPECT_STREQ(opened.figures()[3].of, "table");
-    EXPECT_EQ(opened.figures()[3].kind, WT_WRONG);
+    ASSERT_EQ(opened.counters().size(), 4u);
+    EXPECT_STREQ(opened.counters()[3].of, "table");
+    EXPECT_EQ(opened.counters()[3].kind, WT_COUNTER_ERROR);
 }
 
 TEST(plugin, books_steps_only_where_it_is_given_room) {
@@ -98,8 +98,8 @@ TEST(plugin, says_what_is_wrong_with_the_file) {
 }
 
 TEST(plugin, says_what_is_wrong_with_the_table) {
-    EXPECT_EQ(loading("other_abi"), " was built for handler ABI 1, this engine has 2");
-    EXPECT_EQ(loading("half_figures"), ": `figures` and `read_figures` belong together");
+    EXPECT_EQ(loading("other_abi"), " was built for handler ABI 1, this engine has 3");
+    EXPECT_EQ(loading("half_counters"), ": `counters` and `read_counters` belong together");
     EXPECT_EQ(loading("wrong_size"),
               ": its table says it has 8 bytes, this engine's has " + std::to_string(sizeof(wt_handler)));
     EXPECT_EQ(loading("no_name"), ": the handler has no name");
@@ -117,9 +117,7 @@ TEST(plugin, speaks_for_itself_when_it_refuses) {
 }
 
 // The engine dies of it; its supervisor knows the phase that had been announced.
-TEST(plugin, that_crashes_takes_the_process_along) {
-    EXPECT_DEATH(open_plugin("crashes_at_open"), "");
-}
+TEST(plugin, that_crashes_takes_the_process_along) { EXPECT_DEATH(open_plugin("crashes_at_open"), ""); }
 
 TEST(handler_named, finds_the_built_in_and_the_foreign) {
     EXPECT_EQ(handler_named(WT_MESSAGE_HANDLER, "l_app").get(), find_handler(WT_MESSAGE_HANDLER, "l_app"));

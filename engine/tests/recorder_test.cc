@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/refusal.h"
-#include "ports/capture_file.h"
+#include "wires/capture_file.h"
 
 namespace {
 

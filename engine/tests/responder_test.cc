@@ -1,3 +1,5 @@
+#include "control/responder.h"
+
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -23,7 +25,7 @@ byte_vector reply_to(byte_vector frame, drop *why) {
 
 std::string_view dropped_for(const byte_vector &frame) {
     drop why = drop::count;
-    return reply_to(frame, &why).empty() ? drop_names[static_cast<uint32_t>(why)] : "answered";
+    return reply_to(frame, &why).empty() ? drop_names[static_cast<uint32_t>(why)] : "responses";
 }
 
 byte_vector arp_request(uint32_t ip = example_us.ip) {
@@ -50,7 +52,7 @@ TEST(Arp, ARequestForUsIsAnswered) {
     EXPECT_EQ(reply_to(arp_request(), &why), expected);
 }
 
-TEST(Arp, TheAskerReadsOurAnswer) {
+TEST(Arp, TheAskerReadsOurResponse) {
     drop why;
     byte_vector reply = reply_to(arp_request(), &why);
     reply.resize(frame_min_bytes, 0);
@@ -73,7 +75,7 @@ TEST(Arp, TheAskerReadsOurAnswer) {
 TEST(Arp, AProbeIsAnswered) {
     byte_vector probe = arp_request();  // RFC 5227: the sender has no address yet
     std::fill_n(probe.begin() + 28, 4, uint8_t{0});
-    EXPECT_EQ(dropped_for(probe), "answered");
+    EXPECT_EQ(dropped_for(probe), "responses");
 }
 
 TEST(Arp, WhatIsNotAnsweredHasItsReason) {
@@ -161,7 +163,7 @@ TEST(Icmp, OptionsBecomeEndOfOptions) {
 
 TEST(Icmp, WhatIsNotAnsweredHasItsReason) {
     const byte_vector good = example_echo_request(counted(56));
-    ASSERT_EQ(dropped_for(good), "answered");
+    ASSERT_EQ(dropped_for(good), "responses");
     for (size_t at = 34; at < good.size(); at++) {
         byte_vector frame = good;
         frame[at] ^= 0x40;

@@ -51,26 +51,27 @@ TEST(control, a_flood_without_room_for_replies_is_dropped_by_name) {
         const uint64_t no_room = dropped.at("reply_no_room");
         // what was not dropped is on the wire or waits for it
         dispatcher &d = r.disp(server);
-        const uint64_t waiting = d.replies ? d.replies->ring->used() + (d.replies->tail - d.replies->head)
-                                           : d.sending->tail - d.sending->head;
+        const uint64_t waiting =
+            d.nic.replies ? d.nic.replies->ring->used() + (d.nic.replies->tail - d.nic.replies->head)
+                          : d.nic.sending->tail - d.nic.sending->head;
         EXPECT_EQ(no_room + waiting + r.stats(server, nic_tx).packets, sent);
         EXPECT_EQ(r.stats(server, nic_tx).packets, 2u);
     }
 }
 
-TEST(control, answers_leave_beside_a_flood_of_echo_requests) {
+TEST(control, responses_leave_beside_a_flood_of_echo_requests) {
     json plan = rig_plan();
     part(plan, {"nic_tx"});
     rig r(plan);
-    uint64_t answers = 0, replies = 0;
+    uint64_t responses = 0, replies = 0;
     for (uint32_t i = 0; i < 20; i++) {
         r.deliver(server, times(31, echo_request(r)));
         r.deliver(server, {r.request(i % 32, 2 * i + 1)});
         r.loop(server);
-        for (const byte_vector &frame : r.taken_off(client)) (frame[23] == 1 ? replies : answers)++;
+        for (const byte_vector &frame : r.taken_off(client)) (frame[23] == 1 ? replies : responses)++;
     }
-    EXPECT_EQ(answers + replies, 20u * 32);
-    EXPECT_EQ(answers, 20u);
+    EXPECT_EQ(responses + replies, 20u * 32);
+    EXPECT_EQ(responses, 20u);
 }
 
 TEST(control, replies_name_us_and_their_checksums_hold) {
@@ -97,7 +98,7 @@ TEST(control, a_short_reply_is_padded_to_what_ethernet_carries) {
 
 // An answer in the request's mbuf is as long as the MTU allows; IP options in the request must not push it
 // over the edge.
-TEST(control, ip_options_leave_room_for_the_longest_answer) {
+TEST(control, ip_options_leave_room_for_the_longest_response) {
     for (const uint32_t mtu : {1500u, 9000u}) {
         json plan = rig_plan();
         for (auto &e : plan["endpoints"]) {
@@ -113,8 +114,8 @@ TEST(control, ip_options_leave_room_for_the_longest_answer) {
         mine.message = [](void *, wt_exchange *burst, uint32_t count) {
             for (uint32_t i = 0; i < count; i++) {
                 ASSERT_EQ(burst[i].request.segments[0].data[0], 0x5a);
-                ASSERT_EQ(burst[i].answer.segments[0].length, whole);
-                std::memset(burst[i].answer.segments[0].data, 0xa5, whole);
+                ASSERT_EQ(burst[i].response.segments[0].length, whole);
+                std::memset(burst[i].response.segments[0].data, 0xa5, whole);
             }
         };
         r.app(server).handler = &mine;
@@ -125,9 +126,9 @@ TEST(control, ip_options_leave_room_for_the_longest_answer) {
         r.run(server, app_rx);
         r.run(server, disp_tx);
         dispatcher &d = r.disp(server);
-        ASSERT_EQ(d.sending->tail - d.sending->head, 11u);
-        for (uint32_t i = d.sending->head; i < d.sending->tail; i++) {
-            const rte_mbuf *m = d.sending->packets[i];
+        ASSERT_EQ(d.nic.sending->tail - d.nic.sending->head, 11u);
+        for (uint32_t i = d.nic.sending->head; i < d.nic.sending->tail; i++) {
+            const rte_mbuf *m = d.nic.sending->packets[i];
             EXPECT_LE(uint32_t{m->data_off} + m->data_len, m->buf_len)
                 << "options of " << i << " words at an MTU of " << mtu;
         }
@@ -146,24 +147,17 @@ void mixed(void *, wt_packet *burst, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         wt_packet &p = burst[i];
         switch (p.data[p.length - 1]) {
-            case 'f':
-                p.verdict = WT_FORWARD;
-                break;
-            case 'd':
-                p.verdict = WT_DROP;
-                break;
-            case 'n':
-                p.verdict = 77;
-                break;  // no verdict that there is
-            case 'c':   // takes an outer header of 14 bytes off
+            case 'f': p.verdict = WT_FORWARD; break;
+            case 'd': p.verdict = WT_DROP; break;
+            case 'n': p.verdict = 77; break;  // no verdict that there is
+            case 'c':                         // takes an outer header of 14 bytes off
                 p.data += 14, p.length -= 15;
                 break;
             case 'g':  // puts 4 bytes in front and sends it back
                 p.data -= 4, p.length += 4;
                 p.verdict = WT_FORWARD;
                 break;
-            default:
-                break;
+            default: break;
         }
     }
 }
@@ -188,12 +182,12 @@ TEST(control, a_packet_handler_of_every_verdict_loses_nothing) {
     const counts expected = {{"by_handler", 2}, {"runt", 1}, {"not_ipv4", 1}};
     EXPECT_EQ(r.drops(server), expected);
     std::multiset<size_t> sizes;
-    uint32_t answered = 0;
+    uint32_t responses = 0;
     for (const byte_vector &frame : r.taken_off(client)) {
         sizes.insert(frame.size());
-        answered += frame.size() == 128;
+        responses += frame.size() == 128;
     }
-    EXPECT_EQ(answered, 2u);
+    EXPECT_EQ(responses, 2u);
     EXPECT_EQ(sizes, (std::multiset<size_t>{1, 60, 64, 128, 128}));
 }
 
@@ -224,7 +218,7 @@ TEST(control, an_arp_reply_tells_the_client_its_peer_and_nobody_else) {
     peer_resolver &resolver = r.f.endpoints[client].resolver;
     resolver.ask = true;
     r.loops(2);
-    const uint64_t known = resolver.answer;
+    const uint64_t known = resolver.response;
     EXPECT_EQ(known >> 63, 1u);
     EXPECT_EQ(std::memcmp(&known, r.p.endpoints[server].mac.bytes, 6), 0);
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
@@ -233,6 +227,4 @@ TEST(control, an_arp_reply_tells_the_client_its_peer_and_nobody_else) {
 }  // namespace
 }  // namespace wt::test
 
-int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv, 64);
-}
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/refusal.h"
-#include "ports/recorder.h"
 #include "stages_rig.h"
+#include "wires/recorder.h"
 
 namespace wt::test {
 namespace {
@@ -28,8 +28,8 @@ json two_applications(json plan = rig_plan()) {
     return plan;
 }
 
-void answer_of(void *state, wt_exchange *burst, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) burst[i].answer.length = *static_cast<uint32_t *>(state);
+void response_of(void *state, wt_exchange *burst, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) burst[i].response.length = *static_cast<uint32_t *>(state);
 }
 
 TEST(edges, applications_share_a_dispatcher_and_all_get_their_turn) {
@@ -37,7 +37,7 @@ TEST(edges, applications_share_a_dispatcher_and_all_get_their_turn) {
     r.loops(50);
     r.f.signals.sending = false;
     r.loops(10);
-    for (auto &a : r.f.endpoints[client].applications) EXPECT_GT(a->receiving->answered, 100u);
+    for (auto &a : r.f.endpoints[client].applications) EXPECT_GT(a->receiving->responses, 100u);
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
 }
 
@@ -49,23 +49,23 @@ TEST(edges, requests_spread_over_the_applications_by_their_slot) {
     for (link *l : r.disp(server).links) EXPECT_EQ(l->to_application->used(), 8u);
 }
 
-TEST(edges, answers_of_more_segments_than_a_burst) {
-    for (const char *answer_in : {"request", "new"}) {
+TEST(edges, responses_of_more_segments_than_a_burst) {
+    for (const char *response_mbuf : {"request", "new"}) {
         json plan = rig_plan();
-        plan["endpoints"][server]["answer_in"] = answer_in;
-        plan["workloads"][0]["response_bytes"] =
-            40 * 1456 + message_header_bytes;  // of 40 segments, at a burst of 32
+        plan["endpoints"][server]["response_mbuf"] = response_mbuf;
+        // of 40 segments, at a burst of 32
+        plan["workloads"][0]["response_bytes"] = 40 * 1456 + message_header_bytes;
         rig r(plan);
         uint32_t whole = 40 * 1456;
         wt_handler mine{};
-        mine.message = answer_of;
+        mine.message = response_of;
         r.app(server).handler = &mine;
         r.app(server).handler_state = &whole;
         r.loops(200);
         r.f.signals.sending = false;
         r.loops(400);
         EXPECT_GT(r.stats(client, app_tx).sent, 4u);
-        EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+        EXPECT_EQ(r.stats(client, app_rx).responses, r.stats(client, app_tx).sent);
     }
 }
 
@@ -76,19 +76,19 @@ TEST(edges, a_handler_that_claims_more_than_its_room_gets_its_room) {
         rig r(plan);
         uint32_t claimed = 1 << 20;
         wt_handler mine{};
-        mine.message = answer_of;
+        mine.message = response_of;
         r.app(server).handler = &mine;
         r.app(server).handler_state = &claimed;
         r.run(client, app_tx);
         r.f.signals.sending = false;
         for (int i = 0; i < 5; i++) r.loop(server), r.run(client, disp_tx), r.run(client, nic_tx);
-        const auto answers = r.taken_off(client);
-        EXPECT_EQ(answers.size(), r.stats(client, app_tx).sent);
-        for (const byte_vector &frame : answers) EXPECT_EQ(frame.size(), frame_header_bytes + 86u);
+        const auto responses = r.taken_off(client);
+        EXPECT_EQ(responses.size(), r.stats(client, app_tx).sent);
+        for (const byte_vector &frame : responses) EXPECT_EQ(frame.size(), frame_header_bytes + 86u);
     }
 }
 
-TEST(edges, a_frame_moved_by_its_handler_leaves_room_for_the_longest_answer) {
+TEST(edges, a_frame_moved_by_its_handler_leaves_room_for_the_longest_response) {
     json plan = rig_plan();
     for (auto &e : plan["endpoints"]) {
         e["mtu"] = 9000;
@@ -103,7 +103,7 @@ TEST(edges, a_frame_moved_by_its_handler_leaves_room_for_the_longest_answer) {
         for (uint32_t i = 0; i < count; i++) burst[i].data += 50, burst[i].length -= 50;
     };
     uint32_t whole = 9000 - 28 - message_header_bytes;
-    mine.message = answer_of;
+    mine.message = response_of;
     r.disp(server).packet_handler = &strip;
     r.app(server).handler = &mine;
     r.app(server).handler_state = &whole;
@@ -115,7 +115,7 @@ TEST(edges, a_frame_moved_by_its_handler_leaves_room_for_the_longest_answer) {
     r.run(server, disp_rx);
     r.run(server, app_rx);
     r.run(server, disp_tx);
-    const rte_mbuf *m = r.disp(server).sending->packets[r.disp(server).sending->head];
+    const rte_mbuf *m = r.disp(server).nic.sending->packets[r.disp(server).nic.sending->head];
     EXPECT_LE(uint32_t{m->data_off} + m->data_len, m->buf_len);
     EXPECT_EQ(m->data_len, 9014u);
 }
@@ -164,7 +164,7 @@ TEST(edges, packets_held_back_by_an_idle_wire_are_let_go) {
     r.f.signals.sending = false;
     r.run(client, disp_tx);
     EXPECT_EQ(r.run(client, nic_tx).objects, 32u);
-    EXPECT_EQ(r.disp(client).emulated->held_count, 32u);
+    EXPECT_EQ(r.disp(client).nic.emulated_faults->held_count, 32u);
     EXPECT_EQ(r.run(client, nic_tx).objects, 16u);
     const call_result held = r.run(client, nic_tx);
     EXPECT_TRUE(held.held_up && held.objects == 0);
@@ -193,11 +193,11 @@ TEST(edges, a_port_that_takes_little_has_each_frame_recorded_once) {
     plan["endpoints"][server]["port"]["rx_descriptors"] = 2;
     {
         rig r(plan);
-        r.disp(client).record_tx = recorder_open(directory / "r.pcap", 1, SOCKET_ID_ANY);
+        r.disp(client).nic.record_tx = recorder_open(directory / "r.pcap", 1, SOCKET_ID_ANY);
         r.run(client, app_tx);
         r.run(client, disp_tx);
         for (int i = 0; i < 16; i++) r.run(client, nic_tx), r.run(client, nic_tx), r.taken_off(server);
-        const recorded result = recorder_close(r.disp(client).record_tx);
+        const recorded result = recorder_close(r.disp(client).nic.record_tx);
         EXPECT_EQ(result.frames, 32u);
         EXPECT_EQ(result.missed, 0u);
     }
@@ -239,7 +239,8 @@ TEST(edges, repeats_with_other_seeds_have_other_arrivals) {
     EXPECT_LT(both.size(), 20u);  // some fall on the same nanosecond by chance
 }
 
-// The rig's clock has 1e9 ticks a second. A time of arrival beyond 63 bits would count as due at once, and for ever.
+// The rig's clock has 1e9 ticks a second. A time of arrival beyond 63 bits would count as due at once, and
+// for ever.
 TEST(edges, a_rate_that_the_clock_cannot_pace_is_refused) {
     json plan = rig_plan();
     for (const double rate : {1e10, 1e-12, 1e-320}) {
@@ -258,7 +259,7 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
     r.run(client, app_tx);
     r.f.signals.sending = false;
     const auto part = [&](uint32_t slot, uint32_t generation, uint16_t segment) {
-        return r.frame(client, {message_kind::answer, 0, 0, slot, generation, segment, 3}, 70);
+        return r.frame(client, {message_kind::response, 0, 0, slot, generation, segment, 3}, 70);
     };
     const auto arrive = [&](uint32_t slot, uint32_t generation) {
         for (uint16_t s = 0; s < 3; s++) r.deliver(client, {part(slot, generation, s)});
@@ -268,14 +269,14 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
     };
     arrive(0, 1);
     arrive(0, 1);
-    EXPECT_EQ(r.stats(client, app_rx).answered, 1u);
+    EXPECT_EQ(r.stats(client, app_rx).responses, 1u);
     EXPECT_EQ(r.stats(client, app_rx).duplicates, 1u);
     r.app(client).receiving->timeout = 1;
     for (int i = 0; i < 600; i++) r.run(client, app_rx);
     EXPECT_EQ(r.stats(client, app_rx).lost, 31u);
     arrive(1, 1);
     EXPECT_EQ(r.stats(client, app_rx).late, 1u);
-    EXPECT_EQ(r.drops(client), (counts{{"duplicate_answer", 3}, {"late_answer", 3}}));
+    EXPECT_EQ(r.drops(client), (counts{{"duplicate_response", 3}, {"late_response", 3}}));
     r.app(client).inflight->slots[0].generation = 202;  // a hundred messages later: long out of the history
     arrive(0, 1);
     EXPECT_EQ(r.stats(client, app_rx).late, 2u);
@@ -285,6 +286,4 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
 }  // namespace
 }  // namespace wt::test
 
-int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv, 64);
-}
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

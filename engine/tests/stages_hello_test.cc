@@ -1,4 +1,4 @@
-// disp_tx and disp_rx on the words between two hosts, in both sides' stages. Starts EAL on ordinary memory.
+// The hello between two hosts through disp_tx and disp_rx of both sides. Starts EAL on ordinary memory.
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -10,51 +10,59 @@ using counts = std::map<std::string, uint64_t>;
 
 // Both sides as if each were another host's.
 struct two_hosts {
-    greeter client_side, server_side;
+    handshake client_side, server_side;
     rig r;
 
     explicit two_hosts(const json &plan = rig_plan()) : r(plan) {
         r.f.signals.sending = false;
-        client_side.us = {.version = hello_version, .from_server = false, .said = word::none, .beside = remark::none,
-                          .engine = engine_text_of("1"), .client = 7, .server = 0, .plan = {}};
+        client_side.us = {.version = hello_version,
+                          .from_server = false,
+                          .state = session_state::none,
+                          .status = session_status::none,
+                          .engine = engine_text_of("1"),
+                          .client = 7,
+                          .server = 0,
+                          .plan = {}};
         server_side.us = client_side.us;
         server_side.us.from_server = true;
         server_side.us.client = 0;
         server_side.us.server = 8;
-        r.disp(client).greeter = &client_side;
-        r.disp(server).greeter = &server_side;
+        r.disp(client).control.handshake = &client_side;
+        r.disp(server).control.handshake = &server_side;
     }
-    void say(word w) {
-        client_side.saying = w;
+    void send_hello(session_state w) {
+        client_side.state = w;
         client_side.round++;
         r.loops(2);
     }
-    byte_vector word_frame(size_t to, const hello &h, uint32_t bytes = hello_bytes) {
-        byte_vector frame = r.frame(to, {message_kind::request, 0, 0, 0, 0, 0, 1}, bytes - message_header_bytes);
+    byte_vector hello_frame(size_t to, const hello &h, uint32_t bytes = hello_bytes) {
+        byte_vector frame =
+            r.frame(to, {message_kind::request, 0, 0, 0, 0, 0, 1}, bytes - message_header_bytes);
         byte_vector payload(std::max(bytes, hello_bytes));
         hello_write(payload.data(), h);
         std::copy_n(payload.begin(), bytes, frame.begin() + frame_header_bytes);
         mend_udp_checksum(frame);
         return frame;
     }
-    hello from_client(word w = word::hello) {
+    hello from_client(session_state w = session_state::hello) {
         hello h = client_side.us;
-        h.said = w;
+        h.state = w;
         return h;
     }
 };
 
-TEST(words, go_there_and_back_and_are_no_messages) {
+TEST(hellos, are_sent_and_confirmed_and_count_as_no_messages) {
     for (const bool split : {false, true}) {
         json plan = rig_plan();
         if (split) part(plan, {"nic_tx"});
         two_hosts both(plan);
-        for (const word w : {word::hello, word::go, word::drain, word::landed}) {
-            both.say(w);
-            EXPECT_EQ(both.server_side.word_heard, static_cast<uint8_t>(w));
-            EXPECT_EQ(both.client_side.word_heard, static_cast<uint8_t>(w));
+        for (const session_state w :
+             {session_state::hello, session_state::go, session_state::drain, session_state::finished}) {
+            both.send_hello(w);
+            EXPECT_EQ(both.server_side.peer_state, static_cast<uint8_t>(w));
+            EXPECT_EQ(both.client_side.peer_state, static_cast<uint8_t>(w));
         }
-        EXPECT_EQ(both.client_side.heard, 4u);
+        EXPECT_EQ(both.client_side.received, 4u);
         EXPECT_EQ(both.r.stats(client, nic_tx).packets, 4u);
         EXPECT_EQ(both.r.stats(server, nic_tx).packets, 4u);
         EXPECT_EQ(both.r.stats(client, disp_tx).tx_bytes, 4u * (frame_header_bytes + hello_bytes));
@@ -62,7 +70,7 @@ TEST(words, go_there_and_back_and_are_no_messages) {
     }
 }
 
-TEST(words, are_true_frames) {
+TEST(hellos, are_valid_frames) {
     two_hosts both;
     both.client_side.round++;
     both.r.loop(client);
@@ -72,69 +80,71 @@ TEST(words, are_true_frames) {
     EXPECT_EQ(slow_udp_sum(frames[0]), 0xffffu);
     both.r.deliver(server, frames);
     both.r.loop(server);
-    const std::vector<byte_vector> answers = both.r.taken_off(client);
-    ASSERT_EQ(answers.size(), 1u);
-    EXPECT_EQ(slow_ip_sum(answers[0]), 0xffffu);
-    EXPECT_EQ(slow_udp_sum(answers[0]), 0xffffu);
+    const std::vector<byte_vector> responses = both.r.taken_off(client);
+    ASSERT_EQ(responses.size(), 1u);
+    EXPECT_EQ(slow_ip_sum(responses[0]), 0xffffu);
+    EXPECT_EQ(slow_udp_sum(responses[0]), 0xffffu);
 }
 
-// A packet handler does with packets as it likes; the other host's words it must not get.
-TEST(words, are_heard_before_a_packet_handler_has_them) {
+// A packet handler may do anything with a packet, so it must not get the other host's hellos.
+TEST(hellos, are_taken_before_a_packet_handler_gets_them) {
     for (const char *handler : {"echo", "drop", "l2fwd", "empty"}) {
         json plan = rig_plan();
         plan["workloads"][0]["packet_handler"] = {{"name", handler}, {"options", json::object()}};
         two_hosts both(plan);
-        both.say(word::hello);
+        both.send_hello(session_state::hello);
         EXPECT_EQ(both.client_side.peer, 8u) << handler;
         EXPECT_EQ(both.r.stats(server, disp_rx).rx_bytes, frame_header_bytes + hello_bytes);
         EXPECT_TRUE(both.r.drops(server).empty());
     }
 }
 
-TEST(words, that_nobody_would_say_are_dropped_by_name) {
+TEST(hellos, that_are_malformed_are_dropped_by_name) {
     two_hosts both;
     hello strange = both.from_client();
     strange.client = 0;
-    const hello stray = both.from_client(word::go), answer = both.server_side.us;
-    both.r.deliver(server, {both.word_frame(server, strange), both.word_frame(server, both.from_client(), 20),
-                            both.word_frame(server, both.from_client(), hello_bytes + 1), both.word_frame(server, stray)});
-    both.r.deliver(client, {both.word_frame(client, answer)});
+    const hello stray = both.from_client(session_state::go), response = both.server_side.us;
+    both.r.deliver(
+        server,
+        {both.hello_frame(server, strange), both.hello_frame(server, both.from_client(), 20),
+         both.hello_frame(server, both.from_client(), hello_bytes + 1), both.hello_frame(server, stray)});
+    both.r.deliver(client, {both.hello_frame(client, response)});
     both.r.loops(2);
     EXPECT_EQ(both.r.drops(server), (counts{{"bad_hello", 3}, {"stray_hello", 1}}));
     EXPECT_EQ(both.r.drops(client), (counts{{"bad_hello", 1}}));  // it names no client
     EXPECT_EQ(both.server_side.peer, 0u);
 }
 
-TEST(words, to_somebody_without_another_host_are_no_messages_of_his) {
+TEST(hellos, to_a_run_without_another_host_are_dropped_by_name) {
     two_hosts both;
-    both.r.disp(server).greeter = nullptr;
-    both.r.deliver(server, {both.word_frame(server, both.from_client())});
+    both.r.disp(server).control.handshake = nullptr;
+    both.r.deliver(server, {both.hello_frame(server, both.from_client())});
     both.r.loops(2);
     EXPECT_EQ(both.r.drops(server), (counts{{"bad_message_header", 1}}));
 }
 
-// A short word of another version is answered at full length.
-TEST(words, of_another_version_are_answered) {
+// The response to a short hello of another version has full length.
+TEST(hellos, of_another_version_get_a_response) {
     two_hosts both;
     hello other = both.from_client();
     other.version = 9;
-    both.r.deliver(server, {both.word_frame(server, other, hello_stable_bytes)});
+    both.r.deliver(server, {both.hello_frame(server, other, hello_stable_bytes)});
     both.r.loop(server);
-    const std::vector<byte_vector> answers = both.r.taken_off(client);
-    ASSERT_EQ(answers.size(), 1u);
+    const std::vector<byte_vector> responses = both.r.taken_off(client);
+    ASSERT_EQ(responses.size(), 1u);
     hello told;
-    ASSERT_TRUE(hello_read(answers[0].data() + frame_header_bytes, hello_bytes, &told));
-    EXPECT_EQ(told.beside, remark::other_version);
+    ASSERT_TRUE(hello_read(responses[0].data() + frame_header_bytes, hello_bytes, &told));
+    EXPECT_EQ(told.status, session_status::other_version);
     EXPECT_EQ(both.r.drops(server), (counts{{"refused_hello", 1}}));
-    EXPECT_EQ(slow_udp_sum(answers[0]), 0xffffu);
+    EXPECT_EQ(slow_udp_sum(responses[0]), 0xffffu);
 }
 
-TEST(words, a_flood_of_them_without_room_is_dropped_by_name) {
+TEST(hellos, a_flood_of_them_without_room_is_dropped_by_name) {
     json plan = rig_plan();
     plan["endpoints"][client]["port"]["rx_descriptors"] = 2;  // towards the client: room for two
     two_hosts both(plan);
     for (int i = 0; i < 12; i++) {
-        both.r.deliver(server, std::vector<byte_vector>(16, both.word_frame(server, both.from_client())));
+        both.r.deliver(server, std::vector<byte_vector>(16, both.hello_frame(server, both.from_client())));
         both.r.loop(server);
     }
     EXPECT_GT(both.r.drops(server).at("reply_no_room"), 0u);
@@ -144,6 +154,4 @@ TEST(words, a_flood_of_them_without_room_is_dropped_by_name) {
 }  // namespace
 }  // namespace wt::test
 
-int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv, 64);
-}
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

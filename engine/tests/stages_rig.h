@@ -1,7 +1,7 @@
-// Both endpoints of a plan on a ring wire, opened as a flight opens them, with no worker: a test calls the
+// Both endpoints of a plan on a ring wire, opened as a run opens them, with no worker: a test calls the
 // stages one by one.
 //
-// When the rig goes, the ledger that every flight ends with must close, and every mbuf must be back in its
+// When the rig goes, the ledger that every run ends with must close, and every mbuf must be back in its
 // pool.
 #pragma once
 
@@ -14,10 +14,16 @@
 #include <string>
 #include <vector>
 
+#include "control/responder.h"
+#include "core/inflight.h"
+#include "core/mbufs.h"
 #include "core/message.h"
+#include "core/packet.h"
 #include "eal_main.h"
-#include "flight/flight.h"
 #include "frame_tools.h"
+#include "run/run.h"
+#include "stages/client_state.h"
+#include "stages/server_state.h"
 #include "valid_plan.h"
 
 namespace wt::test {
@@ -32,7 +38,8 @@ inline nlohmann::json rig_plan() {
         e["applications"][0]["dispatchers"] = {0};
         e["dispatchers"].erase(1);
         e["pool"].update({{"size", 511}, {"cache", 0}});
-        e["port"].update({{"queues", 1},
+        e["port"].update({{"options", json::object()},
+                          {"queues", 1},
                           {"rx_descriptors", 128},
                           {"tx_descriptors", 128},
                           {"rx_free_thresh", nullptr},
@@ -46,14 +53,14 @@ inline nlohmann::json rig_plan() {
                 stages.push_back({{"endpoint", endpoint}, {"stage", stage}, {"index", 0}});
     }
     p["workers"] = {{{"lcore", 1}, {"cpu", 0}, {"stages", stages}}};
-    p["workloads"][0].update(
-        {{"request_bytes", 86},
-         {"response_bytes", 86},
-         {"handler", {{"name", "l_app"}, {"options", json::object()}}},
-         {"packet_handler", nullptr},
-         {"timeout_ns", 1'000'000'000},
-         {"response_sizes", nullptr},
-         {"load", {{"mode", "closed"}, {"phases", json::array()}, {"lead", 0}}}});
+    p["workloads"][0].update({{"request_bytes", 86},
+                              {"response_bytes", 86},
+                              {"handler", {{"name", "l_app"}, {"options", json::object()}}},
+                              {"packet_handler", nullptr},
+                              {"pipeline", nullptr},
+                              {"timeout_ns", 1'000'000'000},
+                              {"response_sizes", nullptr},
+                              {"load", {{"mode", "closed"}, {"phases", json::array()}, {"lead", 0}}}});
     p["accounting"]["level"] = "counts";
     p["record"] = nullptr;
     p["trace"] = nullptr;
@@ -79,7 +86,7 @@ struct rig {
     plan p;
     tsc_clock clock = clock_start(1e9);
     line_writer lines{fd};
-    flight f{p, lines, clock};
+    run_state f{p, lines, clock};
     std::vector<rte_mbuf *> hoarded;
 
     explicit rig(const nlohmann::json &plan) : p(read_plan(plan.dump())) {

@@ -7,21 +7,24 @@ namespace {
 using nlohmann::json;
 constexpr stage_kind app_tx = stage_kind::app_tx, app_rx = stage_kind::app_rx;
 
-json sequence(std::vector<uint32_t> sizes) { return {{"kind", "sequence"}, {"bytes", sizes}, {"weights", json::array()}}; }
+json sequence(std::vector<uint32_t> sizes) {
+    return {{"kind", "sequence"}, {"bytes", sizes}, {"weights", json::array()}};
+}
 
-json sized(std::vector<uint32_t> requests, std::vector<uint32_t> answers) {
+json sized(std::vector<uint32_t> requests, std::vector<uint32_t> responses) {
     json plan = rig_plan();
     json &w = plan["workloads"][0];
     w["request_bytes"] = *std::max_element(requests.begin(), requests.end());
-    w["response_bytes"] = *std::max_element(answers.begin(), answers.end());
+    w["response_bytes"] = *std::max_element(responses.begin(), responses.end());
     w["request_sizes"] = sequence(requests);
-    w["response_sizes"] = sequence(answers);
+    w["response_sizes"] = sequence(responses);
     w["handler"]["name"] = "t_app";
     plan["endpoints"][0]["applications"][0]["inflight"] = 64;
     return plan;
 }
 
-// Message sizes of the frames on the wire towards an endpoint, segments added up; each message's stand together.
+// Message sizes of the frames on the wire towards an endpoint, segments added up; each message's stand
+// together.
 std::vector<uint32_t> sizes_towards(rig &r, size_t endpoint) {
     std::vector<uint32_t> sizes;
     for (const byte_vector &frame : r.taken_off(endpoint)) {
@@ -38,12 +41,14 @@ std::vector<uint32_t> sizes_towards(rig &r, size_t endpoint) {
 TEST(sizes, a_burst_is_as_many_messages_as_fit) {
     rig r(sized({86, 4000, 16}, {86}));
     EXPECT_EQ(r.run(client, app_tx).objects, 31u);  // five packets a round
-    EXPECT_EQ(r.stats(client, app_tx).sent, 19u) << "six rounds and 86; 4000 would have needed three packets more";
+    EXPECT_EQ(r.stats(client, app_tx).sent, 19u)
+        << "six rounds and 86; 4000 would have needed three packets more";
     while (r.run(client, app_tx).objects > 0) r.loop(client);
     r.loop(client);
     const std::vector<uint32_t> sent = sizes_towards(r, server);
     ASSERT_EQ(sent.size(), 64u);
-    for (size_t i = 0; i < sent.size(); i++) EXPECT_EQ(sent[i], (std::vector<uint32_t>{86, 4000, 16})[i % 3]) << i;
+    for (size_t i = 0; i < sent.size(); i++)
+        EXPECT_EQ(sent[i], (std::vector<uint32_t>{86, 4000, 16})[i % 3]) << i;
 }
 
 TEST(sizes, a_size_that_finds_no_mbufs_is_sent_later) {
@@ -56,39 +61,43 @@ TEST(sizes, a_size_that_finds_no_mbufs_is_sent_later) {
     r.loop(client);
     r.loop(client);
     const std::vector<uint32_t> sent = sizes_towards(r, server);
-    EXPECT_EQ((std::vector<uint32_t>{sent.begin(), sent.begin() + 4}), (std::vector<uint32_t>{86, 4000, 16, 86}));
+    EXPECT_EQ((std::vector<uint32_t>{sent.begin(), sent.begin() + 4}),
+              (std::vector<uint32_t>{86, 4000, 16, 86}));
 }
 
-TEST(sizes, answers_have_sizes_of_their_own) {
+TEST(sizes, responses_have_sizes_of_their_own) {
     for (const char *in : {"request", "new"}) {
         json plan = sized({86, 4000, 16}, {3000, 16, 90, 1400});
-        plan["endpoints"][1]["answer_in"] = in;
+        plan["endpoints"][1]["response_mbuf"] = in;
         rig r(plan);
         r.run(client, app_tx);
         r.loop(client);
         for (int i = 0; i < 8; i++) r.loop(server);
-        const std::vector<uint32_t> answered = sizes_towards(r, client);
-        ASSERT_GT(answered.size(), 18u);
-        for (size_t i = 0; i < answered.size(); i++) EXPECT_EQ(answered[i], (std::vector<uint32_t>{3000, 16, 90, 1400})[i % 4]) << i;
+        const std::vector<uint32_t> responses = sizes_towards(r, client);
+        ASSERT_GT(responses.size(), 18u);
+        for (size_t i = 0; i < responses.size(); i++)
+            EXPECT_EQ(responses[i], (std::vector<uint32_t>{3000, 16, 90, 1400})[i % 4]) << i;
     }
 }
 
-TEST(sizes, of_answers_do_not_follow_those_of_requests) {
+TEST(sizes, of_responses_do_not_follow_those_of_requests) {
     json plan = sized({16, 86}, {16, 86});
-    for (const char *sizes : {"request_sizes", "response_sizes"}) plan["workloads"][0][sizes]["kind"] = "uniform";
+    for (const char *sizes : {"request_sizes", "response_sizes"})
+        plan["workloads"][0][sizes]["kind"] = "uniform";
     rig r(plan);
-    size_cursor requests = *r.app(client).sending->sizes, answers = *r.app(server).answering->sizes;
+    size_cursor requests = *r.app(client).sending->sizes, responses = *r.app(server).responding->sizes;
     uint32_t alike = 0;
-    for (int i = 0; i < 1000; i++) alike += size_next(requests) == size_next(answers);
+    for (int i = 0; i < 1000; i++) alike += size_next(requests) == size_next(responses);
     EXPECT_LT(alike, 50u);  // 14 of 1000 expected: one of 71 sizes
 }
 
-TEST(sizes, answers_alone_in_their_mbuf_have_them_too) {
+TEST(sizes, responses_alone_in_their_mbuf_have_them_too) {
     rig r(sized({86, 400, 16}, {300, 16, 90}));
     r.loops(1);
-    const std::vector<uint32_t> answered = sizes_towards(r, client);
-    ASSERT_EQ(answered.size(), 32u);
-    for (size_t i = 0; i < answered.size(); i++) EXPECT_EQ(answered[i], (std::vector<uint32_t>{300, 16, 90})[i % 3]) << i;
+    const std::vector<uint32_t> responses = sizes_towards(r, client);
+    ASSERT_EQ(responses.size(), 32u);
+    for (size_t i = 0; i < responses.size(); i++)
+        EXPECT_EQ(responses[i], (std::vector<uint32_t>{300, 16, 90})[i % 3]) << i;
 }
 
 TEST(sizes, a_request_above_the_largest_is_dropped_where_it_is_alone) {
@@ -99,7 +108,7 @@ TEST(sizes, a_request_above_the_largest_is_dropped_where_it_is_alone) {
     EXPECT_EQ(sizes_towards(r, client).size(), 2u);
 }
 
-TEST(sizes, fixed_requests_stay_fixed_beside_varied_answers) {
+TEST(sizes, fixed_requests_stay_fixed_beside_varied_responses) {
     json plan = sized({86}, {16, 90});
     plan["workloads"][0]["request_sizes"] = nullptr;
     rig r(plan);

@@ -18,13 +18,13 @@ uint64_t named(const std::map<std::string, uint64_t> &drops, const char *reason)
     return found == drops.end() ? 0 : found->second;
 }
 
-TEST(stages, a_flight_of_hand_driven_loops_answers_everything) {
+TEST(stages, a_run_of_hand_driven_loops_responses_everything) {
     rig r(rig_plan());
     r.loops(100);
     r.f.signals.sending = false;
     r.loops(10);
     EXPECT_GT(r.stats(client, app_tx).sent, 500u);
-    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_EQ(r.stats(client, app_rx).responses, r.stats(client, app_tx).sent);
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
 }
 
@@ -82,7 +82,7 @@ TEST(stages, open_loop_records_how_late_each_message_leaves) {
         const auto ticks = static_cast<uint64_t>(std::llround(static_cast<double>(ns) / r.clock.ns_per_tick));
         return s.run(s.role, {s.current, 1'000'000 + ticks}).objects;
     };
-    ASSERT_EQ(send_at(0), 0u);  // starts the clock
+    ASSERT_EQ(send_at(0), 0u);        // starts the clock
     ASSERT_EQ(send_at(10'500), 10u);  // those of 1 us to 10 us
     EXPECT_EQ(pacing.total, 10u);
     EXPECT_NEAR(pacing.sum, 50'000, 20);
@@ -109,12 +109,12 @@ TEST(stages, without_a_udp_checksum_frames_go_both_ways) {
         r.deliver(server, {frame});
     }
     r.loop(server);
-    const auto answers = r.taken_off(client);
-    ASSERT_EQ(answers.size(), 32u);
-    for (const byte_vector &frame : answers) EXPECT_EQ(big16(frame, 40), 0u);
-    r.deliver(client, answers);
+    const auto responses = r.taken_off(client);
+    ASSERT_EQ(responses.size(), 32u);
+    for (const byte_vector &frame : responses) EXPECT_EQ(big16(frame, 40), 0u);
+    r.deliver(client, responses);
     r.loop(client);
-    EXPECT_EQ(r.stats(client, stage_kind::app_rx).answered, 32u);
+    EXPECT_EQ(r.stats(client, stage_kind::app_rx).responses, 32u);
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
     r.loops(3);
 }
@@ -132,8 +132,8 @@ TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
     EXPECT_GT(r.app(client).inflight->slots[0].sent, r.app(client).inflight->slots[0].intended + 30);
 }
 
-TEST(stages, answers_in_new_mbufs_wait_for_them) {
-    rig r(with("/endpoints/1/answer_in", "new"));
+TEST(stages, responses_in_new_mbufs_wait_for_them) {
+    rig r(with("/endpoints/1/response_mbuf", "new"));
     std::vector<byte_vector> requests;
     for (uint32_t slot = 0; slot < 8; slot++) requests.push_back(r.request(slot, 1));
     r.deliver(server, requests);
@@ -157,12 +157,12 @@ TEST(stages, answers_in_new_mbufs_wait_for_them) {
 
 TEST(stages, a_pool_that_is_empty_mid_burst_loses_nothing) {
     rig r(with("/workloads/0/response_bytes", 4000,
-               with("/endpoints/1/answer_in", "new")));  // 3 mbufs an answer
-    r.hoard(server, 7);                                  // enough for 2
+               with("/endpoints/1/response_mbuf", "new")));  // 3 mbufs an answer
+    r.hoard(server, 7);                                      // enough for 2
     r.loops(60);
     r.f.signals.sending = false;
     r.loops(60);
-    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_EQ(r.stats(client, app_rx).responses, r.stats(client, app_tx).sent);
     EXPECT_GT(r.stats(client, app_tx).sent, 50u);
 }
 
@@ -175,7 +175,7 @@ TEST(stages, full_rings_push_back_and_lose_nothing) {
     r.f.signals.sending = false;
     r.loops(100);
     EXPECT_GT(r.stats(client, app_tx).sent, 100u);
-    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_EQ(r.stats(client, app_rx).responses, r.stats(client, app_tx).sent);
 }
 
 TEST(stages, a_dispatcher_waits_for_room_towards_its_application) {
@@ -218,7 +218,7 @@ TEST(stages, faults_on_a_wire_of_two_close_the_packet_ledger) {
     const int fd = dup(r->fd);
     EXPECT_GT(named(r->drops(client), "emulated_loss"), 0u);
     EXPECT_GT(r->stats(client, app_rx).lost, 0u);
-    EXPECT_GT(r->stats(client, app_rx).answered, 0u);
+    EXPECT_GT(r->stats(client, app_rx).responses, 0u);
     r.reset();
     std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), 0);
     ASSERT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
@@ -228,35 +228,35 @@ TEST(stages, faults_on_a_wire_of_two_close_the_packet_ledger) {
 }
 
 // A message handler of the tests' own, in place of the one that was opened.
-void answer_first_bytes(void *state, wt_exchange *burst, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) burst[i].answer.length = *static_cast<uint32_t *>(state);
+void response_first_bytes(void *state, wt_exchange *burst, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) burst[i].response.length = *static_cast<uint32_t *>(state);
 }
-void answer_nothing(void *, wt_exchange *burst, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) burst[i].flags |= WT_NO_ANSWER;
+void response_nothing(void *, wt_exchange *burst, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) burst[i].flags |= WT_NO_RESPONSE;
 }
 
 struct shorter : testing::TestWithParam<std::tuple<const char *, uint32_t, uint32_t>> {};
 
-TEST_P(shorter, answers_free_what_they_do_not_need) {
-    const auto [answer_in, request_bytes, length] = GetParam();
+TEST_P(shorter, responses_free_what_they_do_not_need) {
+    const auto [response_mbuf, request_bytes, length] = GetParam();
     rig r(with("/workloads/0/request_bytes", request_bytes,
-               with("/workloads/0/response_bytes", 4000, with("/endpoints/1/answer_in", answer_in))));
+               with("/workloads/0/response_bytes", 4000, with("/endpoints/1/response_mbuf", response_mbuf))));
     wt_handler mine{};
-    mine.message = answer_first_bytes;
+    mine.message = response_first_bytes;
     uint32_t said = length;
     r.app(server).handler = &mine;
     r.app(server).handler_state = &said;
     r.run(client, app_tx);
     r.f.signals.sending = false;
     for (int i = 0; i < 20; i++) r.loop(server), r.run(client, disp_tx), r.run(client, nic_tx);
-    const std::vector<byte_vector> answers = r.taken_off(client);
+    const std::vector<byte_vector> responses = r.taken_off(client);
     const uint32_t full = 1472 - 16, segments = std::max(1u, (length + full - 1) / full);
-    ASSERT_EQ(answers.size(), segments * r.stats(client, app_tx).sent);
+    ASSERT_EQ(responses.size(), segments * r.stats(client, app_tx).sent);
     uint32_t body = 0;
     for (uint32_t i = 0; i < segments; i++) {
-        EXPECT_EQ(slow_udp_sum(answers[i]), 0xffffu);
-        EXPECT_EQ(message_header_read(answers[i].data() + message_offset).segments, segments);
-        body += big16(answers[i], 38) - 8 - 16;
+        EXPECT_EQ(slow_udp_sum(responses[i]), 0xffffu);
+        EXPECT_EQ(message_header_read(responses[i].data() + message_offset).segments, segments);
+        body += big16(responses[i], 38) - 8 - 16;
     }
     EXPECT_EQ(body, length);
 }
@@ -265,32 +265,32 @@ INSTANTIATE_TEST_SUITE_P(stages, shorter,
                          testing::Combine(testing::Values("request", "new"), testing::Values(86u, 4000u),
                                           testing::Values(0u, 1u, 1456u, 1457u, 3952u)));
 
-TEST(stages, an_answer_that_nobody_wants_is_dropped_by_name) {
-    for (const auto &[answer_in, bytes] :
+TEST(stages, an_response_that_nobody_wants_is_dropped_by_name) {
+    for (const auto &[response_mbuf, bytes] :
          std::vector<std::pair<const char *, uint32_t>>{{"request", 4000}, {"new", 4000}, {"request", 86}}) {
-        rig r(with("/workloads/0/request_bytes", bytes, with("/endpoints/1/answer_in", answer_in)));
+        rig r(with("/workloads/0/request_bytes", bytes, with("/endpoints/1/response_mbuf", response_mbuf)));
         wt_handler mine{};
-        mine.message = answer_nothing;
+        mine.message = response_nothing;
         r.app(server).handler = &mine;
         r.run(client, app_tx);
         const uint64_t packets = r.stats(client, app_tx).sent * (bytes == 86 ? 1 : 3);
         r.f.signals.sending = false;
         r.loops(5);
-        EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{{"unanswered", packets}}));
+        EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{{"without_response", packets}}));
     }
 }
 
-TEST(stages, answers_larger_than_their_requests_grow_in_place) {
+TEST(stages, responses_larger_than_their_requests_grow_in_place) {
     rig r(with("/workloads/0/response_bytes", 4000));
     wt_handler mine{};
-    mine.message = answer_first_bytes;
+    mine.message = response_first_bytes;
     uint32_t whole = 4000 - message_header_bytes;
     r.app(server).handler = &mine;
     r.app(server).handler_state = &whole;
     r.loops(20);
     r.f.signals.sending = false;
     r.loops(20);
-    EXPECT_EQ(r.stats(client, app_rx).answered, r.stats(client, app_tx).sent);
+    EXPECT_EQ(r.stats(client, app_rx).responses, r.stats(client, app_tx).sent);
     EXPECT_EQ(r.stats(client, nic_rx).packets, 3 * r.stats(client, app_tx).sent);
 }
 
@@ -315,7 +315,7 @@ TEST(stages, requests_that_lie_are_dropped_by_name) {
     rig one(rig_plan());
     one.deliver(server,
                 {one.request(0, 1, 0, 2), one.request(0, 1, 1, 1), one.request(0, 1, 0, 1, 71),
-                 one.request(0, 1, 0, 0), one.frame(server, {message_kind::answer, 0, 0, 0, 1, 0, 1}, 70),
+                 one.request(0, 1, 0, 0), one.frame(server, {message_kind::response, 0, 0, 0, 1, 0, 1}, 70),
                  one.frame(server, {message_kind::request, 1, 0, 0, 1, 0, 1}, 70)});
     one.loop(server);
     EXPECT_EQ(one.drops(server), (std::map<std::string, uint64_t>{{"bad_segment_count", 2},
@@ -325,29 +325,29 @@ TEST(stages, requests_that_lie_are_dropped_by_name) {
                                                                   {"wrong_workload", 1}}));
 }
 
-TEST(stages, answers_that_lie_are_dropped_by_name) {
+TEST(stages, responses_that_lie_are_dropped_by_name) {
     rig r(rig_plan());
     r.run(client, app_tx);  // slots 0 to 31 are in flight in generation 1
     r.f.signals.sending = false;
-    const auto answer = [&](uint32_t slot, uint32_t generation, uint16_t segment, uint16_t segments,
-                            uint16_t application = 0) {
-        return r.frame(client, {message_kind::answer, 0, application, slot, generation, segment, segments},
+    const auto response = [&](uint32_t slot, uint32_t generation, uint16_t segment, uint16_t segments,
+                              uint16_t application = 0) {
+        return r.frame(client, {message_kind::response, 0, application, slot, generation, segment, segments},
                        70);
     };
-    r.deliver(client, {answer(0, 1, 0, 1), answer(0, 1, 0, 1), answer(1, 3, 0, 1), answer(1, 2, 0, 1),
-                       answer(99, 1, 0, 1), answer(1, 1, 0, 2), answer(1, 1, 0, 0), answer(1, 1, 5, 1),
-                       answer(1, 1, 0, 1, 7)});
+    r.deliver(client, {response(0, 1, 0, 1), response(0, 1, 0, 1), response(1, 3, 0, 1), response(1, 2, 0, 1),
+                       response(99, 1, 0, 1), response(1, 1, 0, 2), response(1, 1, 0, 0),
+                       response(1, 1, 5, 1), response(1, 1, 0, 1, 7)});
     r.run(client, nic_rx);
     r.run(client, disp_rx);
     r.run(client, app_rx);
-    EXPECT_EQ(r.stats(client, app_rx).answered, 1u);
-    EXPECT_EQ(
-        r.drops(client),
-        (std::map<std::string, uint64_t>{
-            {"duplicate_answer", 1}, {"bad_slot", 3}, {"bad_segment_count", 3}, {"unknown_application", 1}}));
+    EXPECT_EQ(r.stats(client, app_rx).responses, 1u);
+    EXPECT_EQ(r.drops(client), (std::map<std::string, uint64_t>{{"duplicate_response", 1},
+                                                                {"bad_slot", 3},
+                                                                {"bad_segment_count", 3},
+                                                                {"unknown_application", 1}}));
 }
 
-TEST(stages, an_answer_after_its_timeout_is_late) {
+TEST(stages, an_response_after_its_timeout_is_late) {
     rig r(with("/workloads/0/timeout_ns", 1));
     r.run(client, app_tx);
     r.f.signals.sending = false;
@@ -355,12 +355,10 @@ TEST(stages, an_answer_after_its_timeout_is_late) {
     EXPECT_EQ(r.stats(client, app_rx).lost, 32u);
     r.loops(5);
     EXPECT_EQ(r.stats(client, app_rx).late, 32u);
-    EXPECT_EQ(r.drops(client), (std::map<std::string, uint64_t>{{"late_answer", 32}}));
+    EXPECT_EQ(r.drops(client), (std::map<std::string, uint64_t>{{"late_response", 32}}));
 }
 
 }  // namespace
 }  // namespace wt::test
 
-int main(int argc, char **argv) {
-    return wt::test::run_all_on_eal(argc, argv, 64);
-}
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

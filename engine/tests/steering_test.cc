@@ -1,6 +1,6 @@
 // The RSS key that sees nothing but the destination port, against DPDK's own Toeplitz hash; and which way is
 // taken with which driver. Starts no EAL: the driver is a stand-in, linked before DPDK's own functions.
-#include "ports/steering.h"
+#include "wires/steering.h"
 
 #include <gtest/gtest.h>
 #include <rte_flow.h>
@@ -9,7 +9,6 @@
 #include <map>
 
 #include "core/refusal.h"
-#include "valid_plan.h"
 
 namespace {
 
@@ -46,9 +45,7 @@ rte_flow *rte_flow_create(uint16_t, const rte_flow_attr *attributes, const rte_f
     return reinterpret_cast<rte_flow *>(&something);
 }
 
-int rte_flow_flush(uint16_t, rte_flow_error *) {
-    return driver.rules.clear(), 0;
-}
+int rte_flow_flush(uint16_t, rte_flow_error *) { return driver.rules.clear(), 0; }
 
 int rte_eth_dev_rss_reta_update(uint16_t, rte_eth_rss_reta_entry64 *groups, uint16_t size) {
     if (!driver.table_writes) return -ENOTSUP;
@@ -129,57 +126,58 @@ TEST(Steering, RssIsAskedForOnlyWhereTheDriverHasIt) {
 }
 
 // Steers three queues from UDP port 4000 on; returns the note, or the refusal.
-std::string steered(const char *way, const stand_in &with, const rte_eth_dev_info &info) {
-    nlohmann::json plan = wt::test::valid_plan();
-    plan["endpoints"][1]["port"]["nic"]["steering"] = way;
-    const wt::plan p = wt::read_plan(plan.dump());
-    wt::port made{.kind = wt::port_kind::pci, .queues = 3, .driver = "net_stand_in"};
+constexpr uint16_t first_port = 4000;
+
+std::string steered(enum wt::steering way, const stand_in &with, const rte_eth_dev_info &info) {
+    wt::port made{.queues = 3, .driver = "net_stand_in"};
     driver = with;
     try {
-        wt::steer(made, p.endpoints[1], info, wt::rss_for_ports(info, p.endpoints[1].udp_port, made.queues));
+        wt::steer(made, first_port, way, info, wt::rss_for_ports(info, first_port, made.queues));
     } catch (const wt::refusal &r) {
         return r.what();
     }
     return made.notes.at(0);
 }
 
-bool contains(const std::string &text, const char *part) {
-    return text.find(part) != std::string::npos;
-}
+bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
 const std::map<uint16_t, uint16_t> three_rules = {{4000, 0}, {4001, 1}, {4002, 2}};
 
 TEST(Steering, RulesWhereTheDriverTakesThem) {
-    for (const char *way : {"auto", "flow"}) {
-        EXPECT_TRUE(contains(steered(way, {.rules_at_most = 3}, nic(128)), "rte_flow rules bring")) << way;
+    for (const wt::steering way : {wt::steering::automatic, wt::steering::flow}) {
+        EXPECT_TRUE(contains(steered(way, {.rules_at_most = 3}, nic(128)), "rte_flow rules bring"))
+            << static_cast<int>(way);
         EXPECT_EQ(driver.rules, three_rules);
         EXPECT_TRUE(driver.table.empty());
     }
 }
 
 TEST(Steering, RssWhereOneRuleIsNotTaken) {
-    EXPECT_TRUE(contains(steered("auto", {.rules_at_most = 2}, nic(128)), "RSS, with a key"));
+    EXPECT_TRUE(
+        contains(steered(wt::steering::automatic, {.rules_at_most = 2}, nic(128)), "RSS, with a key"));
     EXPECT_TRUE(driver.rules.empty()) << "the rules before it are gone";
     EXPECT_EQ(driver.table, wt::rss_for_ports(nic(128), 4000, 3).queue_of_entry);
 }
 
 TEST(Steering, RssWhereItIsAskedFor) {
-    EXPECT_TRUE(contains(steered("rss", {.rules_at_most = 3}, nic(128)), "RSS, with a key"));
+    EXPECT_TRUE(contains(steered(wt::steering::rss, {.rules_at_most = 3}, nic(128)), "RSS, with a key"));
     EXPECT_TRUE(driver.rules.empty());
 }
 
 TEST(Steering, TheDriversOwnHashWhereItsTableCannotBeWritten) {
-    EXPECT_TRUE(contains(steered("auto", {.table_writes = false}, nic(128)), "as its own hash has it"));
-    EXPECT_TRUE(contains(steered("rss", {}, nic(0)), "as its own hash has it"));
-    EXPECT_TRUE(contains(steered("rss", {}, nic(0)), "misdirected"));
+    EXPECT_TRUE(contains(steered(wt::steering::automatic, {.table_writes = false}, nic(128)),
+                         "as its own hash has it"));
+    EXPECT_TRUE(contains(steered(wt::steering::rss, {}, nic(0)), "as its own hash has it"));
+    EXPECT_TRUE(contains(steered(wt::steering::rss, {}, nic(0)), "misdirected"));
 }
 
 TEST(Steering, RefusesInWords) {
-    EXPECT_TRUE(contains(steered("flow", {.rules_at_most = 2}, nic(128)),
+    EXPECT_TRUE(contains(steered(wt::steering::flow, {.rules_at_most = 2}, nic(128)),
                          "net_stand_in takes no rte_flow rule from a UDP port to a queue: no more"));
+    EXPECT_TRUE(contains(steered(wt::steering::automatic, {}, {}),
+                         "has no RSS over UDP ports and no rte_flow rules (no more)"));
     EXPECT_TRUE(
-        contains(steered("auto", {}, {}), "has no RSS over UDP ports and no rte_flow rules (no more)"));
-    EXPECT_TRUE(contains(steered("rss", {.rules_at_most = 3}, {}), "no rte_flow rules (not asked for)"));
+        contains(steered(wt::steering::rss, {.rules_at_most = 3}, {}), "no rte_flow rules (not asked for)"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The reader of a pipeline's entries: what it takes, and the line and words of what it does not. Starts no EAL.
+// The reader of a pipeline's entries: what it takes, and the line and words of what it does not. Starts no
+// EAL.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,8 +14,9 @@ namespace {
 using match = key_field::match;
 
 std::vector<table_shape> tables() {
-    const table_action forward = {"forward", {{"port", 32}, {"mac", 48}}, true, true}, drop = {"drop", {}, true, true},
-                       only_default = {"last", {}, false, true}, only_entries = {"first", {}, true, false};
+    const table_action forward = {"forward", {{"port", 32}, {"mac", 48}}, true, true},
+                       drop = {"drop", {}, true, true}, only_default = {"last", {}, false, true},
+                       only_entries = {"first", {}, true, false};
     return {{"routes", {{match::lpm, 32}}, {forward, drop, only_default, only_entries}, false},
             {"rules", {{match::wildcard, 16}, {match::exact, 128}}, {drop}, true},
             {"fixed", {}, {drop}, false}};
@@ -41,9 +43,11 @@ std::string read(const std::string &text, const std::string &other = "") {
     in.write("other", other);
     std::string seen;
     try {
-        read_entries(in.write("t", text), tables(), [&](size_t table, const entry_line &line, bool is_default) {
-            seen += (seen.empty() ? "" : " ") + tables()[table].name + ":" + std::to_string(line.number) + (is_default ? "*" : "");
-        });
+        read_entries(in.write("t", text), tables(),
+                     [&](size_t table, const entry_line &line, bool is_default) {
+                         seen += (seen.empty() ? "" : " ") + tables()[table].name + ":" +
+                                 std::to_string(line.number) + (is_default ? "*" : "");
+                     });
     } catch (const refusal &why) {
         const std::string words = why.what();
         return words.substr(words.rfind('/', words.find(": ")) + 1);
@@ -54,11 +58,14 @@ std::string read(const std::string &text, const std::string &other = "") {
 TEST(entries, are_read_by_table) {
     EXPECT_EQ(read(""), "");
     EXPECT_EQ(read("# nothing\n\n ; at all\n// here\n"), "");
-    EXPECT_EQ(read("table routes\nmatch 0x0a000000/0xff000000 action forward port 1 mac 0x020000000001 # to the left\n"
+    EXPECT_EQ(read("table routes\nmatch 0x0a000000/0xff000000 action forward port 1 mac 0x020000000001 # to "
+                   "the left\n"
                    "match 5 action drop\naction drop\ntable fixed\naction drop"),
               "routes:2 routes:3 routes:4* fixed:6*");
-    EXPECT_EQ(read("table rules\nmatch 1/0xff 0x000102030405060708090a0b0c0d0e0f priority 3 action drop\n"), "rules:2");
-    EXPECT_EQ(read("table routes from other\n", "match 7/0xffffffff action drop\nmatch 8 action drop\n"), "routes:1 routes:2");
+    EXPECT_EQ(read("table rules\nmatch 1/0xff 0x000102030405060708090a0b0c0d0e0f priority 3 action drop\n"),
+              "rules:2");
+    EXPECT_EQ(read("table routes from other\n", "match 7/0xffffffff action drop\nmatch 8 action drop\n"),
+              "routes:1 routes:2");
 }
 
 TEST(entries, that_cannot_be_are_refused_at_their_line) {
@@ -66,25 +73,30 @@ TEST(entries, that_cannot_be_are_refused_at_their_line) {
     EXPECT_EQ(read("match 1 action drop"), "t:1: an entry of which table?");
     EXPECT_EQ(read("table"), "t:1: a table is named by `table NAME` or `table NAME from FILE`");
     EXPECT_EQ(read("table nope"), "t:1: the spec has no table \"nope\"");
-    EXPECT_EQ(read("table routes from other\n", "match 1 action drop\nmatch x action drop\n"), "other:2: \"x\" is no number");
+    EXPECT_EQ(read("table routes from other\n", "match 1 action drop\nmatch x action drop\n"),
+              "other:2: \"x\" is no number");
     EXPECT_EQ(route("match action drop"), "t:3: the key has 1 fields");
     EXPECT_EQ(route("match 1"), "t:3: `action` is wanted after the key");
     EXPECT_EQ(route("match 1 action"), "t:3: the action's name is missing");
-    EXPECT_EQ(route("match 1 action fly"), "t:3: table routes has no action \"fly\"");
+    EXPECT_EQ(route("match 1 action run"), "t:3: table routes has no action \"run\"");
     EXPECT_EQ(route("match 1 action forward port 1"), "t:3: argument mac of forward is missing");
     EXPECT_EQ(route("match 1 action forward port 1 mac"), "t:3: argument mac of forward is missing");
     EXPECT_EQ(route("match 1 action forward mac 1 port 1"), "t:3: argument port of forward is missing");
-    EXPECT_EQ(route("match 1 action forward port 0x100000000 mac 1"), "t:3: 0x100000000 has more than 32 bits");
+    EXPECT_EQ(route("match 1 action forward port 0x100000000 mac 1"),
+              "t:3: 0x100000000 has more than 32 bits");
     EXPECT_EQ(route("match 1 action drop twice"), "t:3: \"twice\" is too much");
     EXPECT_EQ(route("match -1 action drop"), "t:3: \"-1\" is no number");
     EXPECT_EQ(route("match 010 action drop"), "t:3: 010 would be read as octal");
     EXPECT_EQ(route("match 0x action drop"), "t:3: \"0x\" is no number");
-    EXPECT_EQ(route("match 99999999999999999999999 action drop"), "t:3: 99999999999999999999999 has more than 64 bits");
+    EXPECT_EQ(route("match 99999999999999999999999 action drop"),
+              "t:3: 99999999999999999999999 has more than 64 bits");
     EXPECT_EQ(route("match 10.0.0.0/8 action drop"), "t:3: \"10.0.0.0\" is no number");
-    EXPECT_EQ(route("match 0x0a000000/8 action drop"),
-              "t:3: the mask of a prefix is ones and then zeros; the mask of a prefix of 8 bits is 0xff000000");
+    EXPECT_EQ(
+        route("match 0x0a000000/8 action drop"),
+        "t:3: the mask of a prefix is ones and then zeros; the mask of a prefix of 8 bits is 0xff000000");
     EXPECT_EQ(route("match 0/0xff00ff00 action drop"), "t:3: the mask of a prefix is ones and then zeros");
-    EXPECT_EQ(route("match 1 priority 2 action drop"), "t:3: a table of prefixes has no priorities: the longest prefix wins");
+    EXPECT_EQ(route("match 1 priority 2 action drop"),
+              "t:3: a table of prefixes has no priorities: the longest prefix wins");
     EXPECT_EQ(route("match 1 action last"), "t:3: last is for this table's default alone (@defaultonly)");
     EXPECT_EQ(route("action first"), "t:3: first cannot be this table's default (@tableonly)");
     EXPECT_EQ(read("table rules\naction drop"), "t:2: the default of table rules is const in the spec");
@@ -92,7 +104,8 @@ TEST(entries, that_cannot_be_are_refused_at_their_line) {
     EXPECT_EQ(read("table rules\nmatch 1 2/3 action drop").substr(0, 4), "t:2:");
     EXPECT_EQ(read("table rules\nmatch 1 0x000102030405060708090a0b0c0d0e0f priority 536870911 action drop"),
               "t:2: priority 536870911 is below the lowest, 536870910");
-    EXPECT_EQ(read("table fixed\nmatch 1 action drop"), "t:2: table fixed has no key: only its default can be set");
+    EXPECT_EQ(read("table fixed\nmatch 1 action drop"),
+              "t:2: table fixed has no key: only its default can be set");
     EXPECT_EQ(read(std::string("table fixed\nact\0ion drop", 23)), "t:2: a zero byte: this is no text");
     std::string long_one = "table routes\nmatch 1 action drop";
     for (int i = 0; i < 300; i++) long_one += " x";
@@ -102,10 +115,13 @@ TEST(entries, that_cannot_be_are_refused_at_their_line) {
 TEST(entries, say_how_one_is_written) {
     const folder in;
     try {
-        read_entries(in.write("t", "table routes\nmatch\n"), tables(), [](size_t, const entry_line &, bool) {});
+        read_entries(in.write("t", "table routes\nmatch\n"), tables(),
+                     [](size_t, const entry_line &, bool) {});
         FAIL();
     } catch (const refusal &why) {
-        EXPECT_EQ(why.remedy(), "an entry of routes: match <32 bits>/<mask> action forward port <32 bits> mac <48 bits> | drop | last | first");
+        EXPECT_EQ(why.remedy(),
+                  "an entry of routes: match <32 bits>/<mask> action forward port <32 bits> mac <48 bits> | "
+                  "drop | last | first");
     }
 }
 

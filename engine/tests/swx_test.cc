@@ -1,4 +1,5 @@
-// The handler swx: the shipped pipelines packet by packet beside naive ones, and packets and specs that would break DPDK's own.
+// The handler swx: the shipped pipelines packet by packet beside naive ones, and packets and specs that would
+// break DPDK's own.
 #include <array>
 #include <set>
 
@@ -9,10 +10,12 @@ namespace {
 
 const std::string declarations =
     "struct ethernet_t {\n\tbit<48> d\n\tbit<48> s\n\tbit<16> t\n}\nheader e instanceof ethernet_t\n"
-    "struct inner_t {\n\tbit<64> a\n\tbit<64> b\n}\nheader i instanceof inner_t\nheader o instanceof inner_t\n"
+    "struct inner_t {\n\tbit<64> a\n\tbit<64> b\n}\nheader i instanceof inner_t\nheader o instanceof "
+    "inner_t\n"
     "struct meta_t {\n\tbit<32> port\n\tbit<32> other\n}\nmetadata instanceof meta_t\n";
 
-opened_handler open_text(const std::string &name, const std::string &apply, std::map<std::string, std::string> options = {}) {
+opened_handler open_text(const std::string &name, const std::string &apply,
+                         std::map<std::string, std::string> options = {}) {
     options["spec"] = files().file(name + ".spec", declarations + apply);
     return open_swx(options);
 }
@@ -24,7 +27,8 @@ std::vector<bytes> random_frames(uint32_t count, std::mt19937 &random) {
 }
 
 uint32_t word(const bytes &frame, size_t at) {
-    return static_cast<uint32_t>(frame.at(at) << 24 | frame.at(at + 1) << 16 | frame.at(at + 2) << 8 | frame.at(at + 3));
+    return static_cast<uint32_t>(frame.at(at) << 24 | frame.at(at + 1) << 16 | frame.at(at + 2) << 8 |
+                                 frame.at(at + 3));
 }
 
 TEST(shipped, l2fwd_is_the_built_in_one) {
@@ -76,14 +80,15 @@ TEST(shipped, router_routes_as_a_naive_one) {
                                        {0x0a4d0000, 0xffffff00, route::hop, 1},
                                        {0x0a000000, 0xff000000, route::hop, 3},
                                        {0xc0a80000, 0xffff0000, route::hop, 4}};
-    const opened_handler swx =
-        open_swx({{"spec", shipped("swx-router.spec")}, {"tables", shipped("swx-router.tables")}, {"host", "1"}});
+    const opened_handler swx = open_swx(
+        {{"spec", shipped("swx-router.spec")}, {"tables", shipped("swx-router.tables")}, {"host", "1"}});
     std::mt19937 random(2);
     std::vector<bytes> frames = random_frames(300, random);
     for (int i = 0; i < 3000; i++) {
         const uint32_t nets[] = {0x0a4d0000, 0x0a4d0000, 0x0a010000, 0xc0a80000, 0xc0a90000, 0x0a4d0002};
         const uint32_t net = nets[random() % 6], address = net == 0x0a4d0002 ? net : net + random() % 4096;
-        frames.push_back(udp_frame(static_cast<uint32_t>(random()), address, 1, 2, static_cast<uint8_t>(random() % 5)));
+        frames.push_back(
+            udp_frame(static_cast<uint32_t>(random()), address, 1, 2, static_cast<uint8_t>(random() % 5)));
         if (random() % 10 == 0) frames.back().resize(random() % frames.back().size());
     }
     const auto ours = send(swx, frames);
@@ -123,21 +128,26 @@ TEST(shipped, acl_decides_as_a_naive_one) {
         r.permit = random() % 2;
         if (!known.insert({r.key, r.mask}).second) continue;
         text += "match";
-        for (size_t i = 0; i < 5; i++) text += " " + std::to_string(r.key[i]) + "/" + std::to_string(r.mask[i]);
-        text += " priority " + std::to_string(rules.size()) + (r.permit ? " action permit port 0\n" : " action deny\n");
+        for (size_t i = 0; i < 5; i++)
+            text += " " + std::to_string(r.key[i]) + "/" + std::to_string(r.mask[i]);
+        text += " priority " + std::to_string(rules.size()) +
+                (r.permit ? " action permit port 0\n" : " action deny\n");
         rules.push_back(r);
     }
-    const opened_handler swx = open_swx({{"spec", shipped("swx-acl.spec")}, {"tables", files().file("acl.tables", text)}});
+    const opened_handler swx =
+        open_swx({{"spec", shipped("swx-acl.spec")}, {"tables", files().file("acl.tables", text)}});
     std::vector<bytes> frames;
     for (int i = 0; i < 4000; i++)
-        frames.push_back(udp_frame(random() % 16, random() % 16, static_cast<uint16_t>(random() % 16), static_cast<uint16_t>(random() % 16),
-                                   64, static_cast<uint8_t>(random() % 16)));
+        frames.push_back(udp_frame(random() % 16, random() % 16, static_cast<uint16_t>(random() % 16),
+                                   static_cast<uint16_t>(random() % 16), 64,
+                                   static_cast<uint8_t>(random() % 16)));
     const auto ours = send(swx, frames);
     int permitted = 0;
     for (size_t i = 0; i < frames.size(); i++) {
         const auto key = five_tuple(frames[i]);
         const auto first = std::ranges::find_if(rules, [&](const rule &r) {
-            return std::ranges::all_of(std::array<size_t, 5>{0, 1, 2, 3, 4}, [&](size_t f) { return (key[f] & r.mask[f]) == r.key[f]; });
+            return std::ranges::all_of(std::array<size_t, 5>{0, 1, 2, 3, 4},
+                                       [&](size_t f) { return (key[f] & r.mask[f]) == r.key[f]; });
         });
         const bool permit = first != rules.end() && first->permit;
         permitted += permit;
@@ -152,11 +162,12 @@ TEST(shipped, exact_finds_all_of_many_flows_and_no_others) {
     const uint32_t flows = 20000;
     char line[160];
     for (uint32_t i = 0; i < flows; i++) {
-        std::snprintf(line, sizeof line, "match 0x%x 0x0a000002 0x%x 17 action forward port %u\n", 0x0b000000 + i, i * 65536 + 9, i % 2);
+        std::snprintf(line, sizeof line, "match 0x%x 0x0a000002 0x%x 17 action forward port %u\n",
+                      0x0b000000 + i, i * 65536 + 9, i % 2);
         text += line;
     }
-    const opened_handler swx =
-        open_swx({{"spec", shipped("swx-exact.spec")}, {"tables", files().file("exact.tables", text)}, {"host", "1"}});
+    const opened_handler swx = open_swx(
+        {{"spec", shipped("swx-exact.spec")}, {"tables", files().file("exact.tables", text)}, {"host", "1"}});
     std::vector<bytes> frames;
     for (uint32_t i = 0; i < flows + 100; i++)
         frames.push_back(udp_frame(0x0b000000 + i, 0x0a000002, static_cast<uint16_t>(i), 9));
@@ -166,7 +177,9 @@ TEST(shipped, exact_finds_all_of_many_flows_and_no_others) {
 }
 
 TEST(packets, that_are_shorter_than_their_headers_are_dropped) {
-    const opened_handler swx = open_text("short", "apply {\nrx m.port\nextract h.e\nextract h.i\nextract h.o\nemit h.e\nemit h.i\nemit h.o\ntx m.port\n}\n");
+    const opened_handler swx = open_text("short",
+                                         "apply {\nrx m.port\nextract h.e\nextract h.i\nextract h.o\nemit "
+                                         "h.e\nemit h.i\nemit h.o\ntx m.port\n}\n");
     for (uint8_t bytes_there = 0; bytes_there < 60; bytes_there++) {
         const bytes frame(bytes_there, 0xab);
         const switched s = send(swx, frame);
@@ -177,7 +190,8 @@ TEST(packets, that_are_shorter_than_their_headers_are_dropped) {
 
 TEST(packets, grow_into_their_headroom_and_no_further) {
     const opened_handler swx = open_text("grow",
-                                         "apply {\nrx m.port\nextract h.e\nvalidate h.i\nmov h.i.a 1\nmov h.i.b 2\nvalidate h.o\nmov h.o.a 3\nmov h.o.b 4\n"
+                                         "apply {\nrx m.port\nextract h.e\nvalidate h.i\nmov h.i.a 1\nmov "
+                                         "h.i.b 2\nvalidate h.o\nmov h.o.a 3\nmov h.o.b 4\n"
                                          "emit h.o\nemit h.i\nemit h.e\ntx m.port\n}\n");
     const bytes frame(20, 0x55);
     bytes grown(32);
@@ -197,14 +211,17 @@ TEST(packets, grow_into_their_headroom_and_no_further) {
 }
 
 TEST(packets, shrink) {
-    const opened_handler swx = open_text("shrink", "apply {\nrx m.port\nextract h.i\nextract h.e\nemit h.e\ntx m.port\n}\n");
+    const opened_handler swx =
+        open_text("shrink", "apply {\nrx m.port\nextract h.i\nextract h.e\nemit h.e\ntx m.port\n}\n");
     bytes frame(16, 1);
     frame.resize(50, 2);
     EXPECT_EQ(send(swx, frame), (switched{WT_FORWARD, bytes(34, 2)}));
 }
 
 TEST(packets, for_a_port_that_is_not_there_are_dropped) {
-    const opened_handler swx = open_text("port", "apply {\nrx m.port\nextract h.e\nmov m.port h.e.t\nemit h.e\ntx m.port\n}\n", {{"ports", "3"}, {"host", "2"}});
+    const opened_handler swx =
+        open_text("port", "apply {\nrx m.port\nextract h.e\nmov m.port h.e.t\nemit h.e\ntx m.port\n}\n",
+                  {{"ports", "3"}, {"host", "2"}});
     for (uint16_t port = 0; port < 300; port++) {
         bytes frame(20);
         frame[12] = static_cast<uint8_t>(port >> 8), frame[13] = static_cast<uint8_t>(port);
@@ -213,7 +230,9 @@ TEST(packets, for_a_port_that_is_not_there_are_dropped) {
 }
 
 TEST(packets, that_never_leave_are_dropped_and_the_next_burst_goes_on) {
-    const opened_handler swx = open_text("round", "apply {\nrx m.port\nextract h.e\njmpeq OUT h.e.t 1\nrecirculate\nOUT : emit h.e\ntx m.port\n}\n");
+    const opened_handler swx = open_text(
+        "round",
+        "apply {\nrx m.port\nextract h.e\njmpeq OUT h.e.t 1\nrecirculate\nOUT : emit h.e\ntx m.port\n}\n");
     bytes endless(20), one(20);
     one[13] = 1;
     for (int round = 0; round < 2; round++) {
@@ -226,12 +245,16 @@ TEST(packets, that_never_leave_are_dropped_and_the_next_burst_goes_on) {
 
 // A lookup takes several turns: one that is given up half-way must not answer for the next packet.
 TEST(packets, that_never_leave_take_their_lookup_with_them) {
-    const std::string spec = declarations +
-                             "struct to_args {\nbit<32> port\n}\naction to args instanceof to_args {\nmov m.port t.port\nreturn\n}\n"
-                             "table t {\nkey {\nh.e.t exact\n}\nactions {\nto\n}\ndefault_action to args port 3\nsize 64\n}\n"
-                             "apply {\nrx m.port\nextract h.e\nAGAIN : table t\njmpeq AGAIN h.e.t 7\nemit h.e\ntx m.port\n}\n";
+    const std::string spec =
+        declarations +
+        "struct to_args {\nbit<32> port\n}\naction to args instanceof to_args {\nmov m.port "
+        "t.port\nreturn\n}\n"
+        "table t {\nkey {\nh.e.t exact\n}\nactions {\nto\n}\ndefault_action to args port 3\nsize 64\n}\n"
+        "apply {\nrx m.port\nextract h.e\nAGAIN : table t\njmpeq AGAIN h.e.t 7\nemit h.e\ntx m.port\n}\n";
     const std::string entries = "table t\nmatch 0x7 action to port 1\nmatch 0x1 action to port 2\n";
-    const opened_handler swx = open_swx({{"spec", files().file("again.spec", spec)}, {"tables", files().file("again.tables", entries)}, {"host", "2"}});
+    const opened_handler swx = open_swx({{"spec", files().file("again.spec", spec)},
+                                         {"tables", files().file("again.tables", entries)},
+                                         {"host", "2"}});
     bytes endless(20), one(20);
     endless[13] = 7, one[13] = 1;
     for (size_t stuck = 1; stuck < 20; stuck++) {
@@ -241,14 +264,18 @@ TEST(packets, that_never_leave_take_their_lookup_with_them) {
 }
 
 TEST(packets, go_round_and_leave_in_the_end) {
-    const opened_handler swx = open_text("rounds", "apply {\nrx m.port\nrecircid m.other\nextract h.e\njmpgt OUT m.other 3\nadd h.e.t 1\nrecirculate\nOUT : emit h.e\ntx m.port\n}\n");
+    const opened_handler swx =
+        open_text("rounds",
+                  "apply {\nrx m.port\nrecircid m.other\nextract h.e\njmpgt OUT m.other 3\nadd h.e.t "
+                  "1\nrecirculate\nOUT : emit h.e\ntx m.port\n}\n");
     const switched s = send(swx, bytes(20));
     EXPECT_EQ(s.verdict, WT_FORWARD);
     EXPECT_EQ(s.frame.at(13), 4);
 }
 
 TEST(steps, cover_the_same_packets_as_without) {
-    opened_handler swx = open_swx({{"spec", shipped("swx-router.spec")}, {"tables", shipped("swx-router.tables")}, {"host", "1"}});
+    opened_handler swx = open_swx(
+        {{"spec", shipped("swx-router.spec")}, {"tables", shipped("swx-router.tables")}, {"host", "1"}});
     std::vector<bytes> frames(40, udp_frame(1, 0x0a4d0005, 1, 2));
     const auto without = send(swx, frames);
     const auto &counted = swx.steps().taken;
@@ -260,9 +287,9 @@ TEST(steps, cover_the_same_packets_as_without) {
     EXPECT_EQ(counted[0].packets, 40u);
     EXPECT_EQ(counted[3].packets, 40u);
     for (const size_t step : {0, 2, 3}) EXPECT_GT(counted[step].cycles, 0u) << step;
-    EXPECT_STREQ(swx.figures()[0].name, "hits");
-    std::vector<uint64_t> values(WT_MAX_FIGURES);
-    swx.table().read_figures(swx.state(), values.data());
+    EXPECT_STREQ(swx.counters()[0].name, "hits");
+    std::vector<uint64_t> values(WT_MAX_COUNTERS);
+    swx.table().read_counters(swx.state(), values.data());
     EXPECT_EQ(values[0], 80u);
     EXPECT_EQ(values[2], 4u);
 }
@@ -272,25 +299,35 @@ TEST(refusals, say_what_is_wrong_and_where) {
     const auto tables = [&](const std::string &text) {
         return swx_refusal({{"spec", router}, {"tables", files().file("wrong.tables", text)}});
     };
-    EXPECT_NE(tables("table routes\nmatch 1/0xff00ff00 action to_host\n").find("wrong.tables:2: the mask of a prefix"), std::string::npos);
+    EXPECT_NE(tables("table routes\nmatch 1/0xff00ff00 action to_host\n")
+                  .find("wrong.tables:2: the mask of a prefix"),
+              std::string::npos);
     EXPECT_NE(tables("table nope\n").find("wrong.tables:1: the spec has no table"), std::string::npos);
-    EXPECT_NE(tables("table routes\nmatch 16/0xfffffff0 action to_host\n# \nmatch 17/0xfffffff0 action to_host\n").find("wrong.tables:4: table routes has an entry of this key in line 2"), std::string::npos);
+    EXPECT_NE(
+        tables("table routes\nmatch 16/0xfffffff0 action to_host\n# \nmatch 17/0xfffffff0 action to_host\n")
+            .find("wrong.tables:4: table routes has an entry of this key in line 2"),
+        std::string::npos);
     EXPECT_NE(swx_refusal({}).find("a spec is wanted"), std::string::npos);
-    EXPECT_NE(swx_refusal({{"spec", router}, {"host", "9"}}).find("none of the pipeline's ports"), std::string::npos);
+    EXPECT_NE(swx_refusal({{"spec", router}, {"host", "9"}}).find("none of the pipeline's ports"),
+              std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", router}, {"ports", "0"}}).find("not from 1 to 256"), std::string::npos);
-    EXPECT_NE(swx_refusal({{"spec", router}, {"compiler", "no-such-gcc"}}).find("cannot be started"), std::string::npos);
+    EXPECT_NE(swx_refusal({{"spec", router}, {"compiler", "no-such-gcc"}}).find("cannot be started"),
+              std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", router}, {"compiler", "false"}}).find("no compiler"), std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", "/nowhere.spec"}}).find("no such file"), std::string::npos);
 }
 
 TEST(refusals, of_a_table_that_is_full_name_the_line) {
     const std::string spec = declarations +
-                             "action a args none {\nreturn\n}\ntable t {\nkey {\nm.other exact\n}\nactions {\na\n}\ndefault_action a args none\nsize 4\n}\n"
+                             "action a args none {\nreturn\n}\ntable t {\nkey {\nm.other exact\n}\nactions "
+                             "{\na\n}\ndefault_action a args none\nsize 4\n}\n"
                              "apply {\nrx m.port\ntable t\ntx m.port\n}\n";
     std::string text = "table t\n";
     for (int i = 0; i < 9; i++) text += "match " + std::to_string(i) + " action a\n";
-    const std::string said = swx_refusal({{"spec", files().file("small.spec", spec)}, {"tables", files().file("small.tables", text)}});
-    EXPECT_NE(said.find("small.tables:6: table t has no room: its size in the spec is 4"), std::string::npos) << said;
+    const std::string said = swx_refusal(
+        {{"spec", files().file("small.spec", spec)}, {"tables", files().file("small.tables", text)}});
+    EXPECT_NE(said.find("small.tables:6: table t has no room: its size in the spec is 4"), std::string::npos)
+        << said;
 }
 
 TEST(cache, an_object_that_was_cut_short_is_made_again) {

@@ -1,4 +1,5 @@
-// What the tests of swx share: a cache of their own, EAL without hugepages, pipelines, and frames with headroom.
+// What the tests of swx share: a cache of their own, EAL without hugepages, pipelines, and frames with
+// headroom.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -82,7 +83,8 @@ struct switched {
 };
 
 // All frames in bursts of `burst`.
-inline std::vector<switched> send(const opened_handler &handler, const std::vector<bytes> &frames, size_t burst = 32) {
+inline std::vector<switched> send(const opened_handler &handler, const std::vector<bytes> &frames,
+                                  size_t burst = 32) {
     std::vector<room> rooms;
     for (const bytes &frame : frames) rooms.emplace_back(frame);
     std::vector<switched> all;
@@ -97,12 +99,15 @@ inline std::vector<switched> send(const opened_handler &handler, const std::vect
     return all;
 }
 
-inline switched send(const opened_handler &handler, const bytes &frame) { return send(handler, std::vector<bytes>{frame})[0]; }
+inline switched send(const opened_handler &handler, const bytes &frame) {
+    return send(handler, std::vector<bytes>{frame})[0];
+}
 
 // An IPv4/UDP frame with a right header checksum.
-inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uint16_t to, uint8_t ttl = 64, uint8_t protocol = 17,
-                       uint32_t payload = 22) {
-    bytes f = {0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 0, 0, 7, 0x40, 0, ttl, protocol, 0, 0};
+inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uint16_t to, uint8_t ttl = 64,
+                       uint8_t protocol = 17, uint32_t payload = 22) {
+    bytes f = {0x02, 0,    0, 0, 0, 2, 0x02, 0,    0, 0,   0,        1, 8,
+               0,    0x45, 0, 0, 0, 0, 7,    0x40, 0, ttl, protocol, 0, 0};
     const auto put = [&f](uint32_t value, int count) {
         while (count-- > 0) f.push_back(static_cast<uint8_t>(value >> 8 * count));
     };
@@ -120,7 +125,9 @@ inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uin
 // What a test's main is to return: 77, a skip, where this engine was built without DPDK's internal headers.
 inline int with_eal(int argc, char **argv, int megabytes = 32) {
     if (!can_compile_specs()) {
-        std::puts("skipped: the engine was built without DPDK's internal headers (setup/dpdk-headers fetches them)");
+        std::puts(
+            "skipped: the engine was built without DPDK's internal headers (setup/dpdk-headers fetches "
+            "them)");
         return 77;
     }
     files();

@@ -23,8 +23,8 @@ using namespace wt::test;
 constexpr uint32_t pool = 48;  // keys, all in one burst
 
 struct history {
-    std::vector<std::array<uint32_t, pool>> answers;  // by state
-    std::atomic<uint32_t> begun{0}, over{0};          // the last state of the table, at most and at least
+    std::vector<std::array<uint32_t, pool>> responses;  // by state
+    std::atomic<uint32_t> begun{0}, over{0};            // the last state of the table, at most and at least
 };
 
 class live
@@ -37,10 +37,10 @@ struct pair_of_states {
     uint64_t random;
 };
 
-std::array<uint32_t, pool> answers_of(uint32_t kind, const pair_of_states &now) {
-    std::array<uint32_t, pool> answers;
-    for (uint32_t i = 0; i < pool; ++i) answers[i] = naive(kind, now.rules, now.keys[i]);
-    return answers;
+std::array<uint32_t, pool> responses_of(uint32_t kind, const pair_of_states &now) {
+    std::array<uint32_t, pool> responses;
+    for (uint32_t i = 0; i < pool; ++i) responses[i] = naive(kind, now.rules, now.keys[i]);
+    return responses;
 }
 
 // Some rules go, some come, some take a new value; all matter to the pool.
@@ -86,11 +86,11 @@ void read_until(const wt_table *table, const std::vector<std::vector<uint8_t>> &
     std::array<uint32_t, pool> seen;
     while (!stop) {
         const uint32_t from = past.over.load();
-        const std::vector<uint32_t> answers = looked_up(reader, keys);
+        const std::vector<uint32_t> responses = looked_up(reader, keys);
         const uint32_t to = past.begun.load();
-        std::copy(answers.begin(), answers.end(), seen.begin());
+        std::copy(responses.begin(), responses.end(), seen.begin());
         uint32_t state = from;
-        while (state <= to && past.answers[state] != seen) ++state;
+        while (state <= to && past.responses[state] != seen) ++state;
         *wrong += state > to;
         ++*bursts;
         std::this_thread::yield();  // else it is put to sleep inside a burst, and the writer waits
@@ -98,7 +98,7 @@ void read_until(const wt_table *table, const std::vector<std::vector<uint8_t>> &
     wt_table_reader_close(const_cast<wt_table *>(table), &reader);
 }
 
-TEST_P(live, every_burst_is_answered_by_one_state) {
+TEST_P(live, every_burst_is_responses_by_one_state) {
     const auto [method, way] = GetParam();
     wt_table_plan plan = plan_of(method);
     plan.lookup = way.first;
@@ -111,8 +111,8 @@ TEST_P(live, every_burst_is_answered_by_one_state) {
     const table_ptr table = opened(plan, now.rules);
     const uint32_t states = method == WT_ACL ? 40 : 200;
     history past;
-    past.answers.resize(states + 1);
-    past.answers[0] = answers_of(plan.kind, now);
+    past.responses.resize(states + 1);
+    past.responses[0] = responses_of(plan.kind, now);
     std::atomic<uint64_t> bursts{0}, wrong{0};
     std::atomic<bool> stop{false};
     std::vector<std::thread> readers;
@@ -121,8 +121,8 @@ TEST_P(live, every_burst_is_answered_by_one_state) {
     uint32_t differ = 0;
     for (uint32_t state = 1; state <= states; ++state) {
         const auto changes = next_changes(plan, &now, state);
-        past.answers[state] = answers_of(plan.kind, now);
-        differ += past.answers[state] != past.answers[state - 1];
+        past.responses[state] = responses_of(plan.kind, now);
+        differ += past.responses[state] != past.responses[state - 1];
         past.begun = state;
         ASSERT_EQ(changed(table.get(), changes), "");
         past.over = state;
@@ -205,6 +205,4 @@ INSTANTIATE_TEST_SUITE_P(all, live,
 
 }  // namespace
 
-int main(int argc, char **argv) {
-    return run_all_on_eal(argc, argv, 1024);
-}
+int main(int argc, char **argv) { return run_all_on_eal(argc, argv, 1024); }

@@ -9,9 +9,7 @@ namespace {
 
 using namespace wt::test;
 
-bool says(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
+bool says(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
 
 own_rule prefix(uint32_t address, uint32_t length, uint32_t value) {
     own_rule rule;
@@ -243,6 +241,4 @@ TEST(tables_refusals, no_more_readers_than_there_is_room_for) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
-    return run_all_on_eal(argc, argv, 1024);
-}
+int main(int argc, char **argv) { return run_all_on_eal(argc, argv, 1024); }

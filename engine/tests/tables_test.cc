@@ -58,9 +58,9 @@ void expect_agreement(const wt_table_plan &plan, const wt_table_reader &reader,
                       const std::vector<own_rule> &rules, uint64_t *random) {
     const auto keys = keys_near(rules, plan.key_bytes, random);
     const uint32_t burst = 1 + static_cast<uint32_t>(random_below(random, 64));
-    const std::vector<uint32_t> answers = looked_up(reader, keys, burst);
+    const std::vector<uint32_t> responses = looked_up(reader, keys, burst);
     for (size_t i = 0; i < keys.size(); ++i)
-        ASSERT_EQ(answers[i], naive(plan.kind, rules, keys[i])) << "key " << i << " of bursts of " << burst;
+        ASSERT_EQ(responses[i], naive(plan.kind, rules, keys[i])) << "key " << i << " of bursts of " << burst;
 }
 
 // Makes a few changes to the table and to the rules alike.
@@ -116,7 +116,9 @@ TEST_P(tables, memory_is_needed_as_was_said_and_given_back) {
     const wt_table_plan p = plan();
     uint64_t random = 3;
     const auto rules = any_rules(p, p.method == WT_ACL ? 20 : 500, &random);
-    { opened(p, rules); }  // DPDK keeps a little of its first use
+    {
+        opened(p, rules);
+    }  // DPDK keeps a little of its first use
     for (int i = 0; i < 2; ++i) {
         const table_ptr table = opened(p, rules);
         wt_table_state state;
@@ -152,9 +154,9 @@ TEST(edge, prefixes_at_the_end_of_all_addresses) {
         wt_table_reader reader;
         ASSERT_EQ(wt_table_reader_open(table.get(), &reader), 0);
         const auto agree = [&] {
-            const std::vector<uint32_t> answers = looked_up(reader, keys);
+            const std::vector<uint32_t> responses = looked_up(reader, keys);
             for (size_t i = 0; i < keys.size(); ++i)
-                ASSERT_EQ(answers[i], naive(WT_LPM, rules, keys[i])) << i;
+                ASSERT_EQ(responses[i], naive(WT_LPM, rules, keys[i])) << i;
         };
         for (const size_t i : order) {
             rules.push_back(all[i]);
@@ -183,6 +185,4 @@ INSTANTIATE_TEST_SUITE_P(all, tables, testing::ValuesIn(all_ways()), name_of);
 
 }  // namespace
 
-int main(int argc, char **argv) {
-    return run_all_on_eal(argc, argv, 1024);
-}
+int main(int argc, char **argv) { return run_all_on_eal(argc, argv, 1024); }

@@ -167,7 +167,7 @@ inline std::string changed(wt_table *table, const std::vector<std::pair<uint32_t
 inline std::vector<uint32_t> looked_up(const wt_table_reader &reader,
                                        const std::vector<std::vector<uint8_t>> &keys,
                                        uint32_t burst = WT_TABLE_BURST) {
-    std::vector<uint32_t> answers;
+    std::vector<uint32_t> responses;
     for (size_t at = 0; at < keys.size(); at += burst) {
         const uint32_t count = static_cast<uint32_t>(std::min<size_t>(burst, keys.size() - at));
         const uint8_t *pointers[WT_TABLE_BURST];
@@ -175,9 +175,9 @@ inline std::vector<uint32_t> looked_up(const wt_table_reader &reader,
         for (uint32_t i = 0; i < count; ++i) pointers[i] = keys[at + i].data();
         const uint64_t hits = wt_table_lookup(&reader, pointers, count, values);
         EXPECT_EQ(count < 64 ? hits >> count : 0, 0u);
-        for (uint32_t i = 0; i < count; ++i) answers.push_back(hits >> i & 1 ? values[i] : no_value);
+        for (uint32_t i = 0; i < count; ++i) responses.push_back(hits >> i & 1 ? values[i] : no_value);
     }
-    return answers;
+    return responses;
 }
 
 constexpr uint32_t all_methods[] = {WT_HASH, WT_FIB, WT_LPM_LIST, WT_ACL, WT_LINEAR, WT_TSS};

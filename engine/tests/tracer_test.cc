@@ -1,5 +1,5 @@
 // The file that a trace ends in: whole events, a limit, and a disk that is full.
-#include "flight/tracer.h"
+#include "run/tracer.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -40,13 +40,15 @@ struct Tracer : testing::Test {
 
     // A loop of `count` events, the first of which starts at `start`.
     static void hand_over(worker_trace &t, uint64_t start, uint32_t count) {
-        for (uint32_t i = 0; i < count; i++) t.loop[i] = {start + i, start + i + 1, 32, 0, t.worker, static_cast<uint16_t>(i)};
+        for (uint32_t i = 0; i < count; i++)
+            t.loop[i] = {start + i, start + i + 1, 32, 0, t.worker, static_cast<uint16_t>(i)};
         trace_hand_over(t, count);
     }
 
     fs::path directory;
     trace_plan plan;
-    std::vector<worker_plan> workers{{1, 0, {{0, stage_kind::app_tx, 0}, {0, stage_kind::disp_tx, 0}}}, {2, 1, {{}}}};
+    std::vector<worker_plan> workers{{1, 0, {{0, stage_kind::app_tx, 0}, {0, stage_kind::disp_tx, 0}}},
+                                     {2, 1, {{}}}};
 };
 
 TEST_F(Tracer, EveryWorkersEventsReachTheFile) {
@@ -86,7 +88,7 @@ TEST_F(Tracer, WhatFindsNoRoomOnItsWayIsCountedToo) {
     EXPECT_EQ(done.events % 3, 0u);  // loops are whole or missing
 }
 
-TEST_F(Tracer, AFullDiskEndsTheFileAndNotTheFlight) {
+TEST_F(Tracer, AFullDiskEndsTheFileAndNotTheRun) {
     // a file size limit fails a write as a full disk does: in the middle of an event
     rlimit before;
     getrlimit(RLIMIT_FSIZE, &before);

@@ -7,7 +7,11 @@ namespace wt::test {
 
 // The load of a workload: one rate for ever.
 inline nlohmann::json open_load(double rate_per_s, const char *arrivals) {
-    const nlohmann::json phase = {{"length_ns", nullptr}, {"rate_per_s", rate_per_s}, {"arrivals", arrivals}, {"on_ns", nullptr}, {"off_ns", nullptr}};
+    const nlohmann::json phase = {{"length_ns", nullptr},
+                                  {"rate_per_s", rate_per_s},
+                                  {"arrivals", arrivals},
+                                  {"on_ns", nullptr},
+                                  {"off_ns", nullptr}};
     return {{"mode", "open"}, {"phases", nlohmann::json::array({phase})}, {"lead", 0}};
 }
 
@@ -24,41 +28,71 @@ inline nlohmann::json valid_endpoint(const char *side) {
         {"mtu", 1500},
         {"pool", {{"size", 2047}, {"cache", 64}, {"ops", "ring_mp_mc"}, {"data_room_bytes", 2176}}},
         {"port",
-         {{"kind", "ring"},
+         {{"wire", "ring"},
+          {"traits", {"server", "client", "both_ends", "together", "twice", "moves_mbufs", "emulates"}},
+          {"options", {{"depth", "64"}}},
           {"queues", 2},
           {"rx_descriptors", 256},
           {"tx_descriptors", 256},
           {"rx_free_thresh", 32},
           {"tx_free_thresh", 32},
           {"tx_rs_thresh", 32},
-          {"packet_bytes", 60},
-          {"copy_bytes", true},
-          {"replay", "/tmp/replay.pcap"},
-          {"pace", "speed"},
-          {"interface", "veth0"},
-          {"socket", "/tmp/memif.sock"},
-          {"memif_role", side},
-          {"memif_buffer_bytes", 2048},
-          {"nic",
-           {{"address", client ? "0000:01:00.0" : "0000:02:00.0"},
-            {"steering", "auto"},
-            {"offloads", {"rx_checksum", "fast_free"}}}},
           {"udp_checksum", true},
           {"faults", {{"loss", 0.25}, {"duplicate", 0.5}, {"reorder", 1}, {"reorder_depth", 3}}},
           {"link", {{"bits_per_s", 1e10}, {"delay_ns", 5000}, {"queue", 64}}}}},
         {"batch",
          {{"app_tx", 1}, {"disp_tx", 2}, {"nic_tx", 3}, {"nic_rx", 4}, {"disp_rx", 5}, {"app_rx", 1024}}},
         {"ring_size", 64},
-        {"answer_in", "request"},
+        {"response_mbuf", "request"},
         {"applications", {{{"workload", 0}, {"dispatchers", {0, 1}}, {"inflight", client ? 32 : 0}}}},
         {"dispatchers", {{{"workload", 0}, {"queue", 0}}, {{"workload", 0}, {"queue", 1}}}},
     };
 }
 
+// Two tables: one of generated rules that change, one of rules in a file whose packets are metered.
+inline nlohmann::json valid_pipeline() {
+    const nlohmann::json field = {{"place", "body"}, {"offset", 0}, {"bytes", 4}};
+    nlohmann::json table = {{"name", "flows"},
+                            {"where", "ingress"},
+                            {"kind", "lpm"},
+                            {"method", "fib"},
+                            {"key", {{"fields", {field}}, {"bytes", 4}, {"segments", 0}}},
+                            {"rules", 1000},
+                            {"file", nullptr},
+                            {"prefixes", "24"},
+                            {"masks", 16},
+                            {"load", 0.5},
+                            {"lookup", "bulk"},
+                            {"access", "rcu"},
+                            {"entry", "pointed"},
+                            {"per_core", false},
+                            {"action", "rewrite"},
+                            {"meter", nullptr},
+                            {"miss_drops", true},
+                            {"changes_per_s", 100},
+                            {"seed", 18446744073709551615u},
+                            {"steered", true},
+                            {"hit", 0.5},
+                            {"popularity", "zipf"},
+                            {"exponent", 0.99},
+                            {"expected", 4}};
+    nlohmann::json metered = table;
+    metered.update({{"name", "metered"},
+                    {"where", "egress"},
+                    {"rules", 0},
+                    {"file", "/tmp/rules.csv"},
+                    {"action", "meter"},
+                    {"changes_per_s", 0},
+                    {"expected", 8}});
+    metered["meter"] = {{"committed_bytes_per_s", 10}, {"peak_bytes_per_s", 20}, {"burst_bytes", 300}};
+    return {{"traffic", "requests"}, {"body_offset", 16}, {"body_bytes", 40},
+            {"inner", true},         {"change_cpu", 3},   {"tables", {table, metered}}};
+}
+
 inline nlohmann::json valid_plan() {
     const nlohmann::json handler = {{"name", "l_app"}, {"options", {{"state", "64"}}}};
     return {
-        {"version", 2},
+        {"version", 3},
         {"hash", "0f"},
         {"title", "a plan"},
         {"seed", 18446744073709551615u},
@@ -75,7 +109,8 @@ inline nlohmann::json valid_plan() {
            {"request_sizes", nullptr},
            {"response_sizes", {{"kind", "weighted"}, {"bytes", {16, 4194304}}, {"weights", {1.5, 0}}}},
            {"handler", handler},
-           {"packet_handler", handler},
+           {"packet_handler", {{"name", "match_action"}, {"options", {{"depth", "64"}}}}},
+           {"pipeline", valid_pipeline()},
            {"scan", false},
            {"extra_ticks", 0},
            {"timeout_ns", 1000000},

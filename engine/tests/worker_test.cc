@@ -1,4 +1,5 @@
-// The loop around stages: what is counted at each level, windows that tear nothing, and the stop (also under ThreadSanitizer).
+// The loop around stages: what is counted at each level, windows that tear nothing, and the stop (also under
+// ThreadSanitizer).
 #include "core/worker.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ call_result busy(void *role, const stage_call &call) {
 }
 
 struct bench_of_two {
-    flight_signals signals;
+    run_signals signals;
     busy_role roles[2];
     worker w;
 
@@ -59,7 +60,9 @@ struct bench_of_two {
     }
 };
 
-uint64_t calls_of(const stage_stats &s) { return std::accumulate(std::begin(s.burst), std::end(s.burst), uint64_t{0}); }
+uint64_t calls_of(const stage_stats &s) {
+    return std::accumulate(std::begin(s.burst), std::end(s.burst), uint64_t{0});
+}
 
 uint64_t objects_of(const stage_stats &s) {
     uint64_t sum = 0;
@@ -104,7 +107,8 @@ TEST_P(worker_levels, windows_add_up_to_what_was_done) {
     EXPECT_EQ(stalled, counted ? b.roles[0].held_up : 0);
 }
 
-// A handler of two steps, the first of which makes traffic: a thousandth of a call's ticks each, by its own word.
+// A handler of two steps, the first of which makes traffic: a thousandth of a call's ticks each, by its own
+// word.
 struct stepping_role {
     handler_steps steps;
     uint64_t timed = 0;
@@ -120,22 +124,22 @@ call_result stepping(void *role, const stage_call &) {
     return {1, false};
 }
 
-struct steps_of_a_flight {
+struct steps_of_a_run {
     stepping_role role;
     step_counters taken;
     uint64_t traffic, timed, interrupted;
 };
 
-// Flies a stage with steps at a level for a while.
-steps_of_a_flight fly_steps(accounting level, uint64_t interrupted_above) {
+// Runs a stage with steps at a level for a while.
+steps_of_a_run run_steps(accounting level, uint64_t interrupted_above) {
     bench_of_two b(level, interrupted_above);
-    steps_of_a_flight flown{};
-    flown.role.steps.names = {{"traffic", true}, {"work", false}};
+    steps_of_a_run run{};
+    run.role.steps.names = {{"traffic", true}, {"work", false}};
     stage &s = b.w.stages[0];
     s.run = stepping;
-    s.role = &flown.role;
+    s.role = &run.role;
     if (level >= accounting::sampled) {
-        s.steps = &flown.role.steps;
+        s.steps = &run.role.steps;
         for (int i : {0, 1}) s.stats[i].steps = std::make_unique<step_counters>();
     }
     std::thread thread(worker_main, &b.w);
@@ -144,36 +148,36 @@ steps_of_a_flight fly_steps(accounting level, uint64_t interrupted_above) {
     b.signals.stop.store(true);
     thread.join();
     const stage_stats &stats = b.stats(0);
-    if (s.steps) flown.taken = *stats.steps;
-    flown.traffic = stats.traffic_cycles;
-    flown.timed = stats.timed_calls;
-    flown.interrupted = stats.interrupted_calls;
-    return flown;
+    if (s.steps) run.taken = *stats.steps;
+    run.traffic = stats.traffic_cycles;
+    run.timed = stats.timed_calls;
+    run.interrupted = stats.interrupted_calls;
+    return run;
 }
 
 TEST_P(worker_levels, steps_are_those_of_the_timed_calls) {
-    const steps_of_a_flight flown = fly_steps(GetParam(), UINT64_MAX);
+    const steps_of_a_run run = run_steps(GetParam(), UINT64_MAX);
     if (GetParam() < accounting::sampled) {
-        EXPECT_EQ(flown.role.timed, 0u);
+        EXPECT_EQ(run.role.timed, 0u);
         return;
     }
-    EXPECT_GT(flown.timed, 0u);
-    EXPECT_EQ(flown.role.timed, flown.timed);
-    EXPECT_EQ(flown.taken[0].cycles, 7 * flown.timed);
-    EXPECT_EQ(flown.taken[1].cycles, 3 * flown.timed);
-    EXPECT_EQ(flown.taken[1].packets, 2 * flown.timed);
-    EXPECT_EQ(flown.taken[1].stamps, flown.timed);
-    EXPECT_EQ(flown.traffic, 7 * flown.timed);
-    EXPECT_EQ(flown.role.steps.now, nullptr);
+    EXPECT_GT(run.timed, 0u);
+    EXPECT_EQ(run.role.timed, run.timed);
+    EXPECT_EQ(run.taken[0].cycles, 7 * run.timed);
+    EXPECT_EQ(run.taken[1].cycles, 3 * run.timed);
+    EXPECT_EQ(run.taken[1].packets, 2 * run.timed);
+    EXPECT_EQ(run.taken[1].stamps, run.timed);
+    EXPECT_EQ(run.traffic, 7 * run.timed);
+    EXPECT_EQ(run.role.steps.now, nullptr);
 }
 
 TEST_P(worker_levels, interrupted_calls_take_their_steps_along) {
-    const steps_of_a_flight flown = fly_steps(GetParam(), 0);
+    const steps_of_a_run run = run_steps(GetParam(), 0);
     if (GetParam() < accounting::sampled) return;
-    EXPECT_GT(flown.interrupted, 0u);
-    EXPECT_EQ(flown.timed, 0u);
-    for (const wt_step &step : flown.taken) EXPECT_EQ(step.cycles + step.packets + step.stamps, 0u);
-    EXPECT_EQ(flown.traffic, 0u);
+    EXPECT_GT(run.interrupted, 0u);
+    EXPECT_EQ(run.timed, 0u);
+    for (const wt_step &step : run.taken) EXPECT_EQ(step.cycles + step.packets + step.stamps, 0u);
+    EXPECT_EQ(run.traffic, 0u);
 }
 
 TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
@@ -185,7 +189,9 @@ TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
     thread.join();
     const stage_stats &s = b.stats(0);
     const uint64_t loops = b.w.stats[0].loops;
-    const uint64_t timed = GetParam() < accounting::sampled ? 0 : GetParam() == accounting::sampled ? loops / 7 : loops;
+    const uint64_t timed = GetParam() < accounting::sampled    ? 0
+                           : GetParam() == accounting::sampled ? loops / 7
+                                                               : loops;
     EXPECT_EQ(s.timed_calls, timed);
     EXPECT_LE(s.stall_cycles, s.busy_cycles);
     if (timed == 0) return;
@@ -239,7 +245,8 @@ TEST_P(worker_levels, traces_as_often_as_it_says) {
     }
     EXPECT_GT(calls, 0u);
     uint64_t traced = 0;
-    for (uint64_t loop = 7; loop <= loops; loop += 7) traced += loop % 4 > 0 || loop % 10 == 0;  // busy() did something
+    // busy() did something
+    for (uint64_t loop = 7; loop <= loops; loop += 7) traced += loop % 4 > 0 || loop % 10 == 0;
     EXPECT_EQ(trace.missed.load() == 0, whole == traced);
     if (GetParam() != accounting::sampled) {
         EXPECT_EQ(b.stats(0).timed_calls, GetParam() > accounting::sampled ? loops : 0);
@@ -261,8 +268,8 @@ TEST(worker, a_trace_without_room_misses_whole_loops) {
 }
 
 INSTANTIATE_TEST_SUITE_P(worker, worker_levels,
-                         testing::Values(accounting::off, accounting::counts, accounting::sampled, accounting::cycles,
-                                         accounting::histograms));
+                         testing::Values(accounting::off, accounting::counts, accounting::sampled,
+                                         accounting::cycles, accounting::histograms));
 
 TEST(worker, interrupted_calls_are_booked_apart) {
     bench_of_two b(accounting::cycles, 0);  // every call is "interrupted"
@@ -277,7 +284,8 @@ TEST(worker, interrupted_calls_are_booked_apart) {
     EXPECT_EQ(s.busy_cycles + s.idle_cycles + s.stall_cycles + s.timed_calls, 0u);
 }
 
-// A worker that is held does nothing until it is let go, whatever the number of holds, and a stop reaches it there.
+// A worker that is held does nothing until it is let go, whatever the number of holds, and a stop reaches it
+// there.
 TEST(worker, is_parked_while_held) {
     bench_of_two b(accounting::counts);
     std::thread thread(worker_main, &b.w);

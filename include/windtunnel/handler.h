@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one public header of Windtunnel: what a handler is.
+ * The public interface of a handler, the emulated application.
  *
- * A handler is the emulated application. A message handler runs in the stage app_rx of the server, on whole
- * messages; a packet handler runs in disp_rx, on frames before they are parsed. The built-in ones and a foreign
- * shared object (`handler = "./libmine.so"`) go the same way: one indirect call a burst.
+ * A message handler runs in the server's stage app_rx, on whole messages. A packet handler runs in disp_rx,
+ * on frames before they are parsed. Built-in handlers and shared objects (`handler = "./libmine.so"`) are
+ * called the same way: one indirect call per burst.
  *
  * A shared object exports one symbol:
  *
  *     const struct wt_handler wt_handler = { .abi = WT_HANDLER_ABI, .size = sizeof(struct wt_handler), ... };
  *
- * A handler sees views, never the engine's packet buffers. A view is valid only during the call that shows it.
- * Everything here may be used from C11 and C++20.
+ * A handler gets views, never the engine's packet buffers. A view is valid only during the call that passes
+ * it. This header compiles as C11 and as C++20.
  */
 #ifndef WINDTUNNEL_HANDLER_H
 #define WINDTUNNEL_HANDLER_H
@@ -23,10 +23,10 @@
 extern "C" {
 #endif
 
-/* Raised whenever the meaning or the layout of anything below changes. The engine refuses any other number.
- * 1  first flight
- * 2  a handler's steps, each with its cycles, and its figures */
-#define WT_HANDLER_ABI 2u
+/* Incremented whenever the meaning or the layout of anything below changes. The engine refuses any other
+ * number. 1  first version 2  steps with their cycles, and the handler's own counters 3  names: response (was
+ * answer), counters (was figures) */
+#define WT_HANDLER_ABI 3u
 
 enum wt_kind {
     WT_MESSAGE_HANDLER = 1,
@@ -34,11 +34,11 @@ enum wt_kind {
 };
 
 enum wt_role {
-    WT_CLIENT = 1, /* only the hook `request` is called */
+    WT_CLIENT = 1, /* the engine calls only the hook `request` */
     WT_SERVER = 2,
 };
 
-/* A piece of a message's body: the message header is the engine's and is not shown. */
+/* A piece of a message's body. The message header belongs to the engine and is not part of it. */
 struct wt_segment {
     uint8_t *data;
     uint32_t length; /* bytes */
@@ -47,29 +47,31 @@ struct wt_segment {
 struct wt_message {
     const struct wt_segment *segments;
     uint32_t segment_count;
-    uint32_t length; /* bytes of all segments together */
+    uint32_t length; /* bytes in all segments */
 };
 
 enum wt_exchange_flags {
-    WT_ANSWER_IN_REQUEST = 1u << 0, /* set by the engine: the answer's first segments are the request's own memory */
-    WT_NO_ANSWER = 1u << 1,         /* set by the handler: this request gets none; the client will count it as lost */
+    /* set by the engine: the first segments of the response are the request's own memory */
+    WT_RESPONSE_IN_REQUEST = 1u << 0,
+    /* set by the handler: send no response; the client counts the request as lost */
+    WT_NO_RESPONSE = 1u << 1,
 };
 
-/* A request and the room for its answer. The handler may lower answer.length, never raise it. */
+/* A request and the room for its response. The handler may lower response.length and must not raise it. */
 struct wt_exchange {
     struct wt_message request;
-    struct wt_message answer;
+    struct wt_message response;
     uint16_t workload;
     uint16_t flags; /* enum wt_exchange_flags */
 };
 
 enum wt_verdict {
-    WT_PASS = 0,    /* go on to the parser and the message handler */
-    WT_FORWARD = 1, /* send it out of the queue that it came from */
+    WT_PASS = 0,    /* continue to the parser and the message handler */
+    WT_FORWARD = 1, /* send it from the queue that received it */
     WT_DROP = 2,    /* free it; counted as dropped by the handler */
 };
 
-/* A frame, from its Ethernet header on, without FCS. */
+/* A frame without FCS; `data` points to its Ethernet header. */
 struct wt_packet {
     uint8_t *data;
     uint32_t length;   /* bytes */
@@ -77,22 +79,22 @@ struct wt_packet {
     uint16_t verdict;  /* enum wt_verdict; WT_PASS when the handler is called */
 };
 
-/* How an option's text is meant; the engine hands over plain numbers (bytes, count) or words. */
+/* How an option's text is read. The engine passes plain numbers (bytes, count) or text. */
 enum wt_option_type {
     WT_BYTES = 1,
     WT_COUNT = 2,
     WT_CHOICE = 3,
     WT_TEXT = 4,
-    WT_FILE = 5, /* a path, relative to the scenario's file; handed over as an absolute one, "" for none */
+    WT_FILE = 5, /* a path relative to the scenario file; passed as an absolute path, "" for none */
 };
 
 struct wt_option {
-    const char *name;      /* NULL ends the list */
-    const char *fallback;  /* the value when the scenario names none */
-    const char *choices;   /* WT_CHOICE: words separated by '|'; else NULL */
-    const char *help;      /* one line */
-    uint32_t type;         /* enum wt_option_type */
-    uint32_t reserved;     /* 0 */
+    const char *name;     /* NULL ends the list */
+    const char *fallback; /* the default value */
+    const char *choices;  /* WT_CHOICE: the allowed words, separated by '|'; else NULL */
+    const char *help;     /* one line */
+    uint32_t type;        /* enum wt_option_type */
+    uint32_t reserved;    /* 0 */
 };
 
 struct wt_value {
@@ -100,67 +102,72 @@ struct wt_value {
     const char *value;
 };
 
-/* What a handler does in one call may fall into steps, each counted by itself: parse, look up, write back. */
+/* The work of one call may be divided into steps that are counted separately: parse, look up, write back. */
 enum wt_step_flags {
-    /* It makes the traffic that the handler then meets, or checks what became of it: not the emulated application's work.
-     * Its cycles stand apart, in none of the stage's work. */
+    /* The step generates or checks the handler's own test traffic. It is not the emulated application's work,
+     * so its cycles are reported separately and are not part of the stage's work. */
     WT_STEP_TRAFFIC = 1u << 0,
 };
 
 struct wt_step_name {
-    const char *name; /* NULL ends the list */
-    uint32_t flags;   /* enum wt_step_flags */
+    const char *name;  /* NULL ends the list */
+    uint32_t flags;    /* enum wt_step_flags */
     uint32_t reserved; /* 0 */
 };
 
-/* What one step did in a call whose cycles are taken. The handler adds, the engine takes it away after the call. */
+/* One step's counts in a timed call. The handler adds to them; the engine collects and clears them after the
+ * call. */
 struct wt_step {
-    uint64_t cycles;  /* ticks of wt_ticks */
-    uint64_t packets; /* that went through it (message handler: messages) */
-    uint64_t stamps;  /* wt_ticks read for it: so many times what a stamp costs is in `cycles` */
+    uint64_t cycles;  /* in ticks of wt_ticks() */
+    uint64_t packets; /* packets processed (message handler: messages) */
+    uint64_t stamps;  /* calls of wt_ticks(): `cycles` contains the cost of this many stamps */
 };
 
 #define WT_MAX_STEPS 24u
 
-/* What a handler counts itself, beside its steps: shown with the run, window by window. */
-enum wt_figure_kind {
-    WT_COUNT_OF = 1, /* counts up from 0; shown as what a window added */
-    WT_LEVEL_OF = 2, /* a state; shown as it is at the end of a window. Those of several instances are added up */
-    WT_WRONG = 3,    /* counts up what must not be: anything but 0 makes the run invalid */
+/* What a handler counts itself, in addition to its steps. The run reports it for every window. */
+enum wt_counter_kind {
+    WT_COUNTER_TOTAL = 1, /* only increases; reported as the increase in the window */
+    WT_COUNTER_LEVEL = 2, /* a state; reported at the end of the window, summed over instances */
+    WT_COUNTER_ERROR = 3, /* counts errors: any value but 0 makes the run invalid */
 };
 
-struct wt_figure {
-    const char *of;    /* what it belongs to, as a table's name; "" where it is the handler's */
+struct wt_counter {
+    const char *of;    /* what it belongs to, such as the name of a table; "" for the handler itself */
     const char *name;  /* NULL ends the list */
     const char *unit;  /* "lookups", "bytes" */
-    uint32_t kind;     /* enum wt_figure_kind */
+    uint32_t kind;     /* enum wt_counter_kind */
     uint32_t reserved; /* 0 */
 };
 
-#define WT_MAX_FIGURES 128u
+#define WT_MAX_COUNTERS 128u
 
-/* What `open` is told. One call for each application (message handler) or dispatcher (packet handler). */
+/* The arguments of `open`, which is called once for each application (message handler) or dispatcher (packet
+ * handler). */
 struct wt_open {
     uint32_t abi;
-    uint32_t size;              /* of this structure in the engine that calls */
-    uint32_t role;              /* enum wt_role */
-    uint32_t index;             /* of the application or dispatcher in its endpoint */
+    uint32_t size;  /* of this structure in the calling engine */
+    uint32_t role;  /* enum wt_role */
+    uint32_t index; /* of the application or dispatcher in its endpoint */
     uint32_t workload;
-    uint32_t request_length;    /* bytes of a request's body */
-    uint32_t answer_length;     /* bytes of room for an answer's body */
-    uint32_t scan;              /* 1: read every byte of the request */
-    int32_t numa_socket;        /* of the worker, -1 where unknown */
-    uint32_t option_count;      /* every option of the handler's list stands once, with a value */
+    uint32_t request_length;  /* bytes of a request's body */
+    uint32_t response_length; /* bytes of room for a response's body */
+    uint32_t scan;            /* 1: read every byte of the request */
+    int32_t numa_socket;      /* of the worker; -1 if unknown */
+    uint32_t option_count;    /* every option of the handler's list, once, with a value */
     const struct wt_value *options;
     uint64_t seed;
-    char *error;                /* room for words in case of refusal */
-    size_t error_size;          /* bytes, terminator included */
-    struct wt_step *const *steps; /* for a handler with steps, valid until `close`. *steps is NULL in a call whose cycles
-                                   * are not taken (at `sampled` most are not), else an entry for each of its steps */
+    char *error;       /* room for the message of a failed open */
+    size_t error_size; /* bytes, terminator included */
+    /* For a handler with steps; valid until `close`. *steps has one entry for each step during a timed call
+     * and is NULL during other calls (most of them at the accounting level `sampled`). */
+    struct wt_step *const *steps;
 };
 
 enum wt_handler_flags {
-    WT_MOVES_DATA = 1u << 0, /* packet handler: it may change data, length within headroom; costs a write-back */
+    /* Packet handler: it may change `data`, and `length` within the headroom. The engine then writes both
+       back. */
+    WT_MOVES_DATA = 1u << 0,
 };
 
 struct wt_handler {
@@ -172,39 +179,42 @@ struct wt_handler {
     uint32_t flags;                  /* enum wt_handler_flags */
     const struct wt_option *options; /* NULL: none */
 
-    /* Required. Returns 0 and sets *state, or returns non-zero with words in open->error. May allocate. */
+    /* Required. Returns 0 and sets *state, or returns non-zero and writes a message to open->error. May
+     * allocate. */
     int (*open)(const struct wt_open *open, void **state);
 
     /* Optional. Called once for each successful open, after the last burst. */
     void (*close)(void *state);
 
-    /* Required for a message handler: answer a burst of requests. Must not allocate or wait. */
+    /* Required for a message handler: writes the responses to a burst of requests. Must not allocate or wait.
+     */
     void (*message)(void *state, struct wt_exchange *burst, uint32_t count);
 
-    /* Optional, client side: write the bodies of requests. Without it the client sends a fixed pattern. A packet handler
-     * beside a message handler is not asked. Must not allocate or wait. */
+    /* Optional, on the client: writes the bodies of requests. Without it the client sends a fixed pattern. If
+     * the workload has both handlers, only the message handler's hook is called. Must not allocate or wait.
+     */
     void (*request)(void *state, const struct wt_message *burst, uint32_t count);
 
-    /* Required for a packet handler: give each packet its verdict. Must not allocate or wait. */
+    /* Required for a packet handler: sets the verdict of each packet. Must not allocate or wait. */
     void (*packet)(void *state, struct wt_packet *burst, uint32_t count);
 
-    /* Optional: the steps of an open handler, at most WT_MAX_STEPS, in their order; the list lives until `close`. */
+    /* Optional: the steps of an open handler in order, at most WT_MAX_STEPS. The list is valid until `close`.
+     */
     const struct wt_step_name *(*steps)(void *state);
 
-    /* Optional: its figures, at most WT_MAX_FIGURES; the list lives until `close`. */
-    const struct wt_figure *(*figures)(void *state);
+    /* Optional: the handler's counters, at most WT_MAX_COUNTERS. The list is valid until `close`. */
+    const struct wt_counter *(*counters)(void *state);
 
-    /* Required with `figures`: writes the present value of each. Called by another thread while bursts run: it reads what
-     * one thread writes in one piece (an aligned uint64_t), and nothing that moves. */
-    void (*read_figures)(void *state, uint64_t *values);
+    /* Required with `counters`: writes the current value of each. Another thread calls it while bursts run,
+     * so it may read only aligned uint64_t fields that one thread writes, at addresses that do not change. */
+    void (*read_counters)(void *state, uint64_t *values);
 };
 
-/* The clock that steps are counted in; reading it costs some 20 to 40 of its own ticks. It runs on while `compare` holds a
- * flight between two turns, for a window at a time and never inside a call: who keeps time from call to call sees the gaps. */
+/* The clock of the steps' cycles. A read costs 20 to 40 of its ticks. It does not stop while `compare` pauses
+ * a run between two windows: a handler that measures time across calls sees these gaps. A run is never paused
+ * in a call. */
 #if defined(__x86_64__)
-static inline uint64_t wt_ticks(void) {
-    return __builtin_ia32_rdtsc();
-}
+static inline uint64_t wt_ticks(void) { return __builtin_ia32_rdtsc(); }
 #elif defined(__aarch64__)
 static inline uint64_t wt_ticks(void) {
     uint64_t ticks;
@@ -213,7 +223,7 @@ static inline uint64_t wt_ticks(void) {
 }
 #endif
 
-/* Books what was done since `since` to one step of a call whose cycles are taken; returns the start of the next step:
+/* Adds the cycles since `since` to one step of a timed call. Returns the start of the next step:
  *
  *     struct wt_step *const steps = *self->steps;
  *     uint64_t since = steps ? wt_ticks() : 0;

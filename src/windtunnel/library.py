@@ -1,6 +1,6 @@
 """The command line's work as Python calls. `windtunnel` exports them.
 
-Bad input raises UserError with the words of the command line. Ctrl-C lands a flight as it does there, where the call is
+Bad input raises UserError with the words of the command line. Ctrl-C stops a run as it does there, where the call is
 made from the main thread.
 """
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.measure.flight import fly, new_directory
+from windtunnel.measure.execute import execute, new_directory
 from windtunnel.runs import Run
 from windtunnel.runs import load as load_run
 from windtunnel.scenario import here, load, resolve
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 def run(
     scenario: str | Path, sets: Mapping[str, Any] | None = None, *, out: str | Path | None = None, report: bool = False
 ) -> Run:
-    """Fly a scenario and read back what it left; an invalid run is returned with the reasons in `run.record.verdict`.
+    """Run a scenario and read back what it left; an invalid run is returned with the reasons in `run.record.verdict`.
 
     `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the run directory, new; without it
     one below runs/. `report` writes report.html beside it. Raises UserError for bad input, and where nothing could be kept.
     """
     file = Path(scenario)
-    flight = resolve(load(file, as_sets(sets or {})), here())
+    spec = resolve(load(file, as_sets(sets or {})), here())
     with Interrupts() as interrupts:
-        landing = fly(flight, Path(out) if out else new_directory(file.stem), interrupts)
-    if landing.run is None:
-        raise landing.unkept
+        ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts)
+    if ended.run is None:
+        raise ended.unkept
     if report:
-        from windtunnel.report import write
+        from windtunnel.views.pages import write
 
-        write(landing.run.path)
-    return landing.run
+        write(ended.run.path)
+    return ended.run
 
 
 def compare(
@@ -53,24 +53,24 @@ def compare(
     pairs: int | None = None,
     within_s: float | None = None,
     seed: int | None = None,
-    change: Literal["window", "flight"] | None = None,
+    alternate: Literal["window", "run"] | None = None,
     between_runs: float = 0.05,
     out: str | Path | None = None,
     report: bool = False,
 ) -> "Comparison":
-    """Hold B against A, each of them a run directory, a directory with runs below it, or a scenario file.
+    """Compare B against A: run directories, directories with runs below them, or scenario files.
 
-    Two scenarios are flown in turn, `pairs` times (15) or for as long as `within_s`, with `sets` for both, `sets_a` and `sets_b` for
-    one, and make way for each other after every `change` (a window, where the wire allows it); the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have flown
+    Two scenarios are run in turn, `pairs` times (15) or for as long as `within_s`, with `sets` for both, `sets_a` and `sets_b` for
+    one, and make way for each other after every `change` (a window, where the wire allows it); the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have run
     nothing is written without `out`. `report` writes report.html beside it. `between_runs` is the share by which identical runs are
     assumed to differ where they are too few to tell. Raises UserError for bad input.
     """
-    from windtunnel.measure.compare import Flying
+    from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as hold
-    from windtunnel.report import write_comparison
+    from windtunnel.views.pages import write_comparison
 
-    flying = Flying(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed, change)
-    comparison, directory = hold(Path(a), Path(b), flying, Path(out) if out else None, between_runs)
+    running = Running(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed, alternate)
+    comparison, directory = hold(Path(a), Path(b), running, Path(out) if out else None, between_runs)
     if report and directory:
         write_comparison(comparison, directory / "report.html")
     return comparison
@@ -78,14 +78,14 @@ def compare(
 
 def export(run: str | Path, directory: str | Path, format: Literal["csv", "parquet", "json"] = "parquet") -> Path:
     """Write a run's windows as tables in long form into a new directory, with its run.json and its other files."""
-    from windtunnel.exports import export as write
+    from windtunnel.exchange.tables import export as write
 
     return write(load_run(Path(run)), Path(directory), format)
 
 
 def import_run(directory: str | Path, out: str | Path) -> Run:
     """Make a run directory again, in the new directory `out`, from what `export` wrote: nothing is lost."""
-    from windtunnel.exports import restore
+    from windtunnel.exchange.tables import restore
 
     return restore(Path(directory), Path(out))
 
@@ -96,25 +96,26 @@ def study(
     *,
     out: str | Path | None = None,
     report: bool = False,
+    full: bool = False,
 ) -> "Study":
-    """Fly a study file, or go on with a study in its directory; returns its record and the rows of its table.
+    """Run a study file, or continue a study in its directory; returns its record and the rows of its table.
 
-    `sets` changes keys for every point. `out` is the study's directory; where it holds this very study already, what is missing
-    is flown. `report` writes report.html too. Invalid runs are rows whose `valid` is False; `interrupted` says that flights are
+    `sets` changes keys for every point. `full` runs the full size: with what [full] of the file changes. `out` is the study's directory; where it holds this very study already, what is missing
+    is run. `report` writes report.html too. Invalid runs are rows whose `valid` is False; `interrupted` says that runs are
     missing. Raises UserError for bad input, and where something could not be kept.
     """
     from windtunnel.measure.study.conduct import Silent
-    from windtunnel.measure.study.study import fly as fly_study
     from windtunnel.measure.study.study import prepare
+    from windtunnel.measure.study.study import run as run_study
 
-    prepared = prepare(Path(source), as_sets(sets or {}), Path(out) if out else None)
+    prepared = prepare(Path(source), as_sets(sets or {}), Path(out) if out else None, full=full)
     with Interrupts() as interrupts:
-        flown = fly_study(prepared, interrupts, Silent())
-    if report and flown.rows:
-        from windtunnel.report.study_page import write
+        finished = run_study(prepared, interrupts, Silent())
+    if report and finished.rows:
+        from windtunnel.views.pages.study_page import write
 
-        write(flown)
-    return flown
+        write(finished)
+    return finished
 
 
 def search(
@@ -129,7 +130,7 @@ def search(
 
     `options` are goals, limits and method (`windtunnel.measure.throughput.find.Options`); without them NDR and PDR by MLRsearch. A goal's
     `irregular` says why it has no answer. `out` is the search's directory, new. `report` writes report.html too. Raises UserError
-    for bad input, and for a flight that broke.
+    for bad input, and for a run that broke.
     """
     from windtunnel.measure.throughput.find import Finder, Options
 
@@ -138,14 +139,14 @@ def search(
     with Interrupts() as interrupts:
         record = Finder(file, as_sets(sets or {}), options or Options(), directory, interrupts).find()
     if report:
-        from windtunnel.report.search_page import write
+        from windtunnel.views.pages.search_page import write
 
         write(record, directory)
     return record
 
 
 def query(sql: str, *studies: str | Path) -> list[dict[str, Any]]:
-    """The rows of one SELECT over the view `results` of these studies, or of the latest below runs/ (docs/studies.md).
+    """The rows of one SELECT over the view `results` of these studies, or of the latest below runs/ (docs/reference/study.md).
 
     Raises UserError for a study without results, and for what DuckDB does not understand.
     """

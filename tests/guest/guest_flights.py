@@ -1,4 +1,4 @@
-"""Flights on emulated NICs with their real drivers, in a guest: `make -C tests/guest`.
+"""Runs on emulated NICs with their real drivers, in a guest: `make -C tests/guest`.
 
 Everything but the engine runs here: the scenario is planned for a machine made up like the guest, and the supervisor, the run
 directory and the verdict are those of `windtunnel run`.
@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from real_flights import assert_sound, drops, messages, ports, stages
+from real_runs import assert_sound, drops, messages, ports, stages
 from scenario_tools import SHIPPED
 
 from windtunnel.engine.interrupts import Interrupts
@@ -37,18 +37,18 @@ def guest() -> HostView:
 
 
 @pytest.fixture
-def fly(tmp_path, monkeypatch):
-    """Flies nic.toml in a guest with two NICs of a model on one hub."""
+def execute(tmp_path, monkeypatch):
+    """Runs nic.toml in a guest with two NICs of a model on one hub."""
 
     def in_guest(model: str, *sets: str, **environment: str) -> Run:
         monkeypatch.setenv("WT_GUEST_NICS", f"{model} {model}")
         for name, value in environment.items():
             monkeypatch.setenv(f"WT_GUEST_{name}", value)
-        flight = resolve(load(NIC, [*SHORT, *PLACED, *sets]), guest()).into(tmp_path / "run")
-        writer = RunWriter(tmp_path / "run", flight, facts.collect())
+        spec = resolve(load(NIC, [*SHORT, *PLACED, *sets]), guest()).into(tmp_path / "run")
+        writer = RunWriter(tmp_path / "run", spec, facts.collect())
         with Interrupts() as interrupts:
-            flown = Supervisor(ENGINE, writer.log_path, [writer.line], interrupts).fly(flight.plans, flight.names)
-        return writer.finish(judge(flown))
+            finished = Supervisor(ENGINE, writer.log_path, [writer.line], interrupts).run(spec.plans, spec.names)
+        return writer.finish(judge(finished))
 
     return in_guest
 
@@ -58,12 +58,12 @@ def refused(run: Run) -> str:
     return reason
 
 
-def test_shipped_scenario_ends_valid_on_two_e1000e(fly):
-    run = fly("e1000e")
+def test_shipped_scenario_ends_valid_on_two_e1000e(execute):
+    run = execute("e1000e")
     assert_sound(run)
     [engine] = run.record.engines
     assert engine.ready.drivers == {"client": "net_e1000_em", "server": "net_e1000_em"}
-    assert messages(run).answered > 0 and messages(run).lost == 0
+    assert messages(run).responses > 0 and messages(run).lost == 0
     for side in ("client", "server"):
         counted, seen = engine.result.xstats[side], ports(run, side)
         assert counted["rx_good_packets"] == seen["rx_packets"]
@@ -77,40 +77,40 @@ def test_shipped_scenario_ends_valid_on_two_e1000e(fly):
     )
 
 
-def test_thresholds_and_an_mtu_reach_the_driver(fly):
-    run = fly("e1000e", "server.thresholds={rx_free=16,tx_free=16,tx_rs=16}", "client.mtu=1000", "server.mtu=1000")
+def test_thresholds_and_an_mtu_reach_the_driver(execute):
+    run = execute("e1000e", "server.thresholds={rx_free=16,tx_free=16,tx_rs=16}", "client.mtu=1000", "server.mtu=1000")
     assert_sound(run)
     assert not any("does nothing with them" in note for note in run.record.all_notes())
 
 
-def test_thresholds_that_the_driver_will_not_have(fly):
+def test_thresholds_that_the_driver_will_not_have(execute):
     """tx_rs_thresh must be below the number of descriptors less 2."""
-    run = fly("e1000e", "server.tx_descriptors=256", "server.thresholds={tx_rs=256}")
+    run = execute("e1000e", "server.tx_descriptors=256", "server.thresholds={tx_rs=256}")
     assert "NIC 0000:00:03.0 (net_e1000_em): transmit queue 0 with 256 descriptors and tx_rs_thresh 256" in refused(run)
 
 
 @pytest.mark.parametrize("model", ["e1000e", "vmxnet3"])
-def test_a_driver_without_rss_over_udp(fly, model):
+def test_a_driver_without_rss_over_udp(execute, model):
     """DPDK's e1000 has two queues and no RSS; its vmxnet3 hashes UDP from version 4 of the device on, QEMU's is older."""
-    run = fly(model, "workload.0.dispatchers=2")
+    run = execute(model, "workload.0.dispatchers=2")
     assert f"NIC 0000:00:03.0 (net_{DRIVERS[model]}) has no RSS over UDP ports and no rte_flow rules" in refused(run)
 
 
-def test_a_link_that_stays_down(fly):
-    assert "(net_e1000_em): its link stays down, 10 s after its start" in refused(fly("e1000e", LINK="down"))
+def test_a_link_that_stays_down(execute):
+    assert "(net_e1000_em): its link stays down, 10 s after its start" in refused(execute("e1000e", LINK="down"))
 
 
-def test_a_nic_that_no_driver_has_taken(fly):
-    assert "NIC 0000:00:03.0: no DPDK driver has taken it" in refused(fly("e1000e", BOUND="1"))
+def test_a_nic_that_no_driver_has_taken(execute):
+    assert "NIC 0000:00:03.0: no DPDK driver has taken it" in refused(execute("e1000e", BOUND="1"))
 
 
 @pytest.mark.parametrize("queues", [2, 3])
-def test_rss_brings_every_port_to_its_queue(fly, queues):
+def test_rss_brings_every_port_to_its_queue(execute, queues):
     """The device hashes, with the key that it was given: nothing comes to another queue."""
     if os.geteuid() != 0:
         pytest.skip("a tap with several queues needs root")
     model = f"virtio-net-pci,mq=on,rss=on,vectors={2 * queues + 2}"
-    run = fly(model, f"workload.0.dispatchers={queues}", QUEUES=str(queues))
+    run = execute(model, f"workload.0.dispatchers={queues}", QUEUES=str(queues))
     assert_sound(run)
     assert any("RSS, with a key that looks at the UDP port alone" in note for note in run.record.all_notes())
     for side in ("client", "server"):
@@ -121,20 +121,20 @@ def test_rss_brings_every_port_to_its_queue(fly, queues):
         assert len(received) == queues and all(received.values()), received
 
 
-def test_more_queues_than_the_nic_has(fly):
+def test_more_queues_than_the_nic_has(execute):
     assert "NIC 0000:00:03.0 (net_e1000_em): 3 queues, it has at most 2 (fewer dispatchers" in refused(
-        fly("e1000e", "workload.0.dispatchers=3")
+        execute("e1000e", "workload.0.dispatchers=3")
     )
 
 
-def test_several_queues_without_rss(fly):
+def test_several_queues_without_rss(execute):
     if os.geteuid() != 0:
         pytest.skip("a tap with several queues needs root")
-    run = fly("virtio-net-pci,mq=on,vectors=6", "workload.0.dispatchers=2", QUEUES="2")
+    run = execute("virtio-net-pci,mq=on,vectors=6", "workload.0.dispatchers=2", QUEUES="2")
     assert "(net_virtio) has no RSS over UDP ports and no rte_flow rules" in refused(run)
 
 
-def test_a_frame_that_would_be_scattered(fly):
+def test_a_frame_that_would_be_scattered(execute):
     """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
-    run = fly("e1000e", "client.mtu=9000", "server.mtu=9000")
+    run = execute("e1000e", "client.mtu=9000", "server.mtu=9000")
     assert "(net_e1000_em): at an MTU of 9000 it scatters a frame over several mbufs" in refused(run)

@@ -4,12 +4,12 @@ The witness is QEMU, which emulates the NICs and traces every write to their reg
 """
 
 import pytest
-from guest_flights import ADDRESSES, fly  # noqa: F401 - a fixture
-from real_flights import assert_sound
+from guest_runs import ADDRESSES, execute  # noqa: F401 - a fixture
+from real_runs import assert_sound
 from traced import Traced, bases_of, read_trace
 
 from windtunnel.pcie.nic import for_driver, load_nic
-from windtunnel.pcie.of_run import ports_of
+from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs import Run
 
 AT_START = 1
@@ -23,11 +23,11 @@ LOADS = {
 
 
 @pytest.fixture
-def witnessed(fly, tmp_path):  # noqa: F811
-    """Flies nic.toml on two NICs of a model; returns the run and what QEMU saw."""
+def witnessed(execute, tmp_path):  # noqa: F811
+    """Runs nic.toml on two NICs of a model; returns the run and what QEMU saw."""
 
     def in_guest(model: str, *sets: str) -> tuple[Run, Traced]:
-        run = fly(model, *sets, TRACE=str(tmp_path / "trace"))
+        run = execute(model, *sets, TRACE=str(tmp_path / "trace"))
         assert_sound(run)
         return run, read_trace(tmp_path / "trace", model, bases_of((run.path / "engine.log").read_text()))
 
@@ -35,7 +35,7 @@ def witnessed(fly, tmp_path):  # noqa: F811
 
 
 def counts(run: Run, side: str) -> dict[str, int]:
-    """What one side's port counted over the whole flight."""
+    """What one side's port counted over the whole run."""
     windows = [p for windows in run.windows.values() for w in windows for p in w.ports if p.endpoint == side]
     names = ("rx_packets", "rx_bursts", "tx_packets", "tx_bursts", "doorbells")
     return {name: sum(getattr(port, name) or 0 for port in windows) for name in names}

@@ -1,16 +1,15 @@
-/* Included before the code that DPDK generates: its instructions that trust a packet's bytes, each behind a guard.
+/* Included before the code that DPDK generates: its instructions that trust a packet's bytes, each behind a
+ * guard.
  *
- * `extract` reads whatever a short packet is followed by, `emit` writes before the buffer where headroom does not suffice,
- * and `tx` to a port that is not there jumps to an address of chance. Here such a packet is dropped by name instead. The
- * wrappers take the names of DPDK's functions, so that the generated code calls them; what the library itself would execute
- * is replaced in its table of instructions (run.c). */
-#include "rte_swx_pipeline_internal.h"
+ * `extract` reads whatever a short packet is followed by, `emit` writes before the buffer where headroom does
+ * not suffice, and `tx` to a port that is not there jumps to an address of chance. Here such a packet is
+ * dropped by name instead. The wrappers take the names of DPDK's functions, so that the generated code calls
+ * them; what the library itself would execute is replaced in its table of instructions (run.c). */
 #include "inside.h"
+#include "rte_swx_pipeline_internal.h"
 
 /* The packet's view, whose lowest bit says that it is lost: it goes on to its end, and is dropped there. */
-static inline struct wt_swx_ends *ends_of(struct rte_swx_pipeline *p) {
-    return p->in[0].obj;
-}
+static inline struct wt_swx_ends *ends_of(struct rte_swx_pipeline *p) { return p->in[0].obj; }
 
 static inline void lose(struct thread *t, uint64_t *why) {
     if ((uintptr_t)t->pkt.handle & 1) return;
@@ -27,8 +26,8 @@ static inline void read_zeros(struct thread *t, const struct instruction *ip, ui
     }
 }
 
-static inline int has_bytes(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip, uint32_t headers,
-                            uint64_t more) {
+static inline int has_bytes(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip,
+                            uint32_t headers, uint64_t more) {
     uint64_t bytes = more;
     for (uint32_t i = 0; i < headers; i++) bytes += ip->io.hdr.n_bytes[i];
     if (likely(bytes <= t->pkt.length)) return 1;
@@ -41,7 +40,8 @@ static inline int has_headroom(struct thread *t, const struct instruction *ip, u
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < t->n_headers_out; i++) bytes += t->headers_out[i].n_bytes;
     for (uint32_t i = 0; i < headers; i++)
-        if (MASK64_BIT_GET(t->valid_headers, ip->io.hdr.header_id[i])) bytes += t->headers[ip->io.hdr.header_id[i]].n_bytes;
+        if (MASK64_BIT_GET(t->valid_headers, ip->io.hdr.header_id[i]))
+            bytes += t->headers[ip->io.hdr.header_id[i]].n_bytes;
     return likely(bytes <= t->pkt.offset);
 }
 
@@ -53,8 +53,8 @@ static inline void drop_at_end(struct rte_swx_pipeline *p, struct thread *t, con
 }
 
 /* Whether the packet may leave with `headers` more emitted; else it is dropped here. */
-static inline int may_leave(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip, uint32_t headers,
-                            uint64_t port) {
+static inline int may_leave(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip,
+                            uint32_t headers, uint64_t port) {
     if (unlikely(port >= p->n_ports_out && !t->recirculate)) lose(t, &ends_of(p)->no_port);
     if (unlikely(!has_headroom(t, ip, headers))) lose(t, &ends_of(p)->no_headroom);
     if (likely(((uintptr_t)t->pkt.handle & 1) == 0)) return 1;
@@ -62,9 +62,10 @@ static inline int may_leave(struct rte_swx_pipeline *p, struct thread *t, const 
     return 0;
 }
 
-#define WT_EXTRACT(name, headers)                                                                                         \
-    static inline void wt_##name(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip) {            \
-        if (has_bytes(p, t, ip, headers, 0)) __instr_##name##_exec(p, t, ip);                                             \
+#define WT_EXTRACT(name, headers)                                              \
+    static inline void wt_##name(struct rte_swx_pipeline *p, struct thread *t, \
+                                 const struct instruction *ip) {               \
+        if (has_bytes(p, t, ip, headers, 0)) __instr_##name##_exec(p, t, ip);  \
     }
 WT_EXTRACT(hdr_extract, 1)
 WT_EXTRACT(hdr_extract2, 2)
@@ -77,15 +78,17 @@ WT_EXTRACT(hdr_extract8, 8)
 WT_EXTRACT(hdr_lookahead, 1)
 
 /* Of a length that the packet itself may say. */
-static inline void wt_hdr_extract_m(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip) {
+static inline void wt_hdr_extract_m(struct rte_swx_pipeline *p, struct thread *t,
+                                    const struct instruction *ip) {
     const uint32_t more = METADATA_READ(t, ip->io.io.offset, ip->io.io.n_bits);
     if (has_bytes(p, t, ip, 1, more)) __instr_hdr_extract_m_exec(p, t, ip);
 }
 
-#define WT_TX(name, headers)                                                                                              \
-    static inline void wt_##name(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip) {            \
-        const uint64_t port = METADATA_READ(t, ip->io.io.offset, ip->io.io.n_bits);                                       \
-        if (may_leave(p, t, ip, headers, port)) __instr_##name##_exec(p, t, ip);                                          \
+#define WT_TX(name, headers)                                                        \
+    static inline void wt_##name(struct rte_swx_pipeline *p, struct thread *t,      \
+                                 const struct instruction *ip) {                    \
+        const uint64_t port = METADATA_READ(t, ip->io.io.offset, ip->io.io.n_bits); \
+        if (may_leave(p, t, ip, headers, port)) __instr_##name##_exec(p, t, ip);    \
     }
 WT_TX(tx, 0)
 WT_TX(hdr_emit_tx, 1)

@@ -1,4 +1,5 @@
-/* Included after the code that DPDK generates: our ends of the pipeline, and the loop that runs one burst through it. */
+/* Included after the code that DPDK generates: our ends of the pipeline, and the loop that runs one burst
+ * through it. */
 
 #include <stdlib.h>
 
@@ -33,19 +34,17 @@ static void leave(void *port, struct rte_swx_pkt *pkt) {
 }
 
 /* There is no packet to clone into; specs with `mirror` are refused. */
-static void no_clone(void *port, struct rte_swx_pkt *pkt) {
-    (void)port, (void)pkt;
-}
+static void no_clone(void *port, struct rte_swx_pkt *pkt) { (void)port, (void)pkt; }
 
 static void no_cut_clone(void *port, struct rte_swx_pkt *pkt, uint32_t length) {
     (void)port, (void)pkt, (void)length;
 }
 
-#define WT_STEP(name)                                                                                                     \
-    static void step_##name(struct rte_swx_pipeline *p) {                                                                 \
-        struct thread *t = &p->threads[p->thread_id];                                                                     \
-        wt_##name(p, t, t->ip);                                                                                           \
-        thread_ip_inc(p);                                                                                                 \
+#define WT_STEP(name)                                     \
+    static void step_##name(struct rte_swx_pipeline *p) { \
+        struct thread *t = &p->threads[p->thread_id];     \
+        wt_##name(p, t, t->ip);                           \
+        thread_ip_inc(p);                                 \
     }
 WT_STEP(hdr_extract)
 WT_STEP(hdr_extract2)
@@ -59,12 +58,12 @@ WT_STEP(hdr_extract_m)
 WT_STEP(hdr_lookahead)
 
 /* The thread goes on to its next packet at once, as DPDK's do. */
-#define WT_LAST_STEP(name)                                                                                                \
-    static void step_##name(struct rte_swx_pipeline *p) {                                                                 \
-        struct thread *t = &p->threads[p->thread_id];                                                                     \
-        wt_##name(p, t, t->ip);                                                                                           \
-        thread_ip_reset(p, t);                                                                                            \
-        instr_rx_exec(p);                                                                                                 \
+#define WT_LAST_STEP(name)                                \
+    static void step_##name(struct rte_swx_pipeline *p) { \
+        struct thread *t = &p->threads[p->thread_id];     \
+        wt_##name(p, t, t->ip);                           \
+        thread_ip_reset(p, t);                            \
+        instr_rx_exec(p);                                 \
     }
 WT_LAST_STEP(tx)
 WT_LAST_STEP(tx_i)
@@ -106,7 +105,8 @@ static int is_table(const struct instruction *ip) {
     return ip->type == INSTR_TABLE || ip->type == INSTR_TABLE_AF;
 }
 
-/* By place: what stands before the first table parses, what stands behind the last one takes the packet together again. */
+/* By place: what stands before the first table parses, what stands behind the last one takes the packet
+ * together again. */
 static int name_steps(struct rte_swx_pipeline *p, struct wt_swx_ends *ends) {
     uint32_t first = p->n_instructions, last = 0;
     ends->step_of = calloc(p->n_instructions, 1);
@@ -117,9 +117,10 @@ static int name_steps(struct rte_swx_pipeline *p, struct wt_swx_ends *ends) {
         last = i;
     }
     for (uint32_t i = first; i < p->n_instructions; i++) {
-        const uint32_t step = is_table(&p->instructions[i]) ? WT_SWX_TABLES + p->instructions[i].table.table_id
-                              : i > last                    ? WT_SWX_DEPARSER
-                                                            : WT_SWX_CONTROL;
+        const uint32_t step = is_table(&p->instructions[i])
+                                  ? WT_SWX_TABLES + p->instructions[i].table.table_id
+                              : i > last ? WT_SWX_DEPARSER
+                                         : WT_SWX_CONTROL;
         ends->step_of[i] = (uint8_t)RTE_MIN(step, ends->most_steps - 1);
     }
     return 0;
@@ -129,8 +130,10 @@ static int attach(struct rte_swx_pipeline *p, struct wt_swx_ends *ends) {
     if (name_steps(p, ends) != 0) return -1;
     p->in[0] = (struct port_in_runtime){.pkt_rx = take, .obj = ends};
     for (uint32_t i = 0; i < ends->outs; i++)
-        p->out[i] = (struct port_out_runtime){
-            .pkt_tx = leave, .pkt_fast_clone_tx = no_clone, .pkt_clone_tx = no_cut_clone, .obj = &ends->out[i]};
+        p->out[i] = (struct port_out_runtime){.pkt_tx = leave,
+                                              .pkt_fast_clone_tx = no_clone,
+                                              .pkt_clone_tx = no_cut_clone,
+                                              .obj = &ends->out[i]};
     guard_instructions(p->instruction_table);
     return 0;
 }
@@ -151,7 +154,8 @@ static __attribute__((cold)) void end_lookup(struct rte_swx_pipeline *p, uint32_
     }
 }
 
-/* The burst must end although its packets do not: those still under way are dropped, and all threads begin anew. */
+/* The burst must end although its packets do not: those still under way are dropped, and all threads begin
+ * anew. */
 static __attribute__((cold)) void give_up(struct rte_swx_pipeline *p, struct wt_swx_ends *ends) {
     ends->stuck += ends->open;
     for (uint32_t i = 0; i < ends->left; i++) ends->next[i].verdict = WT_DROP;
@@ -173,9 +177,10 @@ static inline void execute(struct rte_swx_pipeline *p) {
     p->instruction_table[t->ip->type](p);
 }
 
-/* While packets wait, all threads have work and nothing is asked between two of their turns. What is left goes on alone: a
- * thread with nothing to do is passed over. */
-static void run(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_packet *burst, uint32_t count) {
+/* While packets wait, all threads have work and nothing is asked between two of their turns. What is left
+ * goes on alone: a thread with nothing to do is passed over. */
+static void run(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_packet *burst,
+                uint32_t count) {
     int64_t patience = (int64_t)count * WT_SWX_PATIENCE;
     ends->next = burst;
     ends->left = ends->open = count;
@@ -190,8 +195,8 @@ static void run(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_
     if (unlikely(ends->open)) give_up(p, ends);
 }
 
-static void run_timed(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_packet *burst, uint32_t count,
-                      struct wt_step *steps) {
+static void run_timed(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, struct wt_packet *burst,
+                      uint32_t count, struct wt_step *steps) {
     uint64_t since = wt_ticks();
     ends->next = burst;
     ends->left = ends->open = count;
@@ -206,7 +211,8 @@ static void run_timed(struct rte_swx_pipeline *p, struct wt_swx_ends *ends, stru
         const size_t at = (size_t)(ip - p->instructions);
         const uint32_t step = at < p->n_instructions ? ends->step_of[at] : WT_SWX_PARSER;
         p->instruction_table[ip->type](p);
-        since = wt_step_end(&steps[step], since, step >= WT_SWX_TABLES && t->ip != ip); /* a lookup takes several turns */
+        /* a lookup takes several turns */
+        since = wt_step_end(&steps[step], since, step >= WT_SWX_TABLES && t->ip != ip);
     }
     steps[WT_SWX_PARSER].packets += count;
     if (p->n_tables == 0) return;

@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const bool sizes_vary = input.ConsumeBool();
     assembler_check check(applications, slots, shape, sizes_vary);
     while (input.remaining_bytes() > 0) {
-        const auto segments = static_cast<uint16_t>(sizes_vary ? input.ConsumeIntegralInRange<uint32_t>(1, shape.segments) : shape.segments);
+        const auto segments = static_cast<uint16_t>(
+            sizes_vary ? input.ConsumeIntegralInRange<uint32_t>(1, shape.segments) : shape.segments);
         const auto segment = static_cast<uint16_t>(input.ConsumeIntegralInRange<uint32_t>(0, segments - 1));
         const message_header h = {
             .kind = message_kind::request,
@@ -49,7 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         };
         const bool last = h.segment + 1 == segments;
         const uint32_t any = input.ConsumeIntegralInRange<uint32_t>(0, full);
-        const uint32_t right_bytes = sizes_vary ? (last ? any : full) : h.segment < shape.segments ? segment_body_bytes(shape, h.segment) : full;
+        const uint32_t right_bytes = sizes_vary                   ? (last ? any : full)
+                                     : h.segment < shape.segments ? segment_body_bytes(shape, h.segment)
+                                                                  : full;
         require_nothing(check.take(h, mostly(input, right_bytes)));
     }
     require_nothing(check.finish());

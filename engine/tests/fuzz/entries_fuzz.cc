@@ -1,5 +1,5 @@
-// Drives the reader of a pipeline's entries, and the statements of a spec, with hostile text. What is taken must be what DPDK's
-// own reader may be shown: as many words as the table's form has, numbers that fit.
+// Drives the reader of a pipeline's entries, and the statements of a spec, with hostile text. What is taken
+// must be what DPDK's own reader may be shown: as many words as the table's form has, numbers that fit.
 #include <unistd.h>
 
 #include <cstdint>
@@ -19,7 +19,10 @@ using match = key_field::match;
 
 const std::vector<table_shape> &tables() {
     static const std::vector<table_shape> all = {
-        {"routes", {{match::lpm, 32}}, {{"forward", {{"port", 32}}, true, true}, {"drop", {}, true, true}}, false},
+        {"routes",
+         {{match::lpm, 32}},
+         {{"forward", {{"port", 32}}, true, true}, {"drop", {}, true, true}},
+         false},
         {"rules", {{match::wildcard, 16}, {match::exact, 128}}, {{"drop", {}, true, true}}, true}};
     return all;
 }
@@ -33,8 +36,10 @@ void require(bool holds, const char *what) {
 void check_taken(size_t table, const entry_line &line) {
     std::istringstream in(line.text);
     size_t words = 0;
-    for (std::string word; in >> word && word[0] != '#' && word[0] != ';' && !word.starts_with("//");) words++;
-    require(table < tables().size() && words >= 2 && words <= 255, "an entry of a table there is, of words that DPDK reads");
+    for (std::string word; in >> word && word[0] != '#' && word[0] != ';' && !word.starts_with("//");)
+        words++;
+    require(table < tables().size() && words >= 2 && words <= 255,
+            "an entry of a table there is, of words that DPDK reads");
 }
 
 // One file for all inputs, removed at the end.
@@ -43,7 +48,8 @@ struct input_file {
     ~input_file() { unlink(name.c_str()); }
     const std::string &holding(const uint8_t *data, size_t size) const {
         FILE *out = std::fopen(name.c_str(), "wb");
-        require(out && std::fwrite(data, 1, size, out) == size && std::fclose(out) == 0, "the input can be written");
+        require(out && std::fwrite(data, 1, size, out) == size && std::fclose(out) == 0,
+                "the input can be written");
         return name;
     }
 };
@@ -57,7 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)stumbling_line(text, [](const std::string &spec) { return spec.size() % 3 != 0; });
     static const input_file file;
     try {
-        read_entries(file.holding(data, size), tables(), [](size_t table, const entry_line &line, bool) { check_taken(table, line); });
+        read_entries(file.holding(data, size), tables(),
+                     [](size_t table, const entry_line &line, bool) { check_taken(table, line); });
     } catch (const refusal &why) {
         require(std::string(why.what()).find(": ") != std::string::npos, "a refusal names its place");
     }

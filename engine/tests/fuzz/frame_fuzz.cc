@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "control/responder.h"
 #include "core/plain_frame.h"
 #include "tests/frame_tools.h"
 
@@ -112,7 +113,7 @@ void check_turn(byte_vector frame, const parsed_frame &parsed, uint8_t mode) {
     require(big16(frame, offset::udp_checksum) != 0, "it has a UDP checksum");
 }
 
-void check_answer(const byte_vector &asked) {
+void check_response(const byte_vector &asked) {
     byte_vector frame = asked;
     drop why = drop::count;
     const uint32_t bytes = respond(frame.data(), static_cast<uint32_t>(frame.size()), example_us, &why);
@@ -145,7 +146,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     verdict ours = {parse_result::dropped};
     ours.result = frame_parse(exact.get(), bytes, example_us, &ours.frame, &ours.why);
     const verdict slow = slow_parse(frame, example_us);
-    if (const uint32_t plain = plain_payload_bytes(exact.get(), bytes, plain_match_of(example_us), 1); plain > 0)
+    if (const uint32_t plain = plain_payload_bytes(exact.get(), bytes, plain_match_of(example_us), 1);
+        plain > 0)
         require(slow.result == parse_result::udp && slow.frame.payload_offset == frame_header_bytes &&
                     slow.frame.payload_bytes == plain,
                 "what is plain is right");
@@ -156,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     if (ours.result == parse_result::dropped)
         require(ours.why == slow.why, "both parsers name the same fault");
-    if (ours.result == parse_result::control) check_answer(frame);
+    if (ours.result == parse_result::control) check_response(frame);
     if (ours.result == parse_result::udp) {
         require(ours.frame.payload_offset == slow.frame.payload_offset,
                 "both parsers see the payload at one place");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fuzz.sh NAME SECONDS SOURCE... : compiles one fuzzer with clang and runs it from its seeds for so long.
+# fuzz.sh NAME SECONDS SOURCE... : compiles one fuzzer with clang and runs it from its seeds for so long. GENERATED is where the built headers are.
 # The seeds are copied first: what the fuzzer finds on its way stays out of the source tree. An input that fails
 # is left in the working directory. Exit 77 (a skip) without clang or its fuzzer runtime.
 set -euo pipefail
@@ -25,7 +25,7 @@ for source in "$@"; do
         *) compiler=(clang++ -std=c++20) ;;
     esac
     objects+=("$work/${#objects[@]}.o")
-    "${compiler[@]}" "${flags[@]}" -w "${dpdk[@]}" -I"$engine" -I"$engine/../include" -c "$source" -o "${objects[-1]}"
+    "${compiler[@]}" "${flags[@]}" -w "${dpdk[@]}" -I"$engine" -I"$GENERATED" -I"$engine/../include" -c "$source" -o "${objects[-1]}"
 done
 read -ra libraries <<<"${LIBRARIES:-}"
 clang++ "${flags[@]}" "${objects[@]}" "${libraries[@]}" -o "$work/fuzzer"

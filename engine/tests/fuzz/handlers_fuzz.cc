@@ -24,9 +24,7 @@ void require(bool holds, const char *what) {
     std::abort();
 }
 
-handler_table built_in(const wt_handler &table) {
-    return {std::shared_ptr<void>(), &table};
-}
+handler_table built_in(const wt_handler &table) { return {std::shared_ptr<void>(), &table}; }
 
 std::vector<uint32_t> cuts_of(uint32_t length, FuzzedDataProvider &input) {
     std::vector<uint32_t> lengths;
@@ -40,8 +38,8 @@ std::vector<uint32_t> cuts_of(uint32_t length, FuzzedDataProvider &input) {
 }
 
 // Asks with the input's cuts, in the request's own memory where the input wants it.
-answered ask_cut(const opened_handler &handler, const bytes &request, uint32_t room, bool in_place,
-                 FuzzedDataProvider &input) {
+responses ask_cut(const opened_handler &handler, const bytes &request, uint32_t room, bool in_place,
+                  FuzzedDataProvider &input) {
     const auto length = static_cast<uint32_t>(request.size());
     const cut_body body(cuts_of(length, input), request);
     if (in_place) return ask(handler, body, body);
@@ -69,29 +67,29 @@ void cut_and_whole(FuzzedDataProvider &input) {
         const bool in_place = input.ConsumeBool();
         const auto room =
             in_place ? static_cast<uint32_t>(request.size()) : input.ConsumeIntegralInRange<uint32_t>(0, 300);
-        const answered one = ask_cut(cut, request, room, in_place, input), other = ask(whole, request, room);
+        const responses one = ask_cut(cut, request, room, in_place, input), other = ask(whole, request, room);
         require(one.content == other.content && one.flags == other.flags, "the cuts change nothing");
     }
 }
 
 // What kv must answer, head and value; `model` is the store.
-bytes expected_answer(std::map<uint64_t, bytes> &model, const bytes &request) {
+bytes expected_response(std::map<uint64_t, bytes> &model, const bytes &request) {
     enum { done, not_found, no_room, bad_request };
-    bytes answer(16);
-    answer[0] = bad_request;
-    if (request.size() < 16) return answer;
+    bytes response(16);
+    response[0] = bad_request;
+    if (request.size() < 16) return response;
     const uint64_t key = word_at(request, 8);
     const auto length = static_cast<uint32_t>(word_at(request, 0) >> 32);
     if (request[0] == 1) {
-        answer[0] = model.contains(key) ? done : not_found;
-        if (!model.contains(key)) return answer;
-        answer[4] = static_cast<uint8_t>(model[key].size());
-        answer.insert(answer.end(), model[key].begin(), model[key].end());
+        response[0] = model.contains(key) ? done : not_found;
+        if (!model.contains(key)) return response;
+        response[4] = static_cast<uint8_t>(model[key].size());
+        response.insert(response.end(), model[key].begin(), model[key].end());
     } else if (request[0] == 2 && length <= request.size() - 16) {
-        answer[0] = length <= 32 && (model.contains(key) || model.size() < 8) ? done : no_room;
-        if (answer[0] == done) model[key] = bytes(request.begin() + 16, request.begin() + 16 + length);
+        response[0] = length <= 32 && (model.contains(key) || model.size() < 8) ? done : no_room;
+        if (response[0] == done) model[key] = bytes(request.begin() + 16, request.begin() + 16 + length);
     }
-    return answer;
+    return response;
 }
 
 // A GET or SET of one of a few keys, honest about its length: flipped bits alone would seldom make one.
@@ -108,8 +106,8 @@ void store_and_map(FuzzedDataProvider &input) {
     std::map<uint64_t, bytes> model;
     for (uint64_t key = 0; key < 5; ++key) {
         bytes get = {1, 0, 0, 0, 0, 0, 0, 0, static_cast<uint8_t>(key), 0, 0, 0, 0, 0, 0, 0};
-        const bytes answer = ask(kv, get, 64).content;
-        model[key] = bytes(answer.begin() + 16, answer.end());
+        const bytes response = ask(kv, get, 64).content;
+        model[key] = bytes(response.begin() + 16, response.end());
     }
     for (int messages = 0; messages < 64 && input.remaining_bytes() > 0; ++messages) {
         bytes request = body_of(input);
@@ -117,7 +115,7 @@ void store_and_map(FuzzedDataProvider &input) {
         const bool in_place = input.ConsumeBool();
         const auto room =
             in_place ? static_cast<uint32_t>(request.size()) : input.ConsumeIntegralInRange<uint32_t>(0, 64);
-        bytes expected = expected_answer(model, request);
+        bytes expected = expected_response(model, request);
         expected.resize(std::min<size_t>(expected.size(), room));
         require(ask_cut(kv, request, room, in_place, input).content == expected, "kv answers as a map would");
     }
@@ -181,14 +179,9 @@ void there_and_back(FuzzedDataProvider &input) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FuzzedDataProvider input(data, size);
     switch (input.ConsumeIntegralInRange(0, 2)) {
-        case 0:
-            cut_and_whole(input);
-            break;
-        case 1:
-            store_and_map(input);
-            break;
-        default:
-            there_and_back(input);
+        case 0: cut_and_whole(input); break;
+        case 1: store_and_map(input); break;
+        default: there_and_back(input);
     }
     return 0;
 }

@@ -36,7 +36,9 @@ void check_endpoint(const wt::endpoint_plan &e, const wt::plan &p) {
         must(d.workload < p.workloads.size(), "dispatcher's workload");
         must(d.queue < e.port.queues && queues.insert(d.queue).second, "dispatcher's queue");
     }
-    for (const uint32_t batch : e.batch) must(batch >= 1 && batch <= wt::max_batch, "batch");
+    for (const uint32_t batch :
+         {e.batch.app_tx, e.batch.disp_tx, e.batch.nic_tx, e.batch.nic_rx, e.batch.disp_rx, e.batch.app_rx})
+        must(batch >= 1 && batch <= wt::max_batch, "batch");
     must(e.ring_size >= 2 && (e.ring_size & (e.ring_size - 1)) == 0, "ring size");
     must(e.mtu >= 68 && e.mtu <= 9000, "MTU");
     must(e.udp_port + e.port.queues <= 65536, "UDP ports");
@@ -113,12 +115,8 @@ void change(json &plan, std::mt19937 &random) {
     json &parent = plan[at.parent_pointer()];
     const json here = plan[at];
     switch (random() % 6) {
-        case 0:
-            plan[at] = awkward(random);
-            break;
-        case 1:
-            plan[at] = json(plan[anywhere()]);
-            break;
+        case 0: plan[at] = awkward(random); break;
+        case 1: plan[at] = json(plan[anywhere()]); break;
         case 2:
             if (parent.is_object()) {
                 parent.erase(at.back());

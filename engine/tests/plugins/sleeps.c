@@ -3,7 +3,7 @@
 
 #include "good.h"
 
-/* Gives its CPU away for ever, a second after the flight has begun. */
+/* Gives its CPU away for ever, a second after the run has begun. */
 static void sleep_late(void *state, struct wt_exchange *burst, uint32_t count) {
     static time_t begun;
     (void)state, (void)burst, (void)count;

@@ -1,4 +1,5 @@
-/* A packet handler with three steps, of which the first makes traffic, and figures; `wrong` says that one packet was. */
+/* A packet handler with three steps, of which the first makes traffic, and counters; `wrong` says that one
+ * packet was. */
 #include <stdlib.h>
 #include <string.h>
 #include <windtunnel/handler.h>
@@ -23,19 +24,20 @@ static int steps_open(const struct wt_open *open, void **state) {
 static void steps_close(void *state) { free(state); }
 
 static const struct wt_step_name *steps_names(void *state) {
-    static const struct wt_step_name names[] = {{"frames", WT_STEP_TRAFFIC, 0}, {"look", 0, 0}, {"send", 0, 0}, {NULL, 0, 0}};
+    static const struct wt_step_name names[] = {
+        {"frames", WT_STEP_TRAFFIC, 0}, {"look", 0, 0}, {"send", 0, 0}, {NULL, 0, 0}};
     (void)state;
     return names;
 }
 
-static const struct wt_figure *steps_figures(void *state) {
-    static const struct wt_figure figures[] = {{"", "seen", "packets", WT_COUNT_OF, 0},
-                                               {"", "bursts", "calls", WT_COUNT_OF, 0},
-                                               {"table", "entries", "entries", WT_LEVEL_OF, 0},
-                                               {"table", "wrong", "packets", WT_WRONG, 0},
-                                               {NULL, NULL, NULL, 0, 0}};
+static const struct wt_counter *steps_counters(void *state) {
+    static const struct wt_counter counters[] = {{"", "seen", "packets", WT_COUNTER_TOTAL, 0},
+                                                 {"", "bursts", "calls", WT_COUNTER_TOTAL, 0},
+                                                 {"table", "entries", "entries", WT_COUNTER_LEVEL, 0},
+                                                 {"table", "wrong", "packets", WT_COUNTER_ERROR, 0},
+                                                 {NULL, NULL, NULL, 0, 0}};
     (void)state;
-    return figures;
+    return counters;
 }
 
 static void steps_read(void *state, uint64_t *values) {
@@ -72,6 +74,6 @@ const struct wt_handler wt_handler = {
     .close = steps_close,
     .packet = steps_packet,
     .steps = steps_names,
-    .figures = steps_figures,
-    .read_figures = steps_read,
+    .counters = steps_counters,
+    .read_counters = steps_read,
 };

@@ -1,3 +1,5 @@
 #include <stdint.h>
 
-const struct { uint32_t abi, size; } wt_handler = {.abi = 2, .size = 8};
+const struct {
+    uint32_t abi, size;
+} wt_handler = {.abi = 3, .size = 8};

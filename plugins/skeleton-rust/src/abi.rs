@@ -1,12 +1,12 @@
-//! `windtunnel/handler.h`, ABI 2, as Rust sees it: the same names without `wt_`, the same order, the same sizes.
-//! The header says what each field means. The sizes are asserted below; Windtunnel's tests hold them against the header.
-#![allow(dead_code, non_camel_case_types)] // a mirror is whole, whatever of it a handler uses
+//! `windtunnel/handler.h`, ABI 3, in Rust: the same names without `wt_`, the same order, the same sizes.
+//! The header documents each field. The sizes are asserted below; Windtunnel's tests compare them with the header.
+#![allow(dead_code, non_camel_case_types)] // a handler uses only a part of the header
 
 use std::ffi::c_void;
 use std::mem::size_of;
 use std::os::raw::c_char;
 
-pub const HANDLER_ABI: u32 = 2;
+pub const HANDLER_ABI: u32 = 3;
 
 pub const MESSAGE_HANDLER: u32 = 1;
 pub const PACKET_HANDLER: u32 = 2;
@@ -27,13 +27,13 @@ pub struct Message {
     pub length: u32,
 }
 
-pub const ANSWER_IN_REQUEST: u16 = 1 << 0;
-pub const NO_ANSWER: u16 = 1 << 1;
+pub const RESPONSE_IN_REQUEST: u16 = 1 << 0;
+pub const NO_RESPONSE: u16 = 1 << 1;
 
 #[repr(C)]
 pub struct Exchange {
     pub request: Message,
-    pub answer: Message,
+    pub response: Message,
     pub workload: u16,
     pub flags: u16,
 }
@@ -56,7 +56,7 @@ pub const CHOICE: u32 = 3;
 pub const TEXT: u32 = 4;
 pub const FILE: u32 = 5;
 
-/// Its texts end in a zero byte, as in `c"...".as_ptr()` or `b"...\0".as_ptr().cast()`.
+/// Texts end in a zero byte, as in `c"...".as_ptr()` or `b"...\0".as_ptr().cast()`.
 #[repr(C)]
 pub struct Option {
     pub name: *const c_char,
@@ -91,12 +91,12 @@ pub struct Step {
 
 pub const MAX_STEPS: u32 = 24;
 
-pub const COUNT_OF: u32 = 1;
-pub const LEVEL_OF: u32 = 2;
-pub const WRONG: u32 = 3;
+pub const COUNTER_TOTAL: u32 = 1;
+pub const COUNTER_LEVEL: u32 = 2;
+pub const COUNTER_ERROR: u32 = 3;
 
 #[repr(C)]
-pub struct Figure {
+pub struct Counter {
     pub of: *const c_char,
     pub name: *const c_char,
     pub unit: *const c_char,
@@ -104,7 +104,7 @@ pub struct Figure {
     pub reserved: u32,
 }
 
-pub const MAX_FIGURES: u32 = 128;
+pub const MAX_COUNTERS: u32 = 128;
 
 #[repr(C)]
 pub struct Open {
@@ -114,7 +114,7 @@ pub struct Open {
     pub index: u32,
     pub workload: u32,
     pub request_length: u32,
-    pub answer_length: u32,
+    pub response_length: u32,
     pub scan: u32,
     pub numa_socket: i32,
     pub option_count: u32,
@@ -143,11 +143,11 @@ pub struct Handler {
     pub request: std::option::Option<unsafe extern "C" fn(*mut c_void, *const Message, u32)>,
     pub packet: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut Packet, u32)>,
     pub steps: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Step_Name>,
-    pub figures: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Figure>,
-    pub read_figures: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut u64)>,
+    pub counters: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Counter>,
+    pub read_counters: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut u64)>,
 }
 
-// SAFETY: the tables are constants; nobody writes through their pointers.
+// SAFETY: the tables are constants that are never written through their pointers.
 unsafe impl Sync for Option {}
 unsafe impl Sync for Handler {}
 
@@ -161,4 +161,4 @@ const _: () = assert!(size_of::<Open>() == 80);
 const _: () = assert!(size_of::<Handler>() == 104);
 const _: () = assert!(size_of::<Step_Name>() == 16);
 const _: () = assert!(size_of::<Step>() == 24);
-const _: () = assert!(size_of::<Figure>() == 32);
+const _: () = assert!(size_of::<Counter>() == 32);

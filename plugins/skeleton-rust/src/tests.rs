@@ -1,8 +1,8 @@
-//! `cargo test`: without an engine, each piece of a body in memory of its own.
+//! `cargo test` needs no engine. Each segment of a body is allocated separately.
 
 use super::*;
 
-/// A body cut into pieces of these lengths.
+/// A body divided into segments of these lengths.
 struct Body {
     pieces: Vec<Vec<u8>>,
     segments: Vec<abi::Segment>,
@@ -32,11 +32,11 @@ impl Body {
     }
 }
 
-fn answered(request: &Body, room: &Body) -> u32 {
-    let mut exchange = abi::Exchange { request: request.message(), answer: room.message(), workload: 0, flags: 0 };
+fn responded(request: &Body, room: &Body) -> u32 {
+    let mut exchange = abi::Exchange { request: request.message(), response: room.message(), workload: 0, flags: 0 };
     let mut mine = Mine { add: 250 };
     unsafe { message((&mut mine as *mut Mine).cast(), &mut exchange, 1) };
-    exchange.answer.length
+    exchange.response.length
 }
 
 fn added(bytes: &[u8]) -> Vec<u8> {
@@ -50,22 +50,22 @@ fn segments_may_be_cut_anywhere() {
         for second in 0..=8 {
             let request = Body::new(&bytes, &[first, 0, 10 - first]);
             let room = Body::new(&[0xa5; 8], &[second, 8 - second]);
-            assert_eq!(answered(&request, &room), 8);
+            assert_eq!(responded(&request, &room), 8);
             assert_eq!(room.bytes(), added(&bytes[..8]));
         }
     }
 }
 
 #[test]
-fn an_answer_is_no_longer_than_its_request() {
+fn a_response_is_no_longer_than_its_request() {
     let (request, room) = (Body::new(&[1, 2, 3], &[3]), Body::new(&[0xa5; 5], &[5]));
-    assert_eq!(answered(&request, &room), 3);
+    assert_eq!(responded(&request, &room), 3);
     assert_eq!(room.bytes(), [251, 252, 253, 0xa5, 0xa5]);
 }
 
 #[test]
-fn an_answer_may_lie_in_its_request() {
+fn a_response_may_share_its_request_s_memory() {
     let both = Body::new(&[1, 2, 3, 4], &[1, 3]);
-    assert_eq!(answered(&both, &both), 4);
+    assert_eq!(responded(&both, &both), 4);
     assert_eq!(both.bytes(), added(&[1, 2, 3, 4]));
 }

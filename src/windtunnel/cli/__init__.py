@@ -12,10 +12,10 @@ def main() -> None:
     """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
     try:
         _run()
-    except KeyboardInterrupt:  # before or after the flight, which has its own way with it
+    except KeyboardInterrupt:  # before or after a run, which handles it itself
         raise SystemExit(130) from None
     except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # which is what modules written in C make of it
+        if isinstance(error.__cause__, KeyboardInterrupt):  # modules written in C turn it into this
             raise SystemExit(130) from None
         raise
 
@@ -28,7 +28,7 @@ def _run() -> None:
         if stream is not None:  # closed by the caller
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?", not a traceback
     try:
-        app()
+        app(prog_name="windtunnel")
     except UserError as error:
         _end(error, 2)
     except OSError as error:
@@ -38,7 +38,7 @@ def _run() -> None:
 
 
 def _end(error: "UserError", code: int) -> NoReturn:
-    from windtunnel.cli.errors import show_error
+    from windtunnel.views.terminal.messages import show_error
 
     show_error(error)
     raise SystemExit(code) from None

@@ -1,103 +1,112 @@
-"""windtunnel check: is a scenario right, and what would fly where?"""
+"""windtunnel check: is a scenario valid, and what would run where?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windtunnel.cli import completion
+from windtunnel.cli.options import Sets
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:
     from windtunnel.engine.plan import Plan
     from windtunnel.errors import UserError
-    from windtunnel.scenario import Alone, Flight, HostView
+    from windtunnel.scenario import HostView, OneSide, RunSpec
 
 REFUSED = 2
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios.", show_default=False)],
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenarios; may be given often."),
-    ] = None,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Scenario files, or names of shipped scenarios.",
+            show_default=False,
+            autocompletion=completion.scenarios,
+        ),
+    ],
+    sets: Sets = None,
     side: SideOption = None,
-    json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a file.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a file.")] = False,
 ) -> None:
-    """Check scenarios without flying them: keys, topology, cores, mbufs and memory on this machine.
+    """Check scenarios without running them.
 
-    Shows which stage would run on which CPU, and what it would need. Exit codes: 0 all are right, 2 one is not.
+    Checks keys, topology, cores, mbufs and memory against this machine. Shows which stage runs on which CPU, and what the
+    scenario needs.
+
+    Exit codes: 0 all files are valid, 2 one is not.
 
     windtunnel check scenarios/*.toml
     windtunnel check scenarios/echo.toml --set server.mempool.size=4095
     """
-    from windtunnel.cli.side import alone
+    from windtunnel.cli.side import one_side
     from windtunnel.errors import UserError
     from windtunnel.scenario import here
 
     host = here()
-    found = [_flight(file, sets or [], host, alone(side)) for file in files]
+    found = [_resolved(file, sets or [], host, one_side(side)) for file in files]
     if json:
         from json import dumps
 
-        documents = [_document(file, flight) for file, flight in zip(files, found, strict=True)]
+        documents = [_document(file, spec) for file, spec in zip(files, found, strict=True)]
         print(dumps(documents, indent=1, ensure_ascii=False))
     else:
         _print(files, found)
-    if any(isinstance(flight, UserError) for flight in found):
+    if any(isinstance(spec, UserError) for spec in found):
         raise typer.Exit(REFUSED)
 
 
-def _flight(file: Path, sets: list[str], host: "HostView", alone: "Alone | None") -> "Flight | UserError":
+def _resolved(file: Path, sets: list[str], host: "HostView", one_side: "OneSide | None") -> "RunSpec | UserError":
     from windtunnel.errors import UserError
     from windtunnel.scenario import load, resolve
 
     try:
-        return resolve(load(file, sets), host, alone)
+        return resolve(load(file, sets), host, one_side)
     except UserError as error:
         return error
 
 
-def _document(file: Path, flight: "Flight | UserError") -> dict[str, Any]:
+def _document(file: Path, spec: "RunSpec | UserError") -> dict[str, Any]:
     from windtunnel.errors import UserError
 
-    if isinstance(flight, UserError):
-        return {"file": str(file), "ok": False, "error": flight.message, "remedy": flight.remedy}
+    if isinstance(spec, UserError):
+        return {"file": str(file), "ok": False, "error": spec.message, "remedy": spec.remedy}
     return {
         "file": str(file),
         "ok": True,
-        "title": flight.title,
-        "question": flight.question,
-        "memory": flight.plans[0].eal.memory,
+        "title": spec.title,
+        "question": spec.question,
+        "memory": spec.plans[0].eal.memory,
         "workers": [
             {"engine": name, "cpu": worker.cpu, "stages": _stages(plan, worker.cpu)}
-            for name, plan in zip(flight.names, flight.plans, strict=True)
+            for name, plan in zip(spec.names, spec.plans, strict=True)
             for worker in plan.workers
         ],
         "mbufs": {
             side: {"size": demand.size, "wanted": demand.total, "by": demand.mbufs}
-            for side, demand in flight.demands.items()
+            for side, demand in spec.demands.items()
         },
-        "emulated": flight.emulated,
-        "notes": flight.notes,
-        "resolved": flight.resolved,
+        "emulated": spec.emulated,
+        "notes": spec.notes,
+        "resolved": spec.resolved,
     }
 
 
-def _print(files: list[Path], found: "list[Flight | UserError]") -> None:
-    from rich.console import Console
-
-    from windtunnel.cli.errors import show_error, show_warning
-    from windtunnel.cli.flight_map import flight_map
+def _print(files: list[Path], found: "list[RunSpec | UserError]") -> None:
     from windtunnel.engine.find import find_engine
     from windtunnel.errors import UserError
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.messages import show_error, show_warning
+    from windtunnel.views.terminal.run_map import run_map
 
-    out = Console(highlight=False)
-    for file, flight in zip(files, found, strict=True):
-        if isinstance(flight, UserError):
-            show_error(flight)
+    out = results()
+    for file, spec in zip(files, found, strict=True):
+        if isinstance(spec, UserError):
+            show_error(spec)
         else:
-            out.print(flight_map(file, flight))
+            out.print(run_map(file, spec))
     try:
         find_engine()
     except UserError as error:

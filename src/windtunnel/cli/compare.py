@@ -1,4 +1,4 @@
-"""windtunnel compare: is B faster than A, slower, or can nobody tell?"""
+"""windtunnel compare: is B faster than A, slower, or can the runs not tell?"""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json, Report
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from windtunnel.cli.turns import TurnsDisplay
     from windtunnel.measure.compare import Comparison
-    from windtunnel.measure.compare.turns import Turn
+    from windtunnel.measure.compare.paired_runs import Turn
+    from windtunnel.views.terminal.paired_runs import TurnsDisplay
 
 Sets = list[str] | None
 FAILED, INTERRUPTED = 1, 130
@@ -20,28 +23,67 @@ FAILED, INTERRUPTED = 1, 130
 
 def compare(
     a: Annotated[
-        Path, typer.Argument(metavar="A", help="What it is held against: runs, or a scenario.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="A",
+            help="The baseline: a run directory, a directory of runs, or a scenario file.",
+            show_default=False,
+            autocompletion=completion.compared,
+        ),
     ],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What is judged.", show_default=False)],
+    b: Annotated[
+        Path,
+        typer.Argument(
+            metavar="B", help="What is judged against A.", show_default=False, autocompletion=completion.compared
+        ),
+    ],
     pairs: Annotated[
-        int | None, typer.Option("--pairs", metavar="N", min=1, max=9999, help="Scenarios: pairs that are flown (15).")
+        int | None,
+        typer.Option("--pairs", metavar="N", min=1, max=9999, help="Scenarios: run so many pairs.", show_default="15"),
     ] = None,
     within: Annotated[
-        str | None, typer.Option("--within", metavar="DURATION", help="Scenarios: no pair that would end later.")
+        str | None,
+        typer.Option("--within", metavar="DURATION", help="Scenarios: start no pair that would end after this time."),
     ] = None,
     sets: Annotated[
-        Sets, typer.Option("--set", metavar="KEY=VALUE", help="Scenarios: change one key of both; may be given often.")
-    ] = None,
-    sets_a: Annotated[Sets, typer.Option("--set-a", metavar="KEY=VALUE", help="Likewise, of A alone.")] = None,
-    sets_b: Annotated[Sets, typer.Option("--set-b", metavar="KEY=VALUE", help="Likewise, of B alone.")] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, help="Scenarios: of the order within the pairs (1).")
-    ] = None,
-    change: Annotated[
-        Literal["window", "flight"] | None,
+        Sets,
         typer.Option(
-            "--change",
-            help="Scenarios: after what the one makes way for the other; after every window where the wire allows two at once.",
+            "--set",
+            metavar="KEY=VALUE",
+            help="Scenarios: change a key of both. Repeatable.",
+            autocompletion=completion.sets,
+        ),
+    ] = None,
+    sets_a: Annotated[
+        Sets,
+        typer.Option(
+            "--set-a",
+            metavar="KEY=VALUE",
+            help="Scenarios: change a key of A only. Repeatable.",
+            autocompletion=completion.sets,
+        ),
+    ] = None,
+    sets_b: Annotated[
+        Sets,
+        typer.Option(
+            "--set-b",
+            metavar="KEY=VALUE",
+            help="Scenarios: change a key of B only. Repeatable.",
+            autocompletion=completion.sets,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", min=0, help="Scenarios: seed of the order of A and B in each pair.", show_default="1"
+        ),
+    ] = None,
+    alternate: Annotated[
+        Literal["window", "run"] | None,
+        typer.Option(
+            "--alternate",
+            help="Scenarios: how often A and B alternate, after every window or after every run.",
+            show_default="window, where the wire allows two engines at once",
         ),
     ] = None,
     out: Annotated[
@@ -49,35 +91,37 @@ def compare(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="New directory for runs, comparison.json and report.html; runs/<UTC>-<a>-against-<b>.",
+            help="New directory for the runs, comparison.json and report.html.",
+            show_default="runs/<UTC time>-<A>-against-<B>",
         ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write the report to FILE, new.")
-    ] = None,
+    report: Report = None,
     between_runs: Annotated[
         str,
-        typer.Option("--between-runs", metavar="PERCENT", help="Assumed spread between runs, where they are too few."),
+        typer.Option(
+            "--between-runs", metavar="PERCENT", help="Spread between identical runs to assume where there are too few."
+        ),
     ] = "5%",
     fail_if: Annotated[
         Sets,
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
-            help="Exit code 1 if slower:5%, faster:10%, p99:+10%, answered_per_s:-5%, server.app_rx.work_ns:+3%, or invalid; "
-            "may be given often.",
+            help="Exit with 1 if the condition holds: slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, "
+            "server.app_rx.work_ns:+3%, or invalid. Repeatable.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdicts.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")] = False,
 ) -> None:
-    """Hold B against A: faster, slower, no difference shown, cannot be compared, or invalid.
+    """Compare two runs or two scenarios.
 
-    A and B are run directories, directories with runs below them (a study's, or the a and b of an earlier comparison), or two
-    scenarios, which are flown in turn, in an order that chance decides, on the same cores: a window of A, a window of B, and so on. Ctrl-C lands the flight and compares what has flown.
+    The verdict on B is: faster, slower, no difference shown, cannot be compared, or invalid. Two scenarios are run in
+    pairs on the same cores, and chance decides which of a pair goes first. Ctrl-C stops the run and compares the pairs
+    that are complete.
 
-    Exit codes: 0; 2 bad input; 130 interrupted. 1 only with --fail-if: when the whole interval lies beyond a threshold, and,
-    whatever the condition, when runs are invalid or cannot be compared.
+    Exit codes: 0 done, 2 bad input, 130 interrupted. With --fail-if also 1: the whole interval lies beyond a threshold, or
+    the runs are invalid or cannot be compared.
 
     windtunnel compare scenarios/echo.toml scenarios/echo.toml --set-b server.batch.app_rx=64
     windtunnel compare before.toml after.toml --within 10min --fail-if slower:5%
@@ -85,12 +129,11 @@ def compare(
     windtunnel compare runs/2026-11-22T10-00-00Z-echo-against-echo/a runs/2026-11-22T10-00-00Z-echo-against-echo/b
     """
     from windtunnel.errors import UserError
-    from windtunnel.measure.compare import Flying
+    from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as hold
-    from windtunnel.measure.compare.quantities import percent, seconds
-    from windtunnel.measure.compare.thresholds import conditions, failures
-    from windtunnel.report import write_comparison
+    from windtunnel.measure.compare.options import conditions, failures, percent, seconds
     from windtunnel.runs.files import check_new
+    from windtunnel.views.pages import write_comparison
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -98,15 +141,15 @@ def compare(
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    flying = Flying(sets or (), sets_a or (), sets_b or (), pairs, limit, seed, change)
+    running = Running(sets or (), sets_a or (), sets_b or (), pairs, limit, seed, alternate)
     with _display(silent=json or quiet) as display:
-        comparison, directory = hold(a, b, flying, out, between, display.turn if display else _nothing)
+        comparison, directory = hold(a, b, running, out, between, display.turn if display else _nothing)
     files = {"comparison": directory / "comparison.json"} if directory else {}
     if page := report or (directory and directory / "report.html"):
         files["report"] = write_comparison(comparison, page)
     failed = failures(asked, comparison)
     _print(comparison, files, failed, json, quiet)
-    if comparison.flown and comparison.flown.stopped == "interrupted":
+    if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
     if failed:
         raise typer.Exit(FAILED)
@@ -119,25 +162,25 @@ def _nothing(turn: "Turn") -> None:
 def _display(silent: bool) -> "AbstractContextManager[TurnsDisplay | None]":
     if silent:
         return nullcontext()
-    from windtunnel.cli.turns import TurnsDisplay
+    from windtunnel.views.terminal.paired_runs import TurnsDisplay
 
     return TurnsDisplay()
 
 
 def _print(comparison: "Comparison", files: dict[str, Path], failed: Sequence[str], json: bool, quiet: bool) -> None:
-    from rich.console import Console
     from rich.text import Text
 
-    from windtunnel.measure.compare.view import comparison_view, verdict_lines
+    from windtunnel.views.terminal.comparison import comparison_view, verdict_lines
+    from windtunnel.views.terminal.console import progress, results
 
     if json:
         print(comparison.model_dump_json(indent=1))
     elif quiet:
         print("\n".join(verdict_lines(comparison)))
     else:
-        console = Console()
+        console = results()
         console.print(comparison_view(comparison))
         for what, path in files.items():
             console.print(Text.assemble((f"{what:<11}", "dim"), str(path)), soft_wrap=True)
     for words in failed:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(Text.assemble(("failed: ", "bold red"), words))
+        progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)

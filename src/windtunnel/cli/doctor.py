@@ -1,4 +1,4 @@
-"""`windtunnel doctor`: is this machine fit for measuring, and what would make it better?"""
+"""windtunnel host doctor: is this machine fit to measure on, and what would improve it?"""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ COLOURS = {"good": "green", "fair": "yellow", "bad": "red", "unknown": "dim"}
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="The facts and the findings, for machines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print facts and findings as JSON.")] = False,
 ) -> None:
-    """Look at this machine: what is good for a measurement, what is not, and what to type.
+    """Check if this machine is fit to measure on.
 
-    Nothing is changed. Every finding has a verdict (good, fair, bad, unknown), says what it means for
-    a measurement, and names a remedy where there is one.
+    Changes nothing. Each finding has a verdict (good, fair, bad, unknown), says what it means for measurements, and names
+    a command that improves it where there is one. "windtunnel doctor" does the same.
 
-    windtunnel doctor
-    windtunnel doctor --json | jq '.findings[] | select(.verdict == "bad")'
+    windtunnel host doctor
+    windtunnel host doctor --json | jq '.findings[] | select(.verdict == "bad")'
     """
     from windtunnel.host.facts import collect
     from windtunnel.host.judge_cpus import judge_cpus
@@ -51,12 +51,14 @@ def judge_engine() -> Finding:
         value = f"{version(engine)} ({engine})"
     except UserError as error:
         remedy = (error.remedy or "./windtunnel quickstart").removeprefix("run ")
-        return Finding(subject="engine", value=error.message, verdict="bad", meaning="nothing can fly", remedy=remedy)
-    return Finding(subject="engine", value=value, verdict="good", meaning="ready to fly")
+        return Finding(
+            subject="engine", value=error.message, verdict="bad", meaning="no scenario can run", remedy=remedy
+        )
+    return Finding(subject="engine", value=value, verdict="good", meaning="scenarios can run")
 
 
 def judge_compiler() -> Finding:
-    """Whether there is what compiles a P4 pipeline when it is flown."""
+    """Whether there is a compiler for P4 pipelines."""
     from shutil import which
 
     from windtunnel.host.findings import Finding
@@ -76,11 +78,12 @@ def judge_compiler() -> Finding:
 
 def show(findings: list[Finding]) -> None:
     """The findings as a table, then the remedies apart from it: a command that wraps in a cell cannot be copied."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    from windtunnel.views.terminal.console import results
+
+    console = results()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("finding", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
@@ -94,7 +97,7 @@ def show(findings: list[Finding]) -> None:
 
     remedies = [finding for finding in findings if finding.remedy]
     if remedies:
-        console.print("To make it better, type:")
+        console.print("To improve it, run:")
     for finding in remedies:
         console.print(Text(f"\n{finding.subject}", style="bold"))
         console.print(Text(f"  {finding.remedy}"), soft_wrap=True)

@@ -5,22 +5,29 @@ from typing import Annotated, Literal
 
 import typer
 
+from windtunnel.cli import completion
+
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the tables go, new.", show_default=False)],
-    form: Annotated[Literal["csv", "parquet", "json"], typer.Option("--format", help="Of the tables.")] = "parquet",
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Run directory.", show_default=False, autocompletion=completion.runs)
+    ],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="New directory for the tables.", show_default=False)],
+    form: Annotated[
+        Literal["csv", "parquet", "json"], typer.Option("--format", help="Format of the tables.")
+    ] = "parquet",
 ) -> None:
-    """Write a run's windows as tables in long form, with its run.json and its other files.
+    """Export a run as tables.
 
-    `windtunnel import run DIR` makes the run directory again: nothing is lost. docs/export.md has every table and unit.
+    Writes the run's windows as tables in long form, together with run.json and the other files of the run.
+    "windtunnel import run DIR" restores the run directory without loss.
 
     windtunnel export runs/before tables
     windtunnel export runs/before tables --format csv
     """
-    from windtunnel.cli.errors import show_warning
-    from windtunnel.exports import export as write
+    from windtunnel.exchange.tables import export as write
     from windtunnel.runs import load
+    from windtunnel.views.terminal.messages import show_warning
 
     loaded = load(run)
     for problem in loaded.problems:

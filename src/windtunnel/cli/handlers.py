@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli import completion
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -12,53 +14,77 @@ if TYPE_CHECKING:
 
 
 def handlers(
-    plugin: Annotated[
-        Path | None, typer.Option("--plugin", metavar="FILE.so", help="Show the handler in this shared object instead.")
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[HANDLER]", help="Show only this handler.", show_default=False, autocompletion=completion.handlers
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="A JSON list for machines.")] = False,
+    plugin: Annotated[
+        Path | None, typer.Option("--plugin", metavar="FILE.so", help="Show the handler of this shared object.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List the handlers: what a scenario may name, and their options.
+    """List handlers and their options.
 
-    A message handler answers whole messages in app_rx, a packet handler sees frames in disp_rx before they are parsed.
+    A message handler responds to whole messages in app_rx. A packet handler sees frames in disp_rx, before they are
+    parsed.
 
     windtunnel handlers
+    windtunnel handlers kv
     windtunnel handlers --plugin ./libmine.so
     """
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import handlers as ask
     from windtunnel.errors import UserError
 
+    if name and plugin:
+        raise UserError("HANDLER and --plugin exclude each other", remedy="give one of them")
     if plugin and not plugin.is_file():
         raise UserError(f"{plugin}: no such file", remedy="build it first; plugins/skeleton shows how")
     found = ask(find_engine(), plugin)
+    if name:
+        found = [handler for handler in found if handler.name == name] or _unknown(name, found)
     if json:
         from json import dumps
 
         print(dumps([handler.model_dump() for handler in found], indent=1, ensure_ascii=False))
         return
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
 
-    console = Console()
+    console = results()
     console.print(_table(found))
     if any(handler.name == "match_action" for handler in found):
-        console.print(f"\n{_tables()}", markup=False, highlight=False)
-    console.print(f"\nin a scenario:  {_example(found)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"\n{_tables()}", markup=False)
+    console.print(f"\nin a scenario:  {_example(found, plugin)}", markup=False, soft_wrap=True)
+
+
+def _unknown(name: str, found: "list[Handler]") -> "list[Handler]":
+    from difflib import get_close_matches
+
+    from windtunnel.errors import UserError
+
+    known = [handler.name for handler in found]
+    close = get_close_matches(name, known, n=1)
+    raise UserError(
+        f'no handler "{name}"', remedy=f'did you mean "{close[0]}"?' if close else f"one of {', '.join(known)}"
+    )
 
 
 def _tables() -> str:
-    """What match_action's tables may be; their keys stand in docs/tables.md."""
+    """The kinds, methods and keys of match_action's tables."""
     from windtunnel.scenario.match_tables import METHODS
     from windtunnel.scenario.table_keys import BODY_KEYS, FIELDS
 
     kinds = "; ".join(f"{kind} by {', '.join(methods)}" for kind, methods in METHODS.items())
     keys = f"{', '.join(BODY_KEYS)}, or a list of {', '.join(FIELDS)}"
-    return f"tables of match_action ([[workload.table]], docs/tables.md)\n  kind and method: {kinds}\n  key: {keys}"
+    return f"tables of match_action ([[workload.table]], docs/reference/tables.md)\n  kind and method: {kinds}\n  key: {keys}"
 
 
 def _table(found: "list[Handler]") -> "Table":
     from rich.text import Text
 
-    from windtunnel.runs.columns import plain_table
+    from windtunnel.views.terminal.columns import plain_table
 
     table = plain_table()
     for name in ("handler", "sees", "what it does, and its options"):
@@ -83,12 +109,14 @@ def _default(option: "HandlerOption") -> str:
     return write("size", int(option.default)) if option.type == "bytes" and option.default.isdigit() else option.default
 
 
-def _example(found: "list[Handler]") -> str:
-    """How a scenario names the first of them that has an option with a default, or else the first."""
+def _example(found: "list[Handler]", plugin: Path | None) -> str:
+    """How a scenario names the first of them that has an option with a default, or else the first. A plug-in is named by its
+    file: a path that is absolute, or relative to the scenario."""
     named = [(h, o) for h in found for o in h.options if o.default]
     handler, option = named[0] if named else (found[0], None)
     key = "handler" if handler.kind == "message" else "packet_handler"
+    named_by = plugin.absolute() if plugin else handler.name
     if option is None:
-        return f'{key} = "{handler.name}"'
+        return f'{key} = "{named_by}"'
     value = _default(option) if option.type == "count" else f'"{_default(option)}"'
-    return f'{key} = "{handler.name}"  options = {{ {option.name} = {value} }}'
+    return f'{key} = "{named_by}"  options = {{ {option.name} = {value} }}'

@@ -5,53 +5,48 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.cli.options import Json, Report
+
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
 
 
 def ladder(
-    most: Annotated[str, typer.Option("--most", metavar="SIZE", help="The largest size; it is taken as memory.")] = (
-        "256MiB"
-    ),
+    most: Annotated[
+        str, typer.Option("--most", metavar="SIZE", help="Largest size. So much memory is allocated.")
+    ] = "256MiB",
     rounds: Annotated[
-        int, typer.Option("--rounds", metavar="N", min=1, max=100, help="How often; the least of each size counts.")
+        int, typer.Option("--rounds", metavar="N", min=1, max=100, help="Rounds. The fastest of each size counts.")
     ] = 3,
     pages: Annotated[
         Literal["huge", "small"],
-        typer.Option(
-            "--pages", help="Transparent huge pages as far as there are any, or none: as the engine's memory."
-        ),
+        typer.Option("--pages", help="Transparent huge pages where there are any, or small pages only."),
     ] = "huge",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the ladder as JSON to FILE, new.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the ladder as JSON to FILE, which must be new.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write a page with its plot to FILE, new.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Only the ladder as JSON on stdout.")] = False,
+    report: Report = None,
+    json: Json = False,
 ) -> None:
-    """Measure this machine's cache-latency ladder by a random chase of pointers, on one core, in seconds a round.
+    """Measure the cache latency of this machine.
 
-    Its levels are what models of tables are fed with; the sizes that lscpu prints stand beside, and are used for nothing.
+    Chases pointers in random order on one core, and shows the time of a load by the size of the memory. Models of tables
+    use these levels. The cache sizes that the kernel reports are shown for comparison only.
 
     windtunnel host ladder
     windtunnel host ladder --most 1GiB --out ladder.json --report ladder.html
     """
-    from windtunnel.errors import UserError
     from windtunnel.host.ladder import measure
     from windtunnel.runs.files import check_new, replace
-    from windtunnel.scenario.quantities import parse
+    from windtunnel.scenario.quantities import option
 
     check_new(out, report)
-    try:
-        bytes_ = int(parse("size", most))
-    except ValueError as error:
-        raise UserError(f"--most: {error}", remedy="as in --most 256MiB") from None
+    bytes_ = int(option("--most", "size", most, "1B", "1000000000GiB"))
     measured = measure(pages, bytes_, rounds)
     if out:
         replace(out, measured.model_dump_json(indent=1) + "\n")
     if report:
-        from windtunnel.report.ladder_page import write
+        from windtunnel.views.pages.ladder_page import write
 
         write(measured, report)
     if json:
@@ -61,11 +56,10 @@ def ladder(
 
 
 def _show(measured: "Ladder", files: list[Path]) -> None:
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.ladder import ladder_view
 
-    from windtunnel.host.ladder_view import ladder_view
-
-    console = Console(highlight=False)
+    console = results()
     console.print(ladder_view(measured))
     for file in files:
         console.print(f"wrote {file}", style="dim", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""windtunnel import: what other tools wrote becomes a scenario, or a run."""
+"""windtunnel import: files of other tools become scenarios or runs."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,29 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
-    from windtunnel.imports.source import Foreign
+    from windtunnel.exchange.source import Foreign
     from windtunnel.runs import Run
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="PATH", help="New scenario file (without it stdout), or new run directory."),
+    typer.Option(
+        "--out",
+        metavar="PATH",
+        help="New scenario file (default: stdout) or new run directory (default: runs/<UTC time>-<file>).",
+    ),
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="What the tool wrote.", show_default=False)]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File that the tool wrote.", show_default=False)]
 Side = Annotated[
-    Literal["client", "server"] | None, typer.Option("--side", help="Whose file it is, where it does not say.")
+    Literal["client", "server"] | None, typer.Option("--side", help="Side of the file, if the file does not say.")
 ]
 
 
 def axio(file: File, out: Out = None, side: Side = None) -> None:
-    """Turn a configuration of Axio (colon form or TOML) into a scenario, or a log of Axio into a run.
+    """Import an Axio configuration or log.
 
-    What cannot be carried over is refused by name; what is left out, and why, stands at the head of the scenario and on stderr.
+    A configuration (colon form or TOML) becomes a scenario, a log becomes a run. Keys that cannot be converted are refused
+    by name. Keys that are skipped are listed with the reason at the top of the scenario and on stderr.
 
     windtunnel import axio config/recv_config --out axio.toml
     windtunnel import axio tmp/temp.log --side server
     """
-    from windtunnel.imports.axio_table import is_log
-    from windtunnel.imports.source import read
+    from windtunnel.exchange.axio.table import is_log
+    from windtunnel.exchange.source import read
 
     foreign = read(file)
     if is_log(foreign.text):
@@ -39,15 +44,16 @@ def axio(file: File, out: Out = None, side: Side = None) -> None:
 
 
 def testpmd(file: File, out: Out = None) -> None:
-    """Turn testpmd's forward statistics into a run: ports, drops, bursts and cycles a packet.
+    """Import forward statistics of testpmd as a run.
 
-    Takes what `show fwd stats all` and `stop` print, with --record-burst-stats and --record-core-cycles or without.
+    Reads the output of "show fwd stats all" and "stop": ports, drops, and, if testpmd ran with --record-burst-stats and
+    --record-core-cycles, bursts and cycles a packet.
 
     windtunnel import testpmd testpmd.txt
     """
-    from windtunnel.imports.rundir import keep
-    from windtunnel.imports.source import read
-    from windtunnel.imports.testpmd import parse
+    from windtunnel.exchange.imported_run import keep
+    from windtunnel.exchange.source import read
+    from windtunnel.exchange.testpmd import parse
 
     foreign = read(file)
     parsed, faults = parse(foreign.text)
@@ -63,7 +69,7 @@ def testpmd(file: File, out: Out = None) -> None:
         title=f"testpmd {parsed.mode}" if parsed.mode else "testpmd",
         stages=parsed.stages,
         ports=parsed.ports,
-        figures=parsed.figures,
+        values=parsed.values,
         notes=notes,
     )
     _show(run)
@@ -71,23 +77,26 @@ def testpmd(file: File, out: Out = None) -> None:
 
 def run_(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `windtunnel export` left.", show_default=False)
+        Path, typer.Argument(metavar="DIR", help="Directory that `windtunnel export` wrote.", show_default=False)
     ],
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="New run directory.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<DIR>"),
+    ] = None,
 ) -> None:
-    """Make a run directory again from what `windtunnel export` wrote.
+    """Restore a run directory from an export.
 
     windtunnel import run tables --out runs/again
     """
-    from windtunnel.exports import restore
+    from windtunnel.exchange.tables import restore
 
     _show(restore(directory, _directory(directory, out)))
 
 
 def _axio_log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
-    from windtunnel.imports import axio_log
-    from windtunnel.imports.axio_table import tables_of
-    from windtunnel.imports.rundir import keep
+    from windtunnel.exchange.axio import log as axio_log
+    from windtunnel.exchange.axio.table import tables_of
+    from windtunnel.exchange.imported_run import keep
 
     tables, faults = tables_of(foreign.text)
     faults += axio_log.check(tables)
@@ -101,18 +110,18 @@ def _axio_log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
         title=f"Axio {foreign.file.stem}",
         stages=[row for of, its in sorted(sides.items()) for row in axio_log.stage_rows(of, its)],
         ports=[],
-        figures=[figure for of, its in sorted(sides.items()) for figure in axio_log.figures(of, its)],
+        values=[value for of, its in sorted(sides.items()) for value in axio_log.values(of, its)],
         notes=axio_log.NOTES,
     )
     _show(run)
 
 
 def _axio_config(foreign: "Foreign", out: Path | None, side: str | None) -> None:
-    from windtunnel.cli.errors import show_warning
     from windtunnel.errors import UserError
-    from windtunnel.imports.axio_config import read_config
-    from windtunnel.imports.axio_scenario import scenario_text
-    from windtunnel.imports.rundir import write_new
+    from windtunnel.exchange.axio.config import read_config
+    from windtunnel.exchange.axio.scenario import scenario_text
+    from windtunnel.exchange.imported_run import write_new
+    from windtunnel.views.terminal.messages import show_warning
 
     config = read_config(foreign)
     if config is None:
@@ -136,6 +145,6 @@ def _directory(file: Path, out: Path | None) -> Path:
 
 
 def _show(run: "Run") -> None:
-    from windtunnel.cli.outcome import print_tables
+    from windtunnel.views.outcome import print_tables
 
     print_tables(run, page=None, trace=None)

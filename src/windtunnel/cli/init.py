@@ -5,21 +5,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli import completion
+
 if TYPE_CHECKING:
     from windtunnel.scenario.templates import Template
 
 
 def init(
     name: Annotated[
-        str | None, typer.Argument(metavar="[TEMPLATE]", help="Without it: lists the templates.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[TEMPLATE]",
+            help="A shipped scenario. Without it, the templates are listed.",
+            show_default=False,
+            autocompletion=completion.templates,
+        ),
     ] = None,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="New; without it TEMPLATE.toml here.", show_default=False)
+        Path | None, typer.Argument(metavar="[FILE]", help="New scenario file.", show_default="TEMPLATE.toml")
     ] = None,
 ) -> None:
-    """Write a commented scenario to begin with: one of the shipped ones, its keys explained.
+    """Write a commented scenario to start from.
 
-    What may be added to it stands there too, as comments with the defaults. Nothing is overwritten.
+    Copies a shipped scenario and explains its keys. Keys that it does not use are there as comments with their defaults.
+    Overwrites nothing.
 
     windtunnel init
     windtunnel init echo

@@ -1,56 +1,80 @@
-"""windtunnel model: fit models to studies, ask them, and see how wrong they are where they have not looked."""
+"""windtunnel model: fit models to studies, predict with them, and validate them on data that they were not fitted to."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json, Report
+
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
 
-Study = Annotated[Path, typer.Argument(metavar="STUDY", help="A study's directory.", show_default=False)]
+Study = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STUDY",
+        help="Directory of a study.",
+        show_default=False,
+        autocompletion=completion.study_directories,
+    ),
+]
 LadderFile = Annotated[
     Path | None,
-    typer.Option("--ladder", metavar="FILE", help="Of `windtunnel host ladder --out`; without it one is measured now."),
+    typer.Option(
+        "--ladder",
+        metavar="FILE",
+        help="Ladder that `windtunnel host ladder --out` wrote.",
+        show_default="measured now",
+    ),
 ]
 Bound = Annotated[
     str | None,
-    typer.Option("--bound", metavar="ENTRIES", help="Fit up to it, ask beyond; a tenth of the largest size."),
+    typer.Option(
+        "--bound",
+        metavar="ENTRIES",
+        help="For the extrapolation error: fit up to this size, predict the larger ones.",
+        show_default="a tenth of the largest size",
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout.")]
 
 
 def fit(
     study: Study,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the model to FILE, new.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the model to FILE, which must be new.")
+    ] = None,
     of: Annotated[
         str | None,
         typer.Option(
-            "--of", metavar="COST", help="table, pipeline, or a column of the study; the table where it is timed."
+            "--of",
+            metavar="COST",
+            help="Cost to model: table, pipeline, or a column of the study.",
+            show_default="table, where the study times it",
         ),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--form", metavar="NAME", help="This form; without it the least held-out error decides."),
+        typer.Option("--form", metavar="NAME", help="Form of the model.", show_default="the least held-out error"),
     ] = None,
     ladder: LadderFile = None,
     bound: Bound = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write a page with its plots to FILE, new.")
-    ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> None:
-    """Fit a model to a study over a table's entries, or over a client's rate.
+    """Fit a model to a study.
 
-    Every form is judged by sizes that it was not fitted to; intervals are by bootstrap. docs/models.md has the forms.
+    The study is one over a table's entries, or over a client's rate. Forms are judged by their held-out error: the error at
+    sizes that they were not fitted to. Intervals are by bootstrap.
 
     windtunnel model fit runs/2026-11-22T10-00-00Z-tables-exact --out exact.json --report exact.html
     windtunnel model fit STUDY --of server_rx_mpps --form "two pieces"
     """
     from windtunnel.errors import UserError
-    from windtunnel.model.check import is_latency
     from windtunnel.model.fit import fit as fit_cost
     from windtunnel.model.latency import fit_latency
+    from windtunnel.model.validate import is_latency
     from windtunnel.runs.files import check_new, replace
 
     check_new(out, report)
@@ -63,48 +87,62 @@ def fit(
     if out:
         replace(out, model.model_dump_json(indent=1) + "\n")
     if report:
-        from windtunnel.report.model_page import write
+        from windtunnel.views.pages.model_page import write
 
         write(model, report)
     if json:
         print(model.model_dump_json(indent=1))
         return
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.model import model_view
 
-    from windtunnel.model.view import model_view
-
-    console = Console(highlight=False)
+    console = results()
     console.print(model_view(model))
     for file in filter(None, (out, report)):
         console.print(f"wrote {file}", style="dim", soft_wrap=True)
 
 
 def predict(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Fitted models.", show_default=False)],
+    models: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MODEL...", help="Fitted models, from `windtunnel model fit --out`.", show_default=False
+        ),
+    ],
     entries: Annotated[str | None, typer.Option("--entries", metavar="N", help="Size of the table, as in 2M.")] = None,
     load: Annotated[
-        str | None, typer.Option("--rate", metavar="RATE", help="Latency models: load, as in 1Mpps.")
+        str | None, typer.Option("--rate", metavar="RATE", help="Load for a latency model, as in 1M.")
     ] = None,
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", metavar="FILE", help="A pipeline: the sum of its tables and steps.")
+        Path | None,
+        typer.Option("--scenario", metavar="FILE", help="Scenario with a pipeline: sum its tables and steps."),
     ] = None,
     cores: Annotated[
-        int, typer.Option("--cores", metavar="N", min=1, max=1024, help="Workers that share the work.")
+        int, typer.Option("--cores", metavar="N", min=1, max=1024, help="Workers that share the traffic.")
     ] = 1,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Which curve; with --scenario, change one key of it."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Select the curve; with --scenario, change a key of it. Repeatable."
+        ),
     ] = None,
     zipf: Annotated[
-        float, typer.Option("--zipf", metavar="EXPONENT", min=0, max=4, help="Of keys, where uniform ones were flown.")
+        float,
+        typer.Option(
+            "--zipf", metavar="EXPONENT", min=0, max=4, help="Zipf exponent of the keys, for a model of uniform keys."
+        ),
     ] = 0.0,
     extrapolate: Annotated[
-        bool, typer.Option("--extrapolate", help="Also further than 3 times beyond what was flown; marked.")
+        bool, typer.Option("--extrapolate", help="Predict further than 3 times beyond the measured range, with a mark.")
     ] = False,
-    foreign: Annotated[bool, typer.Option("--foreign", help="Also of another host.")] = False,
+    allow_other_host: Annotated[
+        bool, typer.Option("--allow-other-host", help="Accept models that were fitted on another host.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Ask fitted models: a table at a size, a pipeline of several tables, or latency at a load.
+    """Predict a cost or a latency.
+
+    Takes one of --entries (a table of this size), --scenario (a pipeline of tables) and --rate (latency at this load).
 
     windtunnel model predict exact.json --entries 2M --cores 2
     windtunnel model predict exact.json lpm.json --scenario router.toml
@@ -115,13 +153,14 @@ def predict(
     asked = [name for name, value in (("--entries", entries), ("--rate", load), ("--scenario", scenario)) if value]
     if len(asked) != 1:
         raise UserError(
-            f"{' and '.join(asked) or 'nothing'} asked", remedy="one of --entries N, --rate RATE and --scenario FILE"
+            f"{' and '.join(asked)} exclude each other" if asked else "nothing to predict",
+            remedy="one of --entries N, --rate RATE and --scenario FILE",
         )
     if len(models) > 1 and not scenario:
-        raise UserError(f"{asked[0]} asks one model, {len(models)} are named", remedy="name one")
-    from windtunnel.model.asking import ask_latency, ask_pipeline, ask_table, read_models, shown
+        raise UserError(f"{asked[0]} takes one model, not {len(models)}", remedy="name one")
+    from windtunnel.model.requests import ask_latency, ask_pipeline, ask_table, read_models
 
-    read = read_models(models, foreign)
+    read = read_models(models, allow_other_host)
     if load:
         said = ask_latency(read[0], load, sets or [], extrapolate)
     elif scenario:
@@ -133,44 +172,44 @@ def predict(
 
         print(dumps(said.document(), indent=1))
         return
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.model import said_view
 
-    Console(highlight=False).print(shown(said))
+    results().print(said_view(said))
 
 
-def check(
+def validate(
     studies: Annotated[
-        list[Path], typer.Argument(metavar="STUDY...", help="Studies' directories.", show_default=False)
+        list[Path], typer.Argument(metavar="STUDY...", help="Directories of studies.", show_default=False)
     ],
     ladder: LadderFile = None,
     bound: Bound = None,
 ) -> None:
-    """Fit models to studies and show how wrong they are where they have not looked.
+    """Show the held-out error of models.
 
-    Studies of one table and of loads are fitted. Studies of several tables are asked of the others' models, which were never
+    Fits models to studies of one table and of loads. Predicts studies of several tables with these models, which were not
     fitted to them.
 
-    windtunnel model check runs/*-tables-exact runs/*-tables-lpm runs/*-tables-pipeline
+    windtunnel model validate runs/*-tables-exact runs/*-tables-lpm runs/*-tables-pipeline
     """
-    from rich.console import Console
+    from windtunnel.model.validate import check as validate_studies
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.model import validation_view
 
-    from windtunnel.model.check import check as check_studies
-    from windtunnel.model.view import check_view
-
-    checked = check_studies(studies, _ladder(ladder, studies), _options(None, bound))
-    Console(highlight=False).print(check_view(checked))
+    checked = validate_studies(studies, _ladder(ladder, studies), _options(None, bound))
+    results().print(validation_view(checked))
 
 
 def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
-    """The ladder from a file, or measured now; None where the studies were flown elsewhere or none asks for it."""
+    """The ladder from a file, or measured now; None where the studies were run on another host or none needs one."""
     from pydantic_core import to_jsonable_python
 
     from windtunnel.host import facts
     from windtunnel.host.ladder import measure, read
     from windtunnel.measure.study import record
-    from windtunnel.model.check import is_latency
     from windtunnel.model.observe import table_axis
-    from windtunnel.model.places import differences, refuse_ladder
+    from windtunnel.model.same_host import differences, refuse_ladder
+    from windtunnel.model.validate import is_latency
 
     tables = [study for study in studies if not is_latency(study)]
     for study in tables:
@@ -184,12 +223,12 @@ def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
     here = to_jsonable_python(facts.collect())
     if not hosts or any(differences(host, here) for host in hosts):
         return None
-    typer.echo("measuring this host's ladder; --ladder FILE takes one that was kept", err=True)
+    typer.echo("measuring the ladder of this host (--ladder FILE reads a measured one)", err=True)
     return measure("huge", 256 << 20, 3)
 
 
 def _options(form: str | None, bound: str | None):
-    from windtunnel.model.asking import count
     from windtunnel.model.curve import Options
+    from windtunnel.model.requests import count
 
     return Options(form=form, bound=None if bound is None else count("--bound", bound))

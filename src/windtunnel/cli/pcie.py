@@ -1,53 +1,88 @@
-"""windtunnel pcie: what packets move over a PCIe link, and the NICs that are known."""
+"""windtunnel pcie: the traffic of packets on a PCIe link, and the NICs that are known."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json
+
 if TYPE_CHECKING:
     from windtunnel.pcie import Link, Nic, Settings
-    from windtunnel.pcie.of_run import PortEstimate
+    from windtunnel.pcie.run_estimate import PortEstimate
 
 Run = Annotated[
-    Path | None, typer.Argument(metavar="RUN", help="Run directory: its rates, sizes and bursts.", show_default=False)
+    Path | None,
+    typer.Argument(
+        metavar="[RUN]",
+        help="Run directory: take its rates, sizes and bursts.",
+        show_default=False,
+        autocompletion=completion.runs,
+    ),
 ]
-Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets a second, as in 10M.")]
+Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets a second, as in 10M or 10Mpps.")]
 Size = Annotated[
     str | None,
-    typer.Option("--size", metavar="BYTES", help="Of a packet by DMA, without the frame check sequence (64)."),
+    typer.Option("--size", metavar="BYTES", help="Packet size in memory, without FCS.", show_default="64"),
 ]
 Burst = Annotated[
     str | None,
-    typer.Option("--burst", metavar="SIZES", help="Packets a burst (32): 4; 4,8: as many packets in each; 4:3,8:1."),
+    typer.Option(
+        "--burst",
+        metavar="SIZES",
+        help="Packets a burst: 4; or 4,8 in equal parts; or 4:3,8:1 by shares.",
+        show_default="32",
+    ),
 ]
 Log = Annotated[
-    Path | None, typer.Option("--from-testpmd", metavar="LOG", help="Text of testpmd with --record-burst-stats.")
+    Path | None,
+    typer.Option(
+        "--from-testpmd", metavar="LOG", help="Take the traffic from testpmd's output with --record-burst-stats."
+    ),
 ]
-Sweep = Annotated[bool, typer.Option("--sweep", help="Draw the VTune recipe's charts over the packet rate.")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="New page of --sweep (pcie-sweep.html).")]
+Sweep = Annotated[bool, typer.Option("--sweep", help="Plot the charts of the VTune recipe over the packet rate.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="New page of --sweep.", show_default="pcie-sweep.html")
+]
 NicName = Annotated[
-    str | None, typer.Option("--nic", metavar="NIC", help="One of `windtunnel pcie nics`, or a TOML file.")
+    str | None,
+    typer.Option(
+        "--nic", metavar="NIC", help="A NIC of `windtunnel pcie nics`, or a TOML file.", show_default="generic"
+    ),
 ]
-Generation = Annotated[int | None, typer.Option("--gen", help="Generation of the link, 1 to 5; without: the NIC's.")]
-Lanes = Annotated[int | None, typer.Option("--lanes", help="Lanes of the link; without: the NIC's.")]
-Mps = Annotated[int | None, typer.Option("--mps", help="Maximum payload size, bytes (256).")]
-Mrrs = Annotated[int | None, typer.Option("--mrrs", help="Maximum read request size, bytes (512).")]
-Rcb = Annotated[int | None, typer.Option("--rcb", help="Read completion boundary, bytes (64).")]
+Generation = Annotated[
+    int | None, typer.Option("--gen", help="Generation of the link, 1 to 5.", show_default="the NIC's")
+]
+Lanes = Annotated[int | None, typer.Option("--lanes", help="Lanes of the link.", show_default="the NIC's")]
+Mps = Annotated[int | None, typer.Option("--mps", help="Maximum payload size in bytes.", show_default="256")]
+Mrrs = Annotated[int | None, typer.Option("--mrrs", help="Maximum read request size in bytes.", show_default="512")]
+Rcb = Annotated[int | None, typer.Option("--rcb", help="Read completion boundary in bytes.", show_default="64")]
 Completions = Annotated[
     Literal["mps", "rcb"] | None,
-    typer.Option("--completions", help="Answers to reads fill the payload size (mps), or are cut at every boundary."),
+    typer.Option(
+        "--completions",
+        help="Read completions fill the payload size (mps), or end at every boundary (rcb).",
+        show_default="mps",
+    ),
 ]
-RxFree = Annotated[int | None, typer.Option("--rx-free", help="Rx free threshold, descriptors; without: the driver's.")]
-TxRs = Annotated[int | None, typer.Option("--tx-rs", help="RS bit threshold, descriptors; without: the driver's.")]
-Ring = Annotated[int | None, typer.Option("--ring", help="Descriptors of each queue (1024).")]
-Inline = Annotated[int | None, typer.Option("--inline", help="Packets up to so many bytes are sent inline.")]
-Compressed = Annotated[float | None, typer.Option("--compressed", help="Share of completions that are compressed (0).")]
+RxFree = Annotated[
+    int | None, typer.Option("--rx-free", help="Rx free threshold in descriptors.", show_default="the driver's")
+]
+TxRs = Annotated[
+    int | None, typer.Option("--tx-rs", help="Tx RS threshold in descriptors.", show_default="the driver's")
+]
+Ring = Annotated[int | None, typer.Option("--ring", help="Descriptors of each queue.", show_default="1024")]
+Inline = Annotated[
+    int | None, typer.Option("--inline", help="Send packets up to this many bytes inline.", show_default="the NIC's")
+]
+Compressed = Annotated[
+    float | None, typer.Option("--compressed", help="Share of the completions that are compressed.", show_default="0")
+]
 Counters = Annotated[
     Path | None,
-    typer.Option("--measured", metavar="FILE", help="Text of `perf iostat` or `pcm-pcie -B -csv` to put beside."),
+    typer.Option("--measured", metavar="FILE", help="Output of `perf iostat` or `pcm-pcie -B -csv`, to compare with."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="A JSON object for machines.")]
 
 SIZE, BURST = "64", "32"
 USELESS = {
@@ -56,11 +91,11 @@ USELESS = {
     "--sweep": {
         "--pps": "its own rates",
         "--burst": "its own bursts",
-        "--measured": "rates that nobody flew",
+        "--measured": "computed rates only",
         "--json": "only a page",
     },
 }
-"""Source of the traffic -> options that have no meaning beside it, and what it has in their place."""
+"""Source of the traffic -> options that it excludes, and what it has instead."""
 
 
 def estimate(
@@ -86,9 +121,10 @@ def estimate(
     measured: Counters = None,
     json: Json = False,
 ) -> None:
-    """Estimate what packets move over a PCIe link: MB/s by direction, bytes a packet, share of the link, and where it is full.
+    """Estimate the PCIe traffic of packets.
 
-    By equations, never measured; docs/pcie.md has them. Without RUN and --from-testpmd: one queue that sends what it receives.
+    Shows MB/s by direction, bytes a packet, the share of the link and the rate at which the link is full. Estimates are
+    computed, never measured. Without RUN, --from-testpmd and --sweep: one queue that sends what it receives.
 
     windtunnel pcie estimate --pps 10M --size 64 --burst 4
     windtunnel pcie estimate --pps 13M --burst 4,8 --nic ixgbe --lanes 4
@@ -96,7 +132,7 @@ def estimate(
     windtunnel pcie estimate --from-testpmd testpmd.txt --size 64 --pps 14.8M
     windtunnel pcie estimate --sweep --out sweep.html
     """
-    from windtunnel.pcie.measured import measured_beside, read_measured
+    from windtunnel.pcie.measured import measured_with_run, read_measured
     from windtunnel.pcie.nic import GENERIC, load_nic
 
     _check(
@@ -125,17 +161,19 @@ def estimate(
         ports = _of_testpmd(from_testpmd, card, chosen, link, size, pps)
     else:
         ports = [_of_words(card, _settings(chosen), link, pps, size, burst)]
-    counters = read_measured(measured) if measured else measured_beside(run) if run else None
+    counters = read_measured(measured) if measured else measured_with_run(run) if run else None
     _show(ports, counters, json)
 
 
 def nics(
     name: Annotated[
-        str | None, typer.Argument(metavar="NIC", help="One of them, number by number.", show_default=False)
+        str | None, typer.Argument(metavar="NIC", help="Show every number of this NIC.", show_default=False)
     ] = None,
-    toml: Annotated[bool, typer.Option("--toml", help="Its file, to begin one of your own.")] = False,
+    toml: Annotated[bool, typer.Option("--toml", help="Print the file of the NIC, to start your own from.")] = False,
 ) -> None:
-    """List the NICs that estimates are made for, or show every number of one with its source.
+    """List the NICs that estimates know.
+
+    With a NIC: show every number of it and its source.
 
     windtunnel pcie nics
     windtunnel pcie nics mlx5
@@ -146,11 +184,10 @@ def nics(
     if toml:
         print(text_of(name or GENERIC), end="")
         return
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.pcie import nic_list, nic_table
 
-    from windtunnel.pcie.view import nic_list, nic_table
-
-    Console().print(nic_table(load_nic(name)) if name else nic_list([load_nic(one) for one in shipped()]))
+    results().print(nic_table(load_nic(name)) if name else nic_list([load_nic(one) for one in shipped()]))
 
 
 def _check(sources: dict[str, object], options: dict[str, object]) -> None:
@@ -162,10 +199,10 @@ def _check(sources: dict[str, object], options: dict[str, object]) -> None:
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     source = given[0] if given else "--pps"
     if options["--out"] and source != "--sweep":
-        raise UserError("--out is for the page of --sweep", remedy="--sweep --out FILE")
+        raise UserError("--out needs --sweep", remedy="--sweep --out FILE")
     for name, has in USELESS.get(source, {}).items():
         if options[name] is not None:
-            raise UserError(f"{name} has no meaning beside {source}, which has {has}", remedy="one of both")
+            raise UserError(f"{name} has no effect with {source}, which has {has}", remedy="give one of them")
     if not given and options["--pps"] is None:
         raise UserError("no traffic to estimate", remedy="--pps 10M, a run directory, --from-testpmd LOG, or --sweep")
 
@@ -184,13 +221,13 @@ def _settings(chosen: dict) -> "Settings":
 
 def _of_run(path: Path, nic: str | None, chosen: dict, wire: dict) -> "list[PortEstimate]":
     from windtunnel.errors import UserError
-    from windtunnel.pcie.of_run import ports_of
+    from windtunnel.pcie.run_estimate import ports_of
     from windtunnel.runs import load
 
     run = load(path)
     if run.record.imported:
         raise UserError(
-            f"{path}: imported from {run.record.imported.tool}, whose rates and sizes are not known",
+            f"{path}: imported from {run.record.imported.tool}, which tells no rates and sizes",
             remedy=f"--from-testpmd {path}/source.txt, where testpmd wrote it",
         )
     if not run.record.verdict.valid:
@@ -201,40 +238,40 @@ def _of_run(path: Path, nic: str | None, chosen: dict, wire: dict) -> "list[Port
 def _of_testpmd(log: Path, card: "Nic", chosen: dict, link: "Link", size: str, pps: str | None) -> "list[PortEstimate]":
     from dataclasses import asdict
 
-    from windtunnel.pcie import asked
-    from windtunnel.pcie.of_testpmd import ports_of, read_counted
+    from windtunnel.pcie import options
+    from windtunnel.pcie.testpmd_estimate import ports_of, read_counted
 
     found, said = read_counted(log)
     said = {name: value for name, value in asdict(said).items() if value is not None}
-    return ports_of(found, card, _settings(said | chosen), link, asked.size(size), asked.rate(pps) if pps else None)
+    return ports_of(found, card, _settings(said | chosen), link, options.size(size), options.rate(pps) if pps else None)
 
 
 def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: str, burst: str) -> "PortEstimate":
-    from windtunnel.pcie import asked, estimate
-    from windtunnel.pcie.of_run import PortEstimate, Queue
+    from windtunnel.pcie import estimate, options
+    from windtunnel.pcie.run_estimate import PortEstimate, Queue
 
-    batches = asked.bursts(burst, settings.tx_ring)
-    traffic = asked.forwarding(asked.rate(pps), asked.size(size), batches)
+    batches = options.bursts(burst, settings.tx_ring)
+    traffic = options.forwarding(options.rate(pps), options.size(size), batches)
     queue = Queue(0, estimate(traffic, card, settings, link))
     return PortEstimate("asked", card.name, card.nic.title, True, link, [queue])
 
 
 def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None) -> None:
-    from windtunnel.pcie import asked
+    from windtunnel.pcie import options
     from windtunnel.pcie.sweep import swept
-    from windtunnel.report import write_sweep
+    from windtunnel.views.pages import write_sweep
 
-    print(write_sweep(swept(card, settings, link, asked.size(size)), out or Path("pcie-sweep.html")))
+    print(write_sweep(swept(card, settings, link, options.size(size)), out or Path("pcie-sweep.html")))
 
 
 def _show(ports: "list[PortEstimate]", counters, json: bool) -> None:
-    from windtunnel.pcie.view import document, view
+    from windtunnel.views.terminal.pcie import document, view
 
     if json:
         from json import dumps
 
         print(dumps(document(ports, counters), indent=1, ensure_ascii=False))
         return
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
 
-    Console().print(view(ports, counters))
+    results().print(view(ports, counters))

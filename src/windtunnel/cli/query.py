@@ -1,31 +1,43 @@
-"""windtunnel query: SQL over the results of studies."""
+"""windtunnel study query: SQL over the results of studies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windtunnel.cli import completion
+
 if TYPE_CHECKING:
-    from windtunnel.measure.study.query import Answer
+    from windtunnel.measure.study.query import Response
 
 
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the view results.", show_default=False)],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="One SELECT statement over the view results.", show_default=False)
+    ],
     studies: Annotated[
         list[Path] | None,
-        typer.Option("--study", metavar="DIR", help="A study; may be given often. Without it the latest below runs/."),
+        typer.Option(
+            "--study",
+            metavar="DIR",
+            help="Directory of a study. Repeatable.",
+            show_default="the latest study in runs/",
+            autocompletion=completion.study_directories,
+        ),
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout, with a line of names.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="A JSON list on stdout, one object a row.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a row.")] = False,
     parquet: Annotated[
-        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the answer to FILE, new.")
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the rows to FILE, which must be new.")
     ] = None,
 ) -> None:
-    """Ask a study's table. `results` has one row a run and workload: docs/studies.md lists its columns.
+    """Query the results of studies in SQL.
 
-    windtunnel query "from results"
-    windtunnel query "select inflight, median(answered_per_s) from results where valid group by 1 order by 1"
-    windtunnel query "select study, batch, median(p99) from results group by all" --study runs/a --study runs/b --csv
+    The view "results" has one row for each run and workload. "from results" shows its columns.
+
+    windtunnel study query "from results"
+    windtunnel study query "select inflight, median(responses_per_s) from results where valid group by 1 order by 1"
+    windtunnel study query "select study, batch, median(p99) from results group by all" --study runs/a --study runs/b
     """
     from windtunnel.errors import UserError
     from windtunnel.measure.study import query as queries
@@ -37,29 +49,29 @@ def query(
     if len(given) > 1:
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     check_new(parquet)
-    answer = queries.query(sql, studies or [latest(RUNS)])
+    found = queries.query(sql, studies or [latest(RUNS)])
     if csv:
-        _print_csv(answer)
+        _print_csv(found)
     elif json:
         from json import dumps
 
-        print(dumps(answer.dicts(), indent=1, ensure_ascii=False, default=_plain))
+        print(dumps(found.dicts(), indent=1, ensure_ascii=False, default=_plain))
     elif parquet:
-        from windtunnel.measure.study.parquet import write
+        from windtunnel.measure.study.sql import write_parquet
 
-        write(parquet, list(zip(answer.columns, answer.types, strict=True)), answer.rows)
+        write_parquet(parquet, list(zip(found.columns, found.types, strict=True)), found.rows)
         print(parquet)
     else:
-        _print(answer)
+        _print(found)
 
 
-def _print_csv(answer: "Answer") -> None:
+def _print_csv(found: "Response") -> None:
     import csv
     import sys
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows([_plain(cell) for cell in row] for row in answer.rows)
+    writer.writerow(found.columns)
+    writer.writerows([_plain(cell) for cell in row] for row in found.rows)
 
 
 def _plain(value: Any) -> Any:
@@ -67,21 +79,20 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _print(answer: "Answer") -> None:
-    from rich.console import Console
-
-    from windtunnel.runs.columns import Column, Fitting
+def _print(found: "Response") -> None:
+    from windtunnel.views.terminal.columns import Column, Fitting
+    from windtunnel.views.terminal.console import results
 
     columns = [
-        Column(name, [_cell(row[n]) for row in answer.rows], words=answer.types[n] == "VARCHAR", spare=n)
-        for n, name in enumerate(answer.columns)
+        Column(name, [_cell(row[n]) for row in found.rows], words=found.types[n] == "VARCHAR", spare=n)
+        for n, name in enumerate(found.columns)
     ]
-    Console(highlight=False).print(Fitting(columns))
-    print(f"{len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'}")
+    results().print(Fitting(columns))
+    print(f"{len(found.rows)} row{'' if len(found.rows) == 1 else 's'}")
 
 
 def _cell(value: Any) -> str:
-    from windtunnel.runs.format import DASH
+    from windtunnel.format import DASH
 
     if value is None:
         return DASH

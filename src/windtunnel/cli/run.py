@@ -1,4 +1,4 @@
-"""windtunnel run: fly a scenario and keep what it leaves."""
+"""windtunnel run: run a scenario and keep its results."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -6,114 +6,129 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli.options import Json, Scenario, Sets
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from windtunnel.cli.live import LiveDisplay
-    from windtunnel.cli.plain import PlainDisplay
     from windtunnel.engine.interrupts import Interrupts
-    from windtunnel.scenario import Flight
+    from windtunnel.scenario import RunSpec
+    from windtunnel.views.terminal.live import LiveDisplay
+    from windtunnel.views.terminal.plain import PlainDisplay
 
 
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario.", show_default=False)],
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenario; may be given often."),
-    ] = None,
+    file: Scenario,
+    sets: Sets = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Run directory, new; without it runs/<UTC time>-<scenario>[-<side>]."
-        ),
+        typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<scenario>"),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the run directory.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run directory.")] = False,
     side: SideOption = None,
     wait: Annotated[
         str | None,
         typer.Option(
-            "--wait", metavar="DURATION", help="With --side: longest wait for the other side; without it 60s."
+            "--wait", metavar="DURATION", help="With --side: how long to wait for the other side.", show_default="60s"
         ),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     metrics: Annotated[
         str | None,
-        typer.Option("--metrics", metavar="[ADDRESS]:PORT", help="Serve OpenMetrics while it flies; on loopback."),
+        typer.Option(
+            "--metrics",
+            metavar="[ADDRESS]:PORT",
+            help="Serve OpenMetrics during the run, on loopback unless ADDRESS is given.",
+        ),
     ] = None,
-    trace: Annotated[bool, typer.Option("--trace", help="Write sampled loops to trace.json, for Perfetto.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Write sampled worker loops to trace.json for Perfetto.")
+    ] = False,
     trace_every: Annotated[
         int | None,
-        typer.Option("--trace-every", metavar="N", min=1, max=(1 << 32) - 1, help="Trace 1 loop in N (997); a prime."),
+        typer.Option(
+            "--trace-every",
+            metavar="N",
+            min=1,
+            max=(1 << 32) - 1,
+            help="Trace one loop in N. A prime hides no pattern of the loop.",
+            show_default="997",
+        ),
     ] = None,
     trace_limit: Annotated[
-        str | None, typer.Option("--trace-limit", metavar="SIZE", help="The most that trace.json may take (256MiB).")
+        str | None,
+        typer.Option("--trace-limit", metavar="SIZE", help="Largest size of trace.json.", show_default="256MiB"),
     ] = None,
 ) -> None:
-    """Fly a scenario: watch its stages, keep a run directory, write a report.
+    """Run a scenario.
 
-    The first Ctrl-C lands the flight: its windows are kept. The second ends it at once.
+    Shows the stages while it runs, keeps a run directory and writes a report. Results go to stdout, progress to stderr.
+    The first Ctrl-C stops the run and keeps its windows. The second Ctrl-C kills it.
+
     Exit codes: 0 valid, 1 invalid, 2 bad input or refused by the engine, 130 interrupted.
 
     windtunnel run scenarios/echo.toml
+    windtunnel run scenarios/open-loop.toml --set client.rate=2M
     windtunnel run scenarios/echo.toml --set server.batch.app_rx=64
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
     """
-    from windtunnel.cli import along, outcome
-    from windtunnel.cli.side import alone
+    from windtunnel.cli import live_outputs
+    from windtunnel.cli.side import one_side
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INVALID
     from windtunnel.errors import UserError
-    from windtunnel.measure.flight import fly, new_directory
+    from windtunnel.measure.execute import execute, new_directory
     from windtunnel.scenario import here, load, resolve
+    from windtunnel.views import outcome
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     directory = out or new_directory(file.stem, side)
-    flight = resolve(load(file, sets or []), here(), alone(side, wait))
+    spec = resolve(load(file, sets or []), here(), one_side(side, wait))
     trace = trace or trace_every is not None or trace_limit is not None
     if trace:
-        flight = along.traced(flight, directory, trace_every or along.TRACE_EVERY, trace_limit or along.TRACE_LIMIT)
+        spec = live_outputs.traced(
+            spec, directory, trace_every or live_outputs.TRACE_EVERY, trace_limit or live_outputs.TRACE_LIMIT
+        )
     with (
-        along.serving(flight, metrics) as served,
+        live_outputs.serving(spec, metrics) as served,
         Interrupts() as interrupts,
-        _display(flight, interrupts, metrics, silent=json or quiet) as display,
+        _display(spec, interrupts, metrics, silent=json or quiet) as display,
     ):
-        landing = fly(flight, directory, interrupts, [each.line for each in (display, served) if each])
-    if landing.run is None:
-        outcome.print_unkept(landing.verdict, landing.unkept)
-        raise typer.Exit(landing.exit_code or INVALID)
-    traced = along.write_trace(landing.run) if trace else None
-    page = None if no_report else outcome.write_report(landing.run)
+        ended = execute(spec, directory, interrupts, [each.line for each in (display, served) if each])
+    if ended.run is None:
+        outcome.print_unkept(ended.verdict, ended.unkept)
+        raise typer.Exit(ended.exit_code or INVALID)
+    traced = live_outputs.write_trace(ended.run) if trace else None
+    page = None if no_report else outcome.write_report(ended.run)
     if json:
-        outcome.print_json(landing.run)
+        outcome.print_json(ended.run)
     elif quiet:
-        outcome.print_short(landing.verdict, landing.run.path)
+        outcome.print_short(ended.verdict, ended.run.path)
     else:
-        outcome.print_tables(landing.run, page, traced)
-    raise typer.Exit(landing.exit_code)
+        outcome.print_tables(ended.run, page, traced)
+    raise typer.Exit(ended.exit_code)
 
 
 def _display(
-    flight: "Flight", interrupts: "Interrupts", metrics: str | None, silent: bool
+    spec: "RunSpec", interrupts: "Interrupts", metrics: str | None, silent: bool
 ) -> "AbstractContextManager[LiveDisplay | PlainDisplay | None]":
-    """Live on a terminal, lines elsewhere, nothing at all where machines listen."""
-    from rich.console import Console
-
-    from windtunnel.cli import along
+    """A live table where stderr is a terminal, lines where it is not, nothing with --json and --quiet."""
+    from windtunnel.cli import live_outputs
+    from windtunnel.views.terminal.console import progress
 
     if silent:
         return nullcontext()
-    console, hints = Console(), along.hints(flight, metrics)
+    console, hints = progress(), live_outputs.hints(spec, metrics)
     if console.is_terminal:
-        from windtunnel.cli.live import LiveDisplay
+        from windtunnel.views.terminal.live import LiveDisplay
 
-        return LiveDisplay(flight, console, interrupts, hints)
-    from windtunnel.cli.plain import PlainDisplay
+        return LiveDisplay(spec, console, interrupts, hints)
+    from windtunnel.views.terminal.plain import PlainDisplay
 
-    return nullcontext(PlainDisplay(flight, console, hints))
+    return nullcontext(PlainDisplay(spec, console, hints))

@@ -6,63 +6,73 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.cli.options import Json, Scenario, Sets
+
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
     from windtunnel.measure.throughput.record import SearchRecord
 
 
 def search(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario; its client.rate is what is set.")],
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenario; may be given often."),
-    ] = None,
+    file: Scenario,
+    sets: Sets = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Directory, new; without it runs/<UTC time>-<scenario>-search."),
+        typer.Option("--out", metavar="DIR", help="New directory.", show_default="runs/<UTC time>-<scenario>-search"),
     ] = None,
     method: Annotated[
-        Literal["mlrsearch", "rfc2544"], typer.Option(help="RFC 9971, or RFC 2544's binary search for the first goal.")
+        Literal["mlrsearch", "rfc2544"],
+        typer.Option(help="MLRsearch (RFC 9971), or the binary search of RFC 2544 for the first goal."),
     ] = "mlrsearch",
     goal: Annotated[
         list[str] | None,
         typer.Option(
-            "--goal", metavar="NAME=LOSS", help="Loss that a goal allows, as in PDR=0.5%; NDR=0 and PDR=0.5%."
+            "--goal",
+            metavar="NAME=LOSS",
+            help="A goal and the loss that it allows. Repeatable.",
+            show_default="NDR=0 and PDR=0.5%",
         ),
     ] = None,
     width: Annotated[
-        str, typer.Option(metavar="SHARE", help="Between the bounds of a goal, of the upper one.")
+        str, typer.Option(metavar="SHARE", help="Distance between a goal's bounds, as a share of the upper bound.")
     ] = "0.5%",
-    exceed: Annotated[str, typer.Option(metavar="SHARE", help="Of a lower bound's trials that may lose more.")] = "50%",
-    trial: Annotated[str, typer.Option(metavar="DURATION", help="Of one trial.")] = "1s",
-    trial_sum: Annotated[
-        str, typer.Option(metavar="DURATION", help="So much in trials decides a load for certain.")
-    ] = "21s",
+    exceed: Annotated[
+        str, typer.Option(metavar="SHARE", help="Share of a lower bound's trials that may exceed the allowed loss.")
+    ] = "50%",
+    trial: Annotated[str, typer.Option(metavar="DURATION", help="Duration of one trial.")] = "1s",
+    trial_sum: Annotated[str, typer.Option(metavar="DURATION", help="Trial time that settles a load.")] = "21s",
     least: Annotated[
-        str | None, typer.Option("--min", metavar="RATE", help="Least load; a thousandth of the greatest.")
+        str | None,
+        typer.Option("--min", metavar="RATE", help="Lowest load.", show_default="a thousandth of the highest load"),
     ] = None,
     most: Annotated[
-        str | None, typer.Option("--max", metavar="RATE", help="Greatest load; 1.5 times what a closed loop answers.")
+        str | None,
+        typer.Option(
+            "--max", metavar="RATE", help="Highest load.", show_default="1.5 times the response rate of a closed loop"
+        ),
     ] = None,
     within: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="End the search after so long, irregular.")
+        str | None,
+        typer.Option(metavar="DURATION", help="Stop after this time. Goals that are not reached are irregular."),
     ] = None,
     no_latency: Annotated[
-        bool, typer.Option("--no-latency", help="Do not look at latency at 10, 50 and 90% of the PDR.")
+        bool, typer.Option("--no-latency", help="Do not measure latency at 10, 50 and 90% of the PDR.")
     ] = False,
     bursts: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="Repeats of the back-to-back search; RFC 9004 wants 50, 0 leaves it out."
+            metavar="N", min=0, help="Repeats of the back-to-back search. RFC 9004 asks for 50; 0 skips the search."
         ),
     ] = 5,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Only search.json on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line a trial.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no trials.")] = False,
 ) -> None:
-    """Find the highest rate that a scenario carries: NDR and PDR in one search.
+    """Find the highest rate a scenario carries.
 
-    Trials are flights in an open loop; those that the host disturbed are flown again. Ctrl-C keeps what was found so far.
+    Searches NDR and PDR together. A trial is a run in an open loop; the search sets client.rate. A trial that the host
+    disturbed is repeated. Ctrl-C keeps what was found so far.
+
     Exit codes: 0 every goal has a regular result, 1 one is irregular, 2 bad input, 130 interrupted.
 
     windtunnel search scenarios/open-loop.toml
@@ -71,7 +81,7 @@ def search(
     """
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.errors import UserError
-    from windtunnel.measure.flight import new_directory
+    from windtunnel.measure.execute import new_directory
     from windtunnel.measure.throughput.find import Finder
     from windtunnel.measure.throughput.options import options
 
@@ -83,7 +93,7 @@ def search(
         finder = Finder(file, sets or [], chosen, directory, interrupts, _watch(silent=json or quiet))
         record = finder.find()
     if not no_report:
-        from windtunnel.report.search_page import write
+        from windtunnel.views.pages.search_page import write
 
         write(record, directory)
     if json:
@@ -96,15 +106,14 @@ def search(
 
 
 def _watch(silent: bool) -> "Watch":
-    """A line a trial."""
-    from rich.console import Console
-
+    """A line a trial, on stderr."""
     from windtunnel.measure.throughput.find import Watch
-    from windtunnel.measure.throughput.view import trial_line
+    from windtunnel.views.terminal.console import progress
+    from windtunnel.views.terminal.search import trial_line
 
     if silent:
         return Watch()
-    console = Console(highlight=False)
+    console = progress()
     numbers = count(1)
     return Watch(
         started=lambda what: None if what.endswith(" s") else console.print(what, style="dim"),
@@ -113,11 +122,10 @@ def _watch(silent: bool) -> "Watch":
 
 
 def _show(record: "SearchRecord", directory: Path) -> None:
-    from rich.console import Console
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.search import search_view
 
-    from windtunnel.measure.throughput.view import search_view
-
-    console = Console()
+    console = results()
     console.print()
     console.print(search_view(record))
     console.print(f"search {directory}", style="dim", soft_wrap=True)

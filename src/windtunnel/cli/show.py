@@ -1,9 +1,12 @@
-"""windtunnel show: the tables of runs that have flown."""
+"""windtunnel show: the results of runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json
 
 if TYPE_CHECKING:
     from windtunnel.runs import Run
@@ -12,22 +15,29 @@ if TYPE_CHECKING:
 def show(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN", help="Run directories; without one, the latest below runs/.", show_default=False),
+        typer.Argument(
+            metavar="[RUN...]",
+            help="Run directories.",
+            show_default="the latest run in runs/",
+            autocompletion=completion.runs,
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="A JSON list for machines, one object a run.")] = False,
-    html: Annotated[bool, typer.Option("--html", help="Write report.html of each run anew and say where.")] = False,
+    json: Json = False,
+    html: Annotated[bool, typer.Option("--html", help="Write each run's report.html anew and print its path.")] = False,
     as_: Annotated[
-        Literal["axio"] | None, typer.Option("--as", help="Print the stages in another tool's table, for its scripts.")
+        Literal["axio"] | None, typer.Option("--as", help="Print the stages in the table format of another tool.")
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", help="Write one report of both sides of a flight to FILE, new."),
+        typer.Option(
+            "--report", metavar="FILE", help="Write one report on both sides of a run to FILE, which must be new."
+        ),
     ] = None,
 ) -> None:
-    """Show what a run measured: stages, workers, latency, ports, ledger and verdict.
+    """Show the results of runs.
 
-    Several runs stand side by side; where their memory modes differ, a warning says that they cannot be compared. The two
-    sides of a flight on two hosts (`run --side`) are joined into one.
+    Shows stages, workers, latency, ports, ledger and verdict. Several runs are shown side by side. The two sides of a run
+    on two hosts (run --side) are joined into one. Off a terminal, tables keep all columns.
 
     windtunnel show
     windtunnel show runs/2026-11-21T10-00-00Z-echo
@@ -47,13 +57,13 @@ def show(
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     loaded = [load(path) for path in runs or [latest()]]
     if html:
-        from windtunnel.report import write
+        from windtunnel.views.pages import write
 
         for run in loaded:
             print(write(run.path))
     elif as_:
-        from windtunnel.imports.axio_log import tables_of_run
-        from windtunnel.imports.axio_table import text_of
+        from windtunnel.exchange.axio.log import tables_of_run
+        from windtunnel.exchange.axio.table import text_of
 
         for run in loaded:
             print(text_of(tables_of_run(run)))
@@ -67,13 +77,13 @@ def show(
 
 def _write_joined(loaded: "list[Run]", file: Path) -> None:
     from windtunnel.errors import UserError
-    from windtunnel.report import write_joined
     from windtunnel.runs.joined import join
+    from windtunnel.views.pages import write_joined
 
     joined = join(loaded)
     if joined is None:
         raise UserError(
-            "--report is for the two sides of one flight", remedy="two run directories of `run --side`, or --html"
+            "--report takes the two sides of one run", remedy="two run directories of `run --side`, or --html"
         )
     print(write_joined(joined, file))
 
@@ -81,8 +91,8 @@ def _write_joined(loaded: "list[Run]", file: Path) -> None:
 def _print_json(loaded: "list[Run]") -> None:
     from json import dumps
 
-    from windtunnel.runs.joined import join, joined_document
-    from windtunnel.runs.summary import document
+    from windtunnel.runs.joined import join
+    from windtunnel.views.document import document, joined_document
 
     joined = join(loaded)
     documents = [joined_document(joined)] if joined else [document(run) for run in loaded]
@@ -90,13 +100,12 @@ def _print_json(loaded: "list[Run]") -> None:
 
 
 def _print(loaded: "list[Run]", named: bool) -> None:
-    from rich.console import Console
-
-    from windtunnel.runs.beside import beside_view
     from windtunnel.runs.joined import join
-    from windtunnel.runs.tables import joined_view, run_view
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.run import joined_view, run_view
+    from windtunnel.views.terminal.side_by_side import beside_view
 
-    console = Console()
+    console = results()
     if joined := join(loaded):
         console.print(joined_view(joined))
     else:

@@ -5,27 +5,28 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
-    from windtunnel.scenario import Alone
+    from windtunnel.scenario import OneSide
 
 SideOption = Annotated[
     Literal["server", "client"] | None,
-    typer.Option("--side", help="Fly only this side; the other one is flown elsewhere from the same file."),
+    typer.Option(
+        "--side",
+        help="Run only this side here. The other side runs from the same file in another process or on another host.",
+        show_default="both sides",
+    ),
 ]
 
 
-def alone(side: Literal["server", "client"] | None, wait: str | None = None) -> "Alone | None":
+def one_side(side: Literal["server", "client"] | None, wait: str | None = None) -> "OneSide | None":
     """What the options say. Raises UserError."""
     from windtunnel.errors import UserError
-    from windtunnel.scenario import Alone
-    from windtunnel.scenario.quantities import Quantity
+    from windtunnel.scenario import OneSide
+    from windtunnel.scenario.quantities import option
 
     if side is None:
         if wait is not None:
-            raise UserError("--wait: nobody is waited for", remedy="--side server, or --side client")
+            raise UserError("--wait has no effect without --side", remedy="--side server, or --side client")
         return None
     if wait is None:
-        return Alone(side)
-    try:
-        return Alone(side, int(Quantity("duration", "1s", "24h").read(wait)))
-    except ValueError as error:
-        raise UserError(f"--wait: {error}", remedy="as in --wait 5min") from None
+        return OneSide(side)
+    return OneSide(side, int(option("--wait", "duration", wait, "1s", "24h")))

@@ -1,4 +1,4 @@
-"""windtunnel study: fly a scenario over factors, and answer a question."""
+"""windtunnel study: run a scenario over factors, and answer a question."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
@@ -15,63 +18,83 @@ if TYPE_CHECKING:
 
 def study(
     source: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The study; or the directory of one, to go on.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Study file, or the directory of a study to continue.",
+            show_default=False,
+            autocompletion=completion.studies,
+        ),
     ],
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the scenario for every point."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a key of the scenario at every point. Repeatable.",
+            autocompletion=completion.sets,
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Its directory; without it runs/<UTC time>-<study>.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Directory of the study.", show_default="runs/<UTC time>-<study>"),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Show points, flights and time; fly nothing.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Only a JSON object for machines on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only a line a flight, and the directory.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Run the full size: with the changes of [full] in the study file.")
+    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show points, runs and time. Run nothing.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory; progress by lines.")] = False,
 ) -> None:
-    """Fly a scenario over factors, each point several times, in an order that was drawn; keep a table, write a report.
+    """Run a scenario over factors.
 
-    The same command with --out goes on with a study that was cut short, and so does `windtunnel study DIR`. Points that
-    this host cannot fly are named and left out. Ctrl-C lands the flight that flies; a second one ends it at once.
+    Runs every point several times in a random order, keeps a table of results and writes a report. To continue a study,
+    repeat the command with the same --out, or name its directory. Points that cannot run on this host are listed and
+    skipped. The first Ctrl-C stops the current run; the second kills it.
+
     Exit codes: 0 done, 1 a run stayed invalid, 2 bad input, 130 interrupted.
+
+    "windtunnel study query SQL" queries the results.
 
     windtunnel study studies/inflight.toml --plan
     windtunnel study studies/inflight.toml --out runs/inflight
     windtunnel study runs/inflight
+    windtunnel study studies/tables-exact.toml --full --plan
     windtunnel study studies/cores.toml --set duration=500ms
-    windtunnel query "select inflight, median(answered_per_s) from results where valid group by 1 order by 1"
+    windtunnel study query "select inflight, median(p99) from results where valid group by 1 order by 1"
     """
-    from windtunnel.cli import study_outcome as shown
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, INVALID
     from windtunnel.errors import UserError
-    from windtunnel.measure.study.study import fly, prepare
+    from windtunnel.measure.study.study import prepare, run
+    from windtunnel.views import study_outcome as shown
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    prepared = prepare(source, sets or [], out)
+    prepared = prepare(source, sets or [], out, full=full)
     if plan:
         shown.print_plan(prepared, json)
         return
     with Interrupts() as interrupts, _watcher(prepared, interrupts, silent=json, plain=quiet) as watcher, _settled():
-        flown = fly(prepared, interrupts, watcher)
+        finished = run(prepared, interrupts, watcher)
     if json:
-        shown.print_json(flown, shown.write_report(flown))
+        shown.print_json(finished, shown.write_report(finished))
     elif quiet:
-        shown.write_report(flown)
-        print(flown.path)
+        shown.write_report(finished)
+        print(finished.path)
     else:
-        shown.print_tables(flown, shown.write_report(flown))
-    if flown.interrupted:
-        shown.say_how_to_go_on(flown)
+        shown.print_tables(finished, shown.write_report(finished))
+    if finished.interrupted:
+        shown.say_how_to_go_on(finished)
         raise typer.Exit(INTERRUPTED)
-    if flown.invalid:
+    if finished.invalid:
         raise typer.Exit(INVALID)
 
 
 @contextmanager
 def _settled() -> Iterator[None]:
     """Spares the garbage collector what was there before: a search through the points of a hundred takes 60 ms, and there is
-    one after every second flight."""
+    one after every second run."""
     import gc
 
     gc.freeze()
@@ -84,15 +107,14 @@ def _settled() -> Iterator[None]:
 def _watcher(
     prepared: "Prepared", interrupts: "Interrupts", silent: bool, plain: bool
 ) -> "AbstractContextManager[Watcher]":
-    """A bar on a terminal, lines elsewhere, nothing at all where machines listen."""
-    from rich.console import Console
-
-    from windtunnel.cli.study_progress import Bar, Lines
+    """A bar where stderr is a terminal, lines where it is not, nothing with --json."""
     from windtunnel.measure.study.conduct import Silent
+    from windtunnel.views.terminal.console import progress
+    from windtunnel.views.terminal.study_progress import Bar, Lines
 
     if silent:
         return nullcontext(Silent())
-    console = Console()
+    console = progress()
     if console.is_terminal and not plain:
         return Bar(prepared.design, console, interrupts)
     return nullcontext(Lines(prepared.design, console))

@@ -1,9 +1,9 @@
 """windtunnel --version: the package, the engine and its DPDK."""
 
-from windtunnel import __version__
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import version
 from windtunnel.errors import UserError
+from windtunnel.version import __version__
 
 
 def show_version() -> None:

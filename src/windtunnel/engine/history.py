@@ -42,9 +42,9 @@ class History:
                 if line.plan_hash != self.plan.hash:
                     self.protocol_error = f"hello names the plan {line.plan_hash[:12]}, not {self.plan.hash[:12]}"
             case Ready():
-                self.ready, self.phase = True, "flying"
+                self.ready, self.phase = True, "running"
             case Window():
-                self.phase = f"flying, after window {line.index}"
+                self.phase = f"running, after window {line.index}"
                 self.measured += line.phase == "measure"
             case Result():
                 self.result, self.phase = line, "ending"

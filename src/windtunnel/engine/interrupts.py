@@ -40,5 +40,5 @@ class Interrupts:
 
     def drain(self) -> None:
         """Makes `fd` unreadable until the next signal."""
-        with contextlib.suppress(BlockingIOError):  # two flights by turns wake together
+        with contextlib.suppress(BlockingIOError):  # two runs by turns wake together
             os.read(self.fd, 64)

@@ -9,12 +9,13 @@ import socket
 import stat
 from pathlib import Path
 
-from windtunnel.engine.plan import Plan
-from windtunnel.host import xdp
+from windtunnel.engine import xdp
+from windtunnel.engine.plan import Endpoint, Plan
+from windtunnel.engine.wires import of_port
 
 
 def remove(plan: Plan) -> None:
-    """Removes EAL's runtime directory, the hugepage files, the memif socket and the XDP program of a plan whose engine has
+    """Removes EAL's runtime directory, the hugepage files, the socket and the XDP program of a plan whose engine has
     ended. A scenario is refused where an XDP program hung before, so that one that hangs now is the engine's."""
     prefix = plan.eal.file_prefix
     if not prefix or prefix.startswith(".") or "/" in prefix:
@@ -25,10 +26,18 @@ def remove(plan: Plan) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(mount / file)
     for endpoint in plan.endpoints:
-        if endpoint.port.socket and endpoint.port.memif_role == "server":
-            _remove_socket(Path(endpoint.port.socket))
-        if endpoint.port.kind == "af_xdp" and endpoint.port.interface:
-            xdp.take_away_ours(endpoint.port.interface)
+        _of_wire(endpoint)
+
+
+def _of_wire(endpoint: Endpoint) -> None:
+    """A socket is its server's; who needs an interface without an XDP program hangs one on it."""
+    wire, options = of_port(endpoint.port), endpoint.port.options
+    for option in wire.options:
+        if option.type == "socket" and endpoint.side == "server" and option.name in options:
+            _remove_socket(Path(options[option.name]))
+    for need in wire.needs:
+        if need.kind == "no_xdp" and need.option in options:
+            xdp.take_away_ours(options[need.option])
 
 
 def runtime_directory() -> Path:

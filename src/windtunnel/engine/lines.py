@@ -1,22 +1,24 @@
 """The JSON lines that the engine writes, one object a line, to a descriptor of their own.
 
-Order: phase* hello phase* (window | phase | met)* result, or error at any point. Times are nanoseconds since the engine's start unless the
+Order: phase* hello phase* (window | phase | peer)* result, or error at any point. Times are nanoseconds since the engine's start unless the
 name says otherwise; cycles are TSC ticks. A value that could not be had is null, never zero.
 
 History of the lines' version:
-1  first flight
-2  second flight: every wire, loads in phases, links, two hosts, traces
+1  first run
+2  second run: every wire, loads in phases, links, two hosts, traces
 3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
 4  tables: the steps of handlers and what handlers count themselves
+5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer
 """
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from windtunnel.engine.plan import Side, Stage
+from windtunnel.engine.counted import Counted, Level
+from windtunnel.engine.plan_values import Memory, Side, Stage
 
-LINES_VERSION = 4
+LINES_VERSION = 5
 
 
 class Line(BaseModel):
@@ -42,8 +44,11 @@ class Hello(Line):
     """Says who speaks, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
-    version: Literal[4]
+    version: Literal[5]
     engine: str
+    build: str | None = Field(
+        None, description="the linker's build id of the engine, in hex; null: linked without one, or written before 0.6"
+    )
     dpdk: str
     pid: int
     plan_hash: str
@@ -51,11 +56,11 @@ class Hello(Line):
     tsc_source: str = Field(
         description="how the frequency was found: measured against CLOCK_MONOTONIC_RAW, or DPDK's own"
     )
-    memory: Literal["hugepages", "no-huge"]
+    memory: Memory
     numa_sockets: int
 
 
-LANDED = "landed"
+LINGERING = "lingering"
 """Phase of the client of a memif wire: its workers have ended, and it keeps its port open for a server that still polls."""
 
 
@@ -82,34 +87,50 @@ class Ready(Line):
     )
 
 
-class Met(Line):
-    """The other host has said its hello, and flies the same plan; what is measured starts after this."""
+class Peer(Line):
+    """The other host has said its hello, and runs the same plan; what is measured starts after this."""
 
-    type: Literal["met"]
+    type: Literal["peer"]
     at_ns: int
     session: str = Field(description="random, and the same on both hosts: it says which two runs belong together")
 
 
 class StageWindow(Line):
+    """A counter of stages is named here and in engine/core/counters.h."""
+
     endpoint: Side
     stage: Stage
     index: int
     worker: int = Field(description="position in the plan's workers")
-    calls: int
-    empty_calls: int
-    objects: int
+    calls: Annotated[int, Counted("calls")] = Field(description="calls of the stage")
+    empty_calls: Annotated[int, Counted("calls")] = Field(description="calls that found nothing to do")
+    objects: Annotated[int, Counted("packets")] = Field(description="packets that the stage moved")
     burst: dict[int, int] = Field(description="objects a call -> calls")
-    timed_calls: int = Field(description="calls whose cycles were taken: all at `cycles`, every Nth loop at `sampled`")
-    timed_objects: int
-    busy_cycles: int = Field(description="of timed calls that did something or were held up")
-    idle_cycles: int = Field(description="of timed calls that found nothing to do")
-    stall_cycles: int = Field(description="part of busy: waiting for an mbuf, room in a ring, or the port")
-    traffic_cycles: int = Field(
-        description="of timed calls, spent by a handler that makes its own traffic; in none of those"
+    timed_calls: Annotated[int, Counted("calls")] = Field(
+        description="calls whose cycles were taken: all at `cycles`, every Nth loop at `sampled`"
     )
-    stalled_calls: int = Field(description="calls that were held up, timed or not")
-    interrupted_calls: int
-    interrupted_cycles: int = Field(description="of calls above the threshold; in neither busy, idle nor stall")
+    timed_objects: Annotated[int, Counted("packets")] = Field(description="packets that timed calls moved")
+    busy_cycles: Annotated[int, Counted("cycles", openmetrics="timed_busy_seconds")] = Field(
+        description="time of timed calls that moved something or stalled"
+    )
+    idle_cycles: Annotated[int, Counted("cycles", openmetrics="timed_idle_seconds")] = Field(
+        description="time of timed calls that found nothing to do"
+    )
+    stall_cycles: Annotated[int, Counted("cycles", openmetrics="timed_stall_seconds")] = Field(
+        description="part of busy: waiting for an mbuf, room in a ring, or the port"
+    )
+    traffic_cycles: Annotated[int, Counted("cycles", openmetrics="timed_traffic_seconds")] = Field(
+        description="time of timed calls in which a handler made its own traffic; not in busy, idle or stall"
+    )
+    stalled_calls: Annotated[int, Counted("calls", head="stalled calls")] = Field(
+        description="calls that had work and could move nothing, timed or not"
+    )
+    interrupted_calls: Annotated[int, Counted("calls")] = Field(
+        description="timed calls above the threshold, in no other time"
+    )
+    interrupted_cycles: Annotated[int, Counted("cycles")] = Field(
+        description="time of interrupted calls; not in busy, idle or stall"
+    )
     drops: dict[str, int] = Field(description="reason -> packets")
     completion: Histogram | None = Field(description="ticks of a batch, stall included; at `histograms`")
     stall: Histogram | None = Field(description="stall ticks of a batch; at `histograms`")
@@ -129,7 +150,7 @@ class StepWindow(Line):
     stamps: int = Field(description="times that the clock was read for it: each adds ready.stamp_ticks to `cycles`")
 
 
-class FigureWindow(Line):
+class HandlerCounterWindow(Line):
     """What a handler counts itself. A count or a wrong is what the window added, a level the state at its end."""
 
     endpoint: Side
@@ -145,15 +166,15 @@ class FigureWindow(Line):
 class WorkerWindow(Line):
     worker: int
     cpu: int
-    loops: int
+    loops: Annotated[int, Counted("loops")] = Field(description="loops of the worker")
     cycles: int = Field(description="TSC ticks that the worker's window lasted")
     timed_cycles: int = Field(description="TSC ticks of the loops that were timed")
-    run_delay_ns: int | None = Field(
-        description="time in which it was runnable and the kernel ran somebody else (schedstat)"
+    preempted_ns: Annotated[int | None, Counted("ns")] = Field(
+        description="time in which the worker was runnable and not running: the kernel's run delay (schedstat)"
     )
-    on_cpu_ns: int | None
-    stolen_ns: int = Field(
-        description="time in which the hypervisor ran somebody else on the CPU, in steps of 10 ms; 0 where it does not say"
+    on_cpu_ns: Annotated[int | None, Counted("ns")] = Field(description="time on the CPU (schedstat)")
+    steal_ns: Annotated[int, Counted("ns")] = Field(
+        description="steal time of the CPU: the hypervisor ran another guest, in steps of 10 ms; 0 where it does not say"
     )
     chain_ticks: float | None = Field(
         description="median TSC ticks of a fixed chain of multiplications, taken some 50 times a window: they rise when the "
@@ -166,34 +187,54 @@ class WorkerWindow(Line):
 
 class PortWindow(Line):
     endpoint: Side
-    rx_packets: int
-    rx_bytes: int = Field(description="mbuf bytes, no FCS; counted where disp_rx takes the packets")
-    rx_bursts: int = Field(description="calls of rte_eth_rx_burst that gave something")
-    tx_packets: int
-    tx_bytes: int = Field(
-        description="likewise; counted where packets are handed to nic_tx, on an emulated wire by nic_tx"
+    rx_packets: Annotated[int, Counted("packets", openmetrics="received_packets")] = Field(
+        description="packets received"
     )
-    tx_bursts: int
-    doorbells: int | None = Field(
+    rx_bytes: Annotated[int, Counted("bytes", openmetrics="received_bytes")] = Field(
+        description="bytes of received mbufs, without FCS; counted where disp_rx takes the packets"
+    )
+    rx_bursts: Annotated[int, Counted("calls", openmetrics="receive_bursts")] = Field(
+        description="calls of rte_eth_rx_burst that gave something"
+    )
+    tx_packets: Annotated[int, Counted("packets", openmetrics="sent_packets")] = Field(description="packets sent")
+    tx_bytes: Annotated[int, Counted("bytes", openmetrics="sent_bytes")] = Field(
+        description="bytes of sent mbufs, without FCS; counted where packets are handed to nic_tx, on an emulated wire by nic_tx"
+    )
+    tx_bursts: Annotated[int, Counted("calls", openmetrics="send_bursts")] = Field(
+        description="calls of rte_eth_tx_burst that took something"
+    )
+    doorbells: Annotated[int | None, Counted("writes")] = Field(
         description="tail writes that announce what is sent; null where the driver has none, or it is not known when it writes"
     )
 
 
 class WorkloadWindow(Line):
-    """The client's view of one workload, all its applications together."""
+    """The client's view of one workload, all its applications together. A counter is named here and in engine/core/counters.h."""
 
     workload: int
-    offered: int = Field(description="messages that fell due")
-    unsent: int = Field(description="open loop: fell due and still wait at the end of the window")
-    no_place: int = Field(
-        description="open loop: calls of app_tx that found a message due and the whole budget in flight"
+    offered: Annotated[int, Counted("messages", openmetrics="offered_messages")] = Field(
+        description="messages that fell due"
     )
-    sent: int
-    answered: int
-    lost: int = Field(description="gave their in-flight budget back after the timeout")
-    late: int = Field(description="answers that came after that")
-    duplicates: int = Field(description="answers to a message that had been answered")
-    in_flight: int = Field(description="at the end of the window")
+    unsent: Annotated[int, Level("messages", "workload_unsent_messages")] = Field(
+        description="open loop: messages that fell due and still wait at the end of the window"
+    )
+    inflight_full: Annotated[int, Counted("calls", openmetrics="inflight_full_calls")] = Field(
+        description="open loop: calls of app_tx that found a message due and the whole in-flight budget in use"
+    )
+    sent: Annotated[int, Counted("messages", openmetrics="sent_messages")] = Field(description="messages sent")
+    responses: Annotated[int, Counted("messages")] = Field(description="responses within the timeout")
+    lost: Annotated[int, Counted("messages", openmetrics="lost_messages")] = Field(
+        description="messages without a response within the timeout; their in-flight budget is free again"
+    )
+    late: Annotated[int, Counted("responses", openmetrics="late_responses")] = Field(
+        description="responses after the timeout"
+    )
+    duplicates: Annotated[int, Counted("responses", openmetrics="duplicate_responses")] = Field(
+        description="responses to a message that already had one"
+    )
+    in_flight: Annotated[int, Level("messages", "workload_in_flight_messages")] = Field(
+        description="messages in flight at the end of the window"
+    )
     latency: Histogram = Field(description="ns from the intended send time")
     latency_sent: Histogram = Field(description="ns from the real send time")
     pacing: Histogram | None = Field(
@@ -203,14 +244,16 @@ class WorkloadWindow(Line):
 
 class RingLevel(Line):
     name: str
-    size: int
-    used: int
+    size: Annotated[int, Level("entries", "ring_capacity_entries")] = Field(description="entries that the ring takes")
+    used: Annotated[int, Level("entries", "ring_entries")] = Field(
+        description="entries in use at the end of the window"
+    )
 
 
 class PoolLevel(Line):
     endpoint: Side
-    size: int
-    free: int
+    size: Annotated[int, Level("mbufs", "pool_mbufs")] = Field(description="mbufs of the pool")
+    free: Annotated[int, Level("mbufs", "pool_free_mbufs")] = Field(description="free mbufs at the end of the window")
 
 
 class Window(Line):
@@ -223,7 +266,7 @@ class Window(Line):
     end_ns: int
     stages: list[StageWindow]
     steps: list[StepWindow] = Field(description="none at levels that take no cycles")
-    figures: list[FigureWindow]
+    counters: list[HandlerCounterWindow]
     workers: list[WorkerWindow]
     ports: list[PortWindow]
     workloads: list[WorkloadWindow]
@@ -254,13 +297,13 @@ class PacketLedger(Line):
 
 
 class MessageLedger(Line):
-    """sent = answered + lost + in flight, over the whole flight, warm-up included."""
+    """sent = answered + lost + in flight, over the whole run, warm-up included."""
 
     workload: int
     offered: int
     unsent: int
     sent: int
-    answered: int
+    responses: int
     lost: int
     late: int
     duplicates: int
@@ -277,7 +320,7 @@ class Traced(Line):
 
 
 class Pacing(Line):
-    """How a capture was played at its own times, over the whole flight: every frame that fell due enters, however late."""
+    """How a capture was played at its own times, over the whole run: every frame that fell due enters, however late."""
 
     start_ns: int = Field(description="when the first frame fell due")
     round_ns: int = Field(description="from one playing of the capture to the next: its length and one mean gap")
@@ -290,12 +333,12 @@ class Result(Line):
     reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost", "peer stopped"]
     measured_ns: int
     clock_error_ppm: float = Field(
-        description="how much faster the TSC's nanoseconds ran than CLOCK_MONOTONIC_RAW, over the flight, in parts a million"
+        description="how much faster the TSC's nanoseconds ran than CLOCK_MONOTONIC_RAW, over the run, in parts a million"
     )
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
-    figures: list[FigureWindow] = Field(description="over the whole flight; levels at its end")
+    counters: list[HandlerCounterWindow] = Field(description="over the whole run; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
         description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"
     )
@@ -311,12 +354,12 @@ class Result(Line):
 
 
 class Error(Line):
-    """A refusal in words, before or instead of a flight."""
+    """A refusal in words, before or instead of a run."""
 
     type: Literal["error"]
     message: str
     remedy: str | None
 
 
-AnyLine = Annotated[Hello | Phase | Ready | Met | Window | Result | Error, Field(discriminator="type")]
+AnyLine = Annotated[Hello | Phase | Ready | Peer | Window | Result | Error, Field(discriminator="type")]
 LINE = TypeAdapter(AnyLine)

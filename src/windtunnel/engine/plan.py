@@ -1,122 +1,135 @@
 """The plan: what `windtunnel.scenario` hands to the engine, one JSON document a process.
 
-A plan holds no defaults and no quantities with units: every decision has been made, every number is in the
-unit that its name ends in. The engine refuses unknown and missing keys, so that both sides change together.
+A plan holds no defaults and no quantities with units: every decision has been made, every number is in the unit that its name ends
+in. The engine refuses unknown and missing keys. Its structs and readers are generated from these models when it is built (through
+`schemas/plan.json`, by engine/plan/generate.py), so that a key, its type and its range stand here and nowhere else;
+engine/plan/check.cc holds what keys mean for one another.
 
 History of the plan's version:
-1  first flight
-2  second flight: every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
+1  first run
+2  every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
+3  the pipeline of match-action tables is a part of its workload; `answer_in` is `response_mbuf`;
+   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind
 """
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-PLAN_VERSION = 2
+from windtunnel.engine.pipeline import Pipeline
+from windtunnel.engine.plan_values import (
+    CONSTANTS,
+    MAX_APPLICATIONS,
+    MAX_INFLIGHT,
+    MAX_WORKLOADS,
+    U32,
+    U64,
+    Arrivals,
+    Batched,
+    Count,
+    Cpu,
+    Descriptors,
+    ExtraTicks,
+    Index,
+    Ip,
+    Length,
+    Level,
+    LinkDelay,
+    LinkQueue,
+    LinkRate,
+    Mac,
+    Memory,
+    MessageBytes,
+    Messages,
+    Mtu,
+    Part,
+    PoolCache,
+    PoolOps,
+    PoolSize,
+    Probability,
+    Queue,
+    Queues,
+    Real,
+    ReorderDepth,
+    ResponseMbuf,
+    RingSize,
+    SampleEvery,
+    Side,
+    Stage,
+    Text,
+    Threshold,
+    Time,
+    Trait,
+    UdpPort,
+    cpp,
+    struct,
+)
 
-STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
-
-Stage = Literal["app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"]
-Side = Literal["client", "server"]
-Mac = Annotated[str, Field(pattern=r"^([0-9a-f]{2}:){5}[0-9a-f]{2}$")]
-Count = Annotated[int, Field(ge=0)]
-Index = Annotated[int, Field(ge=0, description="position in the list that the key names")]
-
-MAX_BATCH = 1024
-MAX_MESSAGE_BYTES = 4 << 20
-
-
-class Part(BaseModel):
-    """A part of the plan: strict, every key required."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+PLAN_VERSION: Literal[3] = 3
 
 
 class Eal(Part):
-    args: list[str] = Field(description="arguments of rte_eal_init, without the program's name")
-    memory: Literal["hugepages", "no-huge"]
-    file_prefix: str
+    args: list[Text] = Field(description="arguments of rte_eal_init, without the program's name")
+    memory: Annotated[Memory, cpp("memory_mode")]
+    file_prefix: Text
 
 
 class Accounting(Part):
-    level: Literal["off", "counts", "sampled", "cycles", "histograms"]
-    sample_every: Annotated[int, Field(ge=1, description="at `sampled`: cycles are taken on every Nth loop; a prime")]
-    interrupted_above_ns: Annotated[
-        int, Field(ge=1, description="a timed call longer than this is booked as interrupted")
-    ]
+    level: Annotated[Level, cpp("accounting")]
+    sample_every: SampleEvery = Field(description="at `sampled`: cycles are taken on every Nth loop; a prime")
+    interrupted_above_ns: Length = Field(description="a timed call longer than this is booked as interrupted")
 
 
 class Phases(Part):
-    warmup_ns: Count
-    duration_ns: Annotated[int, Field(ge=1)]
-    window_ns: Annotated[int, Field(ge=1)]
-    messages: Count | None = Field(
-        description="end the measurement after so many answered messages; null: by time alone"
-    )
-    drain_ns: Count = Field(description="longest wait for answers in flight once the client has stopped sending")
+    warmup_ns: Time
+    duration_ns: Length
+    window_ns: Length
+    messages: Messages | None = Field(description="end the measurement after so many responses; null: by time alone")
+    drain_ns: Time = Field(description="longest wait for responses in flight once the client has stopped sending")
 
 
 class Pool(Part):
     """One mbuf pool of an endpoint."""
 
-    size: Annotated[int, Field(ge=1, description="mbufs")]
-    cache: Count = Field(description="mbufs kept per lcore")
-    ops: Literal["ring_mp_mc", "ring_sp_sc", "ring_mt_rts", "ring_mt_hts", "stack", "lf_stack", "bucket"]
-    data_room_bytes: Annotated[int, Field(ge=128, description="room of an mbuf, headroom included")]
+    size: PoolSize = Field(description="mbufs")
+    cache: PoolCache = Field(description="mbufs kept for each lcore")
+    ops: PoolOps
+    data_room_bytes: Annotated[int, Field(ge=128, le=65535)] = Field(
+        description="room of an mbuf, headroom included; rte_mbuf counts it in two bytes"
+    )
 
 
 class Faults(Part):
     """Emulated misbehaviour of the wire, applied in nic_tx to what this endpoint sends."""
 
-    loss: Annotated[float, Field(ge=0, le=1)]
-    duplicate: Annotated[float, Field(ge=0, le=1)]
-    reorder: Annotated[float, Field(ge=0, le=1, description="probability that a packet is held back")]
-    reorder_depth: Annotated[int, Field(ge=1, le=64, description="packets that overtake a held one")]
+    model_config = struct("fault_plan")
+
+    loss: Probability
+    duplicate: Probability
+    reorder: Probability = Field(description="probability that a packet is held back")
+    reorder_depth: ReorderDepth = Field(description="packets that overtake a held one")
 
 
 class Link(Part):
     """Emulated link, applied in nic_tx to what this endpoint sends: a queue, a line, a delay."""
 
-    bits_per_s: Annotated[float, Field(ge=1e6, le=1e12)] | None = Field(
-        description="of the line; a frame takes its bytes and 24 more; null: no rate"
-    )
-    delay_ns: Annotated[int, Field(ge=0, le=10_000_000_000, description="from the end of the line to the other side")]
-    queue: Annotated[int, Field(ge=1, le=1 << 20, description="packets that wait for the line; another is dropped")]
-
-
-Steering = Literal["auto", "flow", "rss"]
-Offload = Literal["rx_checksum", "fast_free"]
-
-
-class Nic(Part):
-    """A NIC by its address. EAL's arguments allow it, and no other."""
-
-    address: str = Field(description="as the kernel writes it: 0000:02:00.0")
-    steering: Steering = Field(
-        description="what brings UDP port udp_port + q to queue q: rte_flow rules, RSS, or rules where the driver takes them"
-    )
-    offloads: list[Offload] = Field(description="asked for; what the driver gives is a note")
+    bits_per_s: LinkRate | None = Field(description="of the line; a frame takes its bytes and 24 more; null: no rate")
+    delay_ns: LinkDelay = Field(description="from the end of the line to the other side")
+    queue: LinkQueue = Field(description="packets that wait for the line; another is dropped")
 
 
 class Port(Part):
-    kind: Literal["ring", "null", "pcap", "af_packet", "memif", "pci", "af_xdp", "tap"]
-    queues: Annotated[int, Field(ge=1, le=64)]
-    rx_descriptors: Annotated[int, Field(ge=1)]
-    tx_descriptors: Annotated[int, Field(ge=1)]
-    rx_free_thresh: Count | None = Field(description="null: the driver's own")
-    tx_free_thresh: Count | None
-    tx_rs_thresh: Count | None
-    packet_bytes: Count | None = Field(description="null wire: size of the frames it gives")
-    copy_bytes: bool | None = Field(description="null wire: whether the driver copies the frame's bytes")
-    replay: str | None = Field(description="pcap wire: absolute path of the capture that is played in, over and over")
-    pace: Literal["speed", "capture"] | None = Field(
-        description="pcap wire: frames as fast as they are taken, or each at its own time"
+    wire: Text = Field(description="its name; `windtunnel wires` lists them")
+    traits: list[Annotated[Trait, cpp("trait")]] = Field(
+        description="of the wire, so that whoever reads a run knows what it ran on"
     )
-    interface: str | None = Field(description="af_packet and af_xdp wires: kernel interface; tap wire: the one to make")
-    socket: str | None = Field(description="memif wire: absolute path of the control socket")
-    memif_role: Literal["server", "client"] | None
-    memif_buffer_bytes: Count | None
-    nic: Nic | None = Field(description="pci wire")
+    options: dict[str, Text] = Field(description="of the wire and of this end of it; the wire knows their meaning")
+    queues: Queues
+    rx_descriptors: Descriptors
+    tx_descriptors: Descriptors
+    rx_free_thresh: Threshold | None = Field(description="null: the driver's own")
+    tx_free_thresh: Threshold | None
+    tx_rs_thresh: Threshold | None
     udp_checksum: bool = Field(description="of what it sends; false: 0, none (RFC 768)")
     faults: Faults | None
     link: Link | None
@@ -125,58 +138,60 @@ class Port(Part):
 class Batch(Part):
     """The most packets that one call of a stage takes."""
 
-    app_tx: Annotated[int, Field(ge=1, le=MAX_BATCH)]
-    disp_tx: Annotated[int, Field(ge=1, le=MAX_BATCH)]
-    nic_tx: Annotated[int, Field(ge=1, le=MAX_BATCH)]
-    nic_rx: Annotated[int, Field(ge=1, le=MAX_BATCH)]
-    disp_rx: Annotated[int, Field(ge=1, le=MAX_BATCH)]
-    app_rx: Annotated[int, Field(ge=1, le=MAX_BATCH)]
+    app_tx: Batched
+    disp_tx: Batched
+    nic_tx: Batched
+    nic_rx: Batched
+    disp_rx: Batched
+    app_rx: Batched
 
 
 class Application(Part):
     workload: Index
     dispatchers: list[Index] = Field(min_length=1, description="dispatchers it shares rings with")
-    inflight: Count = Field(description="client: messages it may have in flight; server: 0")
+    inflight: Annotated[int, Field(ge=0, le=MAX_INFLIGHT)] = Field(
+        description="client: messages it may have in flight; server: 0"
+    )
 
 
 class Dispatcher(Part):
     workload: Index
-    queue: Index = Field(description="queue of the port")
+    queue: Queue = Field(description="queue of the port")
 
 
 class Endpoint(Part):
-    side: Side
-    ip: str
+    side: Annotated[Side, cpp("side")]
+    ip: Ip
     mac: Mac
-    peer_ip: str | None = Field(description="client: where requests go; null on a server")
+    peer_ip: Ip | None = Field(description="client: where requests go; null on a server")
     peer_mac: Mac | None = Field(description="null on a client: ask by ARP")
-    udp_port: Annotated[int, Field(ge=1, le=65535, description="of queue 0; queue q listens on udp_port + q")]
-    peer_udp_port: Annotated[int, Field(ge=1, le=65535)] | None
-    mtu: Annotated[int, Field(ge=68, le=9000)]
+    udp_port: UdpPort = Field(description="of queue 0; queue q listens on udp_port + q")
+    peer_udp_port: UdpPort | None
+    mtu: Mtu
     pool: Pool
     port: Port
     batch: Batch
-    ring_size: Annotated[
-        int, Field(ge=2, description="entries of each hand-over ring, a power of two; one stays empty")
-    ]
-    answer_in: Literal["request", "new"] = Field(description="server: the mbuf that carries the answer")
-    applications: list[Application]
+    ring_size: RingSize = Field(description="entries of each hand-over ring, a power of two; one stays empty")
+    response_mbuf: Annotated[ResponseMbuf, cpp("response_mbuf")] = Field(
+        description="server: the mbuf that carries the response"
+    )
+    applications: list[Application] = Field(max_length=MAX_APPLICATIONS)
     dispatchers: list[Dispatcher]
 
 
 class Handler(Part):
-    name: str = Field(description="a built-in's name, or the absolute path of a shared object")
-    options: dict[str, str] = Field(description="plain numbers and words; the handler knows their meaning")
+    name: Text = Field(description="a built-in's name, or the absolute path of a shared object")
+    options: dict[str, Text] = Field(description="plain numbers and words; the handler knows their meaning")
 
 
 class LoadPhase(Part):
     """A time in which the offered rate is the same."""
 
-    length_ns: Annotated[int, Field(ge=1)] | None = Field(description="null: for ever; only the last one")
-    rate_per_s: Annotated[float, Field(ge=0)] = Field(description="messages a second while it sends")
-    arrivals: Literal["constant", "poisson"]
-    on_ns: Annotated[int, Field(ge=1)] | None = Field(description="sends for so long, then pauses; null: never pauses")
-    off_ns: Annotated[int, Field(ge=1)] | None
+    length_ns: Length | None = Field(description="null: for ever; only the last one")
+    rate_per_s: Real = Field(description="messages a second while it sends")
+    arrivals: Annotated[Arrivals, cpp("arrivals")]
+    on_ns: Length | None = Field(description="sends for so long, then pauses; null: never pauses")
+    off_ns: Length | None
 
 
 class Load(Part):
@@ -184,34 +199,33 @@ class Load(Part):
 
     mode: Literal["closed", "open"]
     phases: list[LoadPhase] = Field(description="open: at least one; closed: none")
-    lead: Count = Field(description="so many of them fly once; after the last one, those behind them fly again")
+    lead: Count = Field(description="so many of them run once; after the last one, those behind them run again")
 
 
 class Sizes(Part):
     """Sizes that differ from message to message. Each application draws its own from the run's seed."""
 
-    kind: Literal["sequence", "uniform", "weighted"]
-    bytes: list[Annotated[int, Field(ge=16, le=MAX_MESSAGE_BYTES)]] = Field(
+    kind: Annotated[Literal["sequence", "uniform", "weighted"], cpp("size_kind")]
+    bytes: list[MessageBytes] = Field(
         min_length=1, description="sequence: taken in turn; uniform: the least and the most; weighted: drawn"
     )
-    weights: list[Annotated[float, Field(ge=0)]] = Field(description="weighted: one for each size")
+    weights: list[Real] = Field(description="weighted: one for each size")
 
 
 class Workload(Part):
-    name: str
-    request_bytes: Annotated[
-        int, Field(ge=16, le=MAX_MESSAGE_BYTES, description="UDP payload, message header included; of the largest")
-    ]
-    response_bytes: Annotated[int, Field(ge=16, le=MAX_MESSAGE_BYTES)]
+    name: Text
+    request_bytes: MessageBytes = Field(description="UDP payload, message header included; of the largest")
+    response_bytes: MessageBytes
     request_sizes: Sizes | None = Field(description="null: all have request_bytes")
     response_sizes: Sizes | None
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
+    pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")
     scan: bool = Field(description="whether the message handler reads every byte of the request")
-    extra_ticks: Count = Field(description="TSC ticks of additional work a message")
-    timeout_ns: Annotated[int, Field(ge=1, description="an unanswered message is lost after this")]
-    load: Load | None = Field(description="null where no client flies")
-    client_applications: Count = Field(
+    extra_ticks: ExtraTicks = Field(description="TSC ticks of additional work a message")
+    timeout_ns: Length = Field(description="a message without a response is lost after this")
+    load: Load | None = Field(description="null where no client runs")
+    client_applications: Annotated[int, Field(ge=0, le=MAX_APPLICATIONS)] = Field(
         description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: no client of ours"
     )
     client_slots: Count = Field(
@@ -222,47 +236,53 @@ class Workload(Part):
 class StageOf(Part):
     """One stage of one application or dispatcher of one endpoint."""
 
+    model_config = struct("stage_of")
+
     endpoint: Index
-    stage: Stage
+    stage: Annotated[Stage, cpp("stage_kind")]
     index: Index = Field(description="of the application (app_*) or the dispatcher (disp_*, nic_*)")
 
 
 class Worker(Part):
-    lcore: Annotated[int, Field(ge=1)]
-    cpu: Index
+    lcore: Annotated[int, Field(ge=1, le=U32)]
+    cpu: Cpu
     stages: list[StageOf] = Field(min_length=1, description="in the order in which a loop runs them")
 
 
 class Trace(Part):
     """Which loops of every worker are written down call by call; windtunnel.runs.trace reads the file."""
 
-    path: str = Field(description="absolute path of the file of events, new")
-    every: Annotated[int, Field(ge=1, lt=1 << 32, description="every Nth loop")]
-    limit_events: Annotated[int, Field(ge=1, description="what comes after them is counted and not written")]
+    path: Text = Field(description="absolute path of the file of events, new")
+    every: Annotated[int, Field(ge=1, le=U32)] = Field(description="every Nth loop")
+    limit_events: Annotated[int, Field(ge=1, le=U64)] = Field(
+        description="what comes after them is counted and not written"
+    )
 
 
 class RawLatency(Part):
     """Test mode: the latencies as they were measured, written as little-endian u64 nanoseconds."""
 
-    path: str
-    limit: Annotated[int, Field(ge=1)]
+    path: Text
+    limit: Annotated[int, Field(ge=1, le=1 << 28)] = Field(description="values; the most are 2 GiB")
 
 
 class Plan(Part):
-    version: Literal[2]
-    hash: str = Field(description="sha256 of the resolved scenario: both sides of a run agree on it")
-    title: str
-    seed: Count
+    model_config = ConfigDict(json_schema_extra={"x-constants": CONSTANTS})
+
+    version: Literal[3]
+    hash: Text = Field(description="sha256 of the resolved scenario: both sides of a run agree on it")
+    title: Text
+    seed: Annotated[int, Field(ge=0, le=U64)]
     eal: Eal
     accounting: Accounting
     phases: Phases
-    hello_wait_ns: Annotated[int, Field(ge=1)] | None = Field(
-        description="longest wait for the hello of the other side, which another process flies; null: it is ours, or a stranger"
+    hello_wait_ns: Length | None = Field(
+        description="longest wait for the hello of the other side, which another process runs; null: it is ours, or a stranger"
     )
     endpoints: list[Endpoint] = Field(min_length=1, max_length=2)
-    workloads: list[Workload] = Field(min_length=1)
+    workloads: list[Workload] = Field(min_length=1, max_length=MAX_WORKLOADS)
     workers: list[Worker] = Field(min_length=1)
-    record: str | None = Field(
+    record: Text | None = Field(
         description="absolute path of a pcap of every frame that the endpoints send or (server) receive"
     )
     trace: Trace | None

@@ -108,9 +108,9 @@ class EngineProcess:
         """Asks for an orderly end: drain, then result."""
         self._say("stop")
 
-    def tell_client_landed(self) -> None:
-        """Asks a server for an orderly end without a drain: nobody waits for answers any more."""
-        self._say("landed")
+    def tell_client_finished(self) -> None:
+        """Asks a server for an orderly end without a drain: its client needs no more responses."""
+        self._say("finished")
 
     def _say(self, word: str) -> None:
         with contextlib.suppress(BrokenPipeError, BlockingIOError):

@@ -1,13 +1,15 @@
-"""What the engine says without a flight: its version, its handlers, and the ladder of the host's caches."""
+"""What the engine says without a run: its version, its handlers and wires, and the ladder of the host's caches."""
 
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.find import NAME
+from windtunnel.engine.pipeline import Pipeline
+from windtunnel.engine.plan_values import Trait
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
@@ -35,6 +37,67 @@ class Handler(BaseModel):
     options: list[HandlerOption]
 
 
+Scope = Literal["wire", "endpoint"]
+
+
+class Described(BaseModel):
+    """A part of a wire's descriptor, which include/windtunnel/wire.h explains."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class WireOption(Described):
+    """One option of a wire; `default`, `choices`, `timed` and `example` are texts as a plan has them."""
+
+    name: str
+    scope: Scope
+    type: Literal["bytes", "count", "bool", "choice", "words", "text", "file", "socket", "interface", "pci"]
+    default: str | None
+    required: bool
+    choices: tuple[str, ...] | None
+    least: int | None
+    most: int | None
+    timed: str | None
+    frame: bool
+    example: str | None
+    help: str
+
+
+class WireNeed(Described):
+    """What must be so on the host; `option` names the option that it is about."""
+
+    kind: Literal["root", "hugepages", "interface", "no_interface", "no_xdp", "capture", "nic", "meeting_point"]
+    option: str | None
+    why: str | None
+
+
+class WireMbufs(Described):
+    """mbufs that the driver may hold for one queue: so many, and so many a descriptor or a frame of a capture."""
+
+    fixed: int
+    rx: int
+    tx: int
+    peer_rx: int
+    frames: int
+
+
+class Wire(Described):
+    """A wire, as its descriptor in the engine has it."""
+
+    name: str
+    help: str
+    driver: str
+    peer: str
+    copies: str
+    traits: tuple[Trait, ...]
+    most_queues: int
+    most_mtu: int | None
+    mtu_why: str | None
+    options: tuple[WireOption, ...]
+    needs: tuple[WireNeed, ...]
+    mbufs: WireMbufs
+
+
 class LadderHead(BaseModel):
     """How a ladder is measured."""
 
@@ -60,6 +123,7 @@ class LadderEnd(BaseModel):
 
 _LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
 _HANDLERS = TypeAdapter(list[Handler])
+_WIRES = TypeAdapter(list[Wire])
 
 
 def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
@@ -74,9 +138,22 @@ def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
         ) from error
 
 
-def table_needs(engine: Path, pipeline: str) -> list[int]:
+def wires(engine: Path) -> list[Wire]:
+    """The wires that are built in. Raises UserError with the engine's own words."""
+    try:
+        return read_wires(_ask(engine, ["--wires"]))
+    except ValidationError as error:
+        raise UserError(f"{engine} --wires: not a list of wires: {error.errors()[0]['msg']}", remedy=REBUILD) from error
+
+
+def read_wires(text: str) -> list[Wire]:
+    """What `--wires` prints. Raises ValidationError."""
+    return _WIRES.validate_json(text)
+
+
+def table_needs(engine: Path, pipeline: Pipeline) -> list[int]:
     """Bytes that each table of a pipeline will want from DPDK's heap at most. Raises UserError with the engine's own words."""
-    text = _ask(engine, ["--tables-need", pipeline])
+    text = _ask(engine, ["--tables-need", pipeline.model_dump_json()])
     try:
         return TypeAdapter(list[int]).validate_json(text)
     except ValidationError as error:
@@ -134,15 +211,15 @@ def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
 def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
     command = [engine, *arguments]
     try:
-        answer = subprocess.run(
+        response = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
         )
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
     except subprocess.TimeoutExpired as error:
         raise UserError(f"{engine} {arguments[0]}: no answer within {timeout_s} s") from error
-    _judge(engine, arguments, answer.returncode, answer.stderr)
-    return answer.stdout
+    _judge(engine, arguments, response.returncode, response.stderr)
+    return response.stdout
 
 
 def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:

@@ -1,7 +1,7 @@
-"""Starts the engines of a flight, hands on their lines, and sees that every one of them ends.
+"""Starts the engines of a run, hands on their lines, and sees that every one of them ends.
 
 All engines start at once: each opens its ports by itself and waits there for its link, so no order is needed. An engine
-is killed when it is silent for too long, flies past its time, writes what is no line, or outlives its peer.
+is killed when it is silent for too long, runs past its time, writes what is no line, or outlives its peer.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import LANDED, AnyLine, Error, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import LINGERING, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.engine.tables import tables_of
@@ -23,7 +23,7 @@ from windtunnel.engine.turns import Place
 from windtunnel.errors import UserError
 
 SETUP_SILENCE_S = 60.0
-"""Longest wait for a line before the flight: memory is zeroed and handlers fill their state without one."""
+"""Longest wait for a line before the run: memory is zeroed and handlers fill their state without one."""
 BUILD_S_A_RULE = 5e-4
 """Rules of rte_acl are compiled in one call, without a line: 30 to 70 s a million were seen, and live tables are built twice."""
 OVERDUE_S = 5.0
@@ -34,12 +34,12 @@ PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
 Listener = Callable[[str, AnyLine, str], None]
-"""Gets the engine's name, the line and its text. May raise UserError or OSError (a full disk): the flight then ends."""
+"""Gets the engine's name, the line and its text. May raise UserError or OSError (a full disk): the run then ends."""
 
 
 @dataclass
-class Flown:
-    """What a flight left in memory: one history an engine, in the plans' order."""
+class SupervisedRun:
+    """What a run left in memory: one history an engine, in the plans' order."""
 
     histories: list[History]
     interrupted: bool = False
@@ -54,7 +54,7 @@ class _Watched:
     engine: EngineProcess
     silence_s: float
     sharing: int
-    """Flights that share its cores by turns, itself included."""
+    """Runs that share its cores by turns, itself included."""
     end_by: float = float("inf")
     end_words: str = ""
 
@@ -72,8 +72,8 @@ class _Watched:
             case Result() | Error():
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
-            flight_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
-            self.must_end(now + flight_s + LANDING_S + OVERDUE_S, "it flew past its time")
+            run_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
+            self.must_end(now + run_s + LANDING_S + OVERDUE_S, "it ran past its time")
         self.next_line_by = now + self.silence_s
 
     def must_end(self, by: float, words: str) -> None:
@@ -93,8 +93,8 @@ def _setup_silence_s(plan: Plan) -> float:
 
 
 class Supervisor:
-    """One flight. `fly` returns when every engine has ended and its leftovers are gone. With a `place` its one engine takes turns
-    with that of another flight."""
+    """One run. `run` returns when every engine has ended and its leftovers are gone. With a `place` its one engine takes turns
+    with that of another run."""
 
     def __init__(
         self,
@@ -111,10 +111,10 @@ class Supervisor:
         self._place = place
         self._seen_interrupts = 0
         self._watched: list[_Watched] = []
-        self._flown = Flown([])
+        self._run = SupervisedRun([])
 
-    def fly(self, plans: Sequence[Plan], names: Sequence[str]) -> Flown:
-        """Flies the plans, one engine each. Raises UserError when an engine cannot be started."""
+    def run(self, plans: Sequence[Plan], names: Sequence[str]) -> SupervisedRun:
+        """Runs the plans, one engine each. Raises UserError when an engine cannot be started."""
         with selectors.DefaultSelector() as selector:
             self._selector = selector
             selector.register(self._interrupts.fd, selectors.EVENT_READ, self._interrupts.drain)
@@ -129,13 +129,13 @@ class Supervisor:
                     watched.engine.end()
                 for plan in plans:
                     leftovers.remove(plan)
-        return self._flown
+        return self._run
 
     def _start(self, plan: Plan, name: str) -> None:
         engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
         watched = _Watched(engine, _setup_silence_s(plan), 1 if self._place is None else 2)
         self._watched.append(watched)
-        self._flown.histories.append(engine.history)
+        self._run.histories.append(engine.history)
         self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))
         self._selector.register(engine.pid_fd, selectors.EVENT_READ, lambda: self._ended(watched))
 
@@ -158,7 +158,7 @@ class Supervisor:
         with contextlib.suppress(BlockingIOError):
             for line, raw in engine.read():
                 watched.heard(line, time.monotonic())
-                if isinstance(line, Phase) and line.name == LANDED:
+                if isinstance(line, Phase) and line.name == LINGERING:
                     self._tell_client_is_done(watched)
                 self._hand_on(engine.history.name, line, raw)
         if engine.history.protocol_error is not None:
@@ -173,7 +173,7 @@ class Supervisor:
                 listener(name, line, raw)
         except (UserError, OSError) as error:
             self._listeners.clear()
-            self._flown.not_written = error.message if isinstance(error, UserError) else str(error)
+            self._run.not_written = error.message if isinstance(error, UserError) else str(error)
             for watched in self._running():
                 watched.engine.kill("its lines could not be written")
 
@@ -200,7 +200,7 @@ class Supervisor:
             other.engine.ask_to_stop()
 
     def _tell_client_is_done(self, client: _Watched) -> None:
-        """A server is stopped once its client has landed or ended."""
+        """A server is stopped once its client has finished or ended."""
         for other in self._running():
             history = other.engine.history
             if other is client or history.peer_done:
@@ -208,14 +208,14 @@ class Supervisor:
             history.peer_done = True
             by = time.monotonic() + history.plan.phases.drain_ns / 1e9 + OVERDUE_S
             other.must_end(by, "it did not stop after its client had finished")
-            other.engine.tell_client_landed()
+            other.engine.tell_client_finished()
 
     def _obey_interrupts(self) -> None:
         """The first interrupt asks for an orderly end, the second kills."""
         count = self._interrupts.count
         if count == self._seen_interrupts:
             return
-        self._flown.interrupted = True
+        self._run.interrupted = True
         for watched in self._running():
             if count > 1:
                 watched.engine.kill("interrupted twice")

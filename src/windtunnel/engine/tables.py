@@ -1,13 +1,9 @@
 """The tables in a plan, resolved to the last key."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from windtunnel.engine.plan import Plan
-
-OPTION = "pipeline"
-"""Of a packet handler: its tables, as JSON."""
 
 Table = dict[str, Any]
 
@@ -17,7 +13,6 @@ def tables_of(plans: Iterable[Plan]) -> list[list[Table]]:
     of: dict[int, list[Table]] = {}
     for plan in plans:
         for place, workload in enumerate(plan.workloads):
-            handler = workload.packet_handler
-            tables = json.loads(handler.options[OPTION])["tables"] if handler and OPTION in handler.options else []
+            tables = workload.pipeline.model_dump()["tables"] if workload.pipeline else []
             of[place] = of.get(place) or tables
     return list(of.values())

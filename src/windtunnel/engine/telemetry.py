@@ -1,4 +1,4 @@
-"""Where an engine answers dpdk-telemetry.py while it flies."""
+"""Where an engine answers dpdk-telemetry.py while it runs."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Two engines on the same cores, by turns: each flies a window, is held, and hands the turn to the other.
+"""Two engines on the same cores, by turns: each runs a window, is held, and hands the turn to the other.
 
-The turn is a byte that goes round through two pipes (engine/flight/turns.h has the other half). An engine that ends closes its
+The turn is a byte that goes round through two pipes (engine/run/turns.h has the other half). An engine that ends closes its
 pipe, and the one that is left has all turns to itself.
 """
 
@@ -38,7 +38,7 @@ class Place:
 
 
 class Turns:
-    """Context manager of a round of two. Its flights are watched by a thread each."""
+    """Context manager of a round of two. Its runs are watched by a thread each."""
 
     def __init__(self) -> None:
         to_second, to_first = os.pipe(), os.pipe()
@@ -57,7 +57,7 @@ class Turns:
 
     @contextlib.contextmanager
     def taking(self, place: Place) -> Iterator[Place]:
-        """While its flight is watched; whoever leaves waits for nobody and keeps nobody waiting."""
+        """While its run is watched; whoever leaves waits for nobody and keeps nobody waiting."""
         try:
             yield place
         finally:

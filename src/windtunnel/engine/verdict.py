@@ -1,4 +1,4 @@
-"""The verdict on a flight: made here from what was seen, never by the engine.
+"""The verdict on a run: made here from what was seen, never by the engine.
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
 engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered,
@@ -7,60 +7,72 @@ nothing measured, worker allocations, handler wrong, stopped before the end, run
 
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import Result
-from windtunnel.engine.supervisor import Flown
-from windtunnel.runs import Verdict
+from windtunnel.engine.supervisor import SupervisedRun
 
 VALID, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
-ANSWERS_NOTHING = {"drop", "empty"}
+RESPONSES_NOTHING = {"drop", "empty"}
 """Packet handlers that, without a message handler behind them, send no answer."""
 
 
-def judge(flown: Flown) -> Verdict:
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the run's numbers may be used; `reasons` says why not and is empty for a valid run."""
+
+    valid: bool
+    reasons: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.valid == bool(self.reasons):
+            raise ValueError(f"a verdict is valid without reasons or invalid with some, not {self}")
+
+
+def judge(finished: SupervisedRun) -> Verdict:
     """Valid only if every engine ended well with closed ledgers, and nobody stopped it before."""
-    reasons = [f"run directory: {flown.not_written}"] if flown.not_written else []
-    if flown.interrupted:
+    reasons = [f"run directory: {finished.not_written}"] if finished.not_written else []
+    if finished.interrupted:
         reasons.append("stopped before the end: interrupted by the user")
-    alone = len(flown.histories) == 1
-    for history in sorted(flown.histories, key=lambda h: h.ended_at):
-        others = [other for other in flown.histories if other is not history]
-        for reason in _reasons(history, others, flown):
-            reasons.append(reason if alone else f"{reason} [{history.name}]")
+    one_side = len(finished.histories) == 1
+    for history in sorted(finished.histories, key=lambda h: h.ended_at):
+        others = [other for other in finished.histories if other is not history]
+        for reason in _reasons(history, others, finished):
+            reasons.append(reason if one_side else f"{reason} [{history.name}]")
     return Verdict(not reasons, reasons)
 
 
-def exit_code(flown: Flown, verdict: Verdict) -> int:
+def exit_code(finished: SupervisedRun, verdict: Verdict) -> int:
     """Of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
     if verdict.valid:
         return VALID
-    if flown.interrupted:
+    if finished.interrupted:
         return INTERRUPTED
-    return REFUSED if any(history.refusal for history in flown.histories) else INVALID
+    return REFUSED if any(history.refusal for history in finished.histories) else INVALID
 
 
-def _reasons(history: History, others: list[History], flown: Flown) -> Iterator[str]:
+def _reasons(history: History, others: list[History], finished: SupervisedRun) -> Iterator[str]:
     if history.protocol_error:
         yield f"protocol error: {history.protocol_error}"
     elif history.refusal:
         remedy = f" ({history.refusal.remedy})" if history.refusal.remedy else ""
         yield f"engine refused: {history.refusal.message}{remedy}"
     elif history.exit_code != 0:
-        yield from _died(history, others, flown)
+        yield from _died(history, others, finished)
     elif history.result is None:
         where = "in the middle of a line" if history.cut_short else "before its result"
         yield f"no result: the engine exited with code 0 {where}"
     if history.result is not None:
-        yield from _unsound(history, history.result, others, flown)
+        yield from _unsound(history, history.result, others, finished)
 
 
-def _died(history: History, others: list[History], flown: Flown) -> Iterator[str]:
+def _died(history: History, others: list[History], finished: SupervisedRun) -> Iterator[str]:
     if history.killed_because and history.exit_code == -signal.SIGKILL:
         if history.peer_gone:
             yield f"peer lost: {history.killed_because}"
-        elif not flown.interrupted and not flown.not_written:
+        elif not finished.interrupted and not finished.not_written:
             yield f"engine killed: {history.killed_because} while {history.phase}"
     elif _lost_peer_before(history, others):
         yield f"engine died: {_end(history)} after peer loss"
@@ -82,8 +94,8 @@ def _end(history: History) -> str:
     return history.signal_name or f"exit code {history.exit_code}"
 
 
-def _unsound(history: History, result: Result, others: list[History], flown: Flown) -> Iterator[str]:
-    """What is wrong with a flight that came to its result."""
+def _unsound(history: History, result: Result, others: list[History], finished: SupervisedRun) -> Iterator[str]:
+    """What is wrong with a run that came to its result."""
     # A client that has finished may be gone before its server is told to stop.
     if result.reason == "peer lost" and not any(other.is_client and other.ended_well for other in others):
         yield "peer lost: the engine saw the other side go"
@@ -91,22 +103,22 @@ def _unsound(history: History, result: Result, others: list[History], flown: Flo
         yield "stopped before the end: the other side was stopped"
     elif result.reason == "parent lost":
         yield "stopped before the end: the control pipe was closed"
-    elif result.reason == "stopped" and history.peer_gone and not flown.interrupted:
+    elif result.reason == "stopped" and history.peer_gone and not finished.interrupted:
         # The supervisor's word can reach it before it looks at its link.
         yield "peer lost: it was stopped because the other side was gone"
-    elif result.reason == "stopped" and not (history.peer_done or flown.interrupted):
+    elif result.reason == "stopped" and not (history.peer_done or finished.interrupted):
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
-    for figure in result.figures:
-        if figure.kind == "wrong" and figure.value:
-            of = f" of {figure.of}" if figure.of else ""
-            yield f"handler wrong: {figure.name}{of}: {figure.value} {figure.unit} ({figure.stage}:{figure.index})"
+    for counter in result.counters:
+        if counter.kind == "wrong" and counter.value:
+            of = f" of {counter.of}" if counter.of else ""
+            yield f"handler wrong: {counter.name}{of}: {counter.value} {counter.unit} ({counter.stage}:{counter.index})"
     if result.worker_allocations:
         yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
-    if history.measured == 0 and not flown.interrupted:
+    if history.measured == 0 and not finished.interrupted:
         yield "nothing measured: no window of the phase measure"
-    elif not flown.interrupted:
-        yield from _unanswered(history, result)
+    elif not finished.interrupted:
+        yield from _without_response(history, result)
 
 
 def _open_ledgers(history: History, result: Result) -> Iterator[str]:
@@ -126,11 +138,13 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
             yield f"ledger open: {messages.missing} messages missing of {messages.sent} in workload {name}"
 
 
-def _unanswered(history: History, result: Result) -> Iterator[str]:
-    if not history.is_client or history.plan.endpoints[0].port.kind == "null":
+def _without_response(history: History, result: Result) -> Iterator[str]:
+    if not history.is_client or "silent" in history.plan.endpoints[0].port.traits:
         return
     for messages in result.messages:
         workload = history.plan.workloads[messages.workload]
-        mute = workload.handler is None and workload.packet_handler and workload.packet_handler.name in ANSWERS_NOTHING
-        if messages.answered == 0 and not mute:
+        mute = (
+            workload.handler is None and workload.packet_handler and workload.packet_handler.name in RESPONSES_NOTHING
+        )
+        if messages.responses == 0 and not mute:
             yield f"no messages answered: {messages.sent} sent, {messages.lost} lost in workload {workload.name}"

@@ -1,1 +1,1 @@
-"""The machine that a run flies on: what it is, and what that means for a measurement."""
+"""The machine that a run runs on: what it is, and what that means for a measurement."""

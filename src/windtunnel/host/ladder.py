@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -23,9 +23,9 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.caches import Cache, reported
 from windtunnel.host.steps import plateaus
-from windtunnel.scenario.text_file import read_text
+from windtunnel.text_file import read_text
 
-LADDER_VERSION = 1
+LADDER_VERSION: Final = 1
 MAX_FILE_BYTES = 16 << 20
 LEAST = 64 << 10
 """Bytes: the engine climbs no lower ladder."""
@@ -86,7 +86,8 @@ class Ladder(Part):
     def at(self, sizes: np.ndarray) -> np.ndarray:
         """ns of a load at these sizes in bytes: between rungs by ratios, beyond them that of the nearest."""
         bytes_, ns = [rung.bytes for rung in self.rungs], [rung.ns for rung in self.rungs]
-        return np.exp(np.interp(np.log(np.maximum(sizes, 1)), np.log(bytes_), np.log(np.maximum.accumulate(ns))))
+        logs = np.interp(np.log(np.maximum(sizes, 1)), np.log(bytes_), np.log(np.maximum.accumulate(ns)))
+        return np.asarray(np.exp(logs))
 
 
 def measure(pages: Pages, most: int, rounds: int, heard: Callable[[LadderLine], None] | None = None) -> Ladder:

@@ -1,1 +1,1 @@
-"""Flying scenarios for an answer: single flights, studies, searches, comparisons, and the judgement of what was measured."""
+"""Running scenarios for an answer: single runs, studies, searches, comparisons, and the judgement of what was measured."""

@@ -1,7 +1,7 @@
 """Models of tables and of latency: fitted to studies, judged by what they have not seen.
 
 observe     a study's runs as costs by a table's entries
-flown       what a run directory says beyond the study's table: steps, and the tables' own figures
+run       what a run directory says beyond the study's table: steps, and the tables' own figures
 settings    which tables are alike
 neighbour   what a stranger on the same core did to costs, taken out
 points      what a form is fitted to
@@ -13,9 +13,9 @@ curve       one curve: form, intervals, errors
 fit         a study becomes a model
 record      the model's file
 places      on which host it holds
-predict     what it says of a size that was not flown
+predict     what it says of a size that was not run
 pipeline    several tables, from models of one each
-composed    pipelines that were flown, held against that
+composed    pipelines that were run, held against that
 queueing    latency against load
 latency     a study over loads becomes a model
 check       all of it for several studies

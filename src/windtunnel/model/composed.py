@@ -1,4 +1,4 @@
-"""Pipelines of several tables that were flown, held against what models of one table each say of them: never fitted to them."""
+"""Pipelines of several tables that were run, held against what models of one table each say of them: never fitted to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from windtunnel.measure.study import query, record
-from windtunnel.model.flown import Parts, parts_of
+from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.neighbour import without
 from windtunnel.model.pipeline import predict_pipeline, sized, speed_of
 from windtunnel.model.record import ModelRecord
@@ -36,7 +36,7 @@ def is_composed(path: Path) -> bool:
 
 
 def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
-    """Every point that was flown, in its order, brought to the speed of a core that the models are added up at. Raises UserError where the models do not reach it."""
+    """Every point that was run, in its order, brought to the speed of a core that the models are added up at. Raises UserError where the models do not reach it."""
     kept = record.read(path / record.NAME)
     by_point: dict[int, list[Parts]] = {}
     for point, parts in _runs(path):

@@ -1,4 +1,4 @@
-"""One curve: the form that a series is fitted with, its intervals, and how wrong it was where it had not looked."""
+"""One curve: the form that a series is fitted with, its intervals, and its held-out errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from windtunnel.model.heldout import Candidate
 from windtunnel.model.observe import Series, noise_floor, points_of
 from windtunnel.model.points import NoFit, Points, World
 from windtunnel.model.record import Beyond, Curve, Parameter, Sized, Tried
-from windtunnel.model.settings import own_settings
+from windtunnel.model.table_settings import own_settings
 
 DRAWS = 200
 CONFIDENCE = 0.95
@@ -69,7 +69,7 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
 
 
 def contention_of(series: Series) -> float:
-    """By how much a packet costs more for each further core, from sizes that several numbers of cores have flown; never below 0.
+    """By how much a packet costs more for each further core, from sizes that several numbers of cores have run; never below 0.
 
     The Universal Scalability Law's contention (Gunther, 2007): c cores carry c/(1 + s (c - 1)) times what one does.
     """

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from windtunnel import __version__
 from windtunnel.host.ladder import Ladder
+from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.record import StudyRecord
-from windtunnel.measure.study.table import NAME
 from windtunnel.model.curve import Options, fit_curve
-from windtunnel.model.flown import Parts
+from windtunnel.model.measured_runs import Parts
 from windtunnel.model.neighbour import without
 from windtunnel.model.observe import Observed, observe
 from windtunnel.model.points import World
 from windtunnel.model.record import ModelRecord, Provenance, Step
+from windtunnel.version import __version__
 
 OTHER = "stages"
 """Name of what the pipeline costs outside the handler's steps."""
@@ -57,7 +57,7 @@ def world_of(ladder: Ladder | None) -> World:
 
 
 def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) -> Provenance:
-    digest = hashlib.sha256((path / NAME).read_bytes()).hexdigest()
+    digest = hashlib.sha256((path / RESULTS).read_bytes()).hexdigest()
     return Provenance(
         study=str(path.absolute()),
         title=kept.title,
@@ -69,7 +69,7 @@ def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) ->
 
 
 def memory_of(kept: StudyRecord) -> str | None:
-    """The memory mode that all points flew with."""
+    """The memory mode that all points ran with."""
     modes = {point.memory for point in kept.points if point.memory}
     return modes.pop() if len(modes) == 1 else None
 

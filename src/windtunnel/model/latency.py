@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel import __version__
 from windtunnel.errors import UserError
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
@@ -27,6 +26,7 @@ from windtunnel.model.queueing import (
     tried_queues,
 )
 from windtunnel.model.record import LatencyCurve, LatencyPoint, ModelRecord, Tried
+from windtunnel.version import __version__
 
 DRAWS = 100
 HELP = "more loads between a tenth and nine tenths of what it carries, or more repeats"
@@ -50,7 +50,7 @@ def fit_latency(path: Path, seed: int = 1) -> ModelRecord:
         settings = {other.keys[0]: kept.point(row["point"]).cells[other.name] for other in others}
         groups.setdefault((*settings.items(), ("workload", row["workload"])), []).append(row)
     if not groups:
-        raise UserError(f"{path}: no valid run with latencies", remedy=f"windtunnel study {path} flies what is missing")
+        raise UserError(f"{path}: no valid run with latencies", remedy=f"windtunnel study {path} runs what is missing")
     return ModelRecord(
         kind="latency",
         title=kept.title,

@@ -21,7 +21,7 @@ MOST = 1.5
 
 
 @dataclass(frozen=True)
-class Told:
+class CostedRun:
     """One run: its cost, its ticks, and what it shares with its repeats."""
 
     point: int
@@ -29,7 +29,7 @@ class Told:
     ticks: float | None
 
 
-def neighbour_of(runs: Sequence[Told]) -> Neighbour | None:
+def neighbour_of(runs: Sequence[CostedRun]) -> Neighbour | None:
     """None where some run has no ticks, where they are too few, or where costs do not follow them."""
     if any(not run.ticks for run in runs):
         return None

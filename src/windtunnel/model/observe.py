@@ -20,8 +20,8 @@ import numpy as np
 from windtunnel.errors import UserError
 from windtunnel.measure.study import query, record
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
-from windtunnel.model.flown import Parts, parts_of
-from windtunnel.model.neighbour import Told, neighbour_of, without
+from windtunnel.model.measured_runs import Parts, parts_of
+from windtunnel.model.neighbour import CostedRun, neighbour_of, without
 from windtunnel.model.points import Points
 from windtunnel.model.record import Neighbour
 
@@ -35,7 +35,7 @@ SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
 
 
 @dataclass(frozen=True)
-class Flown:
+class ObservedRun:
     """One valid run."""
 
     point: int
@@ -55,7 +55,7 @@ class Series:
 
     settings: dict[str, Any]
     """Path of every other factor -> its cell."""
-    runs: tuple[Flown, ...]
+    runs: tuple[ObservedRun, ...]
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class Series:
     def sizes(self) -> list[float]:
         return sorted({run.entries for run in self.runs})
 
-    def at(self, entries: float) -> list[Flown]:
+    def at(self, entries: float) -> list[ObservedRun]:
         return [run for run in self.runs if run.entries == entries]
 
 
@@ -116,7 +116,7 @@ def observe(path: Path, response: str | None = None) -> Observed:
     valid, shared = _with_parts([row for row in rows if row["valid"]], path)
     said = _left_out(sum(not row["valid"] for row in rows), "invalid") + _left_out(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
-    groups: dict[tuple, list[Flown]] = {}
+    groups: dict[tuple, list[ObservedRun]] = {}
     for row, parts in valid:
         cores = max(1, len(kept.point(row["point"]).cpus.get("server", [])))
         ns = _cost(row, parts, chosen, axis, cores, path)
@@ -125,16 +125,16 @@ def observe(path: Path, response: str | None = None) -> Observed:
             continue
         settings = settings_of(kept, row["point"], factor)
         groups.setdefault(tuple(settings.items()), []).append(
-            Flown(
+            ObservedRun(
                 row["point"], float(row[factor.name]), cores, ns, parts and parts.bytes_of(parts.table_at(axis)), parts
             )
         )
     if not groups:
         raise UserError(
             f"{path}: nothing to fit: {'; '.join(said) or 'no run has landed'}",
-            remedy=f"windtunnel study {path} flies what is missing; --of names another cost",
+            remedy=f"windtunnel study {path} runs what is missing; --of names another cost",
         )
-    neighbour = neighbour_of([_told(run) for runs in groups.values() for run in runs])
+    neighbour = neighbour_of([_costed(run) for runs in groups.values() for run in runs])
     series = tuple(
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
@@ -148,11 +148,11 @@ def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict
     return kept, len(rows) - len(kept)
 
 
-def _told(run: Flown) -> Told:
-    return Told(run.point, run.ns, run.parts and run.parts.wide_ticks)
+def _costed(run: ObservedRun) -> CostedRun:
+    return CostedRun(run.point, run.ns, run.parts and run.parts.wide_ticks)
 
 
-def _alone(run: Flown, neighbour: Neighbour | None) -> Flown:
+def _alone(run: ObservedRun, neighbour: Neighbour | None) -> ObservedRun:
     return replace(run, ns=without(run.ns, run.parts and run.parts.wide_ticks, neighbour))
 
 

@@ -12,20 +12,12 @@ import numpy as np
 from windtunnel.engine.tables import Table
 from windtunnel.errors import UserError
 from windtunnel.model.fit import world_of
-from windtunnel.model.flown import Parts
+from windtunnel.model.measured_runs import Parts
 from windtunnel.model.points import World
 from windtunnel.model.popularity import shared_misses
-from windtunnel.model.predict import (
-    SAMPLES,
-    Prediction,
-    band,
-    bytes_at,
-    curve_ns,
-    curve_samples,
-    range_marks,
-)
+from windtunnel.model.predict import SAMPLES, Prediction, band, bytes_at, curve_ns, curve_samples, range_marks
 from windtunnel.model.record import Curve, ModelRecord, Neighbour, Step
-from windtunnel.model.settings import differences, own_settings
+from windtunnel.model.table_settings import differences, own_settings
 
 
 def sized(parts: Parts) -> list[tuple[Table, float]]:
@@ -39,7 +31,7 @@ def predict_pipeline(
     """`tables`: as the plan has them, each with its entries, at least one. Raises UserError where no model has been fitted to a table
     like one of them, or none has timed the steps about them."""
     if not tables:
-        raise UserError("the scenario has no tables", remedy="[[workload.table]], as docs/tables.md has it")
+        raise UserError("the scenario has no tables", remedy="[[workload.table]], as docs/reference/tables.md has it")
     found = [_curve_like(models, table) for table, _ in tables]
     speed = speed_of(models)
     marks, rng = [], np.random.default_rng(1)
@@ -99,7 +91,7 @@ def _other_steps(
     if not timed:
         raise UserError(
             "no model has timed the steps about the tables",
-            remedy="fit a study that flew with accounting sampled or cycles",
+            remedy="fit a study that ran with accounting sampled or cycles",
         )
     steps = [(step, _scale(model, speed)) for model in timed for step in model.steps]
     dearest: dict[str, tuple[Step, float]] = {}

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from windtunnel.model.touched import is_of_fixed_depth, touched
+from windtunnel.model.table_settings import is_of_fixed_depth, touched
 
 
 class NoFit(Exception):

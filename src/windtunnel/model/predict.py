@@ -1,4 +1,4 @@
-"""What a fitted model says of a size that was not flown, how sure it is, and when it will not say anything."""
+"""What a fitted model says of a size that was not run, how sure it is, and when it will not say anything."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Prediction:
     ns: float
     low: float
     high: float
-    """95%: of the parameters and of the errors that the form made where it had not looked."""
+    """95%: of the parameters and of the held-out errors of the form."""
     cores: int
     of: str
     """What it is the cost of: table, pipeline, or a column."""
@@ -100,7 +100,7 @@ def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
 
 
 def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
-    """Nothing inside the sizes that were flown, a mark a little outside of them; far outside a mark where it was asked for.
+    """Nothing inside the sizes that were run, a mark a little outside of them; far outside a mark where it was asked for.
 
     Raises UserError for what is further than FURTHEST times outside and was not asked for.
     """
@@ -108,17 +108,15 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
     times = max(entries / high, low / max(entries, 1e-9))
     if times <= 1:
         return []
-    edge = (
-        f"{high:g}, the largest size that was flown" if entries > high else f"{low:g}, the smallest size that was flown"
-    )
+    edge = f"{high:g}, the largest size that was run" if entries > high else f"{low:g}, the smallest size that was run"
     if times <= FURTHEST:
         return [f"beyond {edge}"]
     if not extrapolate:
         raise UserError(
             f"{entries:g} entries are {times:.3g} times beyond {edge}: no model is believed further than {FURTHEST:g} times",
-            remedy="fly it, or ask for the number all the same with --extrapolate",
+            remedy="run it, or ask for the number all the same with --extrapolate",
         )
-    return [f"EXTRAPOLATED {times:.3g} times beyond {edge}: not to be believed without a flight"]
+    return [f"EXTRAPOLATED {times:.3g} times beyond {edge}: verify it with a run"]
 
 
 def curve_ns(curve: Curve, entries: float, world: World) -> float:
@@ -146,7 +144,7 @@ def band(samples: np.ndarray) -> tuple[float, float]:
 
 
 def bytes_at(curve: Curve, entries: float) -> float:
-    """Working set between the sizes that were flown, by ratios; beyond them in proportion to the entries."""
+    """Working set between the sizes that were run, by ratios; beyond them in proportion to the entries."""
     sizes = np.array([point.entries for point in curve.points])
     bytes_ = np.array([point.bytes for point in curve.points])
     inside = float(np.clip(entries, sizes[0], sizes[-1]))
@@ -158,7 +156,7 @@ def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> f
     if curve.caches is None:
         raise UserError(
             "the model was fitted without a ladder and knows nothing of caches: popularity has no meaning in it",
-            remedy="windtunnel model fit --ladder FILE, or fly the keys as they are drawn",
+            remedy="windtunnel model fit --ladder FILE, or run the keys as they are drawn",
         )
     last, t0, *levels = curve.caches
     bytes_ = bytes_at(curve, entries)

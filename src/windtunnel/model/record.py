@@ -1,4 +1,4 @@
-"""A fitted model as a file: what it says, how wrong it was where it had not looked, and where it comes from.
+"""A fitted model as a file: its form, its held-out errors, and its provenance.
 
 History of the record's version:
 1  costs of tables by entries, latency by load
@@ -6,14 +6,14 @@ History of the record's version:
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.host.ladder import Ladder
 
-MODEL_VERSION = 1
+MODEL_VERSION: Final = 1
 
 
 class Part(BaseModel):

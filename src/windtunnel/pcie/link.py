@@ -69,8 +69,8 @@ class Link:
 
     def read(self, size: float) -> OnWire:
         """The device reads so many bytes of memory: requests up, answers down."""
-        answer = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
-        return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=ceil(size / answer) * COMPLETION_HEADER + size)
+        response = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
+        return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=ceil(size / response) * COMPLETION_HEADER + size)
 
     def register(self, size: float) -> OnWire:
         """The CPU writes a register of the device."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
-from windtunnel.imports.source import MAX_FILE_BYTES
-from windtunnel.scenario.text_file import read_text
+from windtunnel.exchange.source import MAX_FILE_BYTES
+from windtunnel.text_file import read_text
 
 FILE = "pcie-counters.txt"
-"""Name in a run directory of such a text, taken while the run flew: `show` and the report put it beside the estimate."""
+"""Name in a run directory of such a text, taken while the run ran: `show` and the report put it beside the estimate."""
 SYSFS = "sys/bus/event_source/devices"
 _MB = 1e6
 _IOSTAT = ("Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)", "Outbound Write(MB)")
@@ -42,7 +42,7 @@ def read_measured(file: Path) -> Measured:
     raise UserError(f"{file}: neither of `perf iostat` nor of `pcm-pcie -B -csv`", remedy=_REMEDY)
 
 
-def measured_beside(run: Path) -> Measured | None:
+def measured_with_run(run: Path) -> Measured | None:
     """What lies in a run directory under the name `FILE`; None: nothing was measured."""
     file = run / FILE
     return read_measured(file) if file.is_file() else None

@@ -12,7 +12,7 @@ from windtunnel.errors import UserError
 from windtunnel.pcie.link import GIGATRANSFERS, LANES
 from windtunnel.scenario import toml
 from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
-from windtunnel.scenario.text_file import read_text
+from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
 GENERIC = "generic"

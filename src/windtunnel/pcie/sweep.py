@@ -8,12 +8,12 @@ not say either: the charts leave that stretch open.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windtunnel.pcie import asked
+from windtunnel.pcie import options
 from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import MB, Estimate, Settings, estimate
 from windtunnel.pcie.link import Link
 from windtunnel.pcie.nic import Nic
-from windtunnel.pcie.of_run import PortEstimate, Queue
+from windtunnel.pcie.run_estimate import PortEstimate, Queue
 
 BEFORE, AFTER = 10e6, 13e6
 HIGHEST = 14.88e6
@@ -58,7 +58,7 @@ def swept(nic: Nic, settings: Settings, link: Link, size: int) -> Sweep:
     """Raises UserError for settings that the NIC's rings do not take."""
 
     def point(pps: float, batches: Batches) -> Point:
-        return Point(pps, batches, estimate(asked.forwarding(pps, size, batches), nic, settings, link))
+        return Point(pps, batches, estimate(options.forwarding(pps, size, batches), nic, settings, link))
 
     rates = [HIGHEST * step / STEPS for step in range(1, STEPS + 1)]
     return Sweep(

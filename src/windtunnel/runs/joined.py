@@ -1,20 +1,19 @@
-"""The two run directories of a flight on two hosts as one run.
+"""The two run directories of a run on two hosts as one run.
 
 Each host has a clock of its own, and no time of one is ever subtracted from one of the other: windows go together by their
 index alone, counts by what they count.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from windtunnel.engine.lines import Window
-from windtunnel.engine.plan import Side
+from windtunnel.engine.plan_values import Side
+from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError
 from windtunnel.runs.reader import Run
-from windtunnel.runs.record import EngineRecord, Record, Verdict
-from windtunnel.runs.summary import document
+from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import Validity
 
 SIDES: tuple[Side, ...] = ("server", "client")
@@ -35,7 +34,7 @@ STRANGERS = (
 
 @dataclass(frozen=True)
 class Crossing:
-    """Packets from one host to the other over the whole flight, each counted by the host itself."""
+    """Packets from one host to the other over the whole run, each counted by the host itself."""
 
     source: Side
     sent: int
@@ -61,8 +60,8 @@ class Joined(Run):
 
 
 def join(runs: Sequence[Run]) -> Joined | None:
-    """The two sides of one flight joined; None for any other set of runs. Raises UserError for two sides of two flights."""
-    if len(runs) != 2 or not all(map(_flew_alone, runs)):
+    """The two sides of one run joined; None for any other set of runs. Raises UserError for two sides of two runs."""
+    if len(runs) != 2 or not all(map(_ran_alone, runs)):
         return None
     by_side = {_engine(run).plan.endpoints[0].side: run for run in runs}
     if len(by_side) != 2:
@@ -76,7 +75,7 @@ def join(runs: Sequence[Run]) -> Joined | None:
         windows=windows,
         problems=[f"{side}: {problem}" for side in SIDES for problem in by_side[side].problems],
         paths={side: by_side[side].path for side in SIDES},
-        session=_engine(client).met.session,
+        session=_engine(client).peer.session,
         crossings=[
             _crossing("client", windows["client"], windows["server"]),
             _crossing("server", windows["server"], windows["client"]),
@@ -84,34 +83,25 @@ def join(runs: Sequence[Run]) -> Joined | None:
     )
 
 
-def joined_document(joined: Joined) -> dict[str, Any]:
-    """Both sides for machines: as one run, with what crossed between the hosts."""
-    return document(joined) | {
-        "paths": {side: str(path) for side, path in joined.paths.items()},
-        "session": joined.session,
-        "between_hosts": [asdict(crossing) | {"lost": crossing.lost} for crossing in joined.crossings],
-    }
-
-
 def _engine(run: Run) -> EngineRecord:
     return run.record.engines[0]
 
 
-def _flew_alone(run: Run) -> bool:
+def _ran_alone(run: Run) -> bool:
     return len(run.record.engines) == 1 and _engine(run).plan.hello_wait_ns is not None
 
 
 def _check(server: Run, client: Run) -> None:
     for run, other in ((server, client), (client, server)):
-        if _engine(run).met is None:
+        if _engine(run).peer is None:
             raise UserError(
                 f"{run.path}: this side has met no other host, so that {other.path} cannot be joined with it",
                 remedy=f"windtunnel show {run.path}",
             )
-    if _engine(server).met.session != _engine(client).met.session:
+    if _engine(server).peer.session != _engine(client).peer.session:
         raise UserError(
-            f"{server.path} and {client.path} are two sides of two flights",
-            remedy="the two run directories of one flight: `session` in their run.json is the same",
+            f"{server.path} and {client.path} are two sides of two runs",
+            remedy="the two run directories of one run: `session` in their run.json is the same",
         )
 
 
@@ -141,7 +131,8 @@ def _validity(server: Record, client: Record) -> Validity | None:
     if len(found) < len(SIDES):
         return None
     return Validity(
-        checks=[check for each in found for check in each.checks], marks=[mark for each in found for mark in each.marks]
+        checks=[check for each in found for check in each.checks],
+        excluded=[window for each in found for window in each.excluded],
     )
 
 

@@ -1,4 +1,4 @@
-"""The run that flew last."""
+"""The run that ran last."""
 
 from pathlib import Path
 
@@ -14,6 +14,6 @@ def latest(parent: Path = RUNS) -> Path:
     if not records:
         raise UserError(
             f"no run below {parent.absolute()}",
-            remedy="name a run directory, or fly one: windtunnel run scenarios/echo.toml",
+            remedy="name a run directory, or run one: windtunnel run scenarios/echo.toml",
         )
     return max(records)[1]

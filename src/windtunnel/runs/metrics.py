@@ -1,4 +1,4 @@
-"""Metrics from the engine's raw counters; docs/metrics.md has each with its unit, formula and error.
+"""Metrics from the engine's raw counters; docs/reference/metrics.md has each with its unit, formula and error.
 
 Counters are added over windows and over the instances of a stage first, and divided last: never an average of averages.
 What the accounting level did not measure, or what had nothing to measure, is None and never zero.
@@ -11,6 +11,7 @@ from typing import Any
 
 from windtunnel.engine.lines import Hello, Histogram, PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
 from windtunnel.runs.histogram import merge, percentile
+from windtunnel.runs.registry import STAGE_COUNTERS
 from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
 
 MEASURED = ("measure",)
@@ -164,6 +165,7 @@ def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], durati
         burst=burst,
         completion=_spread(merge(member.completion for member in members), tick_ns),
         stall=_spread(merge(member.stall for member in members), tick_ns),
+        counters={name: _sum_or_none(members, name) for name in STAGE_COUNTERS},
     )
 
 
@@ -184,7 +186,7 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
     timed = _sum(members, "timed_cycles")
     busy, idle, stall = (_sum(stages, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
     interrupted, traffic = _sum(stages, "interrupted_cycles"), _sum(stages, "traffic_cycles")
-    run_delay = _sum_or_none(members, "run_delay_ns")
+    run_delay = _sum_or_none(members, "preempted_ns")
     return WorkerRow(
         worker=members[0].worker,
         cpu=members[0].cpu,
@@ -218,7 +220,7 @@ def _port_row(members: list[PortWindow], duration_s: float) -> PortRow:
 
 def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float) -> WorkloadRow:
     """One workload over some of its windows, which lasted `duration_s`, in their order."""
-    counts = {c: _sum(members, c) for c in ("offered", "sent", "answered", "lost", "late", "duplicates")}
+    counts = {c: _sum(members, c) for c in ("offered", "sent", "responses", "lost", "late", "duplicates")}
     paced = [member.pacing for member in members if member.pacing]
     return WorkloadRow(
         workload=name,
@@ -226,7 +228,7 @@ def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float
         **counts,
         unsent=members[-1].unsent,
         in_flight=members[-1].in_flight,
-        answered_per_s=ratio(counts["answered"], duration_s),
+        responses_per_s=ratio(counts["responses"], duration_s),
         offered_per_s=ratio(counts["offered"], duration_s),
         latency=latency(merge(member.latency for member in members)),
         latency_sent=latency(merge(member.latency_sent for member in members)),

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
+from windtunnel import format as fmt
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Load, LoadPhase, Plan
-from windtunnel.runs import format as fmt
 from windtunnel.runs.metrics import measured, seconds, workload_row
 from windtunnel.runs.rows import PhaseRow
 
@@ -19,7 +19,7 @@ SLACK = 1000
 
 
 class Timetable:
-    """Which phase of a load flies when, in ns since it began: after the last phase the first comes again."""
+    """Which phase of a load runs when, in ns since it began: after the last phase the first comes again."""
 
     def __init__(self, load: Load):
         self.phases: list[LoadPhase] = load.phases[load.lead :]
@@ -60,9 +60,9 @@ def phase_rows(windows: Sequence[Window], plan: Plan, counted: Sequence[Window] 
 def load_began(windows: Sequence[Window], plan: Plan) -> tuple[int, int]:
     """Earliest and latest time at which the load can have begun, ns since the engine's start. Not before the first window;
     and since no window ends before its time, not later than the end of each less what it is to last."""
-    flown = [window for window in windows if window.phase in ("warmup", "measure")]
-    first = [window for window in flown if window.phase == flown[0].phase]
-    earliest, last = flown[0].start_ns, first.pop()
+    finished = [window for window in windows if window.phase in ("warmup", "measure")]
+    first = [window for window in finished if window.phase == finished[0].phase]
+    earliest, last = finished[0].start_ns, first.pop()
     latest = [window.end_ns - n * plan.phases.window_ns for n, window in enumerate(first, 1)]
     if last.phase == "warmup":
         latest.append(last.end_ns - plan.phases.warmup_ns)
@@ -80,14 +80,14 @@ def _rows_of(
         whole.setdefault(phase, []).append(window)
     rows = []
     for number, phase in enumerate(timetable.phases):
-        flown = timetable.ns_of(number, windows[0].start_ns - latest, windows[-1].end_ns - latest)
+        finished = timetable.ns_of(number, windows[0].start_ns - latest, windows[-1].end_ns - latest)
         chosen = [window for window in whole.get(number, []) if window.index in kept]
-        if not flown:
+        if not finished:
             continue
         members = [workload for window in chosen for workload in window.workloads if workload.workload == index]
         counted = seconds(chosen)
         result = workload_row(name, members, counted) if members else None
-        rows.append(PhaseRow(name, number + 1, _words(phase), flown / 1e9, counted, result))
+        rows.append(PhaseRow(name, number + 1, _words(phase), finished / 1e9, counted, result))
     return rows
 
 

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
+from windtunnel.notebook import Shown
+from windtunnel.runs.migrate import migrate_record, migrate_window, readable
 from windtunnel.runs.record import RUN_VERSION, Record
 from windtunnel.runs.validity import counted
 
@@ -15,7 +17,7 @@ WHICH = "name a directory that `windtunnel run` has left; without a name `windtu
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Shown):
     """A run directory in memory. `windows` holds all of each engine by its name, `counted` those that figures are made from;
     `problems` what was found amiss in the files, in words for the user, without making them unreadable."""
 
@@ -36,13 +38,19 @@ def load(path: Path) -> Run:
     A last window that a crash cut off is left out and named in `problems`.
     """
     path = Path(path)
-    record = _record(path / "run.json")
+    version, record = _record(path / "run.json")
     windows: dict[str, list[Window]] = {engine.name: [] for engine in record.engines}
-    problems = [] if record.imported else _windows(path / "windows.jsonl", windows)
+    problems = [] if record.imported else _windows(path / "windows.jsonl", windows, version)
     return Run(path, record, windows, problems)
 
 
-def _record(path: Path) -> Record:
+def record_of(directory: Path) -> Record:
+    """What run.json of a run directory holds. Raises UserError where there is none."""
+    return _record(Path(directory) / "run.json")[1]
+
+
+def _record(path: Path) -> tuple[int, Record]:
+    """The version in which it was written, and the record as of today."""
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -53,17 +61,19 @@ def _record(path: Path) -> Record:
         document = json.loads(text)
     except ValueError as error:
         raise UserError(f"{path}: not JSON: {error}") from error
-    version = document.get("version") if isinstance(document, dict) else None
-    if version != RUN_VERSION:
-        raise UserError(f"{path}: record of version {version}, this windtunnel reads version {RUN_VERSION}")
+    version = readable(document.get("version") if isinstance(document, dict) else None, path)
     try:
-        return Record.model_validate_json(text)
+        if version == RUN_VERSION:
+            return version, Record.model_validate_json(text)
+        return version, Record.model_validate_json(json.dumps(migrate_record(document)))
     except ValidationError as error:
         raise UserError(f"{path}: {_first(error)}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path}: not a whole record of version {version}: {error}") from error
 
 
-def _windows(path: Path, windows: dict[str, list[Window]]) -> list[str]:
-    """Fill `windows`; returns the problems."""
+def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list[str]:
+    """Fill `windows` from lines that stand beside a record of this version; returns the problems."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -73,14 +83,14 @@ def _windows(path: Path, windows: dict[str, list[Window]]) -> list[str]:
     *whole, rest = data.split(b"\n")
     for number, line in enumerate(whole, 1):
         try:
-            document = json.loads(line)
+            document = migrate_window(json.loads(line), version)
             windows[document.pop("engine")].append(Window.model_validate(document))
         except ValidationError as error:
             raise UserError(f"{path}:{number}: {_first(error)}") from error
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise UserError(f"{path}:{number}: not a window of one of this run's engines") from error
     if rest:
-        return [f"{path.name}:{len(whole) + 1}: cut off by a crash and left out; {len(whole)} whole windows before it"]
+        return [f"{path.name}:{len(whole) + 1}: cut off by a crash and ignored; {len(whole)} whole windows before it"]
     return []
 
 

@@ -1,39 +1,28 @@
 """run.json: the record of one run.
 
 History of the record's version:
-1  first flight
-2  second flight: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
+1  first run
+2  second run: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
 3  validity: what the run found out about itself, and the windows that are in no figure
 4  tables: as the lines that it holds
+5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from windtunnel.engine.lines import Error, Hello, Met, Phase, Ready, Result
+from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.planted import planted
+from windtunnel.engine.verdict import Verdict
 from windtunnel.runs.rows import PortRow, StageRow
 from windtunnel.runs.validity import Validity
 
-RUN_VERSION = 4
+RUN_VERSION = 5
 
 DID_NOT_FINISH = "did not finish"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the run's numbers may be used; `reasons` says why not and is empty for a valid run."""
-
-    valid: bool
-    reasons: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.valid == bool(self.reasons):
-            raise ValueError(f"a verdict is valid without reasons or invalid with some, not {self}")
 
 
 class Part(BaseModel):
@@ -48,7 +37,7 @@ class EngineRecord(Part):
     phases: list[Phase] = Field(default_factory=list)
     hello: Hello | None = None
     ready: Ready | None = None
-    met: Met | None = None
+    peer: Peer | None = None
     result: Result | None = None
     error: Error | None = None
 
@@ -58,7 +47,7 @@ class EngineRecord(Part):
         return self.hello.memory if self.hello else self.plan.eal.memory
 
 
-class Figure(Part):
+class ForeignValue(Part):
     """A number that another tool printed and that no row has a place for."""
 
     of: str = Field(description="what it belongs to: an endpoint, a port, or the tool itself")
@@ -76,19 +65,19 @@ class Imported(Part):
     at: AwareDatetime = Field(description="when it was imported")
     stages: list[StageRow]
     ports: list[PortRow]
-    figures: list[Figure]
+    values: list[ForeignValue]
 
 
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[4] = RUN_VERSION
+    version: Literal[5] = RUN_VERSION
     title: str
     question: str | None
     started: AwareDatetime | None = Field(description="null: another tool did not say")
     finished: AwareDatetime | None = None
     verdict: Verdict
-    validity: Validity | None = Field(None, description="null: the flight did not come to its end, or was imported")
+    validity: Validity | None = Field(None, description="null: the run did not come to its end, or was imported")
     scenario: dict[str, Any] = Field(description="every key as resolved")
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]
@@ -109,8 +98,8 @@ class Record(Part):
 
     @property
     def wire(self) -> str | None:
-        """Kinds of port that flew: "ring", "memif", ...; null: not known."""
-        return " + ".join(sorted({e.port.kind for engine in self.engines for e in engine.plan.endpoints})) or None
+        """Kinds of port that ran: "ring", "memif", ...; null: not known."""
+        return " + ".join(sorted({e.port.wire for engine in self.engines for e in engine.plan.endpoints})) or None
 
     @property
     def accounting(self) -> str | None:
@@ -141,7 +130,7 @@ class Record(Part):
         if len(plans) != 1 or plans[0].hello_wait_ns is None:
             return []
         other = "client" if plans[0].endpoints[0].side == "server" else "server"
-        return [f"the {other} flew elsewhere: `windtunnel show` of both runs joins them"]
+        return [f"the {other} ran elsewhere: `windtunnel show` of both runs joins them"]
 
 
 def _recording(engine: EngineRecord) -> str | None:
@@ -154,7 +143,7 @@ def _recording(engine: EngineRecord) -> str | None:
 
 def _pacing(engine: EngineRecord) -> str | None:
     """How well a capture's own times were kept, in words; None where none is played at them."""
-    from windtunnel.runs.format import count, duration
+    from windtunnel.format import count, duration
     from windtunnel.runs.histogram import percentile
 
     if engine.result is None or engine.result.pacing is None:

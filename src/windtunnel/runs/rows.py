@@ -43,6 +43,8 @@ class StageRow:
     burst: dict[int, int] | None
     completion: Spread | None
     stall: Spread | None
+    counters: dict[str, int | None] | None = None
+    """The sum of every counter of its lines by name; null: not counted, or not by the release that wrote the run."""
 
     @property
     def dropped(self) -> int | None:
@@ -71,7 +73,7 @@ class StepRow:
 
 
 @dataclass(frozen=True)
-class FigureRow:
+class HandlerCounterRow:
     """What the handlers of a stage counted themselves, all instances together."""
 
     endpoint: str
@@ -145,13 +147,13 @@ class WorkloadRow:
     client's own making."""
     offered: int
     sent: int
-    answered: int
+    responses: int
     lost: int
     late: int
     duplicates: int
     unsent: int
     in_flight: int
-    answered_per_s: float | None
+    responses_per_s: float | None
     offered_per_s: float | None
     latency: Latency
     """From the intended send time: corrected for what the client sent late."""

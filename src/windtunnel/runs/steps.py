@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
-from windtunnel.engine.lines import FigureWindow, Hello, Ready, StageWindow, StepWindow, Window
+from windtunnel.engine.lines import HandlerCounterWindow, Hello, Ready, StageWindow, StepWindow, Window
 from windtunnel.runs.metrics import MEASURED, measured, ratio, seconds
-from windtunnel.runs.rows import FigureRow, StepRow
+from windtunnel.runs.rows import HandlerCounterRow, StepRow
 
 
 def step_rows(
@@ -46,22 +46,22 @@ def _step_row(
     )
 
 
-def figure_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[FigureRow]:
+def counter_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[HandlerCounterRow]:
     """What the handlers of one engine counted, summed over their instances; levels as the last window left them."""
     chosen = measured(windows, phases)
     duration = seconds(chosen)
-    groups: dict[tuple[str, ...], list[tuple[int, FigureWindow]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[int, HandlerCounterWindow]]] = {}
     for place, window in enumerate(chosen):
-        for figure in window.figures:
-            key = (figure.endpoint, figure.stage, figure.of, figure.name)
-            groups.setdefault(key, []).append((place, figure))
+        for counter in window.counters:
+            key = (counter.endpoint, counter.stage, counter.of, counter.name)
+            groups.setdefault(key, []).append((place, counter))
     rows = []
     for members in groups.values():
         first, last = members[0][1], members[-1][0]
         counts_up = first.kind != "level"
-        value = sum(figure.value for place, figure in members if counts_up or place == last)
+        value = sum(counter.value for place, counter in members if counts_up or place == last)
         rows.append(
-            FigureRow(
+            HandlerCounterRow(
                 endpoint=first.endpoint,
                 stage=first.stage,
                 of=first.of,

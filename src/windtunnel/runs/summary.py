@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 
 from windtunnel.engine.lines import Window
@@ -10,10 +10,17 @@ from windtunnel.runs import metrics, steps
 from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
-from windtunnel.runs.rows import FigureRow, LevelRow, PhaseRow, PortRow, StageRow, StepRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import (
+    HandlerCounterRow,
+    LevelRow,
+    PhaseRow,
+    PortRow,
+    StageRow,
+    StepRow,
+    WorkerRow,
+    WorkloadRow,
+)
 from windtunnel.runs.validity import Validity
-
-SUMMARY_VERSION = 3
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
@@ -30,7 +37,7 @@ class Summary:
     measured_s: float | None
     stages: list[StageRow]
     steps: list[StepRow]
-    figures: list[FigureRow]
+    counters: list[HandlerCounterRow]
     workers: list[WorkerRow]
     ports: list[PortRow]
     workloads: list[WorkloadRow]
@@ -53,7 +60,7 @@ def summarise(run: Run) -> Summary:
         measured_s=max((metrics.seconds(metrics.measured(windows)) for _, windows in engines), default=0.0),
         stages=sorted(stages, key=lambda row: row.endpoint),
         steps=rows(lambda e, windows: steps.step_rows(windows, e.hello, e.ready)),
-        figures=rows(lambda _, windows: steps.figure_rows(windows)),
+        counters=rows(lambda _, windows: steps.counter_rows(windows)),
         workers=rows(lambda _, windows: metrics.worker_rows(windows)),
         ports=sorted(rows(lambda _, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
@@ -63,28 +70,28 @@ def summarise(run: Run) -> Summary:
 
 
 def crowded(workers: Sequence[WorkerRow]) -> list[str]:
-    """A warning where the kernel took CPUs away from workers for so long that the figures tell of the machine."""
+    """A warning where the kernel took CPUs away from workers for so long that the metrics describe the machine."""
     taken = [row for row in workers if (row.preempted_share or 0) > CROWDED_SHARE]
     if not taken:
         return []
     where = " and ".join(f"CPU {row.cpu} for {row.preempted_share:.0%} of the time" for row in taken)
-    return [f"the kernel ran others on {where}: repeat this where it is quieter"]
+    return [f"workers were preempted on {where}: repeat on a quieter host"]
 
 
 def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> list[str]:
-    """A warning where windows lasted much longer than was asked: the engine's main thread came late, and the flight with it."""
+    """A warning where windows lasted much longer than was asked: the engine's main thread came late, and the run with it."""
     warnings = []
     for engine in engines:
         lasted = [window.end_ns - window.start_ns for window in metrics.measured(windows[engine.name])]
         asked = engine.plan.phases.window_ns
         if lasted and (median := statistics.median(lasted)) > SLOW_WINDOW * asked:
-            words = f"windows lasted {median / 1e6:.3g} ms where {asked / 1e6:.3g} ms were asked, and the flight that much longer"
-            warnings.append(f"{words}: longer windows, or a free core for the main thread")
+            words = f"windows lasted {median / 1e6:.3g} ms instead of {asked / 1e6:.3g} ms"
+            warnings.append(f"{words}: use longer windows, or leave a core to the main thread")
     return warnings
 
 
 def warnings_of(run: Run, summary: Summary) -> list[str]:
-    """What a reader of the figures should know of the machine that they were taken on."""
+    """What a reader of the metrics should know of the run and of the machine."""
     engines = run.record.engines
     validity = run.record.validity
     own = [left_out(validity), *validity.warnings] if validity else []
@@ -92,15 +99,15 @@ def warnings_of(run: Run, summary: Summary) -> list[str]:
 
 
 def left_out(validity: Validity) -> str | None:
-    """How many windows are in no figure, with the first reason; None where all are counted."""
-    if not validity.marks:
+    """How many windows are excluded, with the first reason; None where none is."""
+    if not validity.excluded:
         return None
-    first, *others = validity.marks
+    first, *others = validity.excluded
     because = f"window {first.window}, {first.reasons[0]}"
     return (
-        f"{len(validity.marks)} windows are in no figure: {because}, and others"
+        f"{len(validity.excluded)} windows excluded: {because}, and others"
         if others
-        else f"in no figure: {because}"
+        else f"1 window excluded: {because}"
     )
 
 
@@ -114,31 +121,3 @@ def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:
             if lost:
                 warnings.append(f"the {side}'s NIC lost packets: {', '.join(lost)}")
     return warnings
-
-
-def document(run: Run) -> dict:
-    """The run for machines. `metrics` and `pcie` are null for an invalid run: its reasons stand where its numbers would."""
-    from windtunnel.pcie.measured import measured_beside
-    from windtunnel.pcie.of_run import ports_of
-    from windtunnel.pcie.view import document as pcie
-
-    record = run.record
-    flown = record.verdict.valid and record.engines
-    return {
-        "version": SUMMARY_VERSION,
-        "path": str(run.path),
-        "title": record.title,
-        "question": record.question,
-        "started": record.started.isoformat() if record.started else None,
-        "verdict": asdict(record.verdict),
-        "validity": record.validity.model_dump(mode="json") if record.validity else None,
-        "memory": record.memory,
-        "wire": record.wire,
-        "accounting": record.accounting,
-        "emulated": record.emulated,
-        "notes": record.all_notes(),
-        "problems": run.problems,
-        "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
-        "metrics": asdict(summarise(run)) if record.verdict.valid else None,
-        "pcie": pcie(ports_of(run), measured_beside(run.path)) if flown else None,
-    }

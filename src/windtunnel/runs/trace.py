@@ -1,6 +1,6 @@
 """A trace of sampled loops as Chrome's Trace Event Format has it, which Perfetto opens: workers are tracks, bursts are slices.
 
-While it flies the engine writes events of 24 bytes (engine/core/trace.h) into a file of its own, so that a crash leaves
+While it runs the engine writes events of 24 bytes (engine/core/trace.h) into a file of its own, so that a crash leaves
 what was written. Afterwards they become `trace.json`: one process an engine, one thread a worker; a slice a traced loop,
 in it a slice a call that did something or was held up. Two engines of one host share the TSC, so they share the time line.
 

@@ -31,8 +31,8 @@ class Check(Part):
     unit: Literal["share", "ppm", "ratio"] | None = None
 
 
-class Mark(Part):
-    """A window that is in no figure."""
+class ExcludedWindow(Part):
+    """A window whose counters are in no metric."""
 
     engine: str
     window: int = Field(description="index of the engine's window")
@@ -41,7 +41,7 @@ class Mark(Part):
 
 class Validity(Part):
     checks: list[Check]
-    marks: list[Mark]
+    excluded: list[ExcludedWindow]
 
     @property
     def reasons(self) -> list[str]:
@@ -56,14 +56,14 @@ class Validity(Part):
 def counted(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
     """The windows that figures are made from: those that are not marked.
 
-    The engines of one flight measure the same thing at the same time: what disturbs one's nth measured window leaves the
+    The engines of one run measure the same thing at the same time: what disturbs one's nth measured window leaves the
     nth of the others out too.
     """
-    if validity is None or not validity.marks:
+    if validity is None or not validity.excluded:
         return {name: list(of_engine) for name, of_engine in windows.items()}
     measured = {name: [w for w in of_engine if w.phase == "measure"] for name, of_engine in windows.items()}
-    marked = {(mark.engine, mark.window) for mark in validity.marks}
-    out = {n for name, of in measured.items() for n, window in enumerate(of) if (name, window.index) in marked}
+    named = {(each.engine, each.window) for each in validity.excluded}
+    out = {n for name, of in measured.items() for n, window in enumerate(of) if (name, window.index) in named}
     left_out = {name: {window.index for n, window in enumerate(of) if n in out} for name, of in measured.items()}
     return {
         name: [window for window in of_engine if window.index not in left_out[name]]

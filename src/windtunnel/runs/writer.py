@@ -1,4 +1,4 @@
-"""Writing a run directory while the run flies."""
+"""Writing a run directory while the run runs."""
 
 import json
 import platform
@@ -8,14 +8,15 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from windtunnel import __version__
-from windtunnel.engine.lines import Error, Hello, Line, Met, Phase, Ready, Result, Window
+from windtunnel.engine.lines import Error, Hello, Line, Peer, Phase, Ready, Result, Window
+from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, check_name
 from windtunnel.runs.files import LineFile, cannot_write, replace
 from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run
-from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record, Verdict
+from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record
 from windtunnel.runs.validity import Validity
+from windtunnel.version import __version__
 
 
 class RunWriter:
@@ -25,19 +26,19 @@ class RunWriter:
     Raises UserError for a directory that exists or cannot be written, and for a full disk at any point.
     """
 
-    def __init__(self, directory: Path, flight: Any, host: Any):
+    def __init__(self, directory: Path, spec: Any, host: Any):
         self.directory = Path(directory)
         make_directory(self.directory)
         self._record = Record(
-            title=flight.title,
-            question=flight.question,
+            title=spec.title,
+            question=spec.question,
             started=datetime.now(UTC),
             verdict=Verdict(False, [DID_NOT_FINISH]),
-            scenario=to_jsonable_python(flight.resolved),
-            notes=list(flight.notes),
+            scenario=to_jsonable_python(spec.resolved),
+            notes=list(spec.notes),
             host=to_jsonable_python(host),
             versions={"windtunnel": __version__, "python": platform.python_version()},
-            engines=[EngineRecord(name=n, plan=p) for n, p in zip(flight.names, flight.plans, strict=True)],
+            engines=[EngineRecord(name=n, plan=p) for n, p in zip(spec.names, spec.plans, strict=True)],
         )
         self._engines = {engine.name: engine for engine in self._record.engines}
         self._save()
@@ -48,8 +49,8 @@ class RunWriter:
 
     def log_path(self, engine_name: str) -> Path:
         """Where this engine's stdout and stderr belong."""
-        alone = len(self._engines) == 1
-        return self.directory / ("engine.log" if alone else f"engine-{self._engines[engine_name].name}.log")
+        one_side = len(self._engines) == 1
+        return self.directory / ("engine.log" if one_side else f"engine-{self._engines[engine_name].name}.log")
 
     def line(self, engine_name: str, line: Line, raw: str) -> None:
         """Keep one line of an engine; `raw` is its text, which windows.jsonl holds as it came."""
@@ -67,8 +68,8 @@ class RunWriter:
                 engine.phases.append(line)
             case Ready():
                 engine.ready = line
-            case Met():
-                engine.met = line
+            case Peer():
+                engine.peer = line
             case Result():
                 engine.result = line
                 return  # `finish` saves it, milliseconds later

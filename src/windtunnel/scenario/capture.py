@@ -6,12 +6,11 @@ Formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng).
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path as File
 from typing import BinaryIO
 
-from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.refusal import Path, Refusal
 
-WHERE = ("wire", "replay")
 PCAP_MAGIC = {0xA1B2C3D4, 0xA1B23C4D}  # stamps of microseconds, of nanoseconds
 PCAP_HEADER, RECORD_HEADER = 24, 16
 PCAPNG_MAGIC, BYTE_ORDER_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
@@ -26,8 +25,8 @@ class Capture:
     """Bytes of the longest frame, without FCS."""
 
 
-def look_into(file: Path) -> Capture:
-    """Counts the frames of a pcap or pcapng file. Raises Refusal for what is none, is empty or breaks off."""
+def look_into(file: File, where: Path) -> Capture:
+    """Counts the frames of a pcap or pcapng file, which is named at `where`. Raises Refusal for what is none, is empty or breaks off."""
     frames, longest = 0, 0
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
@@ -37,13 +36,13 @@ def look_into(file: Path) -> Capture:
                 frames, longest = frames + 1, max(longest, length)
     except OSError as error:
         what = (error.strerror or str(error)).lower()
-        raise Refusal(WHERE, f"{file}: {what}", "a capture, relative to the scenario file") from None
+        raise Refusal(where, f"{file}: {what}", "a capture, relative to the scenario file") from None
     except struct.error:
-        raise Refusal(WHERE, f"{file} breaks off in frame {frames + 1}", "a capture that was closed properly") from None
+        raise Refusal(where, f"{file} breaks off in frame {frames + 1}", "a capture that was closed properly") from None
     except _NotOne:
-        raise Refusal(WHERE, f"{file} is not a capture", "a pcap or pcapng file") from None
+        raise Refusal(where, f"{file} is not a capture", "a pcap or pcapng file") from None
     if frames == 0:
-        raise Refusal(WHERE, f"{file} holds no frame", "a capture with at least one")
+        raise Refusal(where, f"{file} holds no frame", "a capture with at least one")
     return Capture(frames, longest)
 
 

@@ -1,24 +1,15 @@
 """What keys mean for each other, as far as no host is needed: impossible scenarios are refused here, with the reason."""
 
+from windtunnel.scenario import wires
 from windtunnel.scenario.client_checks import check_client
 from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology, both_sides, topologies
+from windtunnel.scenario.wire_options import OptionTable
+from windtunnel.scenario.wires import SIDES
 
 MAX_WINDOWS = 100_000
-QUEUES = {"ring": 16, "null": 64, "pcap": 16, "af_packet": 16, "memif": 64, "pci": 64, "af_xdp": 64, "tap": 16}
-"""Of one port: limits of the DPDK 22.11 drivers net_ring, net_pcap, net_af_packet and net_tap; 64 is the plan's."""
-INTERFACES = {
-    "af_packet": 'the kernel interface, as in interface = "veth0"',
-    "af_xdp": 'the kernel interface, as in interface = "veth0"',
-    "tap": 'the name of the interface to make, as in interface = "wt-tap"',
-}
-"""Wires with the kernel as peer -> what stands in `interface`."""
-WIRE_KEYS = {"packet": "null", "copy": "null", "replay": "pcap", "pace": "pcap", "socket": "memif"}
-WIRE_ATTRIBUTES = {"copy": "copy_bytes"}
-XDP_MTU = 2048 - 256 - 14
-"""XDP_PACKET_HEADROOM of linux/bpf.h and an Ethernet header beside it."""
 
 
 def check(scenario: Scenario) -> None:
@@ -51,65 +42,61 @@ def _phases(scenario: Scenario) -> None:
         raise Refusal(
             ("record",),
             f'record: "{scenario.record}" is not the name of a pcap in the run directory',
-            'as in "flight.pcap"',
+            'as in "run.pcap"',
         )
 
 
 def _wire(scenario: Scenario) -> None:
-    wire = scenario.wire
-    for key, kind in WIRE_KEYS.items():
-        if getattr(wire, WIRE_ATTRIBUTES.get(key, key)) is not None and wire.kind != kind:
-            raise Refusal(
-                ("wire", key),
-                f'wire.{key} has no meaning on the wire "{wire.kind}"',
-                f'wire.kind = "{kind}", or no {key}',
-            )
-    if wire.kind == "pcap" and wire.replay is None:
-        raise Refusal(("wire",), "wire.replay is missing", 'the capture to play in, as in replay = "frames.pcap"')
+    _required(scenario, "wire", scenario.wire)
     for key, what in (("faults", "faults cannot be planted"), ("link", "a link cannot be emulated")):
-        if getattr(wire, key) is not None and not both_sides(scenario):
+        if getattr(scenario.wire, key) is not None and not wires.has(scenario, "emulates"):
             raise Refusal(
                 ("wire", key),
-                f'{what} on the wire "{wire.kind}"',
-                'wire.kind = "ring" or "memif", where both ends are ours',
+                f'{what} on the wire "{scenario.wire.kind}"',
+                f"wire.kind = {wires.named('emulates')}, where both ends are ours",
+            )
+
+
+def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
+    """Options without which there is no such wire. A socket's place is found where none is named."""
+    found = wires.values(scenario, table)
+    for option in wires.wire_of(scenario).options:
+        if option.required and option.type != "socket" and found.get(option.name, "") is None:
+            raise Refusal(
+                (where,),
+                f"{where}.{option.name} is missing",
+                f'{option.help}, as in {option.name} = "{option.example}"',
             )
 
 
 def _sides(scenario: Scenario) -> None:
-    kind = scenario.wire.kind
     if both_sides(scenario):
         return
+    kind, strangers = scenario.wire.kind, wires.has(scenario, "strangers")
+    ours = [f"[{side}]" for side in SIDES if wires.has(scenario, side)]
     if scenario.client is None and scenario.server is None:
-        raise Refusal(
-            ("wire",),
-            f'no endpoint on the wire "{kind}"',
-            "a table [server]" + ("" if kind == "pcap" else " or [client]"),
-        )
-    if kind == "pcap" and scenario.client is not None:
-        raise Refusal(("client",), "a replayed capture answers no client", 'only [server], or wire.kind = "ring"')
-    if kind == "null" and scenario.client is not None:
+        raise Refusal(("wire",), f'no endpoint on the wire "{kind}"', f"a table {' or '.join(ours)}")
+    for side in SIDES:
+        if getattr(scenario, side) is not None and not wires.has(scenario, side):
+            what = (
+                f'the wire "{kind}" sends no responses to a {side}'
+                if side == "client"
+                else f'the wire "{kind}" has no {side}'
+            )
+            raise Refusal((side,), what, f"only {ours[0]}, or wire.kind = {wires.named('both_ends')}")
+    if scenario.client is not None and not strangers:
         if scenario.server is not None:
             raise Refusal(
                 ("client",),
-                'nothing connects client and server on the wire "null"',
-                'one of them, or wire.kind = "ring"',
+                f'nothing connects client and server on the wire "{kind}"',
+                f"one of them, or wire.kind = {wires.named('both_ends')}",
             )
         if scenario.client.peer_mac == "resolve":
-            raise Refusal(
-                ("client", "peer_mac"), 'nobody answers ARP on the wire "null"', 'peer_mac = "auto", or a MAC address'
-            )
-    for side in ("client", "server"):
-        keys = getattr(scenario, side)
-        if keys is not None and kind in INTERFACES and keys.interface is None:
-            raise Refusal((side,), f"{side}.interface is missing", INTERFACES[kind])
-        if keys is not None and kind == "af_xdp" and keys.mtu > XDP_MTU:
-            raise Refusal(
-                (side, "mtu"),
-                f"{side}.mtu: {keys.mtu} is too much for XDP: its headroom and a frame share an mbuf of 2 KiB",
-                f"at most {XDP_MTU}",
-            )
-        if keys is not None and kind == "pci" and keys.pci is None:
-            raise Refusal((side,), f"{side}.pci is missing", 'the NIC\'s address, as in pci = "0000:02:00.0"')
+            what = f'the wire "{kind}" has no peer that responds to ARP'
+            raise Refusal(("client", "peer_mac"), what, 'peer_mac = "auto", or a MAC address')
+    for side in SIDES:
+        if (keys := getattr(scenario, side)) is not None:
+            _required(scenario, side, keys)
 
 
 def _workloads(scenario: Scenario) -> None:
@@ -129,44 +116,32 @@ def _workloads(scenario: Scenario) -> None:
         for key in ("request", "response"):
             if f"{key}_sizes" in workload.model_fields_set and key in workload.model_fields_set:
                 raise Refusal((*here, key), f"{key} stands beside {key}_sizes", "one of them")
-        answers = "response_sizes" if workload.response_sizes else "response"
-        if workload.handler is None and getattr(workload, answers) not in (None, workload.request):
+        responses = "response_sizes" if workload.response_sizes else "response"
+        if workload.handler is None and getattr(workload, responses) not in (None, workload.request):
             raise Refusal(
-                (*here, answers),
-                "a packet handler alone answers with the request's own bytes",
+                (*here, responses),
+                "a packet handler without a message handler returns the bytes of the request",
                 "the request's size, or no response",
             )
         check_tables(scenario, index)
 
 
 def _endpoint(scenario: Scenario, topology: Topology) -> None:
-    side, keys, kind = topology.side, topology.keys, scenario.wire.kind
-    for key in ("ring_size", "rx_descriptors", "tx_descriptors"):
-        value = getattr(keys, key)
-        if value & (value - 1):
-            near = 1 << value.bit_length() - 1
-            raise Refusal((side, key), f"{side}.{key}: {value} is not a power of two", f"{near} or {2 * near}")
+    side, keys, wire = topology.side, topology.keys, wires.wire_of(scenario)
     for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):
         threshold, descriptors = getattr(keys.thresholds, name), getattr(keys, ring)
         if threshold is not None and threshold > descriptors:
             what = f"{side}.thresholds.{name} is {threshold}, and the ring has {descriptors} descriptors"
             raise Refusal((side, "thresholds", name), what, f"at most {descriptors}, or a larger {side}.{ring}")
-    if keys.interface is not None and kind not in INTERFACES:
-        raise Refusal(
-            (side, "interface"),
-            f'{side}.interface has no meaning on the wire "{kind}"',
-            "wire.kind = " + " or ".join(f'"{name}"' for name in INTERFACES),
-        )
-    for key in ("pci", "steering", "offloads"):
-        if getattr(keys, key) is not None and kind != "pci":
-            raise Refusal((side, key), f'{side}.{key} has no meaning on the wire "{kind}"', 'wire.kind = "pci"')
     queues = len(topology.dispatchers)
-    if queues > QUEUES[kind]:
+    if queues > wire.most_queues:
         raise Refusal(
             ("workload",),
-            f'{queues} dispatchers, but a port on the wire "{kind}" has {QUEUES[kind]} queues at most',
+            f'{queues} dispatchers, but a port on the wire "{wire.name}" has {wire.most_queues} queues at most',
             "fewer dispatchers",
         )
+    if wire.most_mtu and keys.mtu > wire.most_mtu:
+        raise Refusal((side, "mtu"), f"{side}.mtu: {keys.mtu} is {wire.mtu_why}", f"at most {wire.most_mtu}")
     if keys.port + queues - 1 > 65535:
         raise Refusal(
             (side, "port"),

@@ -1,5 +1,6 @@
 """Checks of what the client offers: budgets and batches, a peer that fits, rates, messages that can be cut."""
 
+from windtunnel.engine.plan_values import MAX_SEGMENTS, MESSAGE_HEADER_BYTES
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import check_load
 from windtunnel.scenario.refusal import Path, Refusal
@@ -12,10 +13,7 @@ from windtunnel.scenario.topology import (
     response_bytes,
     segments,
 )
-from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
-
-MAX_SEGMENTS = 65535
-"""The message header counts them in 16 bits."""
+from windtunnel.scenario.wires import has
 
 
 def check_client(scenario: Scenario, topology: Topology, client: Client) -> None:
@@ -24,8 +22,8 @@ def check_client(scenario: Scenario, topology: Topology, client: Client) -> None
     server = endpoint(scenario, "server")
     if isinstance(server, Server):
         _peers(client, server)
-    if scenario.wire.kind == "null":
-        _unanswered(scenario, topology, client)
+    if has(scenario, "silent"):
+        _without_response(scenario, topology, client)
     _messages(scenario, client)
     own = [workload.phase or workload.rate for workload in scenario.workload]
     if client.rate is not None and all(own):
@@ -66,17 +64,17 @@ def _peers(client: Client, server: Server) -> None:
             raise Refusal(("client", key), what, f"another {key} for one of them")
 
 
-def _unanswered(scenario: Scenario, topology: Topology, client: Client) -> None:
+def _without_response(scenario: Scenario, topology: Topology, client: Client) -> None:
     """Without answers only the timeout frees a place in flight."""
     for index, (workload, rate) in enumerate(zip(scenario.workload, rates(scenario, client), strict=True)):
         if rate is None:
-            what = 'a closed loop waits for answers, and the wire "null" gives none'
+            what = f'a closed loop waits for answers, and the wire "{scenario.wire.kind}" gives none'
             raise Refusal(("client",), what, 'an open loop: rate = "1Mpps"')
         slots = sum(application.inflight for application in topology.applications if application.workload == index)
         if rate * workload.timeout > slots * 10**9:
             raise Refusal(
                 ("workload", index, "timeout"),
-                f"without answers a message keeps its place in flight until the timeout: {slots * 10**9 // workload.timeout} "
+                f"without responses a message stays in flight until its timeout: {slots * 10**9 // workload.timeout} "
                 "a second at most",
                 f"a timeout of at most {int(slots * 10**9 / rate)} ns, or a larger inflight",
             )

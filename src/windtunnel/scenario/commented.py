@@ -4,8 +4,9 @@ import re
 import tomllib
 from collections.abc import Iterator
 
-from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.keys import Scenario, Wire
 from windtunnel.scenario.reference import Key, keys_of, table_at
+from windtunnel.scenario.wire_options import OptionTable, others_options
 
 _HEADER = re.compile(r"\s*\[{1,2}\s*([\w.]+)\s*\]{1,2}\s*(#.*)?", re.ASCII)
 _PAIR = re.compile(r"(\w+)\s*=\s*(?!\"\"\"|''')[^#]*", re.ASCII)
@@ -23,7 +24,9 @@ def commented(text: str) -> str:
         *content, trailing = _split(body)
         lines += [_explained(line, keys) for line in content]
         present = {match[1] for line in content if (match := _PAIR.match(line))}
-        absent = [key for key in keys.values() if key.name not in present and not _stands(key, header, text)]
+        foreign = others_options(table.SCOPE, _wire_in(text)) if table and issubclass(table, OptionTable) else set()
+        left_out = present | foreign
+        absent = [key for key in keys.values() if key.name not in left_out and not _stands(key, header, text)]
         # tables last: a key below one that is no comment any more would be that table's
         lines += [_offered(key, header) for key in sorted(absent, key=lambda key: key.table is not None)]
         lines += trailing
@@ -64,6 +67,10 @@ def _offered(key: Key, header: str) -> str:
     if key.default and key.default != "required":
         return f"{f'# {key.name} = {key.default}':<{COLUMN - 1}} # {key.help}"
     return f"{f'# {key.name} =':<{COLUMN - 1}} # {key.help}; takes {key.wanted}"
+
+
+def _wire_in(text: str) -> str:
+    return tomllib.loads(text).get("wire", {}).get("kind", Wire.model_fields["kind"].default)
 
 
 def _stands(key: Key, header: str, text: str) -> bool:

@@ -1,22 +1,22 @@
 """How many mbufs an endpoint's pool must have, so that no traffic that the scenario allows can exhaust it.
 
-The client's requests are its own mbufs; where the wire is a ring they travel as they are, elsewhere the receiver has copies of
+The client's requests are its own mbufs; where mbufs change hands they travel as they are, elsewhere the receiver has copies of
 its own. Hand-over rings and descriptors can also hold messages that were given up, so they count beside the budget.
 """
 
 from dataclasses import dataclass
 
+from windtunnel.engine.plan_values import PoolSize, ReorderDepth, bounds
+from windtunnel.scenario import wires
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology, budgets, endpoint, request_bytes, response_bytes, segments
 
-MAX_POOL = 1 << 22
+MAX_POOL = bounds(PoolSize)[1]
 CACHE_FLUSH = 1.5
 """A worker's cache is flushed at one and a half times its size (rte_mempool's CACHE_FLUSHTHRESH_MULTIPLIER)."""
 SMALLEST_FRAME_BYTES, LINK_FRAMING_BYTES = 60, 24
-XDP_RINGS = 2 * 2048
-"""What net_af_xdp keeps a queue beside its descriptors: a full fill ring and a full completion ring (DPDK 22.11)."""
-HELD_BACK = 64
+HELD_BACK = bounds(ReorderDepth)[1]
 """Packets that the wire's faults hold back at once, a queue."""
 
 
@@ -42,7 +42,7 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int,
         "rings": (topology.rings + crossings) * (keys.ring_size - 1),
         "descriptors": len(topology.dispatchers) * _descriptors(scenario, topology),
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
-        "replayed frames": len(topology.dispatchers) * replayed,
+        "replayed frames": len(topology.dispatchers) * replayed * wires.wire_of(scenario).mbufs.frames,
         "bursts": _bursts(topology),
         "faults": _held_by_faults(scenario, topology),
     }
@@ -64,7 +64,7 @@ def _budgets(scenario: Scenario) -> list[int]:
 
 def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
     """mbufs of this endpoint that one message in flight can hold."""
-    copied, mtu = scenario.wire.kind != "ring", topology.keys.mtu
+    copied, mtu = not wires.has(scenario, "moves_mbufs"), topology.keys.mtu
     costs = []
     for index, workload in enumerate(scenario.workload):
         request = segments(request_bytes(scenario, index), mtu)
@@ -72,28 +72,19 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
         if topology.side == "client":
             costs.append(request + (response if copied else 0))
         else:
-            own_answer = topology.keys.answer == "new" if isinstance(topology.keys, Server) else False
-            reused = 0 if own_answer else 1 if workload.request_sizes else request
-            answer = max(0, response - reused)
-            costs.append((request if copied else 0) + (answer if workload.handler else 0))
+            own_response = topology.keys.response_mbuf == "new" if isinstance(topology.keys, Server) else False
+            reused = 0 if own_response else 1 if workload.request_sizes else request
+            response = max(0, response - reused)
+            costs.append((request if copied else 0) + (response if workload.handler else 0))
     return costs
 
 
 def _descriptors(scenario: Scenario, topology: Topology) -> int:
-    """Packets that wait in one queue of the wire; a ring holds as many as its receiver has descriptors. A NIC's receive
-    queue keeps an mbuf in each of its own."""
-    if scenario.wire.kind == "pci":
-        return topology.keys.rx_descriptors + topology.keys.tx_descriptors
+    """Packets that wait in one queue of the wire, as its descriptor has them."""
+    mbufs, keys = wires.wire_of(scenario).mbufs, topology.keys
     peer = endpoint(scenario, "client" if topology.side == "server" else "server")
-    keys = topology.keys
-    match scenario.wire.kind:
-        case "ring" if peer:
-            return peer.rx_descriptors
-        case "tap":
-            return keys.rx_descriptors  # an mbuf waits in each
-        case "af_xdp":
-            return XDP_RINGS + keys.rx_descriptors
-    return keys.tx_descriptors
+    of_peer = mbufs.peer_rx * peer.rx_descriptors if peer else 0
+    return mbufs.fixed + mbufs.rx * keys.rx_descriptors + mbufs.tx * keys.tx_descriptors + of_peer
 
 
 def _bursts(topology: Topology) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HostView:
-    """The machine on which the flight takes place."""
+    """The machine on which the run takes place."""
 
     cpus: list[int]
     """CPUs that this process may use."""
@@ -37,7 +37,7 @@ def here(root: Path = Path("/")) -> HostView:
     import os
     import socket
 
-    from windtunnel.host import xdp
+    from windtunnel.engine import xdp
     from windtunnel.host.dpdk import read_nics, read_others
     from windtunnel.host.facts import allowed_cpus, hugepages
     from windtunnel.host.memory import numa

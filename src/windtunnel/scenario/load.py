@@ -2,24 +2,25 @@
 
 import difflib
 import re
+from importlib import resources
 from pathlib import Path as File
 from typing import Any
 
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError
-from windtunnel.scenario import toml
+from windtunnel.scenario import renames, toml
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.scenario.reference import Key, key_at, keys_of, table_at
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import Table
-from windtunnel.scenario.text_file import read_text
+from windtunnel.scenario.wires import read_options
+from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
-LATER_WIRES = ("fabric",)
 
 
 def load(path: str | File, sets: list[str] | None = None) -> Scenario:
@@ -27,7 +28,7 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
 
     Raises UserError that names file and line, or the --set, what is wrong and what would be right.
     """
-    file = File(path)
+    file = located(File(path))
     text = _read(file)
     data = parsed(file, text)
     if "factor" in data and "workload" not in data:
@@ -37,14 +38,24 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
     try:
         for override in overrides:
             apply(override, data)
+        renames.check(data)
         scenario = _validate(data)
         scenario._source, scenario._question = source, question_of(text)
+        read_options(scenario, refusal_of)
         check(scenario)
     except Refusal as refusal:
         raise source.error(refusal) from None
     if not scenario.title:
         scenario = scenario.model_copy(update={"title": file.stem[:200]})
     return scenario
+
+
+def located(file: File) -> File:
+    """The file, or the shipped scenario of this name where there is no such file."""
+    if file.exists() or file.name != str(file) or file.suffix:
+        return file
+    shipped = resources.files("windtunnel") / "templates" / f"{file}.toml"
+    return File(str(shipped)) if shipped.is_file() else file
 
 
 def _read(file: File) -> str:
@@ -100,8 +111,6 @@ def refusal_of(error: Any, root: type[Table] = Scenario, file: str = "the scenar
     wanted = f"it takes {key.wanted}{_unless_given(key)}" if key else ""
     if kind == "missing":
         return Refusal(path, f"{name} is missing", f"{path[-1]} = {key.wanted}" if key else "")
-    if path == ("wire", "kind") and error["input"] in LATER_WIRES:
-        return Refusal(path, f'the wire "{error["input"]}" is not in this version', wanted)
     if kind == "value_error":
         return Refusal(path, f"{name}: {error['ctx']['error']}", wanted)
     if kind == "literal_error" and (close := _close(error["input"], re.findall(r'"([^"]+)"', key.wanted))):

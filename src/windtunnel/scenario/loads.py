@@ -11,13 +11,13 @@ from windtunnel.scenario.traffic_keys import LoadPhase
 
 
 def plan_load(scenario: Scenario, client: Client, index: int) -> plans.Load:
-    """The load of one workload. Phases are those of the measurement: the warm-up flies under the load of the first."""
+    """The load of one workload. Phases are those of the measurement: the warm-up runs under the load of the first."""
     workload, rate = scenario.workload[index], rates(scenario, client)[index]
     if rate is None:
         return plans.Load(mode="closed", phases=[], lead=0)
     if not workload.phase:
-        alone = _phase(client, None, rate, None, workload)
-        return plans.Load(mode="open", phases=[alone], lead=0)
+        one_side = _phase(client, None, rate, None, workload)
+        return plans.Load(mode="open", phases=[one_side], lead=0)
     phases = [_phase(client, p.duration, p.rate, p.arrivals, p) for p in workload.phase]
     if scenario.warmup == 0:
         return plans.Load(mode="open", phases=phases, lead=0)

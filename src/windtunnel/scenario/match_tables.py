@@ -5,12 +5,14 @@ from itertools import pairwise
 from pathlib import Path as File
 
 from windtunnel.engine import pipeline as plans
+from windtunnel.engine.plan_values import INNER_HEADERS_BYTES, MESSAGE_HEADER_BYTES
 from windtunnel.errors import UserError
+from windtunnel.scenario import wires
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.rule_files import CLASSBENCH_KEY, RuleFile, is_classbench, kept, read_rules
 from windtunnel.scenario.table_keys import FIELDS, SEGMENTS, MatchTable
-from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
+from windtunnel.scenario.topology import smallest_request_bytes
 
 HANDLER = "match_action"
 METHODS = {"exact": ("hash",), "lpm": ("fib", "lpm"), "ternary": ("acl", "linear", "tss")}
@@ -85,9 +87,9 @@ def _check(table: MatchTable, here: Path) -> None:
 
 def traffic_of(scenario: Scenario) -> str:
     """Who writes the keys: the client of ours into requests, else the handler where the wire brings empty frames, else nobody."""
-    if scenario.client is not None or scenario.wire.kind in ("ring", "memif"):
+    if scenario.client is not None or wires.has(scenario, "both_ends"):
         return "requests"
-    return "frames" if scenario.wire.kind == "null" else "none"
+    return "frames" if wires.has(scenario, "unfilled") else "none"
 
 
 def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: bool = True) -> plans.Pipeline:
@@ -97,7 +99,7 @@ def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: 
     sources = [_rules(scenario, table, (*here, place)) for place, table in enumerate(workload.table)]
     keys = [_key_of(scenario, table) for table in workload.table]
     inner = traffic == "requests" and any(isinstance(key, list) for key in keys)
-    body = plans.INNER_HEADERS_BYTES if inner else 0
+    body = INNER_HEADERS_BYTES if inner else 0
     offsets, steered, taken = [], [], set()
     room = 0
     for place, key in enumerate(keys):
@@ -206,7 +208,7 @@ def _check_traffic(table: MatchTable, here: Path, traffic: str, source: RuleFile
         raise Refusal(
             (*here, given[0]),
             f"{given[0]}: the keys of this traffic are not ours to choose",
-            'a client of ours, or wire.kind = "null"',
+            f"a client of ours, or wire.kind = {wires.named('unfilled')}",
         )
     if given and not steered:
         raise Refusal(
@@ -220,12 +222,10 @@ def _check_traffic(table: MatchTable, here: Path, traffic: str, source: RuleFile
 
 def _check_room(scenario: Scenario, index: int, planned: plans.Pipeline) -> None:
     """Frames or requests must hold keys and what is said of them."""
-    from windtunnel.scenario.endpoints import DEFAULT_PACKET_BYTES
-    from windtunnel.scenario.topology import smallest_request_bytes
-
-    if planned.traffic == "frames":
-        need, have = FRAME_HEADERS_BYTES + planned.body_bytes, scenario.wire.packet or DEFAULT_PACKET_BYTES
-        path: Path = ("wire", "packet")
+    frame = wires.frame_option(scenario)
+    if planned.traffic == "frames" and frame:
+        need, have = FRAME_HEADERS_BYTES + planned.body_bytes, wires.value(scenario, frame.name)
+        path: Path = ("wire", frame.name)
     elif planned.traffic == "requests":
         need, have = planned.body_offset + planned.body_bytes, smallest_request_bytes(scenario, index)
         path = ("workload", index, "request")
@@ -236,7 +236,7 @@ def _check_room(scenario: Scenario, index: int, planned: plans.Pipeline) -> None
 
 
 def _seed(seed: int, workload: int, table: int) -> int:
-    """Far from every other's, and the same on both sides of a flight."""
+    """Far from every other's, and the same on both sides of a run."""
     return int.from_bytes(hashlib.blake2b(f"{seed}/{workload}/{table}".encode(), digest_size=8).digest(), "little")
 
 

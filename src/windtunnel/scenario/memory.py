@@ -1,17 +1,19 @@
 """Where the engine's memory comes from, how much it takes, and the arguments of rte_eal_init."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 from windtunnel.engine.plan import Eal
+from windtunnel.engine.plan_values import Memory
 from windtunnel.engine.telemetry import socket_path
+from windtunnel.scenario import wires
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import cpu_list
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology
 
-Mode = Literal["hugepages", "no-huge"]
+Mode = Memory
 MODES: tuple[Mode, ...] = get_args(Mode)
 MIB = 1 << 20
 PAGE_BYTES = 2 * MIB
@@ -59,20 +61,20 @@ def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mod
     need = needs["hugepages"]
     if scenario.memory != "no-huge" and host.hugepages_usable and host.hugepages_free_bytes >= need:
         return "hugepages"
-    pci = scenario.wire.kind == "pci"
-    if pci and scenario.memory == "no-huge":
+    pages = wires.need(scenario, "hugepages")
+    if pages and scenario.memory == "no-huge":
         raise Refusal(
             ("memory",),
-            'the wire "pci" cannot fly without hugepages: a NIC reaches packets only where they stay put',
+            f'the wire "{scenario.wire.kind}" cannot run without hugepages: {pages.why}',
             'memory = "hugepages", or no memory',
         )
-    if scenario.memory == "hugepages" or pci:
+    if scenario.memory == "hugepages" or pages:
         raise Refusal(
             ("memory",),
             f"{need // MIB} MiB of hugepages are wanted, "
             + (f"{host.hugepages_free_bytes // MIB} MiB are free" if host.hugepages_usable else "none can be used"),
             f"as root: echo {need // PAGE_BYTES} > /proc/sys/vm/nr_hugepages"
-            + ("" if pci else '; or memory = "no-huge"'),
+            + ("" if pages else '; or memory = "no-huge"'),
         )
     need = needs["no-huge"]
     if host.memory_bytes is not None and need > host.memory_bytes * 3 // 4:

@@ -1,44 +1,48 @@
-"""NICs of the wire `pci`: there, NICs indeed, with a driver that lets DPDK in, and near the CPUs that use them."""
+"""NICs that a wire names by their PCI addresses: there, NICs indeed, with a driver that lets DPDK in, and near the CPUs that use them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from windtunnel.engine.plan import Side
+from windtunnel.engine.plan_values import Side
+from windtunnel.engine.query import WireOption
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import Placed, cpu_list
 from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.wires import SIDES, of_type, value
 
 if TYPE_CHECKING:
     from windtunnel.host.dpdk import Nic
 
-SIDES = ("server", "client")
 
-
-def check_nics(scenario: Scenario, host: HostView, alone: Side | None = None) -> None:
-    """`alone`: the only side that flies here. Raises Refusal for the first NIC that DPDK cannot have; what the host does not show is left to the engine."""
-    client, server = scenario.client, scenario.server
-    if alone is None and client and server and client.pci == server.pci:  # two hosts may well have the same address
-        remedy = "a NIC for each of them, or --side on two hosts"
-        raise Refusal(("client", "pci"), f"client and server have the same NIC {client.pci}", remedy)
+def check_nics(scenario: Scenario, host: HostView, sides: Sequence[Side], option: WireOption) -> None:
+    """The NICs that `option` names. Raises Refusal for the first that DPDK cannot have; what the host does not show is left to the
+    engine."""
+    given = {side: str(address) for side in sides if (address := value(scenario, option.name, side)) is not None}
+    if len(given) > len(set(given.values())):  # two hosts may well have the same address
+        what = f"client and server have the same NIC {given['client']}"
+        raise Refusal(("client", option.name), what, "a NIC for each of them, or --side on two hosts")
     if host.nics is None:
         return
-    for side in SIDES:
-        keys = getattr(scenario, side) if alone in (None, side) else None
-        if keys is None:
-            continue
-        nic = _at(keys.pci, host)
+    for side, address in given.items():
+        nic = _at(address, host)
         if nic is None:
-            raise Refusal((side, "pci"), _absence(keys.pci, host), _those_there(host.nics))
+            raise Refusal((side, option.name), _absence(address, host), _those_there(host.nics))
         if not nic.usable:
-            raise Refusal((side, "pci"), _owner(nic), _binding(nic))
+            raise Refusal((side, option.name), _owner(nic), _binding(nic))
+
+
+def devices(scenario: Scenario, sides: Iterable[Side]) -> list[str]:
+    """Addresses of the NICs that EAL must probe."""
+    named = [value(scenario, option.name, side) for side in sides for option in of_type(scenario, "pci")]
+    return [str(address) for address in named if address is not None]
 
 
 def far_nics(scenario: Scenario, host: HostView, placed: Sequence[Placed]) -> list[str]:
     """A note for every NIC that some of its endpoint's CPUs reach only through another NUMA node."""
     notes = []
     for side in SIDES:
-        nic = _at(getattr(getattr(scenario, side), "pci", None), host)
+        nic = next((_at(address, host) for address in devices(scenario, [side])), None)
         if nic is None or nic.numa_node is None:
             continue
         cpus = {stage.cpu for stage in placed if stage.side == side}
@@ -51,7 +55,7 @@ def far_nics(scenario: Scenario, host: HostView, placed: Sequence[Placed]) -> li
     return notes
 
 
-def _at(address: str | None, host: HostView) -> "Nic | None":
+def _at(address: str, host: HostView) -> "Nic | None":
     return next((nic for nic in host.nics or [] if nic.address == address), None)
 
 

@@ -1,4 +1,4 @@
-"""The spec of a P4 pipeline, compiled before the flight: what is wrong with it is said at its line, and no window waits for a compiler."""
+"""The spec of a P4 pipeline, compiled before the run: what is wrong with it is said at its line, and no window waits for a compiler."""
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan import Handler

@@ -8,7 +8,7 @@ CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from windtunnel.engine.plan import Side, Stage
+from windtunnel.engine.plan_values import Side, Stage
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology
 

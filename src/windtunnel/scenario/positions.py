@@ -5,11 +5,13 @@ tomllib gives values without places; tree-sitter gives places and is lenient abo
 
 import tomllib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import tree_sitter_toml
-from tree_sitter import Language, Node, Parser
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
-from windtunnel.scenario.refusal import Path
+Path = tuple[str | int, ...]
+"""Where a value stands: keys, and positions in lists."""
 
 DEEPEST = 8
 """No key of a scenario lies as deep; a hostile one need not be followed further."""
@@ -35,6 +37,9 @@ def nearest_line(lines: dict[Path, int], path: Path) -> tuple[int, bool]:
 
 
 def _places(text: str) -> Iterator[tuple[Path, int]]:
+    import tree_sitter_toml
+    from tree_sitter import Language, Parser
+
     root = Parser(Language(tree_sitter_toml.language())).parse(text.encode()).root_node
     arrays: dict[Path, int] = {}
     for node in root.named_children:
@@ -61,7 +66,7 @@ def _into_arrays(key: Path, arrays: dict[Path, int], appends: bool) -> Path:
     return path
 
 
-def _pair(node: Node, table: Path) -> Iterator[tuple[Path, int]]:
+def _pair(node: "Node", table: Path) -> Iterator[tuple[Path, int]]:
     key, *values = node.named_children
     path = table
     for part in _key(key):
@@ -71,7 +76,7 @@ def _pair(node: Node, table: Path) -> Iterator[tuple[Path, int]]:
         yield from _value(value, path)
 
 
-def _value(node: Node, path: Path) -> Iterator[tuple[Path, int]]:
+def _value(node: "Node", path: Path) -> Iterator[tuple[Path, int]]:
     if node.type == "inline_table":
         for pair in node.named_children:
             if pair.type == "pair":
@@ -83,10 +88,14 @@ def _value(node: Node, path: Path) -> Iterator[tuple[Path, int]]:
             yield from _value(value, (*path, index))
 
 
-def _key(node: Node) -> Path:
+def text_of(node: "Node") -> str:
+    return "" if node.text is None else node.text.decode()
+
+
+def _key(node: "Node") -> Path:
     """A key as TOML means it; the text of one is a document of its own."""
     try:
-        level = tomllib.loads(f"{node.text.decode()} = 0")
+        level = tomllib.loads(f"{text_of(node)} = 0")
     except tomllib.TOMLDecodeError:
         return ()
     path: Path = ()

@@ -1,7 +1,9 @@
-"""Quantities with units, as a scenario writes them: "5s", "64KiB", "1.5Mpps".
+"""Quantities with units: "5s", "64KiB", "1.5Mpps". One grammar for scenarios, `--set` and the options of every command.
 
-Grammar: digits, at most one point with digits, an optional space, one unit of the kind, case as in the table. A value is
-exact: "0.1B" is refused, not rounded. Durations become nanoseconds, sizes bytes, rates messages a second.
+Grammar: digits, at most one point with digits, an optional space, a prefix, a unit; case as in the tables below. A rate, a
+bit rate, a size and a count have one base unit each, so their unit may be left out: "2M", "2Mpps" and "2M/s" are the same
+rate. A duration needs its unit. A value is exact: "0.1B" is refused, not rounded. Durations become nanoseconds, sizes
+bytes, rates events a second, bit rates bits a second.
 """
 
 import re
@@ -12,6 +14,8 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
+from windtunnel.engine.plan_values import LinkRate, bounds
+from windtunnel.errors import UserError
 from windtunnel.scenario.refusal import shown
 
 UNITS: dict[str, dict[str, int]] = {
@@ -21,24 +25,36 @@ UNITS: dict[str, dict[str, int]] = {
     "bit rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9},
     "count": {"": 1, "k": 10**3, "M": 10**6, "G": 10**9},
 }
-"""Kind -> unit -> factor; of units with the same factor the first one is written."""
+"""Kind -> unit as Windtunnel writes it -> factor. Of units with the same factor the first one is written."""
 
-BARE = {"size", "count"}
-"""Kinds whose plain whole numbers are plain: bytes, and things."""
+_SI = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+_READ: dict[str, dict[str, int]] = {
+    "duration": UNITS["duration"],
+    "size": UNITS["size"] | _SI | {"kB": 10**3, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30},
+    "rate": {prefix + unit: factor for unit in ("pps", "/s", "rps", "") for prefix, factor in _SI.items()},
+    "bit rate": UNITS["bit rate"] | _SI,
+    "count": UNITS["count"],
+}
+"""Kind -> every unit that is read -> factor."""
+
+EXAMPLES = {"duration": "500ms", "size": "64KiB", "rate": "2Mpps", "bit rate": "10Gbps", "count": "10k"}
+BARE = {"size", "count", "rate", "bit rate"}
+"""Kinds that have a base unit: their plain numbers need no unit."""
 
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,30})?) ?([A-Za-z/]*)", re.ASCII)
 
 
 def parse(kind: str, value: Any) -> int | float:
     """The value in the kind's base unit; rates are floats, everything else a whole number. Raises ValueError."""
-    if kind in BARE and type(value) is int:
+    if kind in ("size", "count") and type(value) is int:
         return value
-    if not isinstance(value, str):
+    text = _plain(Decimal(repr(value))) if kind.endswith("rate") and type(value) in (int, float) else value
+    if not isinstance(text, str):
         raise ValueError(f"{shown(value)} is not a {kind} in quotes{_with_unit(kind)}")  # noqa: TRY004 - what pydantic reports
-    match = _NUMBER.fullmatch(value)
-    if match is None or match[2] not in UNITS[kind]:
+    match = _NUMBER.fullmatch(text)
+    if match is None or match[2] not in _READ[kind]:
         raise ValueError(f"{shown(value)} is not a {kind}{_with_unit(kind)}")
-    exact = Decimal(match[1]) * UNITS[kind][match[2]]
+    exact = Decimal(match[1]) * _READ[kind][match[2]]
     if kind.endswith("rate"):
         return float(exact)
     if exact != int(exact):
@@ -46,9 +62,23 @@ def parse(kind: str, value: Any) -> int | float:
     return int(exact)
 
 
+def option(name: str, kind: str, text: str, low: str, high: str) -> int | float:
+    """The quantity that a command-line option was given, between two others. Raises UserError that names the option."""
+    try:
+        return Quantity(kind, low, high).read(text)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}", remedy=f"as in {name} {EXAMPLES[kind]}") from None
+
+
+def has_unit(kind: str, text: str) -> bool:
+    """Whether a text says by its unit that it is a quantity of this kind."""
+    match = _NUMBER.fullmatch(text)
+    return match is not None and match[2] in _READ[kind] and (match[2] not in _SI or kind == "count" and match[2] != "")
+
+
 def _with_unit(kind: str) -> str:
     units = ", ".join(filter(None, UNITS[kind]))
-    return f" with {'no unit or ' if kind in BARE else ''}one of {units}"
+    return f"; units: {units}{', or k, M, G alone' if kind.endswith('rate') else ''}"
 
 
 def write(kind: str, value: float) -> str:
@@ -86,8 +116,8 @@ class Quantity:
         return base
 
     def wanted(self) -> str:
-        article = "whole bytes or a size" if self.kind == "size" else f"a {self.kind}"
-        return f'{article} from "{self.low}" to "{self.high}"'
+        what = {"size": "whole bytes or a size"}.get(self.kind, f"a {self.kind}")
+        return f'{what} from "{self.low}" to "{self.high}"'
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
@@ -95,22 +125,30 @@ class Quantity:
         )
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        units = "|".join(re.escape(unit) for unit in UNITS[self.kind] if unit)
+        units = "|".join(re.escape(unit) for unit in _READ[self.kind] if unit)
         text = {"type": "string", "pattern": rf"^[0-9]+(\.[0-9]+)? ?({units}){'?' if self.kind in BARE else ''}$"}
-        return {"anyOf": [text, {"type": "integer", "minimum": 0}]} if self.kind in BARE else text
+        if self.kind not in BARE:
+            return text
+        return {"anyOf": [text, {"type": "number" if self.kind.endswith("rate") else "integer", "minimum": 0}]}
 
 
-def Duration(low: str, high: str) -> Any:
-    """Type of a key in nanoseconds."""
-    return Annotated[int, Quantity("duration", low, high)]
+def Duration(low: str, high: str) -> Quantity:
+    """For a key in nanoseconds: `Annotated[int, Duration("1us", "1h")]`."""
+    return Quantity("duration", low, high)
 
 
-def Size(low: str, high: str) -> Any:
-    """Type of a key in bytes."""
-    return Annotated[int, Quantity("size", low, high)]
+def Size(low: str, high: str) -> Quantity:
+    """For a key in bytes: `Annotated[int, Size("64B", "4MiB")]`."""
+    return Quantity("size", low, high)
 
 
-BitRate = Annotated[float, Quantity("bit rate", "1Mbps", "1000Gbps")]
+def within(kind: str, declared: Any) -> Quantity:
+    """For a key that takes the range of a type that the plan declares: `Annotated[int, within("size", MessageBytes)]`."""
+    low, high = (write(kind, limit) for limit in bounds(declared))
+    return Quantity(kind, low, high)
+
+
+BitRate = Annotated[float, within("bit rate", LinkRate)]
 """Bits a second."""
 Rate = Annotated[float, Quantity("rate", "0.001pps", "1000Mpps")]
 """Messages a second."""

@@ -1,5 +1,6 @@
 """What each key takes, in words: for messages and for the generated page of keys."""
 
+import json
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from windtunnel.engine.plan_values import PowerOfTwo
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.quantities import Quantity, write
 from windtunnel.scenario.refusal import Path
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Wanted
+from windtunnel.scenario.wire_options import OptionTable, WireName, every_option
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,12 @@ def key_at(path: Path, root: type[Table] = Scenario) -> Key | None:
 
 
 def _keys(table: type[Table]) -> Iterator[Key]:
+    yield from _fields(table)
+    if issubclass(table, OptionTable):
+        yield from _fields(every_option(table.SCOPE))
+
+
+def _fields(table: type[Table]) -> Iterator[Key]:
     for attribute, field in table.model_fields.items():
         base, metadata, many = _unwrap(field.annotation, field.metadata)
         inner = base if isinstance(base, type) and issubclass(base, BaseModel) else None
@@ -98,14 +107,15 @@ def _wanted(base: Any, metadata: list[Any]) -> str:
     for item in metadata:
         if isinstance(item, Wanted):
             return item.text
-        if isinstance(item, Quantity):
+        if isinstance(item, Quantity | WireName):
             return item.wanted()
     if typing.get_origin(base) is Literal:
         return " | ".join(f'"{value}"' for value in typing.get_args(base))
     if base is bool:
         return "true or false"
     if base in (int, float):
-        return f"a {'whole ' if base is int else ''}number{_range(metadata)}"
+        power = ", a power of two" if any(isinstance(item, PowerOfTwo) for item in metadata) else ""
+        return f"a {'whole ' if base is int else ''}number{_range(metadata)}{power}"
     longest = [item.max_length for item in metadata if isinstance(item, MaxLen)]
     return f"text of at most {longest[0]} characters" if longest else "text"
 
@@ -128,8 +138,8 @@ def _default(field: FieldInfo, metadata: list[Any], inner: type[Table] | None) -
         return ""
     if field.default is PydanticUndefined:
         return "required"
-    if isinstance(field.default, bool):
-        return str(field.default).lower()
+    if isinstance(field.default, bool | list):
+        return json.dumps(field.default)
     quantity = next((item for item in metadata if isinstance(item, Quantity)), None)
     if quantity is not None:
         return f'"{write(quantity.kind, quantity.read(field.default))}"'

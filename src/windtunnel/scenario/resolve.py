@@ -1,4 +1,4 @@
-"""From a scenario and a host to a flight: placement, demand, memory, and one plan for each engine process."""
+"""From a scenario and a host to a run: placement, demand, memory, and one plan for each engine process."""
 
 import hashlib
 import json
@@ -7,35 +7,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.engine import plan as plans
-from windtunnel.engine.plan import PLAN_VERSION, Plan, Side
+from windtunnel.engine.plan import PLAN_VERSION, Plan
+from windtunnel.engine.plan_values import Side
+from windtunnel.scenario import wires
 from windtunnel.scenario.demand import Demand, demand
-from windtunnel.scenario.elsewhere import Alone, check_alone
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
-from windtunnel.scenario.flight import Flight
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.loads import unseen_phases
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
-from windtunnel.scenario.needs import check_host, memif_socket, replayed
-from windtunnel.scenario.nics import far_nics
+from windtunnel.scenario.needs import check_host, meeting_point, replayed
+from windtunnel.scenario.nics import devices, far_nics
+from windtunnel.scenario.one_side import OneSide, check_one_side
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.run_spec import RunSpec
 from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, topologies
 
 
-def resolve(scenario: Scenario, host: HostView, alone: Alone | None = None) -> Flight:
-    """Plans the flight on this host, or one side of it. Raises UserError that names file and line of what cannot be."""
+def resolve(scenario: Scenario, host: HostView, one_side: OneSide | None = None) -> RunSpec:
+    """Plans the run on this host, or one side of it. Raises UserError that names file and line of what cannot be."""
     try:
-        return _resolve(scenario, host, alone)
+        return _resolve(scenario, host, one_side)
     except Refusal as refusal:
         raise scenario.source.error(refusal) from None
 
 
 @dataclass(frozen=True)
 class _Decided:
-    """What all processes of a flight have in common."""
+    """What all processes of a run have in common."""
 
     scenario: Scenario
     host: HostView
@@ -43,29 +45,30 @@ class _Decided:
     demands: dict[Side, Demand]
     mode: Mode
     token: str
-    """Makes the names that are the flight's own: file prefixes, memif's socket."""
+    """Makes the names that are the run's own: file prefixes, the socket of two processes."""
     socket: str | None
-    alone: Alone | None
+    one_side: OneSide | None
     digest: str
 
 
-def _resolve(scenario: Scenario, host: HostView, alone: Alone | None) -> Flight:
-    if alone:
-        check_alone(scenario, alone)
-    check_host(scenario, host, alone.side if alone else None)
+def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None) -> RunSpec:
+    if one_side:
+        check_one_side(scenario, one_side)
+    check_host(scenario, host, one_side.side if one_side else None)
     sides = topologies(scenario)
-    # The ends of a memif are on one host: each keeps off the other's CPUs although it flies alone.
-    here = [topology for topology in sides if not alone or scenario.wire.kind == "memif" or topology.side == alone.side]
+    process_each = wires.has(scenario, "process_each")
+    # Such ends are on one host: each keeps off the other's CPUs although it runs alone.
+    here = [topology for topology in sides if not one_side or process_each or topology.side == one_side.side]
     cpus = divide(here, host.cpus)
-    sides = [topology for topology in sides if not alone or topology.side == alone.side]
+    sides = [topology for topology in sides if not one_side or topology.side == one_side.side]
     placed = place(sides, cpus)
     capture = replayed(scenario)
-    kept = capture.frames if capture and scenario.wire.pace != "capture" else 0
+    kept = capture.frames if capture and not wires.is_timed(scenario) else 0
     demands = {
         side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), kept)
         for side in sides
     }
-    processes = [[side] for side in sides] if scenario.wire.kind == "memif" else [sides]
+    processes = [[side] for side in sides] if process_each else [sides]
     sized = [[(side, demands[side.side].size) for side in process] for process in processes]
     tables = tables_bytes(scenario, host)
     needs = {
@@ -83,12 +86,12 @@ def _resolve(scenario: Scenario, host: HostView, alone: Alone | None) -> Flight:
         demands=demands,
         mode=choose(scenario, host, {mode: sum(each) for mode, each in needs.items()}),
         token=token,
-        socket=memif_socket(scenario, token),
-        alone=alone,
+        socket=meeting_point(scenario, token),
+        one_side=one_side,
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
     )
-    names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or alone else ["windtunnel"]
-    return Flight(
+    names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or one_side else ["windtunnel"]
+    return RunSpec(
         scenario=scenario,
         question=scenario.question,
         title=scenario.title,
@@ -105,8 +108,8 @@ def _resolve(scenario: Scenario, host: HostView, alone: Alone | None) -> Flight:
 
 def _touching(scenario: Scenario, topology: Topology, placed: list[Placed]) -> int:
     """Workers that take mbufs from the endpoint's pool or give them back. Raises Refusal where the pool cannot bear it."""
-    ring = scenario.wire.kind == "ring"
-    workers = len({stage.cpu for stage in placed if ring or stage.side == topology.side})
+    shared = wires.has(scenario, "moves_mbufs")
+    workers = len({stage.cpu for stage in placed if shared or stage.side == topology.side})
     if topology.keys.mempool.ops == "ring_sp_sc" and workers > 1:
         raise Refusal(
             (topology.side, "mempool", "ops"),
@@ -127,7 +130,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         hash=decided.digest,
         title=scenario.title,
         seed=scenario.seed,
-        eal=eal(decided.mode, need, decided.host.cpus, lcores, prefix, [t.keys.pci for t in process if t.keys.pci]),
+        eal=eal(decided.mode, need, decided.host.cpus, lcores, prefix, devices(scenario, sides)),
         accounting=plans.Accounting(
             level=scenario.accounting.level,
             sample_every=scenario.accounting.sample_every,
@@ -140,7 +143,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
             messages=scenario.messages,
             drain_ns=scenario.drain,
         ),
-        hello_wait_ns=decided.alone.wait_ns if decided.alone else None,
+        hello_wait_ns=decided.one_side.wait_ns if decided.one_side else None,
         endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
         workloads=[
             plan_workload(scenario, index, "client" in sides, _change_cpu(decided))
@@ -154,7 +157,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
 
 
 def _window_ns(scenario: Scenario) -> int:
-    """A flight shorter than a window is one window: who shortens a flight from the command line wants nothing else."""
+    """A run shorter than a window is one window: who shortens a run from the command line wants nothing else."""
     return min(scenario.window, scenario.duration)
 
 
@@ -178,7 +181,7 @@ def _changes(decided: _Decided) -> list[str]:
         return []
     cpu = _change_cpu(decided)
     where = (
-        "the workers' CPUs, of which none is free: what it takes is in their figures"
+        "the workers' CPUs, none of which is free: its cost is part of their results"
         if cpu is None
         else f"CPU {cpu}, which has no worker"
     )
@@ -187,10 +190,10 @@ def _changes(decided: _Decided) -> list[str]:
 
 def _notes(decided: _Decided) -> list[str]:
     notes = []
-    window, flown = decided.scenario.window, _window_ns(decided.scenario)
-    if flown < window:
+    window, finished = decided.scenario.window, _window_ns(decided.scenario)
+    if finished < window:
         notes.append(
-            f"the window of {write('duration', window)} is one of {write('duration', flown)}, as long as the flight"
+            f"the window of {write('duration', window)} is one of {write('duration', finished)}, as long as the run"
         )
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
     if server & client:
@@ -213,12 +216,14 @@ def _dump(scenario: Scenario) -> dict[str, Any]:
 
 def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[int]]) -> dict[str, Any]:
     """Every key; what was "auto" is what it became on this host."""
-    resolved = _dump(decided.scenario) | {
+    scenario = decided.scenario
+    resolved = _dump(scenario) | {
         "memory": decided.mode,
         "window": write("duration", _window_ns(decided.scenario)),
     }
+    resolved["wire"] |= wires.dumped(scenario, scenario.wire)
     for topology in sides:
-        keys = topology.keys.model_dump(mode="json", by_alias=True)
+        keys = topology.keys.model_dump(mode="json", by_alias=True) | wires.dumped(scenario, topology.keys)
         keys["mempool"]["size"] = decided.demands[topology.side].size
         if not topology.keys.worker:
             keys["cores"] = cpus[topology.side]

@@ -21,9 +21,9 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
-from windtunnel.engine.pipeline import MAX_RULES
+from windtunnel.engine.plan_values import MAX_RULES
 from windtunnel.errors import UserError
-from windtunnel.scenario.text_file import read_text
+from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 1 << 30
 MOST_DATA = (1 << 31) - 1

@@ -7,13 +7,12 @@ from functools import lru_cache
 from pathlib import Path as File
 
 from windtunnel.engine import plan as plans
-from windtunnel.engine.plan import MAX_MESSAGE_BYTES
+from windtunnel.engine.plan_values import MAX_MESSAGE_BYTES, MESSAGE_HEADER_BYTES
 from windtunnel.errors import UserError
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.text_file import read_text
 from windtunnel.scenario.traffic_keys import Sizes
-from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
+from windtunnel.text_file import read_text
 
 GENOME = dict(zip("abcdefghij", (64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000, 16000), strict=True))
 """RFC 6985's table. Its z is the MTU; its capital letters are the user's own."""

@@ -1,10 +1,26 @@
-"""The keys of `[[workload.table]]`: one match-action table of the packet handler `match_action` (docs/tables.md)."""
+"""The keys of `[[workload.table]]`: one match-action table of the packet handler `match_action` (docs/reference/tables.md)."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from windtunnel.scenario.quantities import BitRate, Quantity, Size
+from windtunnel.engine.plan_values import (
+    Access,
+    Action,
+    ChangesPerSecond,
+    Entry,
+    Exponent,
+    Lookup,
+    Masks,
+    Method,
+    Popularity,
+    Prefixes,
+    Probability,
+    TableKind,
+    TableLoad,
+    Where,
+)
+from windtunnel.scenario.quantities import BitRate, Quantity, Size, within
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Text, Wanted
 
@@ -22,7 +38,7 @@ SEGMENTS = {"4x4": 4, "2x8": 8, "1x16": 16}
 BODY_KEYS = (*SEGMENTS, "1x4")
 
 Entries = Annotated[int, Quantity("count", "1", "10M")]
-Changes = Annotated[int, Quantity("count", "0", "100M")]
+Changes = Annotated[int, within("count", ChangesPerSecond)]
 
 
 def _key(value: Any) -> Any:
@@ -52,22 +68,20 @@ KeyOf = Annotated[
 class Meter(Table):
     """Rates of `action = "meter"`, of each entry (two rates, three colours, RFC 2698): red packets are dropped."""
 
-    committed: BitRate = Field("1Gbps", description="up to this green")
-    peak: BitRate = Field("2Gbps", description="up to this yellow; what is above it is red")
-    burst: Size("64B", "1GiB") = Field("64KiB", description="of both buckets")
+    committed: BitRate = Field("1Gbps", validate_default=True, description="up to this green")
+    peak: BitRate = Field("2Gbps", validate_default=True, description="up to this yellow; what is above it is red")
+    burst: Annotated[int, Size("64B", "1GiB")] = Field("64KiB", validate_default=True, description="of both buckets")
 
 
 class MatchTable(Table):
     """One match-action table of the packet handler `match_action`; packets meet them in this order."""
 
     name: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9_.-]{1,32}$", description="in steps and figures; without: its kind and number"
+        None, pattern=r"^[A-Za-z0-9_.-]{1,32}$", description="in steps and metrics; without: its kind and number"
     )
-    where: Literal["ingress", "egress"] = Field("ingress", description="egress tables come after all of ingress")
-    kind: Literal["exact", "lpm", "ternary"] = Field(
-        "exact", description="what a rule is: a key, a prefix, key and mask"
-    )
-    method: Literal["hash", "fib", "lpm", "acl", "linear", "tss"] | None = Field(
+    where: Where = Field("ingress", description="egress tables come after all of ingress")
+    kind: TableKind = Field("exact", description="what a rule is: a key, a prefix, key and mask")
+    method: Method | None = Field(
         None,
         description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm); ternary: acl (rte_acl, the "
         "default), linear (one rule after the other) or tss (tuple-space search)",
@@ -81,27 +95,25 @@ class MatchTable(Table):
     rules: Text | None = Field(
         None, min_length=1, description="file of rules instead: CSV of prefixes, or a ClassBench filter set"
     )
-    prefixes: Literal["24", "mixed"] = Field("24", description="lpm: lengths of made prefixes; mixed: 16 to 28 bits")
-    masks: Annotated[int, Field(ge=1, le=256)] = Field(
-        16, description="ternary: how many different masks made rules have; 1, or an even number"
-    )
-    load: Annotated[float, Field(gt=0, le=1)] = Field(
+    prefixes: Prefixes = Field("24", description="lpm: lengths of made prefixes; mixed: 16 to 28 bits")
+    masks: Masks = Field(16, description="ternary: how many different masks made rules have; 1, or an even number")
+    load: TableLoad = Field(
         0.5, description="hash tables: share of the places in use, at most; places are a power of two"
     )
-    hit: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="share of the packets whose key has a rule")
-    keys: Literal["uniform", "zipf"] = Field("uniform", description="which rules packets hit")
-    exponent: Annotated[float, Field(gt=0, le=64)] = Field(0.99, description="of zipf")
-    lookup: Literal["bulk", "single"] = Field(
+    hit: Probability = Field(1.0, description="share of the packets whose key has a rule")
+    keys: Popularity = Field("uniform", description="which rules packets hit")
+    exponent: Exponent = Field(0.99, description="of zipf")
+    lookup: Lookup = Field(
         "bulk", description="a burst at once, its misses overlapping; or each key as soon as it is made"
     )
-    entry: Literal["inline", "pointed"] = Field(
+    entry: Entry = Field(
         "inline", description="what a key leads to: a value in the table, or in an entry behind a pointer"
     )
     tables: Literal["shared", "per_core"] = Field("shared", description="one table for all dispatchers, or one each")
-    access: Literal["pointer", "rcu"] = Field(
+    access: Access = Field(
         "pointer", description="a pointer that stays, or one that is read anew each burst (read-copy-update)"
     )
-    action: Literal["forward", "rewrite", "count", "meter", "drop"] = Field(
+    action: Action = Field(
         "forward", description="of a hit: nothing; MAC, TTL and checksum; counters; meters of an entry; the end"
     )
     meter: Meter | None = Field(None, description='rates of action = "meter"')

@@ -54,4 +54,4 @@ def _asked(pipeline: Pipeline) -> list[int]:
         engine = find_engine()
     except UserError:
         return [0] * len(pipeline.tables)
-    return table_needs(engine, pipeline.model_dump_json())
+    return table_needs(engine, pipeline)

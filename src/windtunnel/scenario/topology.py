@@ -6,10 +6,11 @@ dispatchers of a workload, application a uses dispatcher a mod D where A >= D, e
 
 from dataclasses import dataclass
 
-from windtunnel.engine.plan import Application, Dispatcher, Side, Stage
+from windtunnel.engine.plan import Application, Dispatcher
+from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side, Stage
 from windtunnel.scenario.keys import Client, Scenario, Server, Workload
 from windtunnel.scenario.sizes import plan_sizes
-from windtunnel.scenario.values import MESSAGE_HEADER_BYTES
+from windtunnel.scenario.wires import has
 
 DEFAULT_RESPONSE_BYTES = 86
 IP_UDP_HEADER_BYTES = 28
@@ -17,10 +18,6 @@ IP_UDP_HEADER_BYTES = 28
 SERVER_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
 CLIENT_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "app_tx", "disp_tx", "nic_tx")
 """The order of a loop. A server has no app_tx: its app_rx puts the answers on the ring itself."""
-
-
-INSIDE_ONE_PROCESS = ("ring", "null", "pcap")
-"""Wires that end where they begin, or in a file."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +40,11 @@ class Topology:
     def _indices(self, stage: Stage) -> list[int]:
         if stage.startswith("app_"):
             return list(range(len(self.applications)))
-        answered = {app.workload for app in self.applications}
+        responses = {app.workload for app in self.applications}
         return [
             index
             for index, dispatcher in enumerate(self.dispatchers)
-            if stage != "disp_tx" or dispatcher.workload in answered
+            if stage != "disp_tx" or dispatcher.workload in responses
         ]
 
     @property
@@ -57,24 +54,24 @@ class Topology:
 
 
 def topologies(scenario: Scenario) -> list[Topology]:
-    """The endpoints that fly, server first."""
+    """The endpoints that run, server first."""
     return [_topology(scenario, side) for side in ("server", "client") if endpoint(scenario, side) is not None]
 
 
 def endpoint(scenario: Scenario, side: Side) -> Client | Server | None:
-    """The endpoint's keys; on ring and memif both sides are there even where the file names none."""
+    """The endpoint's keys; where both ends are ours both sides are there, even where the file names none."""
     if side == "client":
         return scenario.client or (Client() if both_sides(scenario) else None)
     return scenario.server or (Server() if both_sides(scenario) else None)
 
 
 def both_sides(scenario: Scenario) -> bool:
-    return scenario.wire.kind in ("ring", "memif")
+    return has(scenario, "both_ends")
 
 
 def two_processes(scenario: Scenario) -> bool:
     """Whether something outside of this process can be at the other end of the wire."""
-    return scenario.wire.kind not in INSIDE_ONE_PROCESS
+    return has(scenario, "strangers")
 
 
 def workload_names(scenario: Scenario) -> list[str]:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from windtunnel.engine.plan_values import Arrivals, Exponent
 from windtunnel.scenario.quantities import AnyRate, Duration, Size
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Message, Text, Wanted
@@ -19,12 +20,13 @@ class Sizes(Table):
         None, description="imix: frame sizes with FCS after RFC 6985, a letter each, as in aaaaaaaeeeeg"
     )
     custom: Annotated[
-        dict[str, Size("64B", "9018B")], Wanted('a table of letters and sizes from "64B" to "9018B", as in { A = 90 }')
+        dict[str, Annotated[int, Size("64B", "9018B")]],
+        Wanted('a table of letters and sizes from "64B" to "9018B", as in { A = 90 }'),
     ] = Field(default_factory=dict, description="imix: sizes of capital letters")
     least: Message | None = Field(None, description="uniform, zipf: the smallest")
     most: Message | None = Field(None, description="uniform, zipf: the largest")
     step: Annotated[int, Field(ge=1, le=1 << 22)] = Field(1, description="zipf: bytes from one size to the next")
-    exponent: Annotated[float, Field(gt=0, le=64)] | None = Field(
+    exponent: Exponent | None = Field(
         None, description="zipf: the smallest size has rank 1, rank k a weight of 1 / k^exponent"
     )
     file: Text | None = Field(
@@ -35,8 +37,8 @@ class Sizes(Table):
 class LoadPhase(Table):
     """A time in which the load is the same. After the last phase the first one comes again."""
 
-    duration: Duration("1us", "24h") = Field(description="how long it lasts")
+    duration: Annotated[int, Duration("1us", "24h")] = Field(description="how long it lasts")
     rate: AnyRate = Field(description="messages a second, 0pps for none")
-    arrivals: Literal["constant", "poisson"] | None = Field(None, description="spacing of the messages; the client's")
-    on: Duration("1us", "1h") | None = Field(None, description="bursts: sends at the rate for so long")
-    off: Duration("1us", "1h") | None = Field(None, description="bursts: then pauses for so long")
+    arrivals: Arrivals | None = Field(None, description="spacing of the messages; the client's")
+    on: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: sends at the rate for so long")
+    off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: then pauses for so long")

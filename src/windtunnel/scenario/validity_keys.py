@@ -1,4 +1,4 @@
-"""The keys of [validity]: what a run holds itself to before it shows a figure."""
+"""The keys of [validity]: limits that decide which windows count, and whether a run is valid."""
 
 from typing import Annotated
 
@@ -10,23 +10,25 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Validity(Table):
-    """What a run holds itself to. Shares are from 0 to 1; 1 lets everything pass."""
+    """Validity limits. Shares are from 0 to 1; a share of 1 switches the limit off."""
 
-    stolen: Share = Field(
+    max_preempted: Share = Field(
         0.1,
-        description="of a window in which the kernel or the hypervisor ran others on a worker's CPU; beyond it the window is left out",
+        description="share of a window in which a worker was preempted or its CPU stolen by the hypervisor; a window above it is excluded",
     )
-    slower: Share = Field(
-        0.1, description="by which a core may be slower than in most windows; beyond it the window is left out"
+    max_slowdown: Share = Field(
+        0.1, description="slowdown of a core against the median window; a window above it is excluded"
     )
-    marked: Share = Field(0.5, description="of the measured windows that may be left out; more, and the run is invalid")
-    unsent: Share = Field(
-        0.01, description="of the messages offered that a client too slow for its rate may leave unsent"
+    max_excluded_windows: Share = Field(
+        0.5, description="share of the measured windows that may be excluded; above it the run is invalid"
     )
-    drift: Share = Field(
+    max_unsent: Share = Field(
+        0.01, description="share of the offered messages that a client too slow for its rate may leave unsent"
+    )
+    max_drift: Share = Field(
         0.1,
-        description="by which answers a second (open loop: the median latency) may change in one direction while measured",
+        description="change of the response rate (open loop: of the median latency) in one direction during the measurement",
     )
-    clock: Annotated[float, Field(ge=0, le=1e6)] = Field(
-        100, description="parts in a million by which the TSC may part from the kernel's clock"
+    max_clock_error: Annotated[float, Field(ge=0, le=1e6)] = Field(
+        100, description="difference between the TSC and the kernel's clock, in parts per million"
     )

@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
 
-from windtunnel.engine.plan import MAX_BATCH, STAGES
-from windtunnel.scenario.quantities import Size
+from windtunnel.engine import plan_values
+from windtunnel.engine.plan_values import MAC, STAGES, Descriptors, MessageBytes, PowerOfTwo, bounds
+from windtunnel.scenario.quantities import within
 
-MESSAGE_HEADER_BYTES = 16
+LEAST_POOL, MOST_POOL = bounds(plan_values.PoolSize)
+_POOL_SIZE = f'"auto" nor a whole number from {LEAST_POOL} to {MOST_POOL}'
 
 
 def _text(text: str) -> str:
@@ -31,7 +33,7 @@ def _ip(text: str) -> str:
 
 
 def _mac(text: str) -> str:
-    if not re.fullmatch(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", text.lower(), re.ASCII) or int(text[:2], 16) & 1:
+    if not MAC.fullmatch(text.lower()) or int(text[:2], 16) & 1:
         raise ValueError(f'"{text}" is not the MAC address of one station')
     return text.lower()
 
@@ -57,9 +59,9 @@ def _cores(value: Any) -> Any:
 
 
 def _pool_size(value: Any) -> Any:
-    if value == "auto" or type(value) is int and 1 <= value <= 1 << 22:
+    if value == "auto" or type(value) is int and LEAST_POOL <= value <= MOST_POOL:
         return value
-    raise ValueError('neither "auto" nor a whole number from 1 to 4194304')
+    raise ValueError(f"neither {_POOL_SIZE}")
 
 
 def _stage(text: str) -> str:
@@ -100,15 +102,13 @@ Cores = Annotated[
 PoolSize = Annotated[
     Literal["auto"] | int,
     PlainValidator(_pool_size),
-    Wanted('"auto" or a whole number from 1 to 4194304'),
-    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 1 << 22}]}),
+    Wanted(_POOL_SIZE.replace(" nor ", " or ")),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": LEAST_POOL, "maximum": MOST_POOL}]}),
 ]
 StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]
 NicProfile = Literal["generic", "e1000", "i40e", "ice", "ixgbe", "mlx5"]
 """The NICs of windtunnel.pcie."""
-Message = Size(f"{MESSAGE_HEADER_BYTES}B", "4MiB")
-Port = Annotated[int, Field(ge=1, le=65535)]
-Batched = Annotated[int, Field(ge=1, le=MAX_BATCH)]
-Descriptors = Annotated[int, Field(ge=2, le=32768)]
-Threshold = Annotated[int, Field(ge=0, le=32768)]
-Probability = Annotated[float, Field(ge=0, le=1)]
+Message = Annotated[int, within("size", MessageBytes)]
+WholeRing = Annotated[Descriptors, PowerOfTwo()]
+"""Descriptors as every NIC takes them; a driver that wants others says so."""
+Applications = Annotated[int, Field(ge=1, le=64)]

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from windtunnel import format as fmt
 from windtunnel.engine.lines import Histogram
-from windtunnel.runs import format as fmt
 from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.model.form import refill_ns
 from windtunnel.sharing.simulate.plan import Machine
 from windtunnel.sharing.simulate.policies.kicker import LEAST_CUSTOM_NS, OF_PERIOD
-from windtunnel.sharing.slicers.figures import SliceFigures
+from windtunnel.sharing.slicers.readings import SliceReading, own_share
 
 T = TypeVar("T")
 SWITCH_NS = 7000
@@ -22,15 +22,13 @@ FAIR_SERVER_NS = (25_000_000, 60_000_000)
 """Length of its gaps: it runs others for about 50 ms a second, in one piece or two."""
 FAIR_SERVER_SHARE = (0.02, 0.08)
 LEAST_OWN_SHARE = 0.97
-KICK_NS = 12_000
-"""What a kick and its switches may take of the core without being a neighbour."""
 MOST_REFILL = 0.05
 MOST_LOSS = 0.15
 FULL = 0.95
 
 
 @dataclass(frozen=True)
-class TenantFigures:
+class SharedTenant:
     """One tenant. `asks`: CPU time that its requests need, as a share of one CPU; `share`: what of the core it got."""
 
     name: str
@@ -50,7 +48,7 @@ class Shared:
     slicer: str
     slice_ns: int
     interval_ns: int
-    tenants: list[TenantFigures]
+    tenants: list[SharedTenant]
     slices: Histogram | None = None
     gaps: Histogram | None = None
     late: Histogram | None = None
@@ -81,7 +79,7 @@ class Diagnosis:
     """Codes of the checks whose figures were missing."""
 
 
-def of_figures(slicer: str, seen: SliceFigures, tenants: list[TenantFigures], **host) -> Shared:
+def of_reading(slicer: str, seen: SliceReading, tenants: list[SharedTenant], **host) -> Shared:
     """From what a slicer saw of its core; `host`: tick_ns, l2_bytes, switch_ns and pool, where they are known."""
     return Shared(
         slicer,
@@ -94,13 +92,6 @@ def of_figures(slicer: str, seen: SliceFigures, tenants: list[TenantFigures], **
         own_share(seen),
         **host,
     )
-
-
-def own_share(seen: SliceFigures) -> float | None:
-    """The part of the core that no neighbour had: what others ran, less a kick's price for each kick, is a neighbour's. null: not told."""
-    if seen.others_share is None:
-        return None
-    return 1 - max(seen.others_share - seen.kicks * KICK_NS / seen.interval_ns, 0.0)
 
 
 class Untold(Exception):

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.sharing.changed_threads import restore
 from windtunnel.sharing.journal import Process
-from windtunnel.sharing.places import restore
 
 PATIENCE_S = 30.0
 

@@ -8,9 +8,10 @@ import json
 import re
 import socket
 from pathlib import Path
+from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.tenants import finding
+from windtunnel.sharing.tenants import find_threads
 
 NAMED = re.compile(r"CPU (\d+)/(?:KVM|TCG)|ALL CPUs/TCG")
 PATIENCE_S = 5.0
@@ -19,7 +20,7 @@ MOST_LINE_BYTES = 1 << 20
 
 def vcpus(pid: int) -> dict[int, int]:
     """Thread by vCPU, of a process; one that all share is 0's. Raises UserError where no thread is named so."""
-    names = finding.threads(pid)
+    names = find_threads.threads(pid)
     found = {int(match[1] or 0): tid for tid, name in names.items() if (match := NAMED.fullmatch(name))}
     if not found:
         raise UserError(
@@ -40,15 +41,15 @@ def vcpus_by_qmp(path: Path) -> dict[int, int]:
                 for command in ("qmp_capabilities", "query-cpus-fast"):
                     lines.write(json.dumps({"execute": command}).encode() + b"\n")
                     lines.flush()
-                    answer = _answer(lines)
-                return {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in answer}
+                    response = _response(lines)
+                return {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in response}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: no QMP server answers: {error}", remedy="qemu-system-x86_64 -qmp unix:PATH,server=on,wait=off"
         ) from None
 
 
-def _answer(lines):
+def _response(lines):
     """What a command returned; events in between are passed over, a bounded number of them."""
     for _ in range(1000):
         line = _read(lines)
@@ -59,7 +60,7 @@ def _answer(lines):
     raise ValueError("it tells only events")
 
 
-def _read(lines) -> dict:
+def _read(lines) -> dict[str, Any]:
     text = lines.readline(MOST_LINE_BYTES)
     if not text.endswith(b"\n"):
         raise ValueError("it has hung up" if not text else "a line that does not end")

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
@@ -93,7 +94,7 @@ class _AnotherBoot(Exception):
     pass
 
 
-def _take(found: Contents, line: dict) -> None:
+def _take(found: Contents, line: dict[str, Any]) -> None:
     kind = line["is"]
     if kind == "journal":
         if line["version"] != VERSION:
@@ -130,13 +131,13 @@ def boot() -> str:
     return BOOT.read_text().strip()
 
 
-def line_of(entry: Entry) -> dict:
+def line_of(entry: Entry) -> dict[str, Any]:
     """That remembers how the thread ran."""
     names = ("tid", "pid", "started", "since", "before")
     return {"is": "before"} | {name: getattr(entry, name) for name in names}
 
 
-def lines_of(contents: Contents) -> list[dict]:
+def lines_of(contents: Contents) -> list[dict[str, Any]]:
     """The shortest journal that says the same."""
     lines = [
         {
@@ -167,7 +168,7 @@ class File:
         self._fd = -1
         self.rewrite(contents)
 
-    def add(self, contents: Contents, *lines: dict) -> None:
+    def add(self, contents: Contents, *lines: dict[str, Any]) -> None:
         """`contents` is what the journal says with these lines."""
         os.write(self._fd, _text(lines))
         self._lines += len(lines)

@@ -1,4 +1,4 @@
-"""The native programs that do what needs microseconds: found beside the engine, spoken with in JSON lines over pipes."""
+"""The native programs that do what needs microseconds: found next to the engine, driven by JSON lines over pipes."""
 
 import contextlib
 import json
@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from windtunnel.engine.find import NAME, find_engine, runnable
 from windtunnel.engine.signals import signal_name
@@ -20,27 +21,29 @@ PATIENCE_S = 20.0
 
 
 def find_native(name: str) -> Path:
-    """In `sharing/` beside the engine (a build), beside the engine itself (installed), or on PATH. Raises UserError."""
+    """In `slicers/` of the build, next to the engine itself (installed), or on PATH. Raises UserError."""
     with contextlib.suppress(UserError):
         engine = find_engine()
-        for path in (engine.parent / "sharing" / name, engine.parent / name):
+        for path in (engine.parent.parent / "slicers" / name, engine.parent / name):
             if runnable(path):
                 return path
     installed = shutil.which(name)
     if installed:
         return Path(installed).absolute()
-    raise UserError(f"no {name} beside {NAME}, and none on PATH", remedy="run ./windtunnel quickstart, which builds it")
+    raise UserError(
+        f"{name} not found next to {NAME} or on PATH", remedy="run ./windtunnel quickstart, which builds it"
+    )
 
 
 def find_poll_shim() -> Path:
     """The library that makes a program poll where it would block, likewise; installed, it is in lib/. Raises UserError."""
     engine = find_engine()
-    for path in (engine.parent / "sharing" / POLL_SHIM, engine.parent / POLL_SHIM):
+    for path in (engine.parent.parent / "slicers" / POLL_SHIM, engine.parent / POLL_SHIM):
         if path.is_file():
             return path
     for path in sorted((engine.parent.parent / "lib").rglob(POLL_SHIM)):
         return path
-    raise UserError(f"no {POLL_SHIM} beside {engine}", remedy="run ./windtunnel quickstart, which builds it")
+    raise UserError(f"{POLL_SHIM} not found next to {engine}", remedy="run ./windtunnel quickstart, which builds it")
 
 
 class Native:
@@ -49,7 +52,7 @@ class Native:
     `at_end` is called, on a thread of its own, when it ends without having been asked to.
     """
 
-    def __init__(self, name: str, first: dict, at_end: Callable[[str], None] | None = None):
+    def __init__(self, name: str, first: dict[str, Any], at_end: Callable[[str], None] | None = None):
         self.name = name
         self._at_end = at_end
         self._closing = False
@@ -64,9 +67,10 @@ class Native:
         self.pid = self._process.pid
         self._reader = threading.Thread(target=self._read, name=f"reads {name}", daemon=True)
         self._reader.start()
-        self.say(first)
+        self.send(first)
 
     def _read(self) -> None:
+        assert self._process.stdout is not None
         for line in self._process.stdout:  # no more than that: a tenant's window waits until it is read
             self._lines.put(line)
         code = self._process.wait()
@@ -74,36 +78,38 @@ class Native:
             self._at_end(signal_name(code) or f"exit code {code}")
         self._lines.put(None)
 
-    def say(self, command: dict) -> None:
+    def send(self, command: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(command).encode() + b"\n")
             self._process.stdin.flush()
 
-    def next(self, patience_s: float = PATIENCE_S) -> dict | None:
-        """Its next line; None at its end. Raises UserError where it says an error, or nothing in time."""
+    def next(self, patience_s: float = PATIENCE_S) -> dict[str, Any] | None:
+        """Its next line; None at its end. Raises UserError for an error line, or where none comes in time."""
         try:
             text = self._lines.get(timeout=patience_s)
         except queue.Empty:
-            raise UserError(f"{self.name} has said nothing for {patience_s:g} s") from None
-        line = None if text is None else json.loads(text)
+            raise UserError(f"{self.name} sent no line for {patience_s:g} s") from None
+        line: dict[str, Any] | None = None if text is None else json.loads(text)
         if line is not None and line["type"] == "error":
             raise UserError(line["message"], line["remedy"] or None)
         return line
 
-    def ask(self, command: dict) -> dict:
+    def ask(self, command: dict[str, Any]) -> dict[str, Any]:
         """Raises UserError where it has ended."""
-        self.say(command)
-        return self.answer()
+        self.send(command)
+        return self.response()
 
-    def answer(self) -> dict:
+    def response(self) -> dict[str, Any]:
         line = self.next()
         if line is None:
-            raise UserError(f"{self.name} has ended: {signal_name(self._process.wait()) or 'without a word'}")
+            raise UserError(f"{self.name} has ended: {signal_name(self._process.wait()) or 'without a message'}")
         return line
 
     def close_input(self) -> None:
         """Asks it to end."""
         self._closing = True
+        assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
 
@@ -116,4 +122,5 @@ class Native:
             self._process.kill()
             self._process.wait()
         self._reader.join()
-        self._process.stdout.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from windtunnel.host import cpus
 from windtunnel.runs.histogram import percentile
+from windtunnel.sharing import changed_threads, polling_trial
 from windtunnel.sharing import journal as journals
-from windtunnel.sharing import places, trial
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.diagnose import Finding
-from windtunnel.sharing.findings import findings, of_polling
-from windtunnel.sharing.places import Journal
+from windtunnel.sharing.host_diagnosis import findings, of_polling
+from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.slicers import SLICERS
-from windtunnel.sharing.trial import Load, Trial
 
 DEFAULT = "kicker"
 CLEARLY = 0.8
@@ -54,7 +54,7 @@ class Measured:
         return 1 - (self.throughput or 0)
 
     @property
-    def disturbed(self) -> bool:
+    def excluded(self) -> bool:
         """Others had so much of the core that its figures say more of them."""
         return any(finding.code == "neighbour" for finding in self.findings)
 
@@ -71,35 +71,35 @@ class Probe:
 
 def probe(journal: Journal, cpu: int, slice_ns: int, load: Load, seconds: float) -> Probe:
     """Each slicer for `seconds` in turn, after one tenant alone."""
-    alone = trial.fly(journal, "tick", cpu, slice_ns, Load(1, load.rate, load.service_ns), seconds)
+    alone = polling_trial.run(journal, "tick", cpu, slice_ns, Load(1, load.rate, load.service_ns), seconds)
     measured = []
     for name, kind in SLICERS.items():
         why = kind.missing(cpu)
         if why is not None:
             measured.append(Measured(name, kind.summary, why))
         else:
-            measured.append(_figures(trial.fly(journal, name, cpu, slice_ns, load, seconds), load, cpu, alone))
+            measured.append(_figures(polling_trial.run(journal, name, cpu, slice_ns, load, seconds), load, cpu, alone))
     return Probe(cpu, slice_ns, load.tenants, seconds, measured, pick(measured))
 
 
-def _figures(flown: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
-    tenants = of_polling(flown.name, flown.tenants, load.service_ns, load.working_set_bytes)
-    late = percentile(flown.slicer.late, 99)
+def _figures(finished: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
+    tenants = of_polling(finished.name, finished.tenants, load.service_ns, load.working_set_bytes)
+    late = percentile(finished.slicer.late, 99)
     return Measured(
-        name=flown.name,
-        summary=SLICERS[flown.name].summary,
-        wants=wants(flown.name, cpu),
-        slice_p50_us=flown.slice_us(50),
-        slice_p99_us=flown.slice_us(99),
-        latency_p50_us=flown.latency_us(50),
-        latency_p99_us=flown.latency_us(99),
-        throughput=flown.useful(alone.poll_ns) / alone.useful(alone.poll_ns),
-        own_share=flown.slicer.own_share,
-        off_points=flown.off_points,
+        name=finished.name,
+        summary=SLICERS[finished.name].summary,
+        wants=wants(finished.name, cpu),
+        slice_p50_us=finished.slice_us(50),
+        slice_p99_us=finished.slice_us(99),
+        latency_p50_us=finished.latency_us(50),
+        latency_p99_us=finished.latency_us(99),
+        throughput=finished.useful(alone.poll_ns) / alone.useful(alone.poll_ns),
+        own_share=finished.slicer.own_share,
+        off_points=finished.off_points,
         late_p99_us=None if late is None else late / 1e3,
-        source=flown.slicer.source,
-        warnings=tuple(flown.slicer.warnings),
-        findings=tuple(findings(flown.name, flown.slicer, tenants)),
+        source=finished.slicer.source,
+        warnings=tuple(finished.slicer.warnings),
+        findings=tuple(findings(finished.name, finished.slicer, tenants)),
     )
 
 
@@ -123,7 +123,7 @@ def pick(measured: list[Measured]) -> str:
 
 
 def _clearly_better(one: Measured, default: Measured) -> bool:
-    if one.disturbed or default.disturbed:
+    if one.excluded or default.excluded:
         return False
     p99 = one.latency_p99_us / default.latency_p99_us
     faster = p99 < CLEARLY and one.cost <= default.cost + COST_AS_GOOD
@@ -132,7 +132,7 @@ def _clearly_better(one: Measured, default: Measured) -> bool:
 
 
 def file_of(cpu: int) -> Path:
-    return places.directory() / f"probe-cpu{cpu}.json"
+    return changed_threads.directory() / f"probe-cpu{cpu}.json"
 
 
 def keep(found: Probe) -> None:

@@ -47,7 +47,7 @@ class TenantPlan(BaseModel):
     cpu: int | None = None
 
 
-class TenantFigures(BaseModel):
+class TenantWindow(BaseModel):
     """One window, or the sum of all. Times are of CLOCK_MONOTONIC. Latency is from when a request was meant to come to the end of its
     service, wait to the beginning, posted from when it really was posted (null where arrivals are made inside)."""
 
@@ -78,13 +78,13 @@ class Tenant:
         self.plan = plan
         self._native = Native(TENANT, plan.model_dump())
         try:
-            hello = self._native.answer()
+            hello = self._native.response()
         except UserError:
             self._native.close()
             raise
         self.pid, self.tid = hello["pid"], hello["tid"]
 
-    def result(self) -> tuple[list[TenantFigures], TenantFigures]:
+    def result(self) -> tuple[list[TenantWindow], TenantWindow]:
         """Its windows and their sum, once it has ended. Raises UserError where it was killed."""
         patience = (
             60
@@ -96,7 +96,7 @@ class Tenant:
             line = self._native.next(patience)
             if line is None:
                 raise UserError(f"tenant {self.pid} has ended without a result")
-            figures = TenantFigures.model_validate(line)
+            figures = TenantWindow.model_validate(line)
             if figures.type == "result":
                 return windows, figures
             windows.append(figures)

@@ -1,4 +1,4 @@
-"""A comparison from what a user names: runs are read, scenarios are flown first."""
+"""A comparison from what a user names: runs are read, scenarios are run first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
 from windtunnel.measure.compare.model import Change, Comparison
+from windtunnel.measure.compare.paired_runs import PAIRS, Contestant, Turn, directory_for, run_in_turn
 from windtunnel.measure.compare.sides import are_scenarios, sides
-from windtunnel.measure.compare.turns import PAIRS, Contestant, Turn, directory_for, fly_in_turn
 from windtunnel.runs.files import replace
 from windtunnel.runs.writer import make_directory
 
@@ -17,8 +17,8 @@ NAME = "comparison.json"
 
 
 @dataclass(frozen=True)
-class Flying:
-    """How two scenarios are to be flown; as it is made without arguments it says nothing."""
+class Running:
+    """How two scenarios are to be run. Without arguments: all defaults."""
 
     sets: Sequence[str] = ()
     sets_a: Sequence[str] = ()
@@ -30,14 +30,14 @@ class Flying:
 
     @property
     def asked(self) -> bool:
-        """Whether anything was said."""
+        """Whether any option was given."""
         return any(value is not None and value != () and value != [] for value in vars(self).values())
 
 
 def compare(
     a: Path,
     b: Path,
-    flying: Flying,
+    running: Running,
     directory: Path | None = None,
     between: float = BETWEEN_RUNS,
     announce: Callable[[Turn], None] = lambda turn: None,
@@ -46,12 +46,12 @@ def compare(
     one a directory below runs/. Raises UserError for bad input."""
     if are_scenarios(a, b):
         directory = directory or directory_for(a, b)
-        comparison = _flown(a, b, flying, directory, between, announce)
+        comparison = _run(a, b, running, directory, between, announce)
     else:
-        if flying.asked:
+        if running.asked:
             raise UserError(
-                "runs have flown already, and no key of theirs can be set",
-                remedy="--set, --pairs and their like: for scenarios",
+                "--set, --pairs and similar options apply to scenarios, and these are finished runs",
+                remedy="name two scenario files, or leave the options out",
             )
         comparison = judge(*sides(a, b), between)
         if directory is not None:
@@ -61,24 +61,24 @@ def compare(
     return comparison, directory
 
 
-def _flown(
-    a: Path, b: Path, flying: Flying, directory: Path, between: float, announce: Callable[[Turn], None]
+def _run(
+    a: Path, b: Path, running: Running, directory: Path, between: float, announce: Callable[[Turn], None]
 ) -> Comparison:
     with Interrupts() as interrupts:
-        flown = fly_in_turn(
-            Contestant(a, [*flying.sets, *flying.sets_a]),
-            Contestant(b, [*flying.sets, *flying.sets_b]),
+        paired_runs = run_in_turn(
+            Contestant(a, [*running.sets, *running.sets_a]),
+            Contestant(b, [*running.sets, *running.sets_b]),
             directory,
             interrupts,
-            pairs=flying.pairs or PAIRS,
-            within_s=flying.within_s,
-            seed=1 if flying.seed is None else flying.seed,
-            change=flying.change,
+            pairs=running.pairs or PAIRS,
+            within_s=running.within_s,
+            seed=1 if running.seed is None else running.seed,
+            change=running.change,
             announce=announce,
         )
     runs = [directory / side for side in "ab"]
     if not all(map(Path.exists, runs)):
         raise UserError(
-            f"{directory}: ended before both had flown", remedy="windtunnel show has the one run that is there"
+            f"{directory}: stopped before both scenarios had run", remedy="`windtunnel show` shows the one run"
         )
-    return judge(*sides(*runs), between, flown)
+    return judge(*sides(runs[0], runs[1]), between, paired_runs)

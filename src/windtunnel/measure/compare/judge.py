@@ -6,19 +6,19 @@ from datetime import UTC, datetime
 from math import expm1
 from statistics import median
 
-from windtunnel import __version__
 from windtunnel.measure.compare import model, obstacles, statistics
-from windtunnel.measure.compare.measures import Held, estimate, hold
+from windtunnel.measure.compare.measures import ValidRuns, estimate, valid_runs
 from windtunnel.measure.compare.points import Point, differences, points, words
-from windtunnel.measure.compare.reading import Figure, Reading, better
+from windtunnel.measure.compare.reading import MetricKey, Reading, better
 from windtunnel.measure.compare.sides import Side
 from windtunnel.measure.compare.statistics import LEVEL, Estimate
+from windtunnel.version import __version__
 
 BETWEEN_RUNS = 0.05
 """Assumed standard deviation from run to run. Identical runs on small virtual machines: 10% to 90% of them lie within 3-12%,
 which is one of 1-5%."""
 CARRIED = 0.01
-"""Share of the messages due that may be lost or unsent in an open loop before its rate decides in the place of its latency."""
+"""Share of the messages due that may be lost or unsent in an open loop; above it, the rate decides instead of the latency."""
 
 
 @dataclass
@@ -28,13 +28,15 @@ class _Compared:
     point: Point
     invalid: list[str]
     obstacles: list[str] = field(default_factory=list)
-    held: Held | None = None
-    found: dict[Figure, tuple[Estimate | None, str | None]] = field(default_factory=dict)
-    primary: dict[str, tuple[Figure, str | None]] = field(default_factory=dict)
-    """Workload -> the figure that decides, and why this one."""
+    held: ValidRuns | None = None
+    found: dict[MetricKey, tuple[Estimate | None, str | None]] = field(default_factory=dict)
+    primary: dict[str, tuple[MetricKey, str | None]] = field(default_factory=dict)
+    """Workload -> the metric that decides, and why this one."""
 
 
-def judge(a: Side, b: Side, between: float = BETWEEN_RUNS, flown: model.Flown | None = None) -> model.Comparison:
+def judge(
+    a: Side, b: Side, between: float = BETWEEN_RUNS, paired_runs: model.PairedRuns | None = None
+) -> model.Comparison:
     """Compares what was read. `between` is the share by which runs are assumed to differ where they are too few to tell."""
     both, only_a, only_b = points(a.readings, b.readings)
     compared = [_compare(point, between) for point in both]
@@ -49,7 +51,7 @@ def judge(a: Side, b: Side, between: float = BETWEEN_RUNS, flown: model.Flown | 
         b=str(b.path),
         level=LEVEL,
         between_runs=between,
-        flown=flown,
+        paired_runs=paired_runs,
         points=[_point(each, corrected[n]) for n, each in enumerate(compared)] or [_nothing(a, b)],
         whole=_whole(compared),
         warnings=warnings,
@@ -64,46 +66,46 @@ def _compare(point: Point, between: float) -> _Compared:
     compared.obstacles = obstacles.obstacles(a, b)
     if compared.obstacles:
         return compared
-    compared.held = hold(point.a, point.b, between)
-    compared.found = {figure: estimate(compared.held, figure) for figure in compared.held.figures()}
+    compared.held = valid_runs(point.a, point.b, between)
+    compared.found = {key: estimate(compared.held, key) for key in compared.held.metrics()}
     shared = [name for name in a[0].modes if name in b[0].modes]
     compared.primary = {name: _primary(name, a, b) for name in shared}
     return compared
 
 
-def _primary(workload: str, a: Sequence[Reading], b: Sequence[Reading]) -> tuple[Figure, str | None]:
+def _primary(workload: str, a: Sequence[Reading], b: Sequence[Reading]) -> tuple[MetricKey, str | None]:
     match a[0].modes[workload]:
         case "without a client":
             return (workload, "received_per_s"), "there is no client"
         case "closed":
-            return (workload, "answered_per_s"), "closed loop"
+            return (workload, "responses_per_s"), "closed loop"
     lacking = [
         f"{name} {share:.0%}"
         for name, side in (("A", a), ("B", b))
         if (share := median(reading.uncarried.get(workload, 0.0) for reading in side)) > CARRIED
     ]
     if lacking:
-        return (workload, "answered_per_s"), f"the offered load was not carried: lost or unsent, {', '.join(lacking)}"
+        return (workload, "responses_per_s"), f"the offered load was not reached: lost or unsent, {', '.join(lacking)}"
     return (workload, "p99"), "open loop"
 
 
-def _corrected(compared: Sequence[_Compared]) -> list[dict[Figure, float]]:
+def _corrected(compared: Sequence[_Compared]) -> list[dict[MetricKey, float]]:
     """Of each point, the p-values after Holm: of those that decide a workload over the points, of all others together."""
-    families: dict[str | None, list[tuple[int, Figure, float]]] = {}
+    families: dict[str | None, list[tuple[int, MetricKey, float]]] = {}
     for n, each in enumerate(compared):
-        deciding = {figure: workload for workload, (figure, _) in each.primary.items()}
-        for figure, (found, _) in each.found.items():
+        deciding = {key: workload for workload, (key, _) in each.primary.items()}
+        for key, (found, _) in each.found.items():
             if found is not None:
-                families.setdefault(deciding.get(figure), []).append((n, figure, found.p))
-    corrected: list[dict[Figure, float]] = [{} for _ in compared]
+                families.setdefault(deciding.get(key), []).append((n, key, found.p))
+    corrected: list[dict[MetricKey, float]] = [{} for _ in compared]
     for family in families.values():
-        for (n, figure, _), p in zip(family, statistics.holm([p for *_, p in family]), strict=True):
-            corrected[n][figure] = p
+        for (n, key, _), p in zip(family, statistics.holm([p for *_, p in family]), strict=True):
+            corrected[n][key] = p
     return corrected
 
 
-def _point(compared: _Compared, corrected: dict[Figure, float]) -> model.Point:
-    measures = {figure: _measure(compared, figure, corrected) for figure in compared.found}
+def _point(compared: _Compared, corrected: dict[MetricKey, float]) -> model.Point:
+    measures = {key: _measure(compared, key, corrected) for key in compared.found}
     return model.Point(
         factors=dict(compared.point.factors),
         differences=[model.Difference(**vars(each)) for each in differences(compared.point)],
@@ -113,7 +115,7 @@ def _point(compared: _Compared, corrected: dict[Figure, float]) -> model.Point:
     )
 
 
-def _judged(compared: _Compared, measures: dict[Figure, model.Measure]) -> list[model.Judged]:
+def _judged(compared: _Compared, measures: dict[MetricKey, model.Measure]) -> list[model.Judged]:
     def refused(verdict: model.Verdict, reasons: list[str]) -> list[model.Judged]:
         names = [n for n in compared.point.a[0].modes if n in compared.point.b[0].modes] or [""]
         return [
@@ -126,18 +128,16 @@ def _judged(compared: _Compared, measures: dict[Figure, model.Measure]) -> list[
     if compared.obstacles:
         return refused("cannot be compared", compared.obstacles)
     judged = []
-    for workload, (figure, because) in compared.primary.items():
-        measure = measures.get(figure)
+    for workload, (key, because) in compared.primary.items():
+        measure = measures.get(key)
         if measure is None or measure.interval is None:
-            verdict, why = "cannot be compared", [f"{figure[1]}: {measure.unmeasured if measure else 'not measured'}"]
+            verdict, why = "cannot be compared", [f"{key[1]}: {measure.unmeasured if measure else 'not measured'}"]
         else:
             verdict, why = (
                 _word(measure.interval.percent, measure.better) if measure.shown else "no difference shown",
                 [],
             )
-        judged.append(
-            model.Judged(workload=workload, verdict=verdict, reasons=why, decided_by=figure[1], because=because)
-        )
+        judged.append(model.Judged(workload=workload, verdict=verdict, reasons=why, decided_by=key[1], because=because))
     return judged
 
 
@@ -145,20 +145,20 @@ def _word(difference: float, better_is: str) -> model.Verdict:
     return "faster" if (difference > 0) == (better_is == "higher") else "slower"
 
 
-def _measure(compared: _Compared, figure: Figure, corrected: dict[Figure, float]) -> model.Measure:
-    found, unmeasured = compared.found[figure]
-    workload, metric = figure
+def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, float]) -> model.Measure:
+    found, unmeasured = compared.found[key]
+    workload, metric = key
     assert compared.held is not None
     return model.Measure(
         workload=workload,
         metric=metric,
         unit="/s" if metric.endswith("_per_s") else "ns",
         better=better(metric),
-        a=[reading.figures.get(figure) for reading in compared.held.a],
-        b=[reading.figures.get(figure) for reading in compared.held.b],
-        interval=_interval(found, corrected[figure]) if found else None,
+        a=[reading.values.get(key) for reading in compared.held.a],
+        b=[reading.values.get(key) for reading in compared.held.b],
+        interval=_interval(found, corrected[key]) if found else None,
         unmeasured=unmeasured,
-        shown=found is not None and corrected[figure] <= LEVEL,
+        shown=found is not None and corrected[key] <= LEVEL,
     )
 
 
@@ -196,11 +196,11 @@ def _runs(compared: _Compared) -> list[model.Run]:
 
 def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
     """Each workload over the points that the same metric decides."""
-    parts: dict[Figure, list[Estimate]] = {}
+    parts: dict[MetricKey, list[Estimate]] = {}
     for each in compared:
-        for figure, _ in each.primary.values():
-            if (found := each.found.get(figure, (None, None))[0]) is not None:
-                parts.setdefault(figure, []).append(found)
+        for key, _ in each.primary.values():
+            if (found := each.found.get(key, (None, None))[0]) is not None:
+                parts.setdefault(key, []).append(found)
     rows = []
     for (workload, metric), of in parts.items():
         if len(of) > 1:
@@ -226,22 +226,22 @@ def _warnings(compared: _Compared) -> list[str]:
     if held is None:
         return found
     left_out = [reading for reading in readings if reading.reasons]
-    found += [f"{reading.path}: invalid and left out: {reading.reasons[0]}" for reading in left_out]
-    found += [f"{reading.path}: left out, it is in no pair" for reading in held.alone]
+    found += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in left_out]
+    found += [f"{reading.path}: excluded, it has no partner in time" for reading in held.unpaired]
     found += obstacles.warnings(held.a, held.b)
     if held.method == "assumed":
         found.append(
-            f"too few runs to tell how identical ones differ: assumed a spread of {held.between:.0%} between them "
-            "(--between-runs); windows inside a run say nothing about it"
+            f"too few runs to measure the spread between identical runs: {held.between:.0%} is assumed (--between-runs); "
+            "the windows of one run do not show it"
         )
     if not held.in_turn:
-        found.append("A and B were not flown in turn: a drift of the host looks like a difference")
+        found.append("A and B did not alternate: a drift of the host looks like a difference")
     return found
 
 
 def _nothing(a: Side, b: Side) -> model.Point:
     """No point in common."""
-    reason = "no point in common: the scenarios of A's runs and of B's vary in different ways"
+    reason = "no point in common: the runs of A and those of B vary in different keys"
     judged = model.Judged(workload="", verdict="cannot be compared", reasons=[reason], decided_by=None, because=None)
     everything = _Compared(Point((), list(a.readings), list(b.readings)), [])
     return model.Point(factors={}, differences=[], runs=_runs(everything), judged=[judged], measures=[])

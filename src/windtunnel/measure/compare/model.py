@@ -2,21 +2,24 @@
 
 History of the version:
 1  first one
-2  flown: change
+2  change
+3  `paired_runs` (was `flown`)
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-COMPARISON_VERSION = 2
+from windtunnel.notebook import Shown
+
+COMPARISON_VERSION: Final = 3
 
 Verdict = Literal["faster", "slower", "no difference shown", "cannot be compared", "invalid"]
 
-Change = Literal["window", "flight"]
-"""After what one of two flights makes way for the other."""
+Change = Literal["window", "run"]
+"""How often A and B alternate."""
 
-Stopped = Literal["all flown", "time", "interrupted", "failed"]
+Stopped = Literal["all run", "time", "interrupted", "failed"]
 
 
 class Part(BaseModel):
@@ -24,15 +27,15 @@ class Part(BaseModel):
 
 
 class Run(Part):
-    """One run that was looked at."""
+    """One run that was compared."""
 
     side: Literal["a", "b"]
     path: str
     started: AwareDatetime | None
     place: int | None = Field(
-        description="position of its figures in the lists of a measure, where pairs stand at the same one; null: left out"
+        description="position of its values in the lists of a measure, where pairs have the same position; null: excluded"
     )
-    reasons: list[str] = Field(description="why it is invalid and was left out; empty: it is valid")
+    reasons: list[str] = Field(description="why it is invalid and was excluded; empty: it is valid")
 
 
 class Difference(Part):
@@ -47,14 +50,14 @@ class Interval(Part):
     """B against A."""
 
     method: Literal["paired", "unpaired", "assumed"] = Field(
-        description="runs flown in turn; runs that no order ties; too few runs, whose spread is an assumption"
+        description="paired: runs in turn; unpaired: runs in no order; assumed: too few runs, whose spread is an assumption"
     )
     percent: float = Field(description="difference in percent of A")
     low: float = Field(description="of the interval whose level the comparison names, percent of A")
     high: float
-    smallest: float = Field(description="difference in percent that would have been found with a power of 80%")
+    smallest: float = Field(description="smallest detectable difference in percent, with a power of 80%")
     effect: float | None = Field(
-        description="chance that a run of B has a higher figure than one of A (Vargha and Delaney's A); null: too few runs"
+        description="chance that a run of B has a higher value than one of A (Vargha and Delaney's A); null: too few runs"
     )
     p: float = Field(description="chance of a difference as great as this or greater where there is none")
     p_corrected: float = Field(description="after Holm: a metric that decides, for the points; others, for all others")
@@ -67,7 +70,7 @@ class Measure(Part):
     metric: str
     unit: Literal["/s", "ns"]
     better: Literal["higher", "lower"]
-    a: list[float | None] = Field(description="of A's valid runs; where they were flown in turn, a[i] with b[i]")
+    a: list[float | None] = Field(description="of A's valid runs; where they were run in turn, a[i] with b[i]")
     b: list[float | None]
     interval: Interval | None
     unmeasured: str | None = Field(description="why there is no interval")
@@ -104,20 +107,20 @@ class Whole(Part):
     interval: Interval
 
 
-class Flown(Part):
-    """How the runs came about, where the comparison flew them itself."""
+class PairedRuns(Part):
+    """How the comparison made its runs, where it made them."""
 
     pairs_wanted: int
     pairs: int = Field(description="with two valid runs")
     seed: int
-    change: Change = Field(description="after what the one made way for the other")
+    change: Change = Field(description="how often A and B alternated")
     stopped: Stopped
 
 
-class Comparison(Part):
+class Comparison(Shown, Part):
     """What comparison.json holds: two sides, what differs between them, and what follows for each workload."""
 
-    version: Literal[2] = COMPARISON_VERSION
+    version: Literal[3] = COMPARISON_VERSION
     made: AwareDatetime
     windtunnel: str
     a: str
@@ -126,7 +129,7 @@ class Comparison(Part):
     between_runs: float = Field(
         description="assumed spread between runs, standard deviation of logarithms, where there are too few"
     )
-    flown: Flown | None
+    paired_runs: PairedRuns | None
     points: list[Point]
     whole: list[Whole]
     warnings: list[str]

@@ -1,13 +1,13 @@
-"""What stands against holding two sets of runs against each other."""
+"""Why two sets of runs may not be compared."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 from windtunnel.measure.compare.points import Point
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.record import DID_NOT_FINISH
 
 MOST_INVALID = 0.5
-"""Share of a side's runs that may be invalid and left out; with more of them, what is left is the exception."""
+"""Share of a side's runs that may be invalid and excluded; with more of them, the valid ones are the exception."""
 
 
 def invalid(point: Point) -> list[str]:
@@ -24,11 +24,12 @@ def invalid(point: Point) -> list[str]:
 
 def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Why these valid runs cannot be compared; empty where they can."""
-    words = [_differs(what, a, b, lambda r, what=what: r.identity[what]) for what in a[0].identity]
+    words = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in a[0].identity]
     words.append(_one_sided(a, b))
     shared = a[0].modes.keys() & b[0].modes.keys()
     words += [
-        _differs(f"load of {name}", a, b, lambda r, name=name: r.modes.get(name, "none")) for name in sorted(shared)
+        _differs(f"load of {name}", [r.modes.get(name, "none") for r in a], [r.modes.get(name, "none") for r in b])
+        for name in sorted(shared)
     ]
     if not shared:
         ours, theirs = (", ".join(side[0].modes) or "none" for side in (a, b))
@@ -37,13 +38,24 @@ def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
 
 
 def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
-    """What a reader should know although the runs can be compared."""
-    words = [_differs(what, a, b, of) for what, of in (("accounting", _accounting), ("question", _question))]
-    return [f"another {each}" for each in words if each]
+    """Differences that a reader should know of although the runs can be compared."""
+    words = [
+        _differs("accounting", map(_accounting, a), map(_accounting, b)),
+        _differs("question", map(_question, a), map(_question, b)),
+    ]
+    return [*(f"another {each}" for each in words if each), *_other_builds(a, b)]
 
 
-def _differs(what: str, a: Sequence[Reading], b: Sequence[Reading], of: Callable[[Reading], str]) -> str | None:
-    ours, theirs = (sorted({of(reading) for reading in side}) for side in (a, b))
+def _other_builds(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
+    """Two builds of one version: often what is compared, and then what the reader should be told."""
+    ours, theirs = (sorted({build[:12] for reading in side for build in reading.builds}) for side in (a, b))
+    if not ours or not theirs or ours == theirs:
+        return []
+    return [f"different builds of the engine: A {' and '.join(ours)}, B {' and '.join(theirs)}"]
+
+
+def _differs(what: str, a: Iterable[str], b: Iterable[str]) -> str | None:
+    ours, theirs = sorted(set(a)), sorted(set(b))
     if len({*ours, *theirs}) == 1:
         return None
     return f"{what}: A {' and '.join(ours)}, B {' and '.join(theirs)}"
@@ -58,7 +70,7 @@ def _one_sided(a: Sequence[Reading], b: Sequence[Reading]) -> str | None:
 
 
 def _cut_short(reason: str) -> bool:
-    """Whether somebody ended the run, or its supervisor: that says nothing against the other runs."""
+    """Whether the user or the supervisor ended the run: that does not count against the other runs."""
     return reason == DID_NOT_FINISH or reason.startswith("stopped before the end: interrupted")
 
 

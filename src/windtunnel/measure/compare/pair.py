@@ -1,4 +1,4 @@
-"""One pair of flights: by turns, window by window, on the same cores; or one after the other."""
+"""One pair of runs: alternating, window by window, on the same cores; or one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,19 +11,18 @@ from windtunnel.engine.turns import Place, Turns
 from windtunnel.errors import UserError
 from windtunnel.host.facts import Facts
 from windtunnel.measure.compare.model import Change
-from windtunnel.measure.flight import Landing, fly, uncollected
-from windtunnel.scenario import Flight
+from windtunnel.measure.execute import RunOutcome, execute, no_garbage_collection
+from windtunnel.scenario import RunSpec
+from windtunnel.scenario.wires import has, named
 
-BY_TURNS = "by turns with another flight on the same cores, a window each; the time between its turns is in no figure"
-TWICE = ("ring", "null", "pcap")
-"""Wires that two flights can have at once, because nothing outside their engines is on them."""
+ALTERNATING = "alternated with another run on the same cores, a window each; time between its turns is not counted"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two flights that have not flown yet, A's and B's; what is the same in all pairs stands in the lower half."""
+    """Two runs that have not started yet, A's and B's. The last three fields are the same for all pairs."""
 
-    flights: Sequence[Flight]
+    specs: Sequence[RunSpec]
     runs: Sequence[Path]
     order: Sequence[int]
     """0 is A, 1 is B."""
@@ -32,39 +31,41 @@ class Pair:
     listeners: Sequence[Listener]
     host: Facts
 
-    def fly(self, change: Change, announce: Callable[[str], None]) -> Iterator[tuple[int, Landing]]:
-        """Each side with its landing, as soon as it is known. `announce` gets who flies now."""
-        if change == "flight":
+    def run(self, change: Change, announce: Callable[[str], None]) -> Iterator[tuple[int, RunOutcome]]:
+        """Each side with its outcome, as soon as it is known. `announce` gets who runs now."""
+        if change == "run":
             for side in self.order:
-                announce(f"{'AB'[side]} flies")
-                yield side, self._fly(side, None)
+                announce(f"{'AB'[side]} runs")
+                yield side, self._run(side, None)
             return
-        announce("A and B fly")
-        with Turns() as turns, uncollected(), ThreadPoolExecutor(2) as pool:
+        announce("A and B run")
+        with Turns() as turns, no_garbage_collection(), ThreadPoolExecutor(2) as pool:
             places = zip(self.order, (turns.first, turns.second), strict=True)
-            flying = [(side, pool.submit(self._by_turns, turns, side, place)) for side, place in places]
-        for side, landing in flying:
-            yield side, landing.result()
+            running = [(side, pool.submit(self._by_turns, turns, side, place)) for side, place in places]
+        for side, outcome in running:
+            yield side, outcome.result()
 
-    def _by_turns(self, turns: Turns, side: int, place: Place) -> Landing:
+    def _by_turns(self, turns: Turns, side: int, place: Place) -> RunOutcome:
         with turns.taking(place):
-            return self._fly(side, place)
+            return self._run(side, place)
 
-    def _fly(self, side: int, place: Place | None) -> Landing:
-        flight, listeners = self.flights[side], self.listeners
+    def _run(self, side: int, place: Place | None) -> RunOutcome:
+        spec, listeners = self.specs[side], self.listeners
         if place:
-            flight, listeners = replace(flight, notes=[*flight.notes, BY_TURNS]), [*listeners, place.line]
-        return fly(flight, self.runs[side], self.interrupts, listeners, self.host, place)
+            spec, listeners = replace(spec, notes=[*spec.notes, ALTERNATING]), [*listeners, place.line]
+        return execute(spec, self.runs[side], self.interrupts, listeners, self.host, place)
 
 
-def change_after(flights: Sequence[Flight], asked: Change | None) -> Change:
-    """What was asked for, else after every window where the flights allow it. Raises UserError where they do not."""
-    if asked == "flight":
-        return "flight"
-    kinds = {flight.scenario.wire.kind for flight in flights} - set(TWICE)
+def change_after(specs: Sequence[RunSpec], asked: Change | None) -> Change:
+    """How often A and B alternate: as asked for, else after every window where the wires allow it.
+
+    Raises UserError where they do not."""
+    if asked == "run":
+        return "run"
+    kinds = {spec.scenario.wire.kind for spec in specs if not has(spec.scenario, "twice")}
     if asked == "window" and kinds:
         raise UserError(
-            f'--change window: two flights cannot have the wire "{kinds.pop()}" at once',
-            remedy=f"--change flight, or one of the wires {', '.join(TWICE)}",
+            f'--change window: two runs cannot use the wire "{kinds.pop()}" at the same time',
+            remedy=f"--change run, or wire.kind = {named('twice')}",
         )
-    return "flight" if kinds else "window"
+    return "run" if kinds else "window"

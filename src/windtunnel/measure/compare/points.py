@@ -11,7 +11,7 @@ NO_FACTOR = {"title", "seed", "wire.socket"}
 FOUND = (".cores", ".mempool.size", ".mempool.cache")
 """Ends of keys whose value follows from others where nobody gives one: a factor only where no other tells the points apart."""
 PAIRED_SHARE = 0.8
-"""Of the runs of the side that has fewer: if so many are found in pairs, they were flown in turn."""
+"""Share of the runs of the smaller side that must be in pairs for the sides to count as alternating."""
 
 Factors = tuple[tuple[str, Any], ...]
 
@@ -56,7 +56,7 @@ def differences(point: Point) -> list[Difference]:
 
 
 def pairs(a: Sequence[Reading], b: Sequence[Reading]) -> list[tuple[Reading, Reading]]:
-    """Runs of A and B of which one started right after the other; empty where the sides were not flown in turn."""
+    """Runs of A and B of which one started right after the other; empty where the sides did not alternate."""
     timed = sorted(
         ((reading.started, side, reading) for side, of in enumerate((a, b)) for reading in of if reading.started),
         key=lambda run: run[0],

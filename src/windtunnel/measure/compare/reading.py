@@ -1,29 +1,31 @@
-"""What a comparison needs of a run: its figures, and what it must have in common with the others."""
+"""What a comparison needs of a run: the values of its metrics, and what it must have in common with the others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from windtunnel.engine.lines import Window
 from windtunnel.runs import Run, load
 from windtunnel.runs.metrics import TRAVEL, measured, ratio
+from windtunnel.runs.registry import metrics
+from windtunnel.runs.registry.metric import Better
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.summary import summarise
 from windtunnel.scenario.refusal import dotted
 
-Better = Literal["higher", "lower"]
-LATENCIES = {"p50": "p50", "p90": "p90", "p99": "p99", "p99.9": "p999"}
-"""Name of a metric -> where a row has it."""
-COSTS = ("work_ns", "stall_ns")
+WORKLOAD = {each.compared: each for each in metrics("workload") if each.compared}
+COSTS = {each.compared: each for each in metrics("stage") if each.compared}
+"""What is compared of a workload, and of a stage, by its name here."""
+LATENCIES = tuple(name for name, each in WORKLOAD.items() if each.family == "latency")
 STAGES = tuple(f"{side}.{stage}" for side, stages in TRAVEL.items() for stage in stages)
-RATES = ("answered_per_s", "received_per_s")
+RATES = (*(name for name in WORKLOAD if name not in LATENCIES), "received_per_s")
 METRICS = (*RATES, *LATENCIES, *(f"{stage}.{cost}" for stage in STAGES for cost in COSTS))
-"""Every name that a figure can have."""
+"""Every name that a metric can have."""
 
-Figure = tuple[str, str]
+MetricKey = tuple[str, str]
 """A workload's name, or "" for what belongs to the run, and the metric."""
 
 
@@ -40,12 +42,14 @@ class Reading:
     """Every key as resolved, by its dotted path."""
     identity: dict[str, str]
     """What two runs must have in common to be held against each other, in words."""
+    builds: list[str]
+    """Build ids of the engines, each once; empty where they are not known."""
     question: str
     accounting: str
     emulated: list[str]
     modes: dict[str, str]
     """Workload -> closed, open, or without a client."""
-    figures: dict[Figure, float | None]
+    values: dict[MetricKey, float | None]
     uncarried: dict[str, float]
     """Workload -> share of the messages due that were lost or not sent."""
 
@@ -63,47 +67,50 @@ def read(path: Path) -> Reading:
         problems=run.problems,
         scenario=flat(record.scenario),
         identity=_identity(run),
+        builds=sorted({engine.hello.build for engine in record.engines if engine.hello and engine.hello.build}),
         question=record.question or "",
         accounting=record.accounting or "",
         emulated=record.emulated,
         modes=_modes(run),
-        figures=dict(figures(run)) if valid else {},
+        values=dict(values_of(run)) if valid else {},
         uncarried={row.workload: _uncarried(row) for row in rows.workloads} if rows else {},
     )
 
 
-def windows(path: Path) -> list[dict[Figure, float | None]]:
-    """The same figures of each measured window of a run alone."""
+def windows(path: Path) -> list[dict[MetricKey, float | None]]:
+    """The same metrics of a run, of each measured window by itself."""
     run = load(path)
     by_index: dict[int, dict[str, list[Window]]] = {}
     for engine, of in run.windows.items():
         for window in measured(of):
             by_index.setdefault(window.index, {name: [] for name in run.windows})[engine].append(window)
-    return [dict(figures(replace(run, windows=of))) for _, of in sorted(by_index.items())]
+    return [dict(values_of(replace(run, windows=of))) for _, of in sorted(by_index.items())]
 
 
-def figures(run: Run) -> Iterator[tuple[Figure, float | None]]:
+def values_of(run: Run) -> Iterator[tuple[MetricKey, float | None]]:
     """Of the workloads as the client saw them, of the server's port where there is no client, and of every stage."""
     summary = summarise(run)
     for row in summary.workloads:
-        yield (row.workload, "answered_per_s"), _finite(row.answered_per_s)
-        for name, attribute in LATENCIES.items():
-            yield (row.workload, name), _finite(getattr(row.latency, attribute))
+        for name, each in WORKLOAD.items():
+            yield (row.workload, name), _finite(each.of(row))
     if not summary.workloads:
         for name in _served(run):
             rate = sum(port.rx_mpps or 0 for port in summary.ports if port.endpoint == "server") * 1e6
             yield (name, "received_per_s"), _finite(rate)
     for stage in summary.stages:
-        for cost in COSTS:
-            yield ("", f"{stage.endpoint}.{stage.stage}.{cost}"), _finite(getattr(stage, cost))
+        for cost, each in COSTS.items():
+            yield ("", f"{stage.endpoint}.{stage.stage}.{cost}"), _finite(each.of(stage))
 
 
 def better(metric: str) -> Better:
-    return "higher" if metric in RATES else "lower"
+    """As the registry says; packets that a server received are like responses."""
+    found = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
+    return (found.better if found else None) or "higher"
 
 
 def flat(table: Any, path: tuple[str | int, ...] = ()) -> dict[str, Any]:
     """A resolved scenario by dotted paths; a list without tables is one value, and what is null is left out."""
+    parts: Iterable[tuple[Any, Any]]
     if isinstance(table, dict):
         parts = table.items()
     elif isinstance(table, list) and any(isinstance(part, dict) for part in table):
@@ -126,7 +133,7 @@ def _identity(run: Run) -> dict[str, str]:
         "DPDK": record.versions.get("dpdk", "not known"),
         "memory": record.memory or "not known",
         "wire": record.wire or "not known",
-        "sides flown": " and ".join(sides) or "none",
+        "sides run": " and ".join(sides) or "none",
         "measured by": record.imported.tool if record.imported else "windtunnel",
     }
 
@@ -139,7 +146,7 @@ def _modes(run: Run) -> dict[str, str]:
 
 
 def _served(run: Run) -> list[str]:
-    """Of a run without a client, the one thing that its port serves; several share the port, and none has a figure."""
+    """Of a run without a client, the one thing that its port serves; several share the port, and none has metrics of its own."""
     names = [workload.name for engine in run.record.engines[:1] for workload in engine.plan.workloads]
     return names if len(names) == 1 else [" + ".join(names)] if names else []
 

@@ -20,7 +20,7 @@ class Side:
 
 
 def are_scenarios(a: Path, b: Path) -> bool:
-    """Whether both are files, to be flown. Raises UserError where one alone is."""
+    """Whether both are files, to be run. Raises UserError where one alone is."""
     files = [path for path in (a, b) if path.is_file()]
     if len(files) == 1:
         other = b if files[0] == a else a
@@ -29,7 +29,7 @@ def are_scenarios(a: Path, b: Path) -> bool:
             if other.exists()
             else f"{other}: no such file or directory"
         )
-        raise UserError(what, remedy="two scenario files, which are flown in turn, or runs on both sides")
+        raise UserError(what, remedy="two scenario files, which are run in turn, or runs on both sides")
     return len(files) == 2
 
 

@@ -1,12 +1,12 @@
-"""How far apart two sets of runs are: an estimate, its interval, a p-value, and the least difference that would have been found.
+"""How far apart two sets of runs are: an estimate, its interval, a p-value, and the smallest detectable difference.
 
 Everything is in natural logarithms: a difference is a ratio, and twice as fast is as far away as half as fast.
 
-Pairs flown in random order allow an exact test whatever the machine does meanwhile (drift, steps, neighbours): had A and B been
+Pairs run in random order allow an exact test whatever the machine does meanwhile (drift, steps, neighbours): had A and B been
 the same, each pair's difference would have had either sign with the same chance. So pairs are judged by Wilcoxon's signed ranks,
 other runs by Mann and Whitney's ranks, and the interval is the test turned around (Hodges and Lehmann, 1963; Bauer, 1972).
 Bootstrap intervals of 15 pairs find differences where there are none in 2-12 of 100 comparisons at a level of 1%:
-docs/compare.md has the simulation.
+docs/explanation/comparing.md has the simulation.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ LEVEL = 0.01
 POWER = 0.8
 """With which the smallest difference is found."""
 LEAST_RUNS = 3
-"""Runs of a side below which their spread is nobody's to tell."""
+"""Runs of a side; with fewer, the spread between runs is not known."""
 RESOLUTION = 0.0005
-"""Half a bucket of the engine's histograms, logarithmic: no figure of a run is finer."""
+"""Half a bucket of the engine's histograms, logarithmic: no metric of a run is finer."""
 EXACT_PAIRS = 100
 EXACT_RUNS = 3600
 """Runs of A times runs of B. Above these the distributions of ranks are normal for all purposes."""
@@ -44,7 +44,7 @@ class Estimate:
     low: float
     high: float
     smallest: float
-    """Difference that would have been found with POWER."""
+    """Smallest difference that is detected with POWER."""
     error: float
     """Standard error of the difference."""
     freedom: float
@@ -56,7 +56,7 @@ class Estimate:
 
 
 def paired(a: Sequence[float], b: Sequence[float]) -> Estimate:
-    """`a[i]` and `b[i]` were flown one after the other, at least LEAST_RUNS of them; all are above 0."""
+    """`a[i]` and `b[i]` were run one after the other, at least LEAST_RUNS of them; all are above 0."""
     differences = np.log(np.asarray(b, float)) - np.log(np.asarray(a, float))
     count = len(differences)
     effect = _share_above(differences)
@@ -102,7 +102,7 @@ def whole(parts: Sequence[Estimate]) -> Estimate:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted for their number (S. Holm, 1979): each may be held against the level as if it stood alone."""
+    """Adjusted for their number (S. Holm, 1979): each may be compared with the level as if it were the only one."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted, highest = [1.0] * len(p_values), 0.0
     for rank, i in enumerate(order):
@@ -164,7 +164,7 @@ def _by_ranks(method: Method, ordered: np.ndarray, distribution: np.ndarray, fre
 
 @cache
 def _detectable(freedom: float) -> float:
-    """Difference, in standard errors, that a test of LEVEL finds with POWER."""
+    """Difference, in standard errors, that a test of LEVEL detects with POWER."""
     critical = stats.t.ppf(1 - LEVEL / 2, freedom)
     if freedom > 1000:  # the noncentral t is the normal by then
         return float(critical + stats.norm.ppf(POWER))
@@ -202,10 +202,10 @@ def _ranks(of_a: int, of_b: int) -> np.ndarray:
     for others in range(1, of_b + 1):
         for placed in range(1, of_a + 1):
             ways[placed, others:] += ways[placed - 1, :-others]
-    return ways[of_a] / comb(of_a + of_b, of_a)
+    return np.asarray(ways[of_a] / comb(of_a + of_b, of_a))
 
 
 def _normal(highest: int, spread: float) -> np.ndarray:
     """The same of a statistic between 0 and `highest` that is all but normal."""
     edges = stats.norm.cdf((np.arange(highest + 2) - 0.5 - highest / 2) / spread)
-    return np.diff(edges) / (edges[-1] - edges[0])
+    return np.asarray(np.diff(edges) / (edges[-1] - edges[0]))

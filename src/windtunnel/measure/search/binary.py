@@ -1,9 +1,9 @@
-"""The search that RFC 2544 is flown with: one trial at a load, halving in between."""
+"""The search that RFC 2544 is run with: one trial at a load, halving in between."""
 
 from windtunnel.measure.search.controller import OnTrial
-from windtunnel.measure.search.flying import Log
 from windtunnel.measure.search.goals import THROUGHPUT, Goal, Limits
 from windtunnel.measure.search.results import SearchResult, goal_result
+from windtunnel.measure.search.trial_log import Log
 from windtunnel.measure.search.trials import Measure, TrialResult
 
 
@@ -25,11 +25,14 @@ def binary_search(
         if on_trial is not None:
             on_trial(trial, (goal_result(single, limits, log.trials, None),))
 
-    load, stopped = limits.max_load, None
+    load: float | None = limits.max_load
+    stopped: str | None = None
     while load is not None and stopped is None:
-        stopped = log.fly(load, duration_s, tell)
+        stopped = log.run(load, duration_s, tell)
         load = _next(single, limits, log)
-    return SearchResult((goal_result(single, limits, log.trials, stopped),), tuple(log.flown), log.elapsed_s, stopped)
+    return SearchResult(
+        (goal_result(single, limits, log.trials, stopped),), tuple(log.finished), log.elapsed_s, stopped
+    )
 
 
 def _next(goal: Goal, limits: Limits, log: Log) -> float | None:
@@ -38,4 +41,5 @@ def _next(goal: Goal, limits: Limits, log: Log) -> float | None:
         return None
     if bounds.lower is None:
         return limits.min_load
-    return None if bounds.width <= goal.width else (bounds.lower + bounds.upper) / 2
+    narrow = bounds.width is not None and bounds.width <= goal.width
+    return None if narrow else (bounds.lower + bounds.upper) / 2

@@ -26,7 +26,7 @@ class Bounds:
 
 @dataclass
 class Trials:
-    """Undisturbed trials in the order in which they were flown, by load."""
+    """Included trials in the order in which they were run, by load."""
 
     by_load: dict[float, list[TrialResult]] = field(default_factory=dict)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from windtunnel.errors import UserError
-from windtunnel.measure.search.flying import TrialFailed
+from windtunnel.measure.search.trial_log import TrialFailed
 
 SHORTEST_MOST_S = 30.0
 """RFC 9004: the longest burst must be configurable up to so many seconds of sending. It is the default."""
@@ -14,13 +14,13 @@ SHORTEST_MOST_S = 30.0
 @dataclass(frozen=True)
 class BurstResult:
     """One burst of `sent` packets at the least gap, and how many came back, waiting for them included. Raises
-    ValueError for counts that cannot be. `disturbed`: why it does not count; it is sent again."""
+    ValueError for counts that cannot be. `excluded`: why it does not count; it is sent again."""
 
     sent: int
     forwarded: int
-    disturbed: str | None = None
+    excluded: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.forwarded <= self.sent:
             raise ValueError(f"a burst of {self.sent} of which {self.forwarded} came back")
 
@@ -40,11 +40,11 @@ class BurstLimits:
     verify: int = 1
     """Times that a lossy burst is sent before it counts as lossy: 1 is ETSI GS NFV-TST 009's binary search, more is
     that with loss verification."""
-    disturbed: int = 3
-    """So many disturbed bursts in a row, and the search gives up."""
+    excluded: int = 3
+    """So many excluded bursts in a row, and the search gives up."""
 
-    def __post_init__(self):
-        for name in ("rate", "longest_s", "step", "repeats", "verify", "disturbed"):
+    def __post_init__(self) -> None:
+        for name in ("rate", "longest_s", "step", "repeats", "verify", "excluded"):
             if not getattr(self, name) > 0:
                 raise UserError(f"bursts with {name} {getattr(self, name):g}", remedy="above 0")
         if self.steps < 1:
@@ -66,7 +66,7 @@ class BackToBack:
     bursts: tuple[int, ...]
     """The longest without loss, of each repeat."""
     irregular: str | None
-    """Why the figures are not to be believed, in words; None where they are."""
+    """Why the result is irregular; None where it is regular."""
     implied_buffer_s: float | None
     corrected_buffer_s: float | None
     """The implied one without what was forwarded while the burst still came in; None without bursts or throughput."""
@@ -78,7 +78,7 @@ class BackToBack:
 
     @property
     def deviation(self) -> float | None:
-        """Of the repeats (RFC 9004 asks for it, the least and the greatest beside the average)."""
+        """Of the repeats (RFC 9004 asks for it, the least, the greatest and the average)."""
         return pstdev(self.bursts) if self.bursts else None
 
 
@@ -99,7 +99,7 @@ def back_to_back(
     """
     if throughput is not None and not 0 <= throughput < limits.rate:
         raise UserError(
-            f"a throughput of {throughput:g} beside bursts at {limits.rate:g} packets per second",
+            f"a throughput of {throughput:g} with bursts at {limits.rate:g} packets per second",
             remedy="bursts only where the device is slower than the medium (RFC 9004)",
         )
     found: list[int] = []
@@ -131,20 +131,20 @@ def _carried(
     send: SendBurst, length: int, limits: BurstLimits, tell: Callable[[BurstResult], object]
 ) -> tuple[bool | None, str | None]:
     """Whether a burst came back whole, or None and why that is not known."""
-    lossy = disturbed = 0
+    lossy = excluded = 0
     while lossy < limits.verify:
         burst = _sent(send, length)
         tell(burst)
-        if burst.disturbed is None:
+        if burst.excluded is None:
             if burst.forwarded == burst.sent:
                 return True, None
-            lossy, disturbed = lossy + 1, 0
+            lossy, excluded = lossy + 1, 0
             continue
-        disturbed += 1
-        if disturbed == limits.disturbed:
+        excluded += 1
+        if excluded == limits.excluded:
             return (
                 None,
-                f"{disturbed} bursts of {length} packets in a row were disturbed; the last one: {burst.disturbed}",
+                f"{excluded} bursts of {length} packets in a row were excluded; the last one: {burst.excluded}",
             )
     return False, None
 
@@ -158,8 +158,8 @@ def _sent(send: SendBurst, length: int) -> BurstResult:
         raise TrialFailed(f"{name}: {error or type(error).__name__}", remedy, ()) from error
     if not isinstance(burst, BurstResult):
         raise TrialFailed(f"{name} gave no BurstResult but {burst!r}", None, ())
-    if burst.sent != length and burst.disturbed is None:
-        raise TrialFailed(f"{name} was one of {burst.sent}", "a burst that could not be sent whole is disturbed", ())
+    if burst.sent != length and burst.excluded is None:
+        raise TrialFailed(f"{name} was one of {burst.sent}", "a burst that could not be sent whole is excluded", ())
     return burst
 
 

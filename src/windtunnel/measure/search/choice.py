@@ -115,4 +115,4 @@ class Chooser:
         else:
             wanted = round(limit + self.reach / 2)
             wanted = min(wanted, upper - step) if upper is not None and lower is None else wanted
-        return min(max(wanted, low), high)
+        return int(min(max(wanted, low), high))

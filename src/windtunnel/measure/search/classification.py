@@ -49,7 +49,7 @@ def is_high_loss(goal: Goal, trial: TrialResult) -> bool:
 
 
 def classify(goal: Goal, trials: Iterable[TrialResult]) -> Bound:
-    """The load's standing, from all its undisturbed trials so far (RFC 9971, section 6.1).
+    """The load's standing, from all its trials that count so far (RFC 9971, section 6.1).
 
     An upper bound fails the goal even if every missing second is low-loss, a lower bound keeps it even if every one
     is high-loss. Short trials cannot make a lower bound; their high-loss time counts as far as low-loss time of

@@ -1,19 +1,19 @@
 """The search for several goals at once: MLRsearch, RFC 9971. Its trials are a callable; it knows nothing of what
-they fly."""
+they run."""
 
 from collections.abc import Callable, Sequence
 
 from windtunnel.errors import UserError
 from windtunnel.measure.search.choice import Chooser
 from windtunnel.measure.search.estimate import estimate
-from windtunnel.measure.search.flying import Log
 from windtunnel.measure.search.goals import Goal, Limits
 from windtunnel.measure.search.grid import Grid
 from windtunnel.measure.search.results import GoalResult, SearchResult, goal_result
+from windtunnel.measure.search.trial_log import Log
 from windtunnel.measure.search.trials import Measure, TrialResult
 
 OnTrial = Callable[[TrialResult, tuple[GoalResult, ...]], None]
-"""Called after every trial, disturbed ones too, with what is known for each goal by then."""
+"""Called after every trial, excluded ones too, with what is known for each goal by then."""
 
 
 def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: OnTrial | None = None) -> SearchResult:
@@ -37,7 +37,7 @@ def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: On
             on_trial(trial, results())
 
     # far above every limit, or no limit can be found; what is carried there is the first estimate (FRMOL, RFC 2285, section 3.6.2)
-    stopped = log.fly(limits.max_load, max(goal.initial_trial_duration_s for goal in goals), tell)
+    stopped = log.run(limits.max_load, max(goal.initial_trial_duration_s for goal in goals), tell)
     strictest = min(goals, key=lambda goal: goal.loss_ratio)
     midway = estimate(strictest, log.trials.at(limits.max_load), limits.max_load) or limits.max_load
     grid = Grid(limits, min(goal.width for goal in goals), min(max(midway, limits.min_load), limits.max_load))
@@ -47,5 +47,5 @@ def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: On
         if not asked:
             break
         load, duration_s = min(asked, key=lambda trial: (trial[0], -trial[1]))
-        stopped = log.fly(load, duration_s, tell)
-    return SearchResult(results(stopped), tuple(log.flown), log.elapsed_s, stopped)
+        stopped = log.run(load, duration_s, tell)
+    return SearchResult(results(stopped), tuple(log.finished), log.elapsed_s, stopped)

@@ -32,9 +32,9 @@ class Goal:
     final_trial_duration_s: float = 1.0
     """A lower bound needs trials of this length."""
     duration_sum_s: float = 21.0
-    """So much time in trials of the final length decides a load for certain."""
+    """Trial time, in trials of the final length, that settles a load."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("loss_ratio", "exceed_ratio"):
             self._check(name, 0 <= getattr(self, name) < 1, "at least 0 and below 1")
         self._check("width", 0 < self.width < 1, "above 0 and below 1")
@@ -73,14 +73,14 @@ class Limits:
     """No trial is begun that would end later; overheads count as the trials report them (`TrialResult.took_s`)."""
     trials: int = MOST_TRIALS
     """Disturbed ones included."""
-    disturbed: int = 3
-    """So many disturbed trials in a row, and the search gives up."""
+    excluded: int = 3
+    """So many excluded trials in a row, and the search gives up."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.min_load < self.max_load < math.inf:
             raise UserError(
                 f"a search from {self.min_load:g} to {self.max_load:g}", remedy="a min_load above 0 and below max_load"
             )
-        for name in ("time_s", "trials", "disturbed"):
+        for name in ("time_s", "trials", "excluded"):
             if (value := getattr(self, name)) is not None and not value > 0:
                 raise UserError(f"{name} is {value:g}", remedy="above 0")

@@ -26,7 +26,7 @@ class GoalResult:
     """At the relevant lower bound; never above it."""
     lower_trials: tuple[TrialResult, ...]
     upper_trials: tuple[TrialResult, ...]
-    """The trials at the two bounds, in the order in which they were flown."""
+    """The trials at the two bounds, in the order in which they were run."""
 
     @property
     def regular(self) -> bool:
@@ -83,6 +83,6 @@ def goal_result(goal: Goal, limits: Limits, trials: Trials, stopped: str | None)
         relevant_lower_bound=lower,
         relevant_upper_bound=upper,
         conditional_throughput=None if lower is None else conditional_throughput(goal, lower, trials.at(lower)),
-        lower_trials=tuple(trials.at(lower)),
-        upper_trials=tuple(trials.at(upper)),
+        lower_trials=() if lower is None else tuple(trials.at(lower)),
+        upper_trials=() if upper is None else tuple(trials.at(upper)),
     )

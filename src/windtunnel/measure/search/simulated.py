@@ -40,7 +40,7 @@ class Device:
     clock_s: float = 0.0
     random: Random = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.random = Random(self.seed)
 
     def __call__(self, load: float, duration_s: float) -> TrialResult:

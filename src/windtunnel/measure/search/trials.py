@@ -29,13 +29,13 @@ class TrialResult:
     took_s: float | None = None
     """From the call to its return, start-up and waiting included; counts towards `Limits.time_s`. `duration_s` where
     None."""
-    disturbed: str | None = None
+    excluded: str | None = None
     """Why it says nothing about the device (a host that took the core away, an invalid run); None for a trial that
-    counts. A disturbed trial is kept and paid for, classifies nothing, and is flown again."""
+    counts. A excluded trial is kept and paid for, classifies nothing, and is run again."""
     details: Any = None
     """Anything by which the caller knows it again (a run directory); the search does not look."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         times = {
             "load": self.load,
             "duration": self.duration_s,
@@ -49,7 +49,7 @@ class TrialResult:
             raise ValueError(f"a trial with {', '.join(bad)}")
         if self.forwarded > self.sent:
             raise ValueError(f"a trial that forwarded {self.forwarded} of {self.sent} sent")
-        if self.disturbed is None and not self.intended:
+        if self.excluded is None and not self.intended:
             raise ValueError("a trial that was to send nothing has no loss ratio")
 
     @property

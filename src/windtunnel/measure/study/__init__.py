@@ -8,7 +8,7 @@ design       every point loaded, checked, and placed on this host
 record       study.json
 identity     whether a study that is taken up again is still the same
 directory    what lies where, and who may write
-conduct      the flights, in the order that was drawn
+conduct      the runs, in the order that was drawn
 columns      the table's columns, and a run's rows in it
 table        results.parquet
 query        SQL over it

@@ -1,15 +1,15 @@
-"""The columns of a study's table, each with its type and meaning; docs/studies.md has them.
+"""The columns of a study's table, each with its type and meaning; docs/reference/study.md has them.
 
 Latencies and times are ns, shares lie between 0 and 1. NULL is "not measured", and what an invalid run would have measured.
 """
 
-from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import TRAVEL, ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
+from windtunnel.runs.registry import Metric, Noun, metrics
 from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, summarise
 
@@ -18,48 +18,45 @@ STAGES = tuple((side, stage) for side in SIDES for stage in TRAVEL[side] if (sid
 
 RUN = {
     "point": ("INTEGER", "number of the point"),
-    "repeat": ("INTEGER", "which flight of the point, from 1"),
-    "attempt": ("INTEGER", "1; more where an invalid run was flown again"),
+    "repeat": ("INTEGER", "which run of the point, from 1"),
+    "attempt": ("INTEGER", "1; more where an invalid run was run again"),
     "started": ("TIMESTAMP", "when the run began, UTC"),
     "valid": ("BOOLEAN", "whether its figures may be used"),
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
     "measured_s": ("DOUBLE", "measured time, s"),
-    "workload": ("VARCHAR", "whose figures the following are; NULL where no client flew"),
+    "workload": ("VARCHAR", "whose figures the following are; NULL where no client ran"),
 }
-COUNTS = {
-    "offered": "messages that were due",
-    "answered": "messages answered",
-    "lost": "messages given up after their timeout",
-    "late": "answers that came after that",
-    "unsent": "messages due and waiting at the end",
-}
-LATENCIES = {name: name for name in ("p50", "p90", "p99", "p999", "p9999", "p99999", "p999999")} | {"max": "maximum"}
+
+
+def _in_table(noun: Noun) -> dict[str, Metric]:
+    """Column -> metric, as the registry has them."""
+    return {each.column: each for each in metrics(noun) if each.column}
+
+
+def _meaning(of: Metric) -> str:
+    """For readers of a table: family, formula, unit."""
+    what = f"{of.family}: {of.formula}" if of.family else of.formula
+    return f"{what.replace('**', '')}, {of.unit}"
+
+
+def _typed(found: dict[str, Metric]) -> dict[str, tuple[str, str]]:
+    return {name: (of.sql, _meaning(of)) for name, of in found.items()}
+
+
+OF_WORKLOAD = _in_table("workload")
+COUNTS = {name: of.formula for name, of in OF_WORKLOAD.items() if of.form == "count"}
+LATENCIES = tuple(name for name, of in OF_WORKLOAD.items() if of.family == "latency")
 WORKLOAD = {
     **{name: ("BIGINT", words) for name, words in COUNTS.items()},
     **{f"{name}_per_s": ("DOUBLE", f"{words}, a second") for name, words in COUNTS.items()},
-    **{name: ("BIGINT", f"latency from the intended send time, {name}, ns") for name in LATENCIES},
-    **{f"sent_{name}": ("BIGINT", f"latency from the real send time, {name}, ns") for name in LATENCIES},
+    **_typed({name: of for name, of in OF_WORKLOAD.items() if name not in COUNTS}),
 }
-OF_STAGE = {
-    "work_ns": ("DOUBLE", "work a packet, ns"),
-    "stall_ns": ("DOUBLE", "stall a packet, ns"),
-    "burst": ("DOUBLE", "mean objects of a call that had some"),
-    "busy": ("DOUBLE", "share of its workers' time"),
-    "drops": ("BIGINT", "packets dropped"),
-}
-OF_SIDE = {
-    "rx_mpps": ("DOUBLE", "packets received, millions a second"),
-    "tx_mpps": ("DOUBLE", "packets sent, millions a second"),
-    "packet_ns": ("DOUBLE", "work and stall of a packet in all stages of the side, ns"),
-    "derived_mpps": (
-        "DOUBLE",
-        "millions of packets a second that its workers could pass if they did nothing else: derived, not measured",
-    ),
-    "idle": ("DOUBLE", "share of polling in vain, of the side's worker that had the least"),
-    "preempted": ("DOUBLE", "share of the time in which the kernel ran others, of the worker that suffered most"),
-}
+STAGE_METRICS = _in_table("stage")
+OF_STAGE = _typed(STAGE_METRICS)
+SIDE_METRICS = _in_table("endpoint")
+OF_SIDE = _typed(SIDE_METRICS)
 
 
 def _all() -> dict[str, tuple[str, str]]:
@@ -76,10 +73,11 @@ FIGURES = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in R
 
 
 def rows_of(run: Run, place: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row a workload of the run, or one of ports and stages where no client flew. `place` is what the study knows of it."""
+    """One row a workload of the run, or one of ports and stages where no client ran. `place` is what the study knows of it."""
     record = run.record
     known = place | {
-        "started": record.started.astimezone(UTC).replace(tzinfo=None),  # DuckDB needs a package of its own for zones
+        # DuckDB needs a package of its own for zones
+        "started": record.started and record.started.astimezone(UTC).replace(tzinfo=None),
         "valid": record.verdict.valid,
         "reasons": list(record.verdict.reasons),
         "memory": record.memory,
@@ -109,12 +107,8 @@ def _row(known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_workload(row: WorkloadRow, measured_s: float | None) -> dict[str, Any]:
-    counts = {name: getattr(row, name) for name in COUNTS}
-    values: dict[str, Any] = {"workload": row.workload, **counts}
-    values |= {f"{name}_per_s": ratio(count, measured_s) for name, count in counts.items()}
-    corrected, raw = asdict(row.latency), asdict(row.latency_sent)
-    values |= {name: corrected[field] for name, field in LATENCIES.items()}
-    return values | {f"sent_{name}": raw[field] for name, field in LATENCIES.items()}
+    values: dict[str, Any] = {"workload": row.workload} | {name: of.of(row) for name, of in OF_WORKLOAD.items()}
+    return values | {f"{name}_per_s": ratio(values[name], measured_s) for name in COUNTS}
 
 
 def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[str, float | None]:
@@ -137,5 +131,17 @@ def _of_packets(side: str, summary: Summary) -> dict[str, float | None]:
 
 
 def _of_stage(row: StageRow) -> dict[str, Any]:
-    values = (row.work_ns, row.stall_ns, row.mean_burst, row.busy_share, row.dropped)
-    return {f"{row.endpoint}_{row.stage}_{name}": value for name, value in zip(OF_STAGE, values, strict=True)}
+    return {f"{row.endpoint}_{row.stage}_{name}": of.of(row) for name, of in STAGE_METRICS.items()}
+
+
+def metric_of(column: str) -> tuple[Metric, bool] | None:
+    """The metric that a column has, and whether it is a second of it; None for what is none."""
+    if column in OF_WORKLOAD:
+        return OF_WORKLOAD[column], False
+    if (count := column.removesuffix("_per_s")) in COUNTS and count != column:
+        return OF_WORKLOAD[count], True
+    side, _, name = column.partition("_")
+    if side in SIDES and name in SIDE_METRICS:
+        return SIDE_METRICS[name], False
+    found = [of for (at, stage) in STAGES for name, of in STAGE_METRICS.items() if column == f"{at}_{stage}_{name}"]
+    return (found[0], False) if found else None

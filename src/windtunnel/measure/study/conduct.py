@@ -1,4 +1,4 @@
-"""Flying a study: what has landed stays, the rest flies in the order that was drawn, invalid runs once more at the end."""
+"""Running a study: finished runs stay, the others run in the order that was drawn, invalid ones once more at the end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,39 +9,39 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import AnyLine
 from windtunnel.errors import UserError
 from windtunnel.host import facts
-from windtunnel.measure.flight import fly
+from windtunnel.measure.execute import execute
 from windtunnel.measure.study.columns import rows_of
 from windtunnel.measure.study.design import Design
-from windtunnel.measure.study.directory import FLIGHTS, Slot, abort, is_cut_short, landed
+from windtunnel.measure.study.directory import RUNS, Slot, abort, finished, is_cut_short
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.runs import Run, Verdict
 from windtunnel.scenario import HostView, resolve
 
 
 class Watcher(Protocol):
-    """Somebody who is told how the study goes."""
+    """Is told how the study goes."""
 
     def begins(self, slot: Slot) -> None: ...
 
     def line(self, name: str, line: AnyLine, raw: str) -> None: ...
 
-    def landed(self, slot: Slot, verdict: Verdict, rows: list[dict[str, Any]], flown: bool) -> None:
-        """`flown`: now, and not by a process before."""
+    def run_ended(self, slot: Slot, verdict: Verdict, rows: list[dict[str, Any]], ran_now: bool) -> None:
+        """`ran_now`: in this process, not in an earlier one."""
 
 
 class Silent:
-    """A watcher that says nothing."""
+    """A watcher that does nothing."""
 
     def begins(self, slot: Slot) -> None: ...
 
     def line(self, name: str, line: AnyLine, raw: str) -> None: ...
 
-    def landed(self, slot: Slot, verdict: Verdict, rows: list[dict[str, Any]], flown: bool) -> None: ...
+    def run_ended(self, slot: Slot, verdict: Verdict, rows: list[dict[str, Any]], ran_now: bool) -> None: ...
 
 
 @dataclass
 class Progress:
-    """What has landed: the rows of the last attempt at each flight, by point and repeat."""
+    """The rows of the last attempt at each finished run, by point and repeat."""
 
     rows: dict[tuple[int, int], list[dict[str, Any]]]
     interrupted: bool = False
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Conductor:
-    """A study that flies: where it lies, what it is, and who is told."""
+    """A study that runs: where it lies, what it is, and who is told."""
 
     path: Path
     design: Design
@@ -66,48 +66,47 @@ class Conductor:
     interrupts: Interrupts
     watcher: Watcher
 
-    def fly(self) -> Progress:
-        """Flies what is missing in the study's directory. Ends early, in good order, with the first interrupt.
+    def run(self) -> Progress:
+        """Runs what is missing in the study's directory. Ends early, in good order, with the first interrupt.
 
         Raises UserError where a run cannot be kept.
         """
         progress = Progress({})
-        (self.path / FLIGHTS).mkdir(exist_ok=True)
+        (self.path / RUNS).mkdir(exist_ok=True)
         for slot in slots(self.record, progress):
-            run = landed(self.path, slot)
-            flown = run is None
-            if flown:
-                run = self._fly(slot)
+            run = finished(self.path, slot)
+            ran_now = run is None
+            if run is None:
+                run = self._run(slot)
             if run is None:
                 progress.interrupted = True
                 break
             rows = rows_of(run, _place(slot))
             progress.rows[slot.point.number, slot.repeat] = rows
-            self.watcher.landed(slot, run.record.verdict, rows, flown)
+            self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
         return progress
 
-    def _fly(self, slot: Slot) -> Run | None:
-        """One flight; None where it was stopped, and lies in aborted/. Raises UserError where it could not be kept."""
+    def _run(self, slot: Slot) -> Run | None:
+        """One run; None where it was stopped, and lies in aborted/. Raises UserError where it could not be kept."""
         if self.interrupts.count:
             return None
         self.watcher.begins(slot)
-        # Planned anew: each flight's engines have names of their own.
-        flight = resolve(self.design.points[slot.point.number - 1].scenario, self.view)
-        directory = self.path / FLIGHTS / slot.name
-        landing = fly(flight, directory, self.interrupts, [self.watcher.line], self.host)
-        if landing.run is None:
-            raise landing.unkept
-        if not is_cut_short(landing.run):
-            return landing.run
+        # Planned anew: each run's engines have names of their own.
+        spec = resolve(self.design.points[slot.point.number - 1].scenario, self.view)
+        directory = self.path / RUNS / slot.name
+        outcome = execute(spec, directory, self.interrupts, [self.watcher.line], self.host)
+        run = outcome.kept_run()
+        if not is_cut_short(run):
+            return run
         abort(self.path, slot)
-        if not landing.interrupted:
-            reasons = "; ".join(landing.verdict.reasons)
+        if not outcome.interrupted:
+            reasons = "; ".join(outcome.verdict.reasons)
             raise UserError(reasons, remedy="free some space, and go on with the same command")
         return None
 
 
 def slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
-    """Every flight in its turn; then those again of which the last attempt was invalid, as long as there are attempts left."""
+    """Every run in its turn; then those again of which the last attempt was invalid, as long as there are attempts left."""
     turns = [(record.point(number), repeat) for repeat, block in enumerate(record.order, 1) for number in block]
     yield from (Slot(point, repeat) for point, repeat in turns)
     for attempt in range(2, record.retries + 2):
@@ -118,4 +117,4 @@ def slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
 
 def _place(slot: Slot) -> dict[str, Any]:
     place = {"point": slot.point.number, "repeat": slot.repeat, "attempt": slot.attempt}
-    return place | {"directory": f"{FLIGHTS}/{slot.name}"} | slot.point.cells
+    return place | {"directory": f"{RUNS}/{slot.name}"} | slot.point.cells

@@ -6,7 +6,7 @@ import math
 import duckdb
 
 from windtunnel.measure.study.factors import Factor
-from windtunnel.measure.study.locked import candidates, first_line, lock
+from windtunnel.measure.study.sql import candidates, first_line, lock
 from windtunnel.scenario.refusal import Refusal
 
 MAX_PRODUCT = 100_000
@@ -41,11 +41,11 @@ def _meeting(factors: list[Factor], points: list[Combination], constraints: list
         lock(connection)
         for n, constraint in enumerate(constraints):
             path = ("constraints", n)
-            answers = _answers(connection, constraint, path)
-            if None in answers:
-                where = _words(factors, points[answers.index(None)])
+            responses = _responses(connection, constraint, path)
+            if None in responses:
+                where = _words(factors, points[responses.index(None)])
                 raise Refusal(path, f'"{constraint}" is neither true nor false where {where}', _EXAMPLE)
-            kept = [keeps and bool(answer) for keeps, answer in zip(kept, answers, strict=True)]
+            kept = [keeps and bool(response) for keeps, response in zip(kept, responses, strict=True)]
             if not any(kept):
                 raise Refusal(path, f'no point meets "{constraint}"', "constraints that leave some")
     return [point for point, keeps in zip(points, kept, strict=True) if keeps]
@@ -65,15 +65,15 @@ def _fill(connection: duckdb.DuckDBPyConnection, factors: list[Factor]) -> None:
     )
 
 
-def _answers(connection: duckdb.DuckDBPyConnection, constraint: str, path: tuple[str, int]) -> list[bool | None]:
+def _responses(connection: duckdb.DuckDBPyConnection, constraint: str, path: tuple[str, int]) -> list[bool | None]:
     """What the constraint says of each point. Raises Refusal where it is no boolean expression."""
     try:
         expression = duckdb.SQLExpression(constraint)
-        answers = connection.table("points").project(duckdb.ColumnExpression("#"), expression.alias("keeps"))
-        if str(answers.types[1]) != "BOOLEAN":
-            what = f'"{constraint}" is no comparison: it gives {str(answers.types[1]).strip(chr(34)).lower()}'
+        responses = connection.table("points").project(duckdb.ColumnExpression("#"), expression.alias("keeps"))
+        if str(responses.types[1]) != "BOOLEAN":
+            what = f'"{constraint}" is no comparison: it gives {str(responses.types[1]).strip(chr(34)).lower()}'
             raise Refusal(path, what, _EXAMPLE)
-        return [keeps for _, keeps in sorted(answers.fetchall(), key=lambda row: row[0])]
+        return [keeps for _, keeps in sorted(responses.fetchall(), key=lambda row: row[0])]
     except (duckdb.Error, ValueError, RuntimeError) as error:
         remedy = candidates(error) if isinstance(error, duckdb.Error) else None
         raise Refusal(path, f'"{constraint}": {first_line(error)}', remedy or _EXAMPLE) from None

@@ -1,19 +1,21 @@
 """The study file: every key with its type and one-line help, read and refused as a scenario's are."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from windtunnel.errors import UserError
-from windtunnel.scenario import toml
+from windtunnel.scenario import renames, toml
 from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
 from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import Table
-from windtunnel.scenario.text_file import read_text
 from windtunnel.scenario.values import Text, Wanted
+from windtunnel.text_file import read_text
 
 MAX_FACTORS = 8
 MAX_VALUES = 1000
@@ -78,21 +80,40 @@ class Factor(Table):
         return self.name or self.all_keys[0].rpartition(".")[2]
 
 
+class Full(Table):
+    """What `windtunnel study FILE --full` changes; without --full it says nothing."""
+
+    repeats: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="instead of `repeats` of the file")
+    retries: Annotated[int, Field(ge=0, le=9)] | None = Field(None, description="instead of `retries` of the file")
+    constraints: list[Text] | None = Field(None, max_length=64, description="instead of `constraints` of the file")
+    metrics: list[Text] | None = Field(None, max_length=16, description="instead of `metrics` of the file")
+    set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
+        default_factory=dict, alias="set", description="keys that are added to [set], or take the place of its own"
+    )
+    factor: list[Factor] = Field(
+        default_factory=list,
+        max_length=MAX_FACTORS,
+        description="takes the place of the factor with the same column, or is one more",
+    )
+
+
 class Definition(Table):
     """A scenario x factors x repeats, and the question that it answers."""
 
     title: Text = Field("", max_length=200, description="name of the study; without: the file's")
-    scenario: Text = Field(description="what flies, relative to this file")
-    repeats: Annotated[int, Field(ge=1, le=1000)] = Field(3, description="flights of every point")
+    scenario: Text = Field(description="what runs, relative to this file")
+    repeats: Annotated[int, Field(ge=1, le=1000)] = Field(3, description="runs of every point")
     retries: Annotated[int, Field(ge=0, le=9)] = Field(
-        1, description="further flights, at the end of the study, where a run was invalid"
+        1, description="further runs, at the end of the study, where a run was invalid"
     )
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of the order of the flights")
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of the order of the runs")
     constraints: list[Text] = Field(
         default_factory=list, max_length=64, description="SQL expressions over the factors; a point must meet them all"
     )
-    figures: list[Text] = Field(
-        default_factory=list, max_length=16, description="columns that the report draws; the first one picks the best"
+    metrics: list[Text] = Field(
+        default_factory=list,
+        max_length=16,
+        description="columns that the report plots; the first one picks the best point",
     )
     latency: list[Literal["boxes", "percentiles"]] = Field(
         default_factory=list,
@@ -105,9 +126,11 @@ class Definition(Table):
         default_factory=dict, alias="set", description="keys of the scenario that are changed for every point"
     )
     factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table a factor")
+    full: Full | None = Field(None, description="what --full changes")
 
     _source: Source = PrivateAttr()
     _question: str = PrivateAttr("")
+    _is_full: bool = PrivateAttr(False)
 
     @field_validator("scenario")
     @classmethod
@@ -127,8 +150,76 @@ class Definition(Table):
         return self._question
 
     @property
+    def is_full(self) -> bool:
+        """Whether it is the full size."""
+        return self._is_full
+
+    @property
     def scenario_file(self) -> File:
         return self.source.file.parent / self.scenario
+
+    def in_full(self) -> "Definition":
+        """The study in its full size. Raises UserError where the file has no [full]."""
+        if self.full is None:
+            raise UserError(
+                f"{self.source.file}: the study has no full size",
+                remedy="run it without --full, or add a table [full] with what --full changes",
+            )
+        full, moved = self.full, {}
+        update: dict[str, Any] = {"title": f"{self.title}, full size"[:200]}
+        for name in ("repeats", "retries", "constraints", "metrics"):
+            if (value := getattr(full, name)) is not None:
+                update[name] = value
+                moved[(name,)] = ("full", name)
+        update["factor"] = self._factors_in_full(full, moved)
+        update["set_"] = self._set_in_full(full, moved)
+        made = self.model_copy(update=update)
+        made._source = MovedSource(self.source.file, self.source.text, self.source.overrides, moved)
+        made._question, made._is_full = self.question, True
+        return made
+
+    def _factors_in_full(self, full: Full, moved: dict[Path, Path]) -> list[Factor]:
+        made = list(self.factor)
+        columns = [factor.column for factor in made]
+        for n, factor in enumerate(full.factor):
+            place = columns.index(factor.column) if factor.column in columns else len(made)
+            made[place : place + 1] = [factor]
+            moved["factor", place] = ("full", "factor", n)
+        return made
+
+    def _set_in_full(self, full: Full, moved: dict[Path, Path]) -> dict[str, Any]:
+        """Both [set], by dotted keys, without those that a factor of [full] changes."""
+        factors = {key for factor in full.factor for key in factor.all_keys}
+        made: dict[str, Any] = {}
+        for table, place in ((self.set_, ("set",)), (full.set_, ("full", "set"))):
+            for path, value in leaves(table):
+                key = dotted(path)
+                if key not in factors or table is full.set_:
+                    made[key] = value
+                    moved["set", key] = (*place, *path)
+        return made
+
+
+@dataclass(frozen=True)
+class MovedSource(Source):
+    """The source of a study in its full size: what [full] has put in another place is looked for in [full]."""
+
+    moved: dict[Path, Path] = field(default_factory=dict)
+
+    def place(self, path: Path) -> str:
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.moved:
+                return super().place((*self.moved[path[:end]], *path[end:]))
+        return super().place(path)
+
+
+def leaves(table: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value of a table, with its path: a dotted key is a table in a table."""
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
 
 
 def read(path: File) -> Definition:
@@ -140,7 +231,10 @@ def read(path: File) -> Definition:
     except toml.Fault as fault:
         raise UserError(f"{path}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
     try:
+        renames.check(data)
         definition = Definition.model_validate(data)
+    except Refusal as refusal:
+        raise source.error(refusal) from None
     except ValidationError as error:
         raise source.error(_refusal(error.errors(include_url=False)[0], data)) from None
     definition._source, definition._question = source, question_of(text)
@@ -151,7 +245,7 @@ def _titled(definition: Definition) -> Definition:
     return definition.model_copy(update={"title": definition.source.file.stem[:200]})
 
 
-TABLES: dict[str, type[Table]] = {"factor": Factor, "range": Range, "log": Log}
+TABLES: dict[str, type[Table]] = {"factor": Factor, "range": Range, "log": Log, "full": Full}
 
 
 def _refusal(error: Any, data: dict[str, Any]) -> Refusal:

@@ -1,4 +1,4 @@
-"""A study's design: its points, each loaded and checked before anything flies, and what each would take here."""
+"""A study's design: its points, each loaded and checked before anything runs, and what each would take here."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
 from windtunnel.measure.study.values import Level
-from windtunnel.scenario import Flight, HostView, Scenario, load, resolve
+from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.refusal import Refusal
 
@@ -30,9 +30,9 @@ class Point:
     sets: tuple[str, ...]
     """What --set would say, the study's common changes included."""
     scenario: Scenario
-    flight: Flight | None
-    """As it would fly here; None where it cannot."""
-    cannot_fly: str | None
+    spec: RunSpec | None
+    """As it would run here; None where it cannot."""
+    cannot_run: str | None
 
     @property
     def seconds(self) -> float:
@@ -49,8 +49,8 @@ class Design:
     points: list[Point]
 
     @property
-    def flying(self) -> list[Point]:
-        return [point for point in self.points if point.flight]
+    def running(self) -> list[Point]:
+        return [point for point in self.points if point.spec]
 
     def words(self, point: Point) -> str:
         """ "inflight 64, cores 1"."""
@@ -63,34 +63,34 @@ class Design:
 
 def design(definition: Definition, sets: list[str], host: HostView) -> Design:
     """Every point of the study. Raises UserError with file and line for whatever is wrong with any of them, and where none
-    can fly on this host."""
+    can run on this host."""
     try:
         found = factors(definition)
         common = changes(definition, sets)
         check_keys(definition, found, common)
-        _check_figures(definition)
+        _check_metrics(definition)
         chosen = combinations(found, definition.constraints)
     except Refusal as refusal:
         raise definition.source.error(refusal) from None
     checker = _Checker(definition, found, common, host, len(str(len(chosen))))
     made = Design(definition, sets, found, [checker.point(n, c) for n, c in enumerate(chosen, start=1)])
-    if not made.flying:
+    if not made.running:
         first = made.points[0]
         raise UserError(
-            f"{definition.source.file}: no point can fly here; {made.words(first)}: {first.cannot_fly}",
+            f"{definition.source.file}: no point can run here; {made.words(first)}: {first.cannot_run}",
             remedy="a larger host, or values that fit this one",
         )
     return made
 
 
-def _check_figures(definition: Definition) -> None:
-    for n, name in enumerate(definition.figures):
+def _check_metrics(definition: Definition) -> None:
+    for n, name in enumerate(definition.metrics):
         if name not in FIGURES:
-            raise Refusal(("figures", n), f'no column "{name}" that could be drawn', "docs/studies.md has them all")
+            raise Refusal(("metrics", n), f'no metric "{name}"', "docs/reference/study.md has them all")
 
 
 class _Checker:
-    """Loads points and sees whether they can fly on the host."""
+    """Loads points and sees whether they can run on the host."""
 
     def __init__(self, definition: Definition, found: list[Factor], common: list[Change], host: HostView, digits: int):
         self._definition, self._factors, self._common = definition, found, common
@@ -107,9 +107,9 @@ class _Checker:
             places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
         levels = tuple(f.levels.each[i] for f, i in zip(self._factors, combination, strict=True))
         scenario = self._loaded(places)
-        flight, reason = self._placed(scenario, places)
+        spec, reason = self._placed(scenario, places)
         name = self._name(number, levels)
-        return Point(number, name, levels, tuple(places), scenario, flight, reason)
+        return Point(number, name, levels, tuple(places), scenario, spec, reason)
 
     def _place(self, change: Change) -> str | None:
         return None if change.path is None else self._definition.source.place(change.path)
@@ -120,8 +120,8 @@ class _Checker:
         except UserError as error:
             raise _said_in_the_study(error, places) from None
 
-    def _placed(self, scenario: Scenario, places: dict[str, str | None]) -> tuple[Flight | None, str | None]:
-        """The flight, or why it cannot fly here. What no host could fly is the study's mistake: raises UserError."""
+    def _placed(self, scenario: Scenario, places: dict[str, str | None]) -> tuple[RunSpec | None, str | None]:
+        """The run, or why it cannot run here. What no host could run is the study's mistake: raises UserError."""
         try:
             return resolve(scenario, self._host), None
         except UserError as here:

@@ -1,36 +1,42 @@
-"""A study's directory: who may write it, which flights have landed in it, and where those go that did not.
+"""A study's directory: who may write it, which of its runs are finished, and where those go that are not.
 
 study.json       what the study is (see `record`)
-flights/         a run directory a flight: <point>-r<repeat>, and -a<attempt> where an invalid one was flown again
-aborted/         flights that somebody or something ended before their time: kept, never counted
-results.parquet  the table (see `table`)
+runs/            a run directory for each run: <point>-r<repeat>, and -a<attempt> where an invalid one was run again
+aborted/         runs that were stopped before their end: kept, never counted
+results.parquet  the table: one row a run and workload
 report.html      made from the files above
 """
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from windtunnel.engine import leftovers
 from windtunnel.errors import UserError, check_name
 from windtunnel.measure.study import record as records
+from windtunnel.measure.study import sql
+from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import cannot_write, replace, sync_directory
-from windtunnel.runs.record import Record
+from windtunnel.runs.reader import record_of
+from windtunnel.runs.record import EngineRecord
 
 LOCK = ".lock"
-FLIGHTS, ABORTED = "flights", "aborted"
+RESULTS = "results.parquet"
+RUNS, ABORTED = "runs", "aborted"
+RUNS_BEFORE_0_6 = "flights"
 CUT_SHORT = ("stopped before the end: interrupted by the user", "run directory: ")
-"""Beginnings of reasons that say nothing of the point: the flight is flown anew."""
+"""Beginnings of reasons that say nothing of the point: the run is run anew."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One flight of the study: a point, which of its repeats, which attempt at it."""
+    """One run of the study: a point, which of its repeats, which attempt at it."""
 
     point: PointRecord
     repeat: int
@@ -45,11 +51,12 @@ class Slot:
 @contextmanager
 def opened(path: Path) -> Iterator[None]:
     """Makes the directory where it is not there, and keeps others out while it is open. Raises UserError where another
-    process flies this study, and for a directory that is something else."""
+    process runs this study, and for a directory that is something else."""
     check_name(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         _not_foreign(path)
+        _rename_old_runs(path)
         lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise cannot_write(path, error) from error
@@ -57,9 +64,7 @@ def opened(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(
-                f"{path}: another process flies this study", remedy="wait for its end, or stop it"
-            ) from None
+            raise UserError(f"{path}: another process runs this study", remedy="wait for its end, or stop it") from None
         yield
     finally:
         os.close(lock)
@@ -74,17 +79,23 @@ def _not_foreign(path: Path) -> None:
         )
 
 
+def _rename_old_runs(path: Path) -> None:
+    """Studies that a release before 0.6 began have their runs under another name."""
+    if (path / RUNS_BEFORE_0_6).is_dir() and not (path / RUNS).exists():
+        (path / RUNS_BEFORE_0_6).rename(path / RUNS)
+
+
 def keep(path: Path, record: StudyRecord) -> None:
     """Writes study.json."""
     replace(path / records.NAME, record.model_dump_json(indent=1) + "\n")
 
 
-def landed(path: Path, slot: Slot) -> Run | None:
-    """The run of a flight that came to its end; None where there is none. One that did not is moved to aborted/.
+def finished(path: Path, slot: Slot) -> Run | None:
+    """The run in this slot, if it came to its end; None where there is none. One that did not is moved to aborted/.
 
     Raises UserError for a run that is damaged.
     """
-    directory = path / FLIGHTS / slot.name
+    directory = path / RUNS / slot.name
     if not directory.exists():
         return None
     run = _finished(directory)
@@ -95,19 +106,19 @@ def landed(path: Path, slot: Slot) -> Run | None:
 
 
 def is_cut_short(run: Run) -> bool:
-    """Whether somebody stopped the flight, or its directory could not hold it."""
+    """Whether somebody stopped the run, or its directory could not hold it."""
     return any(reason.startswith(CUT_SHORT) for reason in run.record.verdict.reasons)
 
 
 def abort(path: Path, slot: Slot) -> None:
-    """Moves a flight's directory to aborted/, under a name that is free there, and removes what its engines left elsewhere."""
-    source, name, number = path / FLIGHTS / slot.name, slot.name, 2
+    """Moves a run's directory to aborted/, under a name that is free there, and removes what its engines left elsewhere."""
+    source, name, number = path / RUNS / slot.name, slot.name, 2
     try:
         (path / ABORTED).mkdir(exist_ok=True)
         while (target := path / ABORTED / name).exists():
             name, number = f"{slot.name}.{number}", number + 1
         os.rename(source, target)
-        sync_directory(path / FLIGHTS)
+        sync_directory(path / RUNS)
         sync_directory(path / ABORTED)
     except OSError as error:
         raise cannot_write(path / ABORTED, error) from error
@@ -116,7 +127,7 @@ def abort(path: Path, slot: Slot) -> None:
 
 
 def _finished(directory: Path) -> Run | None:
-    """None: its run.json was never written, or says that the flight did not finish."""
+    """None: its run.json was never written, or says that the run did not finish."""
     file = directory / "run.json"
     if not file.exists():
         return None
@@ -124,9 +135,9 @@ def _finished(directory: Path) -> Run | None:
     return run if run.record.finished else None
 
 
-def _engines(directory: Path) -> list:
+def _engines(directory: Path) -> list[EngineRecord]:
     file = directory / "run.json"
-    return Record.model_validate_json(file.read_bytes()).engines if file.exists() else []
+    return record_of(directory).engines if file.exists() else []
 
 
 def latest(parent: Path) -> Path:
@@ -134,6 +145,20 @@ def latest(parent: Path) -> Path:
     found = [(file.stat().st_mtime_ns, file.parent) for file in parent.glob(f"*/{records.NAME}")]
     if not found:
         raise UserError(
-            f"no study below {parent.absolute()}", remedy="name one, or fly one: windtunnel study studies/inflight.toml"
+            f"no study below {parent.absolute()}", remedy="name one, or run one: windtunnel study studies/inflight.toml"
         )
     return max(found)[1]
+
+
+def result_columns(record: StudyRecord) -> dict[str, str]:
+    """Name -> DuckDB type, the factors' behind `reasons`."""
+    own = [(name, kind) for name, (kind, _) in COLUMNS.items()]
+    split = list(COLUMNS).index("reasons") + 1
+    return dict([*own[:split], *((factor.name, factor.type) for factor in record.factors), *own[split:]])
+
+
+def write_results(path: Path, record: StudyRecord, rows: Sequence[dict[str, Any]]) -> Path:
+    """Writes the table into the study's directory and returns its path. Raises UserError where it cannot."""
+    types = result_columns(record)
+    sql.write_parquet(path / RESULTS, list(types.items()), [[row[name] for name in types] for row in rows])
+    return path / RESULTS

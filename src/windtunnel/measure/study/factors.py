@@ -1,12 +1,10 @@
 """What is changed from point to point, and what is the same for all: the keys of a study, none of them said twice."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from windtunnel.errors import UserError
 from windtunnel.measure.study.columns import COLUMN_NAMES
-from windtunnel.measure.study.definition import Definition
+from windtunnel.measure.study.definition import Definition, leaves
 from windtunnel.measure.study.definition import Factor as Said
 from windtunnel.measure.study.values import Levels, levels, settable
 from windtunnel.scenario.overrides import EXAMPLE, as_sets, parse_overrides
@@ -65,7 +63,7 @@ def changes(definition: Definition, sets: list[str]) -> list[Change]:
     """What is changed for every point: [set] first, then the command line's. Raises Refusal, or UserError for a --set."""
     parse_overrides(sets)
     own = []
-    for path, value in _flat(definition.set_, ("set",)):
+    for path, value in leaves(definition.set_, ("set",)):
         settable(value, path)
         (text,) = as_sets({".".join(map(str, path[1:])): value})
         own.append(Change(text, path))
@@ -117,12 +115,3 @@ def _parsed(key: str, where: Path) -> Path:
         return parse_overrides([f"{key}=0"])[0].path
     except UserError:
         raise Refusal(where, f'"{key}" is no key of a scenario', EXAMPLE.replace("--set ", "")) from None
-
-
-def _flat(table: dict[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
-    """Every value of a table, with its path: a dotted key is a table in a table."""
-    for key, value in table.items():
-        if isinstance(value, dict) and value:
-            yield from _flat(value, (*path, key))
-        else:
-            yield (*path, key), value

@@ -1,8 +1,8 @@
-"""What follows from a study's numbers alone: the best point, and whether it differs from the second best beyond noise.
+"""The best point of a study, and whether it can be distinguished from the runner-up.
 
-The flights are blocks of all points, so points are compared on the logarithm of a figure with the scatter of all points'
-repeats taken together, and with Tukey and Kramer's honest significant difference: the best of many is best by luck too, and
-the studentized range knows of how many it was chosen.
+The runs are blocks of all points, so points are compared on the logarithm of a metric with the scatter of all points'
+repeats taken together, and with Tukey and Kramer's honest significant difference: the best of many is partly best by luck,
+and the studentized range takes into account of how many it was chosen.
 """
 
 import math
@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Sample:
-    """The valid runs of one point: the values of one figure."""
+    """The valid runs of one point: the values of one metric."""
 
     point: int
     values: tuple[float, ...]
@@ -38,11 +38,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Finding:
-    """The best point of a figure. Intervals are at 95%; None where the repeats cannot tell."""
+    """The best point of a metric. Intervals are at 95%; None where there are too few repeats."""
 
     best: Sample
     interval: tuple[float, float] | None
-    """Of the best point's figure."""
+    """Of the best point's metric."""
     second: Sample | None
     ratio: float | None
     """Of the best to the second best, or the other way round where less is better: at least 1."""
@@ -50,12 +50,12 @@ class Finding:
 
     @property
     def differs(self) -> bool | None:
-        """Whether the best differs from the second best beyond noise; None: cannot be told."""
+        """Whether the best can be distinguished from the second best; None: not known."""
         return None if self.ratio_interval is None else self.ratio_interval[0] > 1
 
 
 def workloads(rows: Sequence[dict[str, Any]]) -> list[str | None]:
-    """The workloads that have figures of their own, in their order. One None where each run has one at most: it is the same one
+    """The workloads that have metrics of their own, in their order. One None where each run has one at most: it is the same one
     then, whatever its name, which comes from a handler that may be a factor."""
     if len({(row["point"], row["repeat"]) for row in rows}) == len(rows):
         return [None] if rows else []
@@ -67,12 +67,12 @@ def of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[di
     return [row for row in rows if workload in (None, row["workload"])]
 
 
-def samples(rows: Sequence[dict[str, Any]], figure: str, workload: str | None) -> list[Sample]:
-    """One a point that has a valid run with the figure, in the order of the points."""
+def samples(rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -> list[Sample]:
+    """One for each point that has a valid run with the metric, in the order of the points."""
     found: dict[int, list[float]] = {}
     for row in of_workload(rows, workload):
-        if row[figure] is not None:
-            found.setdefault(row["point"], []).append(float(row[figure]))
+        if row[metric] is not None:
+            found.setdefault(row["point"], []).append(float(row[metric]))
     return [Sample(point, tuple(values)) for point, values in sorted(found.items())]
 
 

@@ -17,6 +17,7 @@ def differences(then: StudyRecord, now: StudyRecord) -> str:
     for name, before, after in (
         (then.study.file, then.study.text, now.study.text),
         (then.scenario.file, then.scenario.text, now.scenario.text),
+        ("size", _size(then), _size(now)),
         ("--set", "\n".join(then.sets), "\n".join(now.sets)),
         ("versions", _lines(then.versions), _lines(now.versions)),
         ("host", _lines(_host(then.host)), _lines(_host(now.host))),
@@ -30,6 +31,10 @@ def differences(then: StudyRecord, now: StudyRecord) -> str:
     return "\n".join(parts)
 
 
+def _size(record: StudyRecord) -> str:
+    return "full" if record.full else "quick"
+
+
 def _lines(facts: dict[str, Any]) -> str:
     return "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
 
@@ -40,5 +45,5 @@ def _host(host: dict[str, Any]) -> dict[str, Any]:
 
 
 def _points(record: StudyRecord) -> dict[str, Any]:
-    """How each point flies: with which memory, on which CPUs, or not at all."""
-    return {p.name: {"memory": p.memory, "cpus": p.cpus, "cannot fly": p.cannot_fly is not None} for p in record.points}
+    """How each point runs: with which memory, on which CPUs, or not at all."""
+    return {p.name: {"memory": p.memory, "cpus": p.cpus, "cannot run": p.cannot_run is not None} for p in record.points}

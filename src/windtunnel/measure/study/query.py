@@ -10,14 +10,14 @@ import duckdb
 
 from windtunnel.errors import UserError
 from windtunnel.measure.study import record as records
-from windtunnel.measure.study.locked import candidates, first_line, lock
-from windtunnel.measure.study.table import NAME
+from windtunnel.measure.study.directory import RESULTS
+from windtunnel.measure.study.sql import candidates, first_line, lock
 
-EXAMPLE = 'as in "select inflight, median(answered_per_s) from results where valid group by 1 order by 1"'
+EXAMPLE = 'as in "select inflight, median(responses_per_s) from results where valid group by 1 order by 1"'
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What a query gave: a table."""
 
     columns: list[str]
@@ -30,7 +30,7 @@ class Answer:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def query(sql: str, studies: Sequence[Path]) -> Answer:
+def query(sql: str, studies: Sequence[Path]) -> Response:
     """Answers one SELECT over the view `results`: the tables of these studies, below each other where there are several,
     with the name of the study's directory in the column `study`.
 
@@ -46,9 +46,9 @@ def query(sql: str, studies: Sequence[Path]) -> Answer:
             statements = connection.extract_statements(sql)
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
                 raise UserError("the query is not one SELECT", remedy=EXAMPLE)
-            answer = connection.execute(statements[0])
-            heads = [(name, str(kind)) for name, kind, *_ in answer.description]
-            return Answer([name for name, _ in heads], [kind for _, kind in heads], answer.fetchall())
+            response = connection.execute(statements[0])
+            heads = [(name, str(kind)) for name, kind, *_ in response.description]
+            return Response([name for name, _ in heads], [kind for _, kind in heads], response.fetchall())
         except (duckdb.Error, OverflowError) as error:
             raise UserError(f"the query: {first_line(error)}", remedy=candidates(error) or EXAMPLE) from None
 
@@ -56,10 +56,10 @@ def query(sql: str, studies: Sequence[Path]) -> Answer:
 def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None:
     """The study's results as a table of this name."""
     records.read(study / records.NAME)
-    file = study / NAME
+    file = study / RESULTS
     if not file.is_file():
-        remedy = f"windtunnel study {study} flies what is missing, and writes it"
-        raise UserError(f"{study}: no {NAME} yet: the study has not ended", remedy=remedy)
+        remedy = f"windtunnel study {study} runs what is missing, and writes it"
+        raise UserError(f"{study}: no {RESULTS} yet: the study has not ended", remedy=remedy)
     directory = study.resolve().name
     try:
         connection.execute(

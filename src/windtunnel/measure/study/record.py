@@ -1,7 +1,7 @@
-"""study.json: what a study is, written once before its first flight and never changed.
+"""study.json: what a study is, written once before its first run and never changed.
 
 History of the record's version:
-1  third flight: the study's and the scenario's text, factors, points, the order of the flights, host and versions
+1  third run: the study's and the scenario's text, factors, points, the order of the runs, host and versions
 """
 
 import hashlib
@@ -9,12 +9,11 @@ import json
 import random
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
-from windtunnel import __version__
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import version
 from windtunnel.errors import UserError
@@ -22,8 +21,10 @@ from windtunnel.host import facts
 from windtunnel.measure.study.design import Design, Point
 from windtunnel.measure.study.values import ColumnType
 from windtunnel.runs.record import Part
+from windtunnel.scenario.renames import METRICS
+from windtunnel.version import __version__
 
-STUDY_VERSION = 1
+STUDY_VERSION: Final = 1
 NAME = "study.json"
 
 
@@ -57,9 +58,9 @@ class PointRecord(Part):
     name: str
     sets: list[str]
     cells: dict[str, bool | int | float | str] = Field(description="factor -> cell")
-    memory: str | None = Field(description="memory mode; null: it cannot fly here")
+    memory: str | None = Field(description="memory mode; null: it cannot run here")
     cpus: dict[str, list[int]] = Field(description="endpoint -> CPUs")
-    cannot_fly: str | None
+    cannot_run: str | None
 
 
 class StudyRecord(Part):
@@ -72,15 +73,16 @@ class StudyRecord(Part):
     study: TextFile
     scenario: TextFile
     sets: list[str] = Field(description="of the command line")
+    full: bool = Field(False, description="the full size: with --full")
     repeats: int
     retries: int
     seed: int
-    figures: list[str]
+    metrics: list[str]
     latency: list[Literal["boxes", "percentiles"]] = Field(default_factory=list)
     reference: Literal["thesis exact"] | None = None
     factors: list[FactorRecord]
     points: list[PointRecord]
-    order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they fly")
+    order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they run")
     host: dict[str, Any]
     versions: dict[str, str]
 
@@ -98,10 +100,11 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
         study=_text_file(definition.source.file, definition.source.text),
         scenario=_text_file(definition.scenario_file, design.points[0].scenario.source.text),
         sets=design.sets,
+        full=definition.is_full,
         repeats=definition.repeats,
         retries=definition.retries,
         seed=definition.seed,
-        figures=definition.figures,
+        metrics=definition.metrics,
         latency=definition.latency,
         reference=definition.reference,
         factors=[
@@ -116,7 +119,7 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
             for factor in design.factors
         ],
         points=[_point(design, point) for point in design.points],
-        order=order([point.number for point in design.flying], definition.repeats, definition.seed),
+        order=order([point.number for point in design.running], definition.repeats, definition.seed),
         host=to_jsonable_python(host),
         versions=versions(),
     )
@@ -130,7 +133,7 @@ def order(points: list[int], repeats: int, seed: int) -> list[list[int]]:
 
 
 def versions() -> dict[str, str]:
-    """What flies: two builds of the same version are two engines."""
+    """What runs: two builds of the same version are two engines."""
     engine = find_engine()
     digest = hashlib.sha256(engine.read_bytes()).hexdigest()
     return {"windtunnel": __version__, "engine": version(engine), "engine sha256": digest}
@@ -152,10 +155,17 @@ def read(path: Path) -> StudyRecord:
     if found != STUDY_VERSION:
         raise UserError(f"{path}: study of version {found}, this windtunnel reads version {STUDY_VERSION}")
     try:
-        return StudyRecord.model_validate_json(text)
+        return StudyRecord.model_validate_json(json.dumps(_renamed(document)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _renamed(document: dict[str, Any]) -> dict[str, Any]:
+    """A record from before 0.6, with the names that its keys and metrics have now."""
+    if "figures" in document:
+        document["metrics"] = [METRICS.get(name, name) for name in document.pop("figures")]
+    return document
 
 
 WHICH = "name a directory that `windtunnel study` has left"
@@ -166,22 +176,22 @@ def _text_file(file: Path, text: str) -> TextFile:
 
 
 def _point(design: Design, point: Point) -> PointRecord:
-    flight = point.flight
+    spec = point.spec
     return PointRecord(
         number=point.number,
         name=point.name,
         sets=list(point.sets),
         cells=design.cells(point),
-        memory=flight.plans[0].eal.memory if flight else None,
-        cpus=_cpus(point) if flight else {},
-        cannot_fly=point.cannot_fly,
+        memory=spec.plans[0].eal.memory if spec else None,
+        cpus=_cpus(point) if spec else {},
+        cannot_run=point.cannot_run,
     )
 
 
 def _cpus(point: Point) -> dict[str, list[int]]:
     """CPUs of each endpoint's workers."""
     cpus: dict[str, set[int]] = {}
-    for plan in point.flight.plans:
+    for plan in point.spec.plans if point.spec else ():
         for worker in plan.workers:
             for stage in worker.stages:
                 cpus.setdefault(plan.endpoints[stage.endpoint].side, set()).add(worker.cpu)

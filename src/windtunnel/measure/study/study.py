@@ -8,17 +8,18 @@ from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host import facts
-from windtunnel.measure.flight import new_directory
-from windtunnel.measure.study import definition, directory, identity, record, table
+from windtunnel.measure.execute import new_directory
+from windtunnel.measure.study import definition, directory, identity, record
 from windtunnel.measure.study.conduct import Conductor, Watcher
 from windtunnel.measure.study.design import Design, design
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.notebook import Shown
 from windtunnel.scenario import HostView, here
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that is ready to fly: checked whole, and placed on this host."""
+    """A study that is ready to run: checked whole, and placed on this host."""
 
     path: Path
     design: Design
@@ -28,7 +29,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Shown):
     """A study's directory in memory."""
 
     path: Path
@@ -36,11 +37,11 @@ class Study:
     rows: list[dict[str, Any]]
     """Of results.parquet: one a run and workload, by point and repeat."""
     interrupted: bool
-    """Flights are missing: `windtunnel study PATH` goes on."""
+    """Runs are missing: `windtunnel study PATH` goes on."""
 
     @property
     def results(self) -> Path:
-        return self.path / table.NAME
+        return self.path / directory.RESULTS
 
     @property
     def invalid(self) -> int:
@@ -48,7 +49,7 @@ class Study:
         return len({(row["point"], row["repeat"]) for row in self.rows if not row["valid"]})
 
     @property
-    def flown(self) -> int:
+    def finished(self) -> int:
         """Runs, the last attempt of each."""
         return len({(row["point"], row["repeat"]) for row in self.rows})
 
@@ -57,35 +58,40 @@ class Study:
         return sum(map(len, self.record.order))
 
 
-def prepare(source: Path, sets: list[str], out: Path | None = None, host: HostView | None = None) -> Prepared:
-    """`source`: a study file, or the directory of a study that is to go on. Raises UserError for whatever is wrong with it."""
+def prepare(
+    source: Path, sets: list[str], out: Path | None = None, host: HostView | None = None, full: bool = False
+) -> Prepared:
+    """`source`: a study file, or the directory of a study that is to continue. `full`: in its full size. Raises UserError for
+    whatever is wrong with it."""
     view = host or here()
     if source.is_dir():
         then = record.read(source / record.NAME)
-        if sets or (out and out.resolve() != source.resolve()):
-            given = "--set" if sets else "--out"
-            raise UserError(f"{given} has no meaning for a study that goes on", remedy=f"windtunnel study {source}")
+        if sets or full or (out and out.resolve() != source.resolve()):
+            given = "--set" if sets else "--full" if full else "--out"
+            raise UserError(f"{given} has no meaning for a study that continues", remedy=f"windtunnel study {source}")
         if not Path(then.study.file).is_file():
             raise UserError(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
             )
-        return Prepared(source, design(definition.read(Path(then.study.file)), then.sets, view), view, True)
-    made = design(definition.read(source), sets, view)
-    path = out or new_directory(source.stem)
+        said = definition.read(Path(then.study.file))
+        return Prepared(source, design(said.in_full() if then.full else said, then.sets, view), view, True)
+    said = definition.read(source)
+    made = design(said.in_full() if full else said, sets, view)
+    path = out or new_directory(f"{source.stem}-full" if full else source.stem)
     return Prepared(path, made, view, (path / record.NAME).is_file())
 
 
-def fly(prepared: Prepared, interrupts: Interrupts, watcher: Watcher) -> Study:
-    """Flies what is missing of the study. Raises UserError where the directory is another's, where the study is not the one
+def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher) -> Study:
+    """Runs what is missing of the study. Raises UserError where the directory is another's, where the study is not the one
     that began there, and where something cannot be kept."""
     find_engine()
     path, host = prepared.path, facts.collect()
     with directory.opened(path):
         kept = _record(prepared, host)
-        progress = Conductor(path, prepared.design, kept, prepared.view, host, interrupts, watcher).fly()
+        progress = Conductor(path, prepared.design, kept, prepared.view, host, interrupts, watcher).run()
         rows = progress.all_rows()
         if rows:
-            table.write(path, kept, rows)
+            directory.write_results(path, kept, rows)
     return Study(path, kept, rows, progress.interrupted)
 
 
@@ -99,6 +105,6 @@ def _record(prepared: Prepared, host: facts.Facts) -> StudyRecord:
     if changed := identity.differences(then, now):
         raise UserError(
             f"{path}: cannot go on: it is not what the study began with\n{changed}",
-            remedy="put back what was changed, or fly it anew with another --out",
+            remedy="put back what was changed, or run it anew with another --out",
         )
     return then

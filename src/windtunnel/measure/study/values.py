@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from windtunnel.measure.study.definition import MAX_VALUES, Factor, Log, Number, Range
-from windtunnel.scenario.quantities import UNITS, parse, write
+from windtunnel.scenario.quantities import UNITS, has_unit, parse, write
 from windtunnel.scenario.refusal import Refusal, shown
 
 ColumnType = Literal["BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR"]
@@ -48,7 +48,8 @@ def levels(factor: Factor) -> Levels:
     if factor.values is not None:
         rows = [_row(value, n, factor) for n, value in enumerate(factor.values)]
     else:
-        spread = _range(factor.range_) if factor.range_ else _log(factor.log)
+        assert factor.range_ or factor.log  # the model takes one of the three
+        spread = _range(factor.range_) if factor.range_ else _log(factor.log) if factor.log else []
         rows = [(value,) * width for value in spread]
     labels, labels_path = factor.labels, ("labels",)
     if labels is not None and len(labels) != len(rows):
@@ -58,7 +59,7 @@ def levels(factor: Factor) -> Levels:
     for n, cell in enumerate(cells):
         if cell in cells[:n]:
             where = ("labels", n) if labels is not None else ("values", n) if factor.values is not None else ()
-            raise Refusal(where, f"{shown(plain[n])} stands twice", "each value once; repeats = N flies them again")
+            raise Refusal(where, f"{shown(plain[n])} is given twice", "each value once; repeats = N runs them again")
     each = tuple(Level(row, _label(p), cell) for row, p, cell in zip(rows, plain, cells, strict=True))
     return Levels(each, kind, unit, factor.log is not None or _geometric(cells))
 
@@ -114,7 +115,7 @@ def _cells(plain: list[Any]) -> tuple[list[Cell], ColumnType, str | None]:
     if types <= {int, float}:
         return [float(value) for value in plain], "DOUBLE", None
     if types <= {int, str} and (kind := kind_of(plain)):
-        cells = [parse(kind, value) for value in plain]
+        cells: list[Cell] = [parse(kind, value) for value in plain]
         return cells, "DOUBLE" if kind.endswith("rate") else "BIGINT", kind
     return [_label(value) for value in plain], "VARCHAR", None
 
@@ -128,7 +129,7 @@ def kind_of(values: list[Any]) -> str | None:
 
 def _is(kind: str, value: Any) -> bool:
     try:
-        return abs(parse(kind, value)) < LARGEST and (not isinstance(value, str) or not value[-1:].isdigit())
+        return abs(parse(kind, value)) < LARGEST and (not isinstance(value, str) or has_unit(kind, value))
     except ValueError:
         return False
 
@@ -179,7 +180,8 @@ def _written(value: Decimal, kind: str | None, whole: bool) -> Any:
 
 def _geometric(cells: list[Cell]) -> bool:
     """Three or more numbers above 0, each about the same multiple, 1.5 or more, of the one before."""
-    if len(cells) < 3 or not all(type(cell) in (int, float) and cell > 0 for cell in cells):
+    numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool) and cell > 0]
+    if len(cells) < 3 or len(numbers) < len(cells):
         return False
-    ratios = [b / a for a, b in itertools.pairwise(cells)]
+    ratios = [b / a for a, b in itertools.pairwise(numbers)]
     return min(ratios) >= 1.5 and max(ratios) <= 1.3 * min(ratios)

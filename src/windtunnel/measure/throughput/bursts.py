@@ -1,12 +1,12 @@
-"""The longest burst without loss (RFC 9004), with flights as bursts.
+"""The longest burst without loss (RFC 9004), with runs as bursts.
 
-A flight warms up under a tenth of what is carried, falls silent, sends its burst at the greatest rate, and is silent until every
+A run warms up under a tenth of what is carried, falls silent, sends its burst at the greatest rate, and is silent until every
 answer has come or its timeout is over. A client has no more messages in flight than its budget: that is the longest burst.
 """
 
 from windtunnel.measure.search import BurstLimits, BurstResult, back_to_back
-from windtunnel.measure.throughput.flights import Flights, balance, disturbance
 from windtunnel.measure.throughput.record import BurstRow
+from windtunnel.measure.throughput.trials import Runs, balance, exclusion_reason
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client
 from windtunnel.scenario.traffic_keys import LoadPhase
@@ -18,21 +18,19 @@ STEP = 32
 """Messages by which two bursts differ at least: a burst of app_tx."""
 
 
-def longest_burst(flights: Flights, rate: float, carried: float, repeats: int) -> BurstRow:
-    """The row of search.json: bursts at `rate` messages a second where `carried` are carried for ever. Raises as `Flights.fly`."""
-    budget = (flights.scenario.client or Client()).inflight
+def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> BurstRow:
+    """The row of search.json: bursts at `rate` messages a second where `carried` are carried for ever. Raises as `Runs.run`."""
+    budget = (specs.scenario.client or Client()).inflight
     limits = BurstLimits(rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats)
     most = limits.steps * limits.step
 
     def send(length: int) -> BurstResult:
-        run = flights.fly(
-            _burst(flights.scenario, rate, WARM_SHARE * carried, length), f"a burst of {length:,} messages"
-        )
+        run = specs.run(_burst(specs.scenario, rate, WARM_SHARE * carried, length), f"a burst of {length:,} messages")
         lost = balance(run)
-        return BurstResult(length, max(length - lost.lost - lost.unsent, 0), disturbance(run))
+        return BurstResult(length, max(length - lost.lost - lost.unsent, 0), exclusion_reason(run))
 
     first = send(most)
-    if first.disturbed is None and first.forwarded == first.sent:
+    if first.excluded is None and first.forwarded == first.sent:
         words = (
             f"a burst of {most:,} messages, the whole in-flight budget, lost nothing: no buffer is shorter than that"
         )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pydantic_core import to_jsonable_python
 
-from windtunnel import __version__
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.search import (
@@ -24,20 +23,20 @@ from windtunnel.measure.search import (
     search,
 )
 from windtunnel.measure.throughput.bursts import longest_burst
-from windtunnel.measure.throughput.flights import Flights, Interrupted, answered_per_s, at_rate
 from windtunnel.measure.throughput.record import GoalRow, LatencyRow, SearchRecord, TrialRow
-from windtunnel.measure.throughput.searchable import searchable
+from windtunnel.measure.throughput.trials import Interrupted, Runs, at_rate, responses_per_s, searchable
 from windtunnel.runs.files import replace
 from windtunnel.runs.summary import summarise
 from windtunnel.runs.writer import make_directory
+from windtunnel.version import __version__
 
 FILE = "search.json"
 PROBE_NS = 1_000_000_000
-"""Of the closed loop that is flown first."""
+"""Of the closed loop that is run first."""
 ABOVE = 1.5
 """Times the closed loop's answers a second is where a search begins: an open loop does not carry more."""
-DISTURBED = 10
-"""So many disturbed trials in a row, and the search gives up: a busy host spoils one in four."""
+MOST_EXCLUDED = 10
+"""So many excluded trials in a row, and the search gives up: a busy host spoils one in four."""
 BELOW = 1e-3
 """Times the greatest load is the least."""
 SHARES = (0.1, 0.5, 0.9)
@@ -82,14 +81,14 @@ class Finder:
         self.directory, self._options, self._watch = directory, options, watch or Watch()
         self._scenario = searchable(file, sets)
         make_directory(directory)
-        self._flights = Flights(self._scenario, directory, interrupts, on_start=self._watch.started)
+        self._runs = Runs(self._scenario, directory, interrupts, on_start=self._watch.started)
         self.record = SearchRecord(
             title=self._scenario.title,
             question=self._scenario.question,
             started=datetime.now(UTC),
             method=options.method,
             scenario=self._scenario.model_dump(mode="json", by_alias=True),
-            host=to_jsonable_python(self._flights.host),
+            host=to_jsonable_python(self._runs.host),
             versions={"windtunnel": __version__, "python": platform.python_version()},
             closed_loop_per_s=None,
             min_load=0,
@@ -98,7 +97,7 @@ class Finder:
         self.interrupted = False
 
     def find(self) -> SearchRecord:
-        """Searches, and keeps what was found so far where somebody asks for the end. Raises UserError where a flight broke."""
+        """Searches, and keeps what was found so far where somebody asks for the end. Raises UserError where a run broke."""
         try:
             self._find()
         except Interrupted:
@@ -124,27 +123,27 @@ class Finder:
                 self._latency_at(share, share * found)
         carried = result.goals[0].conditional_throughput
         if self._options.bursts and carried and len(self._scenario.workload) == 1:
-            self.record.burst = longest_burst(self._flights, limits.max_load, carried, self._options.bursts)
+            self.record.burst = longest_burst(self._runs, limits.max_load, carried, self._options.bursts)
             self._save()
 
     def _limits(self) -> Limits:
         most, least = self._options.max_load, self._options.min_load
         if most is None:
             most = ABOVE * self._closed_loop()
-        return Limits(least or BELOW * most, most, time_s=self._options.time_s, disturbed=DISTURBED)
+        return Limits(least or BELOW * most, most, time_s=self._options.time_s, excluded=MOST_EXCLUDED)
 
     def _closed_loop(self) -> float:
         """Answers a second of the same scenario as a closed loop: more than it never carries for long."""
-        run = self._flights.fly(
+        run = self._runs.run(
             at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10), "closed loop, to see where to look"
         )
-        answered = answered_per_s(run)
-        if not answered:
+        responses = responses_per_s(run)
+        if not responses:
             raise UserError(
                 f"{run.path}: the closed loop had no answers", remedy="--max RATE, or a scenario that answers"
             )
-        self.record.closed_loop_per_s = answered
-        return answered
+        self.record.closed_loop_per_s = responses
+        return responses
 
     def _search(self, limits: Limits) -> SearchResult:
         def tell(trial: TrialResult, results: tuple[GoalResult, ...]) -> None:
@@ -154,15 +153,15 @@ class Finder:
             self._watch.trial(trial, results)
 
         if self._options.method == "rfc2544":
-            result = binary_search(self._flights.trial, limits, self._options.goals[0], tell)
+            result = binary_search(self._runs.trial, limits, self._options.goals[0], tell)
         else:
-            result = search(self._flights.trial, self._options.goals, limits, tell)
+            result = search(self._runs.trial, self._options.goals, limits, tell)
         self.record.goals = [_goal_row(each) for each in result.goals]
         return result
 
     def _latency_at(self, share: float, rate: float) -> None:
         changed = at_rate(self._scenario, rate, self._scenario.duration, self._scenario.warmup)
-        run = self._flights.fly(changed, f"latency at {share:.0%}: {rate:,.0f} /s")
+        run = self._runs.run(changed, f"latency at {share:.0%}: {rate:,.0f} /s")
         reasons = run.record.verdict.reasons
         for row in summarise(run).workloads:
             figures = (
@@ -209,7 +208,7 @@ def _trial_row(trial: TrialResult) -> TrialRow:
         forwarded=trial.forwarded,
         unsent=trial.unsent,
         loss_ratio=trial.loss_ratio if trial.intended else None,
-        disturbed=trial.disturbed,
+        excluded=trial.excluded,
     )
 
 

@@ -2,13 +2,16 @@
 
 History of the record's version:
 1  MLRsearch and RFC 2544's binary search, latency at parts of the rate, back-to-back bursts
+2  `excluded` (was `disturbed`)
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-SEARCH_VERSION = 1
+from windtunnel.notebook import Shown
+
+SEARCH_VERSION: Final = 2
 
 
 class Part(BaseModel):
@@ -16,7 +19,7 @@ class Part(BaseModel):
 
 
 class TrialRow(Part):
-    """One trial, in the order in which they were flown."""
+    """One trial, in the order in which they were run."""
 
     run: str = Field(description="its run directory")
     load: float = Field(description="messages a second that were to be sent")
@@ -24,8 +27,8 @@ class TrialRow(Part):
     sent: int = Field(description="messages, without those that the client itself could not send")
     forwarded: int = Field(description="answered in time")
     unsent: int = Field(description="the client was too slow for them")
-    loss_ratio: float | None = Field(description="of all that were to be sent; null: disturbed before any was")
-    disturbed: str | None = Field(description="why it says nothing; null: it counts")
+    loss_ratio: float | None = Field(description="of all that were to be sent; null: excluded before any was")
+    excluded: str | None = Field(description="why it says nothing; null: it counts")
 
 
 class GoalRow(Part):
@@ -72,10 +75,10 @@ class BurstRow(Part):
     words: str
 
 
-class SearchRecord(Part):
+class SearchRecord(Shown, Part):
     """What search.json holds; written anew after every trial, so that a crash leaves what was found."""
 
-    version: Literal[1] = SEARCH_VERSION
+    version: Literal[2] = SEARCH_VERSION
     title: str
     question: str | None
     started: AwareDatetime

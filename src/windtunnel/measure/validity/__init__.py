@@ -1,9 +1,10 @@
-"""A run judges itself before anyone else does: `validate` looks at its windows and says what of them can be believed.
+"""Validity of a run: `validate` checks its windows, and excludes those that may not count.
 
-disturbed   windows in which the host took a worker's core, or slowed its clock down
-steady      where the warm-up really ended, and whether the figures drifted afterwards
-generator   a client too slow for its rate, apart from a data plane too slow for its load
-clocks      the TSC against the kernel's clock, and stamps against what they measure
+excluded_windows   windows with preemption, steal or a slower clock
+steady             the real end of the warm-up, and drift afterwards
+generator          a client too slow for its rate, told apart from a data plane too slow for its load
+clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure
+accounting         time in calls that are longer than the interruption threshold
 """
 
 from windtunnel.measure.validity.validate import validate

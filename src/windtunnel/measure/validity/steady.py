@@ -1,4 +1,4 @@
-"""Whether the figures had settled: the end of the warm-up as the data show it, and a drift afterwards.
+"""Steady state: the end of the warm-up as the data show it, and drift afterwards.
 
 The transient at the beginning is cut where the standard error of what is left is least (MSER: K. P. White, "An effective
 truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997). A drift is a trend that the
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 LEAST_WINDOWS = 8
-"""Fewer say nothing about a trend: the best that 7 can do by chance is not rare enough."""
+"""With 7 windows even a perfect order is too likely by chance to show a trend."""
 SIGNIFICANCE = 1e-3
-"""Of a trend. The windows of one run are not independent (a host is slow for seconds), so that the usual 5% would cry wolf."""
+"""Of a trend. The windows of one run are not independent (a host is slow for seconds), so that the usual 5% would raise false alarms."""
 OUTLYING = 4.0
-"""Robust standard deviations by which a transient lies off what follows."""
+"""Robust standard deviations by which a transient differs from what follows."""
 
 
 def transient(values: Sequence[float], limit: float) -> int:
@@ -45,7 +45,7 @@ def drift(values: Sequence[float]) -> float | None:
     middle = np.median(series)
     if middle <= 0 or np.ptp(series) == 0:
         return 0.0
-    # half a second to import, and nobody waits for it before a flight
+    # half a second to import, and nobody waits for it before a run
     from scipy.stats import kendalltau, theilslopes
 
     time = np.arange(len(series))

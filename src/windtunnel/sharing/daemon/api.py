@@ -13,25 +13,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
-from windtunnel import __version__
 from windtunnel.errors import UserError
 from windtunnel.scenario.quantities import write
-from windtunnel.sharing.daemon import view
+from windtunnel.sharing.daemon import build_bodies
+from windtunnel.sharing.daemon.allocation import Change, Unknown
 from windtunnel.sharing.daemon.autoscale import weight_for
-from windtunnel.sharing.daemon.bodies import (
-    Addition,
-    Batch,
-    Fields,
-    Planned,
-    PoolsView,
-    Refused,
-    Report,
-    TenantView,
-)
+from windtunnel.sharing.daemon.bodies import Addition, Batch, Fields, Planned, PoolsView, Refused, Report, TenantView
 from windtunnel.sharing.daemon.core import Core
 from windtunnel.sharing.daemon.events import Event, Events
 from windtunnel.sharing.daemon.keys import TenantKeys
-from windtunnel.sharing.daemon.sharing import Change, Unknown
+from windtunnel.version import __version__
 
 BEAT_S = 15.0
 """A watch without events says that it lives."""
@@ -63,19 +54,19 @@ def _reading(app: FastAPI, core: Core) -> None:
     @app.get("/v1/tenants")
     async def tenants() -> list[TenantView]:
         """All tenants, in the order of their numbers."""
-        return view.tenants(core.sharing)
+        return build_bodies.tenants(core.sharing)
 
     @app.get("/v1/tenants/{name}")
     async def tenant(name: str) -> TenantView:
         """One tenant, by its name or number."""
-        return view.tenant(core.sharing, core.sharing.tenant(name))
+        return build_bodies.tenant(core.sharing, core.sharing.tenant(name))
 
     @app.get("/v1/pools")
     async def pools() -> PoolsView:
         """CPUs, weights and room of both pools."""
-        return view.pools(core)
+        return build_bodies.pools(core)
 
-    @app.get("/v1/figures")
+    @app.get("/v1/readings")
     async def figures() -> dict[int, Any]:
         """What the slicer of each CPU of ls saw in the last interval."""
         return {cpu: seen.model_dump() for cpu, seen in core.figures.items()}
@@ -92,10 +83,10 @@ def _changing(app: FastAPI, core: Core) -> None:
     def change(changes: Iterable[tuple[str, Fields]], dry_run: bool) -> Planned:
         wanted = [_change(core, name, fields) for name, fields in changes]
         if dry_run:
-            return view.planned(sharing.preview(wanted), len(wanted), True)
+            return build_bodies.planned(sharing.preview(wanted), len(wanted), True)
         sharing.ask(wanted, "http")
         sharing.settle()
-        return view.planned(sharing.plan, len(wanted), False)
+        return build_bodies.planned(sharing.plan, len(wanted), False)
 
     @app.patch("/v1/tenants/{name}")
     async def change_one(name: str, fields: Fields, dry_run: bool = False) -> Planned:
@@ -112,7 +103,7 @@ def _changing(app: FastAPI, core: Core) -> None:
         """Take a process in."""
         slo = addition.slo_p99_ns
         keys = addition.model_dump(exclude={"slo_p99_ns"}) | {"slo_p99": write("duration", slo) if slo else None}
-        return view.tenant(sharing, core.take_in(TenantKeys.model_validate(keys)))
+        return build_bodies.tenant(sharing, core.take_in(TenantKeys.model_validate(keys)))
 
     @app.delete("/v1/tenants/{name}", status_code=204)
     async def remove(name: str) -> None:
@@ -131,7 +122,7 @@ def _changing(app: FastAPI, core: Core) -> None:
         """A tenant tells what it saw; the autoscaler answers with its weight."""
         tenant = sharing.tenant(name)
         core.report(tenant, seen)
-        return view.tenant(sharing, tenant)
+        return build_bodies.tenant(sharing, tenant)
 
 
 def _watching(app: FastAPI, events: Events) -> None:

@@ -37,11 +37,11 @@ class Client:
         """Events, for as long as the daemon runs. Raises UserError when it drops us."""
         headers = {} if since is None else {"Last-Event-ID": str(since)}
         try:
-            with self._http.stream("GET", "/v1/watch", headers=headers, timeout=httpx.Timeout(TIMEOUT_S)) as answer:
-                if answer.status_code != 200:
-                    answer.read()
-                    raise _refused(answer)
-                for line in answer.iter_lines():
+            with self._http.stream("GET", "/v1/watch", headers=headers, timeout=httpx.Timeout(TIMEOUT_S)) as response:
+                if response.status_code != 200:
+                    response.read()
+                    raise _refused(response)
+                for line in response.iter_lines():
                     if line == "event: dropped":
                         raise UserError("too slow a reader: the daemon dropped this watch")
                     if line.startswith("data: "):
@@ -53,29 +53,31 @@ class Client:
 
     def text(self, path: str) -> str:
         """What is no JSON: the metrics."""
-        return self._answer("GET", path).text
+        return self._response("GET", path).text
 
     def _ask(self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None) -> Any:
-        answer = self._answer(method, path, body, query)
-        return answer.json() if answer.content else None
+        response = self._response(method, path, body, query)
+        return response.json() if response.content else None
 
-    def _answer(self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None) -> httpx.Response:
+    def _response(
+        self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None
+    ) -> httpx.Response:
         try:
-            answer = self._http.request(method, path, json=body, params=query)
+            response = self._http.request(method, path, json=body, params=query)
         except httpx.TransportError as error:
             raise self._nobody(error) from None
-        if answer.status_code >= 400:
-            raise _refused(answer)
-        return answer
+        if response.status_code >= 400:
+            raise _refused(response)
+        return response
 
     def _nobody(self, error: Exception) -> UserError:
         words = str(error).partition("] ")[2] or str(error)  # httpx hands on "[Errno 2] No such ..."
         return UserError(f"{self._socket}: no daemon answers: {words}", remedy=_NO_DAEMON)
 
 
-def _refused(answer: httpx.Response) -> UserError:
+def _refused(response: httpx.Response) -> UserError:
     try:
-        body = answer.json()
+        body = response.json()
     except ValueError:
-        return UserError(f"the daemon answered {answer.status_code}")
+        return UserError(f"the daemon answered {response.status_code}")
     return UserError(body["error"], remedy=body.get("remedy"))

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
+from windtunnel.sharing import slicers, threads
+from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Seen, step
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import Tenant, Wish
-from windtunnel.sharing.daemon.sharing import Change, Sharing
-from windtunnel.sharing.findings import findings, of_members
-from windtunnel.sharing.places import Journal
-from windtunnel.sharing.pools.carry import Carrier
+from windtunnel.sharing.host_diagnosis import findings, of_members
+from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
-from windtunnel.sharing.slicers import SliceFigures, Slicer
+from windtunnel.sharing.slicers import Slicer, SliceReading
 
 FIGURES_NS = 1_000_000_000
 """How often slicers are asked what they saw."""
@@ -41,7 +41,7 @@ class Core:
         self._raises = slicer.raises
         self._carrier, self._journal = carrier, journal
         self.slice_ns = keys.slice
-        self.figures: dict[int, SliceFigures] = {}
+        self.figures: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
         self._read_at = self._looked_at = time.monotonic_ns()
@@ -82,9 +82,9 @@ class Core:
             self.sharing.ask([Change(tenant.name, {"weight": weight})], "autoscaler")
             self.sharing.settle()
         except UserError as error:
-            self.sharing.events.say("not scaled", tenant=tenant.name, why=f"{taken.why}; {error.message}")
+            self.sharing.events.publish("not scaled", tenant=tenant.name, why=f"{taken.why}; {error.message}")
             return
-        self.sharing.events.say("scaled", tenant=tenant.name, weight=weight, why=taken.why + short)
+        self.sharing.events.publish("scaled", tenant=tenant.name, weight=weight, why=taken.why + short)
         self.metrics.scaled(tenant.name)
 
     def upkeep(self) -> None:
@@ -113,7 +113,7 @@ class Core:
             action(*arguments)
         except UserError as error:
             if error.message != self._said:
-                self.sharing.events.say("trouble", why=error.message, remedy=error.remedy)
+                self.sharing.events.publish("trouble", why=error.message, remedy=error.remedy)
             self._said = error.message
 
     def _read(self) -> None:
@@ -122,7 +122,7 @@ class Core:
             try:
                 figures[cpu] = self._carrier.slicers[cpu].read()
             except UserError as error:
-                self.sharing.events.say("slicer ended", cpu=cpu, why=error.message)
+                self.sharing.events.publish("slicer ended", cpu=cpu, why=error.message)
                 self._carrier.broken(cpu)
                 self.sharing.stir()
         self.figures = figures
@@ -159,7 +159,7 @@ class Core:
         back = self.keys.strays == "put back"
         if self._strayed.get(tid) != found:
             done = "put back" if back else "left"
-            self.sharing.events.say("strayed", tid=tid, cpus=list(found), belongs=list(cpus), done=done)
+            self.sharing.events.publish("strayed", tid=tid, cpus=list(found), belongs=list(cpus), done=done)
         self._strayed[tid] = found
         if back:
             self._try(lambda: self._journal.change(tid, affinity=cpus))
@@ -177,3 +177,23 @@ def same_process(pid: int, started: int) -> bool:
     """The process that had this number then has it still."""
     found = threads.stat(pid)
     return found is not None and found.started == started
+
+
+def choose(keys: Serve, cpus: tuple[int, ...]) -> Chosen:
+    """The one that the file names, or what the last probe of the CPU that ls takes first has picked.
+
+    Raises UserError for one that there is not, or not on this host.
+    """
+    name = _best(cpus[-1]) if keys.slicer == "auto" else keys.slicer
+    kind = slicers.SLICERS.get(name)
+    if kind is None:
+        raise UserError(f'no slicer "{name}"', remedy=f"one of {', '.join(slicers.SLICERS)}, or auto")
+    if why := kind.missing(cpus[-1]):
+        raise UserError(f"slicer {name}: {why}", remedy="slicer = auto, or another one")
+    return Chosen(name, kind, kind.raises)
+
+
+def _best(cpu: int) -> str:
+    from windtunnel.sharing.probe import best  # it imports what measuring needs
+
+    return best(cpu)

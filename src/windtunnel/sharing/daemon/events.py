@@ -21,7 +21,7 @@ class Events:
         self._kept: deque[Event] = deque(maxlen=KEPT)
         self._watchers: set[asyncio.Queue[Event | None]] = set()
 
-    def say(self, what: str, **facts: Any) -> None:
+    def publish(self, what: str, **facts: Any) -> None:
         """One event. `what` is its kind; None facts are left out."""
         self._number += 1
         event = {"id": self._number, "at": time.time(), "event": what}

@@ -170,7 +170,7 @@ def unix_socket(path: Path) -> socket.socket:
     """For its owner only; replaces one that nobody listens on any more. Raises UserError."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
-        if _answers(path):
+        if _responses(path):
             raise UserError(f"{path}: somebody listens there already", remedy="another `socket`")
         if path.is_socket():
             path.unlink()
@@ -219,7 +219,7 @@ def token_of(path: Path) -> str:
     return token
 
 
-def _answers(path: Path) -> bool:
+def _responses(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

@@ -2,14 +2,19 @@
 
 import ipaddress
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from windtunnel.errors import UserError
+from windtunnel.scenario.load import parsed, refusal_of
 from windtunnel.scenario.quantities import Duration
+from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Cores, Text, Wanted
 from windtunnel.sharing.pools.weights import MOST_WEIGHT
+from windtunnel.text_file import read_text
 
 MOST_TENANTS = 1024
 SIGNALS = ("p99", "queue", "polls")
@@ -65,7 +70,9 @@ class Autoscale(Table):
     down_after: Annotated[int, Field(ge=1, le=1000)] = Field(
         5, description="likewise below the low mark before a step down"
     )
-    rest: Duration("1ms", "1h") = Field("1s", description="after a step nothing is changed for so long")
+    rest: Annotated[int, Duration("1ms", "1h")] = Field(
+        "1s", validate_default=True, description="after a step nothing is changed for so long"
+    )
 
     @model_validator(mode="after")
     def _settles(self) -> "Autoscale":
@@ -91,7 +98,7 @@ class TenantKeys(Table):
     cap: Weight | None = Field(
         None, description="most CPU that it gets though others are idle, in weight; without: all"
     )
-    slo_p99: Duration("1us", "1h") | None = Field(
+    slo_p99: Annotated[int, Duration("1us", "1h")] | None = Field(
         None, description="its objective for the latency at the 99th percentile"
     )
     autoscale: Autoscale | None = Field(None, description="changes the weight by itself")
@@ -149,13 +156,15 @@ class Serve(Table):
         max_length=32,
         description="auto: what `windtunnel share probe` has picked since the boot; kicker without a probe",
     )
-    slice: Duration("10us", "1s") = Field("100us", description="how long a tenant of ls runs at a time")
+    slice: Annotated[int, Duration("10us", "1s")] = Field(
+        "100us", validate_default=True, description="how long a tenant of ls runs at a time"
+    )
     shield: bool = Field(True, description="a cgroup keeps neighbours from the tenants' time, where one can be had")
     strays: Literal["put back", "leave"] = Field(
         "put back", description="a tenant that changes its own affinity; either way it is told and counted"
     )
-    check: Duration("10ms", "1min") = Field(
-        "250ms", description="how often new, ended and strayed threads are looked for"
+    check: Annotated[int, Duration("10ms", "1min")] = Field(
+        "250ms", validate_default=True, description="how often new, ended and strayed threads are looked for"
     )
     state: Text | None = Field(
         None,
@@ -176,3 +185,20 @@ class Serve(Table):
 
 
 Keys = dict[str, Any]
+
+
+MAX_FILE_BYTES = 1 << 20
+EXAMPLE = 'slice = "100us" and a [[tenant]] with name = "kv" and pidfile = "kv.pid"'
+
+
+def read(file: Path) -> Serve:
+    """Raises UserError."""
+    text = read_text(file, MAX_FILE_BYTES, f"name a file that says who shares: {EXAMPLE}")
+    data = parsed(file, text)
+    if "workload" in data:
+        raise UserError(f"{file}: a scenario, not tenants that share", remedy=f"windtunnel run {file}")
+    try:
+        return Serve.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise Source(file, text).error(refusal_of(first, Serve, "the file")) from None

@@ -8,17 +8,17 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from windtunnel.along.openmetrics import NS, Times
-from windtunnel.sharing.daemon.sharing import Sharing
-from windtunnel.sharing.daemon.view import entitled
-from windtunnel.sharing.slicers import SliceFigures
+from windtunnel.exchange.openmetrics import NS, Times
+from windtunnel.sharing.daemon.allocation import Sharing
+from windtunnel.sharing.pools.plan import entitled
+from windtunnel.sharing.slicers import SliceReading
 
 TIMES = {
     "slice": "How long a tenant kept the core once it had it",
     "gap": "From a tenant's leaving the core to its next coming",
     "late": "From when the slicer meant to wake to when it woke",
 }
-"""Histograms of SliceFigures, and their meaning."""
+"""Histograms of SliceReading, and their meaning."""
 TOLD = {
     "latency": ("Answer minus intended send time, as the tenant tells", {"0.5": "p50_ns", "0.99": "p99_ns"}),
     "wait_to_serve": (
@@ -38,7 +38,7 @@ class Metrics(Collector):
         self._sums: dict[str, Counter[str]] = {"kicks": Counter(), "ran": Counter(), "waited": Counter()}
         self._steps: Counter[str] = Counter()
         self._strays = 0
-        self._figures: Mapping[int, SliceFigures] = {}
+        self._figures: Mapping[int, SliceReading] = {}
         self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
         self._registry = CollectorRegistry()
@@ -59,7 +59,7 @@ class Metrics(Collector):
                 del counts[name]
         self._families = [*self._pools(), *self._tenants(), *self._slices(), *self._counters()]
 
-    def read(self, figures: Mapping[int, SliceFigures], found: Mapping[int, Sequence[str]]) -> None:
+    def read(self, figures: Mapping[int, SliceReading], found: Mapping[int, Sequence[str]]) -> None:
         """An interval of the slicers, and the codes of what the diagnosis says of it, by CPU."""
         owners = {tid: tenant.name for tenant in self._sharing.tenants.values() for tid in tenant.tids}
         for cpu, seen in figures.items():

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.daemon.sharing import Change, Sharing
+from windtunnel.sharing.daemon.allocation import Change, Sharing
 
 MOST_LINE = 256
 MOST_CONNECTIONS = 64
@@ -75,40 +75,40 @@ class Lines:
         return bool(self._rest)
 
 
-def answer(sharing: Sharing, lines: Sequence[bytes], by: str) -> tuple[list[str], bool]:
+def response(sharing: Sharing, lines: Sequence[bytes], by: str) -> tuple[list[str], bool]:
     """The answers to some messages, which are carried out together, and whether the connection ends with them."""
-    answers: list[str] = []
+    responses: list[str] = []
     granted: list[int] = []
     for raw in lines:
         try:
             asked = parse(raw.decode("ascii").rstrip("\r"))
             if isinstance(asked, Set):
                 sharing.ask([Change(asked.vm, {"weight": asked.weight})], by)
-                granted.append(len(answers))
+                granted.append(len(responses))
             elif asked == "EXIT":
                 sharing.exit(by)
-                granted.append(len(answers))
-            answers.append("OK")
+                granted.append(len(responses))
+            responses.append("OK")
         except UnicodeDecodeError:
-            answers.append("NG not ASCII")
+            responses.append("NG not ASCII")
         except Wrong as wrong:
-            answers.append(f"NG {wrong}")
+            responses.append(f"NG {wrong}")
         except UserError as error:
-            answers.append(f"NG {error.message}")
+            responses.append(f"NG {error.message}")
         else:
             if isinstance(asked, str):
-                return _settled(sharing, answers, granted), True
-    return _settled(sharing, answers, granted), False
+                return _settled(sharing, responses, granted), True
+    return _settled(sharing, responses, granted), False
 
 
-def _settled(sharing: Sharing, answers: list[str], granted: list[int]) -> list[str]:
+def _settled(sharing: Sharing, responses: list[str], granted: list[int]) -> list[str]:
     if granted:
         try:
             sharing.settle_soon()
         except UserError as error:
             for index in granted:
-                answers[index] = f"NG {error.message}"
-    return answers
+                responses[index] = f"NG {error.message}"
+    return responses
 
 
 class Pvcc(asyncio.Protocol):
@@ -205,8 +205,8 @@ class Pvcc(asyncio.Protocol):
 
     def _take(self) -> None:
         lines, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
-        answers, ends = answer(self._sharing, lines, self._by)
-        self._transport.write("".join(f"{line}\n" for line in answers).encode("ascii", "replace"))
+        responses, ends = response(self._sharing, lines, self._by)
+        self._transport.write("".join(f"{line}\n" for line in responses).encode("ascii", "replace"))
         if ends:
             self._waiting, self._ended = [], True
             self._transport.close()

@@ -10,11 +10,11 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.bodies import Report
-from windtunnel.sharing.daemon.find import pid_of, tids_of
+from windtunnel.sharing.daemon.find_tenant import pid_of, tids_of
 from windtunnel.sharing.daemon.keys import Autoscale, TenantKeys
-from windtunnel.sharing.pools.arrangement import Crew
+from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
-from windtunnel.sharing.tenants.finding import cpu_ns
+from windtunnel.sharing.tenants.find_threads import cpu_ns
 
 BUSY, IDLE = 0.05, 0.02
 """Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
@@ -78,9 +78,9 @@ class Tenant:
         """The most weight that it can have: what was set, else a CPU for each thread."""
         return self.wish.most or CPU_WEIGHT * max(1, len(self.tids))
 
-    def look(self, beside: Path) -> bool:
+    def look(self, base: Path) -> bool:
         """Finds its process and threads. Returns whether anything is different. Raises UserError as `pid_of`."""
-        if self.pid is None and not self._arrive(pid_of(self.keys, beside)):
+        if self.pid is None and not self._arrive(pid_of(self.keys, base)):
             return False
         tids = tids_of(self.pid, self.keys.threads, self._known) if self.pid else ()
         different, self.tids = tids != self.tids, tids

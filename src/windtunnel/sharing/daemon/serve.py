@@ -7,23 +7,23 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from windtunnel.along.server import Address
-from windtunnel.along.server import Server as MetricsServer
 from windtunnel.errors import UserError
-from windtunnel.sharing import places
+from windtunnel.exchange.metrics_server import Address
+from windtunnel.exchange.metrics_server import Server as MetricsServer
+from windtunnel.sharing import changed_threads
 from windtunnel.sharing.daemon import api, http, rights, state
+from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
+from windtunnel.sharing.daemon.daemon_placement import Standing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.sharing.daemon.lock import only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
-from windtunnel.sharing.daemon.sharing import Sharing
-from windtunnel.sharing.daemon.standing import Standing
 from windtunnel.sharing.pools import cgroups
-from windtunnel.sharing.pools.carry import Carrier
+from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Machine
 from windtunnel.sharing.pools.shield import Shield, clean
 from windtunnel.sharing.softirqs import softirqs_first
@@ -35,25 +35,25 @@ RT_US = 400_000
 
 
 def default_directory() -> Path:
-    return places.directory() / "share"
+    return changed_threads.directory() / "share"
 
 
-def socket_of(keys: Serve, beside: Path) -> Path:
-    directory = beside / keys.state if keys.state else default_directory()
-    return beside / keys.api.socket if keys.api.socket else directory / "share.sock"
+def socket_of(keys: Serve, base: Path) -> Path:
+    directory = base / keys.state if keys.state else default_directory()
+    return base / keys.api.socket if keys.api.socket else directory / "share.sock"
 
 
 class Daemon:
-    """`with Daemon(keys, beside, choose) as daemon: daemon.run()`. `beside` is the directory of the file; `choose` picks the slicer.
+    """`with Daemon(keys, base, choose) as daemon: daemon.run()`. `base` is the directory of the file; `choose` picks the slicer.
 
     Raises UserError for whatever cannot be opened, with nothing changed.
     """
 
     def __init__(
-        self, keys: Serve, beside: Path, choose: Callable[[Serve, tuple[int, ...]], Chosen], say: Callable[[str], None]
+        self, keys: Serve, base: Path, choose: Callable[[Serve, tuple[int, ...]], Chosen], say: Callable[[str], None]
     ):
-        self._keys, self._beside, self._say = keys, beside, say
-        self._directory = beside / keys.state if keys.state else default_directory()
+        self._keys, self._base, self._say = keys, base, say
+        self._directory = base / keys.state if keys.state else default_directory()
         self._choose = choose
         self._stack = ExitStack()
 
@@ -87,26 +87,26 @@ class Daemon:
         if shield is not None:
             stack.enter_context(shield.swept())
         rights.drop()
-        journal = stack.enter_context(places.held(self._directory / f"share{places.SUFFIX}"))
+        journal = stack.enter_context(changed_threads.held(self._directory / f"share{changed_threads.SUFFIX}"))
         standing = Standing(cpus[: keys.be_cpus])
         stack.enter_context(softirqs_first(journal, cpus))
         carrier = Carrier(journal, chosen.make, keys.slice, shield, standing.everywhere)
         stack.callback(carrier.close)
-        self.sharing = Sharing(machine, carrier, Events(), self._beside)
+        self.sharing = Sharing(machine, carrier, Events(), self._base)
         self.core = Core(keys, self.sharing, carrier, journal, chosen, why)
         self._begin(kept)
         if keys.api.metrics:
             stack.enter_context(MetricsServer(_address(keys.api.metrics), self.core.metrics))
 
-    def _listen(self, stack: ExitStack) -> dict:
+    def _listen(self, stack: ExitStack) -> dict[str, Any]:
         """All sockets, opened while there are rights to."""
         keys, sockets = self._keys, {}
-        path = socket_of(keys, self._beside)
+        path = socket_of(keys, self._base)
         sockets["unix"] = stack.enter_context(http.unix_socket(path))
         stack.callback(path.unlink, missing_ok=True)
         self._token = None
         if keys.api.tcp and keys.api.token_file:
-            self._token = http.token_of(self._beside / keys.api.token_file)
+            self._token = http.token_of(self._base / keys.api.token_file)
             sockets["tcp"] = stack.enter_context(http.tcp_socket(keys.api.tcp))
         if keys.pvcc:
             sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
@@ -201,9 +201,7 @@ class Daemon:
         keys, plan = self._keys, self.sharing.plan
         yield f"sharing CPUs {_list(self.sharing.machine.cpus)}: ls {_list(plan.ls)}, be {_list(plan.be)}"
         yield f"slicer {self.core.slicer}, {keys.slice / 1000:g} us; shield {self.core.shield}"
-        yield f"HTTP on {socket_of(keys, self._beside)}" + (
-            f" and {keys.api.tcp} with the token" if keys.api.tcp else ""
-        )
+        yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
         if keys.pvcc:
             yield f"PvCC's protocol on {keys.pvcc.listen}"
         absent = [tenant.name for tenant in self.sharing.tenants.values() if tenant.pid is None]

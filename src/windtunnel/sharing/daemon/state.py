@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.runs.files import replace
+from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import same_process
 from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys, Weight
 from windtunnel.sharing.daemon.roster import Wish, first_wish
-from windtunnel.sharing.daemon.sharing import Sharing
 
 SCHEMA = 1
 MOST_BYTES = 4 << 20

@@ -6,9 +6,10 @@ advised, on the fewest cores that have one. An interval's upper end has to meet 
 
 from dataclasses import asdict, dataclass
 from math import ceil
+from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.model.answers import Answer, Ask, Oracle
+from windtunnel.sharing.model.estimators import Demand, Estimate, Estimator
 from windtunnel.sharing.simulate.plan import CPU_WEIGHT, MOST_CORES, MOST_TENANTS
 from windtunnel.sharing.simulate.quantities import duration_ns
 
@@ -44,7 +45,7 @@ class Choice:
     slice_ns: int
     weight: int
     """Of each tenant: its part of the cores, 256 for a whole one."""
-    answer: Answer
+    estimate: Estimate
     met: bool
 
 
@@ -61,48 +62,48 @@ class Advice:
     others: list[Choice]
     """The best of other numbers of cores."""
 
-    def document(self) -> dict:
+    def document(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def advise(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, cores: int | None) -> Advice:
+def advise(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, cores: int | None) -> Advice:
     """`cores` None: as few as do. Raises UserError for numbers that make no sense."""
     if not 1 <= tenants <= MOST_TENANTS:
         raise UserError(f"--tenants {tenants}", remedy=f"from 1 to {MOST_TENANTS}")
     if cores is not None and not 1 <= cores <= MOST_CORES:
         raise UserError(f"--cores {cores}", remedy=f"from 1 to {MOST_CORES}, or auto")
     if cores is not None:
-        best = _best(oracle, slo, tenants, ask, min(cores, tenants))
+        best = _best(estimator, slo, tenants, demand, min(cores, tenants))
         if best is not None and best.met:
-            return Advice(slo, tenants, oracle.source, best, None, None, [])
-        more = _fewest(oracle, slo, tenants, ask, min(cores, tenants) + 1)
-        return Advice(slo, tenants, oracle.source, None, best, more, [])
-    fewest = _fewest(oracle, slo, tenants, ask, 1)
+            return Advice(slo, tenants, estimator.source, best, None, None, [])
+        more = _fewest(estimator, slo, tenants, demand, min(cores, tenants) + 1)
+        return Advice(slo, tenants, estimator.source, None, best, more, [])
+    fewest = _fewest(estimator, slo, tenants, demand, 1)
     if fewest is None:
-        alone = _best(oracle, slo, tenants, ask, tenants)
-        return Advice(slo, tenants, oracle.source, None, alone, None, [])
+        alone = _best(estimator, slo, tenants, demand, tenants)
+        return Advice(slo, tenants, estimator.source, None, alone, None, [])
     others = [
-        _best(oracle, slo, tenants, ask, other)
+        _best(estimator, slo, tenants, demand, other)
         for other in (fewest.cores - 1, 2 * fewest.cores)
         if 1 <= other < tenants
     ]
-    return Advice(slo, tenants, oracle.source, fewest, None, None, [one for one in others if one])
+    return Advice(slo, tenants, estimator.source, fewest, None, None, [one for one in others if one])
 
 
-def _fewest(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, least: int) -> Choice | None:
+def _fewest(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, least: int) -> Choice | None:
     """The fewest cores, from `least` on, on which some slice meets the SLO."""
     per_core = ceil(tenants / least) if least <= tenants else 0
     while per_core >= 1:
         cores = ceil(tenants / per_core)
         if (per_core - 1) * SLICES_NS[0] * HOPELESS < slo.p99_ns:
-            best = _best(oracle, slo, tenants, ask, cores)
+            best = _best(estimator, slo, tenants, demand, cores)
             if best is not None and best.met:
                 return best
         per_core -= 1
     return None
 
 
-def _best(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, cores: int) -> Choice | None:
+def _best(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, cores: int) -> Choice | None:
     """The longest slice that meets the SLO on these cores; where none does, the one with the least p99, None where all are overloaded."""
     per_core = ceil(tenants / cores)
     nearest = None
@@ -110,13 +111,13 @@ def _best(oracle: Oracle, slo: Slo, tenants: int, ask: Ask, cores: int) -> Choic
     for slice_ns in reversed(slices):
         if (per_core - 1) * slice_ns * HOPELESS > slo.p99_ns and slice_ns != slices[0]:
             continue
-        answer = oracle.at(per_core, slice_ns, ask)
-        if answer is None or answer.p99_ns is None:
+        estimate = estimator.at(per_core, slice_ns, demand)
+        if estimate is None or estimate.p99_ns is None:
             continue
-        met = answer.high_ns <= slo.p99_ns
-        choice = Choice(cores, per_core, slice_ns, max(CPU_WEIGHT * cores // tenants, 1), answer, met)
+        met = estimate.high_ns <= slo.p99_ns
+        choice = Choice(cores, per_core, slice_ns, max(CPU_WEIGHT * cores // tenants, 1), estimate, met)
         if met:
             return choice
-        if nearest is None or answer.p99_ns < nearest.answer.p99_ns:
+        if nearest is None or estimate.p99_ns < nearest.estimate.p99_ns:
             nearest = choice
     return nearest

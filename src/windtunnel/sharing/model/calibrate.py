@@ -9,7 +9,7 @@ from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing.model.form import Capacity, fit_capacity
-from windtunnel.sharing.model.live import Flown
+from windtunnel.sharing.model.live import Measured
 from windtunnel.sharing.simulate import Machine, Noise
 from windtunnel.sharing.simulate.plan import SECOND
 
@@ -17,10 +17,10 @@ LEAST_GAP_NS = 10_000
 """Of a tenant alone: shorter ones are the clock's."""
 
 
-def calibrate(flown: Sequence[Flown], usual: Machine) -> tuple[Machine, Capacity]:
-    """`flown`: overloaded trials of several tenants with short and long slices, and some of one. Raises UserError where they do not tell."""
-    capacity = fit_capacity([one.point for one in flown], usual)
-    shared = [one for one in flown if one.point.tenants > 1 and one.trial.slicer.own_share is not None]
+def calibrate(finished: Sequence[Measured], usual: Machine) -> tuple[Machine, Capacity]:
+    """`run`: overloaded trials of several tenants with short and long slices, and some of one. Raises UserError where they do not tell."""
+    capacity = fit_capacity([one.point for one in finished], usual)
+    shared = [one for one in finished if one.point.tenants > 1 and one.trial.slicer.own_share is not None]
     if capacity is None or not shared:
         raise UserError("the trials do not tell what a slice costs", remedy="overloaded ones, of several tenants")
     away = median((1 - one.trial.slicer.own_share) * one.point.slice_ns for one in shared)
@@ -35,7 +35,7 @@ def calibrate(flown: Sequence[Flown], usual: Machine) -> tuple[Machine, Capacity
         cold_ns=int(capacity.slice_ns - away),
         late_ns=int(mean),
         late_sd_ns=int(deviation),
-        noise=noise([one for one in flown if one.point.tenants == 1]),
+        noise=noise([one for one in finished if one.point.tenants == 1]),
     )
     return machine, capacity
 
@@ -46,7 +46,7 @@ def middle(histogram: Histogram) -> tuple[float, float]:
     return float(median_), (high - low) / 2
 
 
-def noise(alone: Sequence[Flown]) -> Noise:
+def noise(alone: Sequence[Measured]) -> Noise:
     """What a tenant alone did not get, as if it came at random; medians of the trials, because a neighbour in one of them is not this host."""
     rates, lengths = [], []
     for one in (tenant for trial in alone for tenant in trial.trial.tenants):

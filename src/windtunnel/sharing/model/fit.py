@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel import __version__
 from windtunnel.errors import UserError
 from windtunnel.model.record import Parameter
 from windtunnel.sharing.model.form import OVERLOAD, P99, Capacity, fit_capacity, fit_p99
 from windtunnel.sharing.model.points import Point
 from windtunnel.sharing.model.record import NAMES, Errors, Held, SharingModel
 from windtunnel.sharing.simulate.plan import Machine
+from windtunnel.version import __version__
 
 DRAWS = 200
 GOAL = 0.20

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing import trial
-from windtunnel.sharing.diagnose import own_share
+from windtunnel.sharing import polling_trial
+from windtunnel.sharing.changed_threads import directory, held
 from windtunnel.sharing.model.points import Point
-from windtunnel.sharing.places import directory, held
+from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.simulate.plan import SECOND
 from windtunnel.sharing.slicers import SLICERS
-from windtunnel.sharing.trial import Load, Trial
+from windtunnel.sharing.slicers.readings import own_share
 
 TOUCHED = 4096
 """Bytes of its working set that a request touches."""
@@ -31,26 +31,26 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Flown:
+class Measured:
     """A trial and its point."""
 
     point: Point
     trial: Trial
 
 
-def fly(setting: Setting, cpu: int, seed: int = 1) -> Flown:
+def run(setting: Setting, cpu: int, seed: int = 1) -> Measured:
     """One trial. Raises UserError where a tenant or the slicer cannot start, or ends."""
     if setting.slicer not in SLICERS:
         raise UserError(f"there is no slicer {setting.slicer!r}", remedy=f"one of {', '.join(SLICERS)}")
     touched = min(setting.working_set, TOUCHED)
     load = Load(setting.tenants, setting.rate, setting.service_ns, setting.working_set, touched)
-    with held(directory() / f"model-{os.getpid()}.places") as journal:
-        flown = trial.fly(journal, setting.slicer, cpu, setting.slice_ns, load, setting.seconds, seed=seed)
-    return Flown(_point(setting, flown), flown)
+    with held(directory() / f"model-{os.getpid()}.journal") as journal:
+        finished = polling_trial.run(journal, setting.slicer, cpu, setting.slice_ns, load, setting.seconds, seed=seed)
+    return Measured(_point(setting, finished), finished)
 
 
-def _point(setting: Setting, flown: Trial) -> Point:
-    span = sum(one.end_ns - one.begin_ns for one in flown.tenants) / SECOND
+def _point(setting: Setting, finished: Trial) -> Point:
+    span = sum(one.end_ns - one.begin_ns for one in finished.tenants) / SECOND
     return Point(
         slicer=setting.slicer,
         tenants=setting.tenants,
@@ -58,9 +58,9 @@ def _point(setting: Setting, flown: Trial) -> Point:
         service_ns=setting.service_ns,
         working_set=setting.working_set,
         rate=setting.rate,
-        served=flown.served / span,
-        p99_ns=percentile(flown.latency, 99),
-        own_share=own_share(flown.slicer),
+        served=finished.served / span,
+        p99_ns=percentile(finished.latency, 99),
+        own_share=own_share(finished.slicer),
     )
 
 

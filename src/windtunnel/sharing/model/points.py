@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -11,7 +12,7 @@ from windtunnel.model.record import Part
 
 TRIALS, FIGURE = "trials.jsonl", "figure.json"
 OWN = {"slicer", "tenants", "slice_ns", "service_ns", "rate", "served", "p99_ns"}
-OF_FIGURE = {"tenants", "slice_us", "load", "offered_per_s", "served_per_s", "p99_ns", "own_share", "disturbed"}
+OF_FIGURE = {"tenants", "slice_us", "load", "offered_per_s", "served_per_s", "p99_ns", "own_share", "excluded"}
 """Keys by which a row is known."""
 MOST_POINTS = 10_000
 LEAST_OWN_SHARE = 0.95
@@ -61,7 +62,7 @@ def _text(file: Path) -> str:
 
 
 def _slicer(path: Path) -> str | None:
-    """What a figure was flown with, by its figure.json; None where there is none, or it does not say so."""
+    """What a figure was run with, by its figure.json; None where there is none, or it does not say so."""
     try:
         setting = json.loads(_text(path / FIGURE))["setting"]
         return str(setting["slicer"]).split()[0].rstrip(",:;")
@@ -96,10 +97,10 @@ def _point(file: Path, number: int, line: str, slicer: str | None) -> Point | No
         raise UserError(f"{file}:{number}: {words}", remedy=HELP) from None
 
 
-def _of_figure(row: dict, slicer: str) -> dict | None:
-    """A trial of Fig. 10: its load is in parts of what the service alone would allow, so the service follows from the rate. None: disturbed."""
+def _of_figure(row: dict[str, Any], slicer: str) -> dict[str, Any] | None:
+    """A trial of Fig. 10: its load is in parts of what the service alone would allow, so the service follows from the rate. None: excluded."""
     tenants, load, offered = row["tenants"], row["load"], row["offered_per_s"]
-    if row["disturbed"] is not None or not tenants or not load or not offered:
+    if row["excluded"] is not None or not tenants or not load or not offered:
         return None
     service_ns = round(load * 1e9 / offered, -2)
     return row | {

@@ -1,4 +1,4 @@
-"""A fitted model of sharing as a file: what it says, how wrong it was where it had not looked, and where it comes from.
+"""A fitted model of sharing as a file: its form, its held-out errors, and its provenance.
 
 History of the record's version:
 1  one slicer on one core, tenants alike: capacity and p99
@@ -6,18 +6,18 @@ History of the record's version:
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 
 from windtunnel.errors import UserError
-from windtunnel.model.places import differences
 from windtunnel.model.record import Parameter, Part
+from windtunnel.model.same_host import differences
 from windtunnel.sharing.model.form import P99, Capacity
 from windtunnel.sharing.model.points import Point
 from windtunnel.sharing.simulate.plan import Machine
 
-VERSION = 1
+VERSION: Final = 1
 HELP = "windtunnel share fit writes one"
 
 
@@ -99,10 +99,10 @@ def read(path: Path) -> SharingModel:
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}", remedy=HELP) from None
 
 
-def refuse_foreign(model: SharingModel, here: dict[str, Any], name: str) -> None:
+def refuse_other_host(model: SharingModel, here: dict[str, Any], name: str) -> None:
     """Raises UserError where the model was measured on another host than this one."""
     if apart := differences(model.host, here):
         raise UserError(
             f"{name}: measured on another host: {'; '.join(apart)}",
-            remedy="windtunnel share fit --live here, or ask for it all the same with --foreign",
+            remedy="windtunnel share fit --live here, or ask for it all the same with --allow-other-host",
         )

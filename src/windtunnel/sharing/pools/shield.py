@@ -31,7 +31,7 @@ LEAST_QUOTA_US, MOST_PERIOD_US = 1_000, 1_000_000
 
 
 class Places(Protocol):
-    """Of windtunnel.sharing.places.Journal, what is needed here."""
+    """Of windtunnel.sharing.changed_threads.Journal, what is needed here."""
 
     def change(self, tid: int, cgroups: dict[str, str] | None = None) -> None: ...
 
@@ -102,7 +102,7 @@ class Shield:
         """Entered while there are rights: whenever and however it is left, the groups are removed."""
         read_end, write_end = os.pipe()
         try:
-            command = [sys.executable, "-m", "windtunnel.sharing.pools.sweep", str(read_end), self._base]
+            command = [sys.executable, "-m", "windtunnel.sharing.pools.remove_groups", str(read_end), self._base]
             sweeper = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[read_end], start_new_session=True)
         finally:
             os.close(read_end)

@@ -12,10 +12,10 @@ import numpy as np
 
 from windtunnel.sharing.simulate import load
 from windtunnel.sharing.simulate.cache import Cache
+from windtunnel.sharing.simulate.load import Work
 from windtunnel.sharing.simulate.plan import SECOND, Plan
 from windtunnel.sharing.simulate.policies import make
 from windtunnel.sharing.simulate.policy import Thread
-from windtunnel.sharing.simulate.work import Work
 
 CORE, WAKE, ACCOUNT, CHANGE, NOISE = range(5)
 

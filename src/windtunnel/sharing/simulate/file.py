@@ -10,12 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from windtunnel.errors import UserError
 from windtunnel.scenario import toml
 from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
-from windtunnel.scenario.text_file import read_text
 from windtunnel.sharing.simulate.plan import SECOND, Change, Distribution, Machine, Noise, Phase, Plan, Pool, Tenant
 from windtunnel.sharing.simulate.quantities import quantity
+from windtunnel.text_file import read_text
 
 MOST_BYTES = 1 << 20
-HELP = "docs/sharing.md shows every key; `windtunnel share simulate fig11-six-cores --toml` prints one to begin with"
+HELP = "docs/reference/sharing.md shows every key; `windtunnel share simulate fig11-six-cores --toml` prints one to begin with"
 
 
 def _typed(kind: str) -> Any:

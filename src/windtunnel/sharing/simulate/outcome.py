@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Outcome:
         """Of all tenants' requests after the warm-up."""
         return np.concatenate([one.latency_ns(self.plan.warmup_ns) for one in self.tenants])
 
-    def document(self) -> dict:
+    def document(self) -> dict[str, Any]:
         """For machines. Shares are of the CPU time that tenants got together; times ns, rates requests a second."""
         got = sum(one.cpu_ns for one in self.tenants) or 1
         weights = sum(one.tenant.weight * one.tenant.threads for one in self.tenants)
@@ -91,7 +92,7 @@ class Outcome:
         inside = sorted(mark for mark in marks if mark < self.plan.duration_ns)
         return list(pairwise([*inside, self.plan.duration_ns]))
 
-    def _phase(self, begin: int, end: int) -> dict:
+    def _phase(self, begin: int, end: int) -> dict[str, Any]:
         """Latencies are of the requests that arrived in it, what was served is what was done in it."""
         served, latencies, batch = 0, [], 0
         for one in self.tenants:
@@ -111,7 +112,7 @@ class Outcome:
     def _core_ns(self) -> int:
         return self.plan.duration_ns * self.plan.machine.cores
 
-    def _row(self, one: TenantOutcome, got: int, weights: int) -> dict:
+    def _row(self, one: TenantOutcome, got: int, weights: int) -> dict[str, Any]:
         wait = percentiles(one.wait_ns(self.plan.warmup_ns))
         return {
             "name": one.tenant.name,
@@ -128,7 +129,7 @@ class Outcome:
             **self._rates([one]),
         }
 
-    def _rates(self, tenants: Iterable[TenantOutcome]) -> dict:
+    def _rates(self, tenants: Iterable[TenantOutcome]) -> dict[str, Any]:
         settled = [one.settled for one in tenants]
         arrived = sum(len(s.done) for s in settled)
         served = sum(int((s.done >= 0).sum()) for s in settled)

@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
+from windtunnel import format as fmt
 from windtunnel.errors import UserError
-from windtunnel.runs import format as fmt
 
 SECOND = 10**9
 CPU_WEIGHT = 256

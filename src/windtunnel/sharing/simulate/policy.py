@@ -5,7 +5,7 @@ be called, and `choose` where another may run. A policy holds its own queues; th
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -93,3 +93,18 @@ class Policy(ABC):
     def allowed(self, thread: Thread) -> list[int]:
         """The policy's cores that a thread may run on; all of them where it may on none."""
         return [core for core in self.cores if self.may(thread, core)] or self.cores
+
+
+def lightest(cores: Iterable[int], weights: Mapping[int, int]) -> int:
+    """The core with the least weight, the first of several."""
+    return min(cores, key=lambda core: (weights[core], core))
+
+
+def spread(weights: Mapping[int, int], cores: Iterable[int]) -> dict[int, int]:
+    """Thread -> core: the heaviest first, each to the core with the least weight (LPT; at most 4/3 of the best)."""
+    loads = {core: 0 for core in cores}
+    placed = {}
+    for thread, weight in sorted(weights.items(), key=lambda item: (-item[1], item[0])):
+        placed[thread] = lightest(loads, loads)
+        loads[placed[thread]] += weight
+    return placed

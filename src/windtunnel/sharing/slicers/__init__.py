@@ -1,13 +1,13 @@
 """Slicers: how a core changes hands between tenants that never let go of it by themselves.
 
-with held(directory() / "mine.places") as journal, SLICERS["kicker"](journal) as slicer:
+with held(directory() / "mine.journal") as journal, SLICERS["kicker"](journal) as slicer:
     slicer.start(cpu=1, slice_ns=120_000)
     slicer.set_members([Member(tid, weight) ...])
     figures = slicer.read()
 """
 
-from windtunnel.sharing.slicers.figures import MemberFigures, SliceFigures
 from windtunnel.sharing.slicers.kinds import SLICERS
+from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
 from windtunnel.sharing.slicers.slicer import CPU_WEIGHT, Member, Slicer
 
-__all__ = ["CPU_WEIGHT", "SLICERS", "Member", "MemberFigures", "SliceFigures", "Slicer"]
+__all__ = ["CPU_WEIGHT", "SLICERS", "Member", "MemberReading", "SliceReading", "Slicer"]

@@ -2,22 +2,22 @@
 
 import contextlib
 import os
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.native import SLICER, Native
-from windtunnel.sharing.places import Journal
-from windtunnel.sharing.slicers import warn
-from windtunnel.sharing.slicers.figures import MemberFigures, SliceFigures
+from windtunnel.sharing.slicers import warnings
+from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
 from windtunnel.sharing.slicers.slicer import Member, Slicer, check_members, check_slice
 from windtunnel.sharing.slicers.weights import Steps, steps
 from windtunnel.sharing.threads import Value
 
 ORDINARY = (sched.OTHER, 0, 0)
 RAISED = (sched.FIFO, 1, sched.RESET_ON_FORK)
-"""raised_priority of engine/sharing/task.h."""
+"""raised_priority of slicers/task.h."""
 DEFAULT_TURN_NS = 10_000
 
 
@@ -52,7 +52,7 @@ class CoreSlicer(Slicer):
         """The slice that each member asks the kernel for; 0: the default one."""
         return 0
 
-    def plan(self) -> dict:
+    def plan(self) -> dict[str, Any]:
         """For the native process."""
         return {
             "mechanism": self.mechanism,
@@ -75,7 +75,7 @@ class CoreSlicer(Slicer):
         self._native = Native(SLICER, self.plan(), self._break)
         try:
             self.journal.helper(self._native.pid)
-            self._hello = self._native.answer()
+            self._hello = self._native.response()
         except (UserError, ProcessLookupError):
             self.stop()
             raise
@@ -118,7 +118,7 @@ class CoreSlicer(Slicer):
                 with contextlib.suppress(UserError):  # it has ended, and leaves with the next members
                     self.journal.change(member.tid, runtime_ns=self.runtime_ns(slice_ns))
 
-    def read(self) -> SliceFigures:
+    def read(self) -> SliceReading:
         seen = self._running().ask({"do": "read"})
         interval = seen["interval_ns"]
         ran = sum(one["ran_ns"] for one in seen["members"])
@@ -130,7 +130,7 @@ class CoreSlicer(Slicer):
         sliced = histograms["slice"]
         mean = sliced.sum / sliced.total if sliced and sliced.total else ran / turns if turns else None
         members = [
-            MemberFigures(
+            MemberReading(
                 **one,
                 weight=member.weight,
                 entitled=member.weight / weights,
@@ -138,7 +138,7 @@ class CoreSlicer(Slicer):
             )
             for one, member in zip(seen["members"], self._members, strict=True)
         ]
-        figures = SliceFigures(
+        figures = SliceReading(
             cpu=self.cpu,
             slice_ns=self.slice_ns,
             interval_ns=interval,
@@ -153,7 +153,7 @@ class CoreSlicer(Slicer):
             warnings=[],
         )
         return figures.model_copy(
-            update={"warnings": self._said + warn.about(figures, seen["why"], self._hello["apart"])}
+            update={"warnings": self._said + warnings.about(figures, seen["why"], self._hello["apart"])}
         )
 
     def stop(self) -> None:

@@ -3,11 +3,11 @@
 import os
 import uuid
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched
-from windtunnel.sharing.places import Journal
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.slicers.core import DEFAULT_TURN_NS, CoreSlicer
 
 KICKED_PART = 0.85
@@ -68,7 +68,7 @@ class Far(CoreSlicer):
             return "there is no other CPU"
         return super().missing(cpu)
 
-    def plan(self) -> dict:
+    def plan(self) -> dict[str, Any]:
         return super().plan() | {"from_cpu": min(os.sched_getaffinity(0) - {self.cpu})}
 
 
@@ -100,7 +100,7 @@ class Doorbell(CoreSlicer):
     def runtime_ns(self, slice_ns: int) -> int:
         return own_slice(KICKED_PART * slice_ns)
 
-    def plan(self) -> dict:
+    def plan(self) -> dict[str, Any]:
         return super().plan() | {"doorbell": str(self.bell), "turn_ns": self.turn_ns}
 
     def set_members(self, members) -> None:

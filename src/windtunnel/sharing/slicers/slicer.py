@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.places import Journal
-from windtunnel.sharing.slicers.figures import SliceFigures
+from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.slicers.readings import SliceReading
 
 CPU_WEIGHT = 256
 """The weight of one whole CPU, as PvCC has it."""
@@ -53,7 +53,7 @@ class Slicer(ABC):
     def set_slice(self, slice_ns: int) -> None: ...
 
     @abstractmethod
-    def read(self) -> SliceFigures:
+    def read(self) -> SliceReading:
         """What was seen since the last reading."""
 
     @abstractmethod

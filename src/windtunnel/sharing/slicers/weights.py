@@ -43,7 +43,9 @@ def steps(weights: list[int]) -> tuple[list[Steps], list[str]]:
     for weight in weights:
         wanted = weight / heaviest * kernel_weight(top)
         if wanted < OF_NICE[-1]:
-            said.append(f"a weight of {weight} beside {heaviest} is less than the kernel can give: nice {MOST_NICE}")
+            said.append(
+                f"a weight of {weight} with one of {heaviest} is less than the kernel can give: nice {MOST_NICE}"
+            )
             found.append(Steps(MOST_NICE, MOST_NICE))
             continue
         high = LEAST_NICE - 1 + bisect_right(_FALLING, -wanted)  # the last that is not less than wanted

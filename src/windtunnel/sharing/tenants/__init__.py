@@ -1,6 +1,6 @@
 """Tenants: who shares the cores. Found among what runs, or started for a measurement and ended with it."""
 
-from windtunnel.sharing.tenants.finding import Tenant, by_lcore, by_pid, cpu_ns
-from windtunnel.sharing.tenants.kept import Kept
+from windtunnel.sharing.tenants.find_threads import Tenant, by_lcore, by_pid, cpu_ns
+from windtunnel.sharing.tenants.kept_process import Kept
 
 __all__ = ["Kept", "Tenant", "by_lcore", "by_pid", "cpu_ns"]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Self
 
 from windtunnel.sharing.native import find_native
-from windtunnel.sharing.tenants.finding import Tenant, by_pid
-from windtunnel.sharing.tenants.kept import Kept
+from windtunnel.sharing.tenants.find_threads import Tenant, by_pid
+from windtunnel.sharing.tenants.kept_process import Kept
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The open-loop client: what it is told, its start, and what it found (`windtunnel-client`, engine/sharing/client).
+"""The open-loop client: what it is told, its start, and what it found (`windtunnel-client`, slicers/client).
 
 Everything is counted in the phase and the window of a request's intended time; latency is that of right answers alone.
 """
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import find_native
-from windtunnel.sharing.tenants.kept import Kept
+from windtunnel.sharing.tenants.kept_process import Kept
 
 FIRST = -20
 """Nice of the client: a neighbour on its core would be in every latency."""
@@ -82,7 +82,7 @@ class PhaseResult(Counted):
     latency_sent: Histogram
 
     @property
-    def answered_per_s(self) -> float:
+    def responses_per_s(self) -> float:
         return self.right / self.duration_ns * 1e9
 
 
@@ -146,7 +146,7 @@ class Client:
             said = _LINE.validate_json(raw)
         except ValidationError:
             self._kept.stop()
-            raise UserError(f"the client ended without a word: {self._kept.tail()}") from None
+            raise UserError(f"the client ended without a message: {self._kept.tail()}") from None
         if isinstance(said, Failed):
             self._kept.stop()
             raise UserError(said.message, remedy=said.remedy)

@@ -18,8 +18,8 @@ from typing import Literal, Self
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import find_poll_shim
-from windtunnel.sharing.tenants.finding import Tenant, by_pid, threads
-from windtunnel.sharing.tenants.kept import Kept
+from windtunnel.sharing.tenants.find_threads import Tenant, by_pid, threads
+from windtunnel.sharing.tenants.kept_process import Kept
 
 Kind = Literal["memcached", "redis", "nginx"]
 ADDRESS = "127.0.0.1"
@@ -107,7 +107,7 @@ PROFILES: dict[str, Profile] = {
 
 
 def value_of(key: int, length: int) -> bytes:
-    """The value of a key: hexadecimal digits of splitmix64's mix, the lowest first, over and over (engine/sharing/client/dialect.cc)."""
+    """The value of a key: hexadecimal digits of splitmix64's mix, the lowest first, over and over (slicers/client/dialect.cc)."""
     word = key
     word = ((word ^ word >> 30) * 0xBF58476D1CE4E5B9) & _MASK
     word = ((word ^ word >> 27) * 0x94D049BB133111EB) & _MASK

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windtunnel.sharing.simulate.plan import Machine, Plan, Tenant
-from windtunnel.sharing.simulate.policies.placement import lightest
-from windtunnel.sharing.simulate.policy import Policy, Thread
+from windtunnel.sharing.simulate.policy import Policy, Thread, lightest
 
 BOOST, UNDER, OVER, IDLE = 0, -1, -2, -64
 MS = 1_000_000

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windtunnel.sharing.simulate.plan import CPU_WEIGHT, Machine, Tenant
-from windtunnel.sharing.simulate.policies.placement import lightest
-from windtunnel.sharing.simulate.policy import Policy, Thread
+from windtunnel.sharing.simulate.policy import Policy, Thread, lightest
 
 NICE_0 = 1024
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from windtunnel.sharing.simulate.plan import Machine, Plan, lateness
 from windtunnel.sharing.simulate.policies.eevdf import Eevdf, Entity
-from windtunnel.sharing.simulate.policies.placement import lightest
+from windtunnel.sharing.simulate.policy import lightest
 
 LEAST_CUSTOM_NS, MOST_CUSTOM_NS = 100_000, 100_000_000
 """What the kernel makes of a custom slice: kernel/sched/syscalls.c, `__setscheduler_params`."""

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windtunnel.sharing.simulate.plan import Machine, Tenant, lateness
-from windtunnel.sharing.simulate.policies.placement import lightest
-from windtunnel.sharing.simulate.policy import Policy, Thread
+from windtunnel.sharing.simulate.policy import Policy, Thread, lightest
 
 
 class Rotor(Policy):

@@ -1,0 +1,107 @@
+/* `fs_read`: answers with a piece of a file, as long as the answer has room.
+ *
+ * The first 8 bytes of a request (those that there are) name the position; it is brought inside the file by a
+ * remainder. A piece that cannot be read gets no answer; `close` writes the reason to the engine's log. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/random.h"
+#include "handlers/applications/body.h"
+#include "handlers/applications/fs_file.h"
+#include "handlers/applications/fs_response.h"
+#include "handlers/applications/opening.h"
+
+enum { HEAD = sizeof(struct fs_response) };
+
+struct fs_read {
+    struct fs_file file;
+    uint64_t requests, failed;
+    int error; /* the last failure's */
+    uint32_t scan;
+    /* client */
+    uint32_t random;
+    uint64_t next; /* random: the generator's state; sequential: the position */
+    uint64_t step; /* bytes of a piece */
+};
+
+static void fs_read_close(void *state) {
+    struct fs_read *self = state;
+    if (self->failed != 0)
+        fprintf(stderr, "fs_read: %llu of %llu requests could not be read and got no answer: %s\n",
+                (unsigned long long)self->failed, (unsigned long long)self->requests, strerror(self->error));
+    fs_file_close(&self->file);
+    free(self);
+}
+
+static int fs_read_open(const struct wt_open *open, void **state) {
+    struct fs_read *self = wt_take_memory(open, "fs_read", sizeof *self);
+    if (!self) return -1;
+    self->file.descriptor = -1;
+    self->scan = open->scan;
+    if (open->role == WT_CLIENT) {
+        self->random = strcmp(wt_text(open, "pattern"), "random") == 0;
+        self->next = self->random ? mix64(open->seed + open->index) : 0;
+        self->step = open->response_length - (open->response_length < HEAD ? open->response_length : HEAD);
+    } else if (fs_file_open(open, open->response_length, &self->file) != 0 ||
+               fs_file_load(open, &self->file) != 0) {
+        fs_read_close(self);
+        return -1;
+    }
+    *state = self;
+    return 0;
+}
+
+/* The request's memory may be the answer's: it is read to the end before the answer is begun. */
+static int read_piece(const struct fs_read *self, struct wt_exchange *e) {
+    struct fs_response head = {0, self->scan ? body_scan(&e->request) : 0};
+    body_read(&e->request, 0, &head.position, sizeof head.position);
+    const uint32_t room = e->response.length > HEAD ? e->response.length - HEAD : 0;
+    const uint32_t bytes = room < self->file.size ? room : (uint32_t)self->file.size;
+    head.position %= self->file.size - bytes + 1;
+    const uint32_t written = body_write(&e->response, 0, &head, sizeof head);
+    e->response.length = written + bytes;
+    return fs_file_read(&self->file, head.position, &e->response, HEAD, bytes);
+}
+
+static void fs_read_message(void *state, struct wt_exchange *burst, uint32_t count) {
+    struct fs_read *self = state;
+    self->requests += count;
+    for (uint32_t i = 0; i < count; ++i) {
+        const int error = read_piece(self, &burst[i]);
+        if (error == 0) continue;
+        self->error = error;
+        ++self->failed;
+        burst[i].flags |= WT_NO_RESPONSE;
+    }
+}
+
+/* Client: the position, then zeros. */
+static void fs_read_request(void *state, const struct wt_message *burst, uint32_t count) {
+    struct fs_read *self = state;
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t position = self->random ? random_next(&self->next) : self->next;
+        if (!self->random) self->next += self->step;
+        body_write(&burst[i], 0, &position, sizeof position);
+        body_fill(&burst[i], sizeof position, 0);
+    }
+}
+
+static const struct wt_option fs_read_options[] = {
+    {"file", "67108864", NULL, "size of a file", WT_BYTES, 0},
+    {"directory", "", NULL, "where nameless files keep the bytes; empty: in memory", WT_TEXT, 0},
+    {"pattern", "random", "random|sequential", "positions that the client asks for", WT_CHOICE, 0},
+    {NULL, NULL, NULL, NULL, 0, 0},
+};
+
+const struct wt_handler wt_fs_read = {
+    .abi = WT_HANDLER_ABI,
+    .size = sizeof(struct wt_handler),
+    .name = "fs_read",
+    .help = "answers with a piece of a file, in memory or real",
+    .kind = WT_MESSAGE_HANDLER,
+    .options = fs_read_options,
+    .open = fs_read_open,
+    .close = fs_read_close,
+    .message = fs_read_message,
+    .request = fs_read_request,
+};

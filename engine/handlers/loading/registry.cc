@@ -1,0 +1,58 @@
+#include "handlers/loading/registry.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "handlers/loading/options.h"
+
+extern "C" {
+extern const wt_handler wt_empty_message, wt_t_app, wt_l_app, wt_m_app, wt_fs_write, wt_fs_read, wt_kv,
+    wt_decompress;
+extern const wt_handler wt_empty_packet, wt_echo, wt_l2fwd, wt_drop, wt_swx, wt_match_action;
+}
+
+namespace wt {
+
+std::span<const wt_handler *const> all_handlers() {
+    static const wt_handler *const all[] = {&wt_empty_message, &wt_t_app,       &wt_l_app, &wt_m_app,
+                                            &wt_fs_write,      &wt_fs_read,     &wt_kv,    &wt_decompress,
+                                            &wt_empty_packet,  &wt_echo,        &wt_l2fwd, &wt_drop,
+                                            &wt_swx,           &wt_match_action};
+    return all;
+}
+
+const wt_handler *find_handler(wt_kind kind, std::string_view name) {
+    const auto all = all_handlers();
+    const auto found = std::ranges::find_if(
+        all, [&](const wt_handler *table) { return table->kind == kind && table->name == name; });
+    return found == all.end() ? nullptr : *found;
+}
+
+static nlohmann::ordered_json option_json(const wt_option &option) {
+    nlohmann::ordered_json choices;  // null but for a choice
+    if (option.type == WT_CHOICE) choices = option_choices(option);
+    return {{"name", option.name},
+            {"type", option_type_name(option.type)},
+            {"default", option.fallback},
+            {"choices", choices},
+            {"help", option.help}};
+}
+
+void print_handlers(std::FILE *out, std::span<const wt_handler *const> handlers) {
+    auto list = nlohmann::ordered_json::array();
+    for (const wt_handler *table : handlers) {
+        auto options = nlohmann::ordered_json::array();
+        for (const wt_option &option : handler_options(*table)) options.push_back(option_json(option));
+        list.push_back({{"name", table->name},
+                        {"kind", kind_name(table->kind)},
+                        {"help", table->help},
+                        {"options", options}});
+    }
+    // a plug-in's words may be in any encoding: what is not UTF-8 is replaced, not refused
+    const std::string text = list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::fprintf(out, "%s\n", text.c_str());
+}
+
+}  // namespace wt

@@ -1,0 +1,31 @@
+#include "plan/addresses.h"
+
+#include <arpa/inet.h>
+
+namespace wt {
+
+static int hexadecimal(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+mac_address read_mac(const json_value &value) {
+    const std::string given = value.text();
+    mac_address mac;
+    bool good = given.size() == 17;
+    for (size_t i = 0; good && i < 6; i++) {
+        const int high = hexadecimal(given[3 * i]), low = hexadecimal(given[3 * i + 1]);
+        good = high >= 0 && low >= 0 && (i == 5 || given[3 * i + 2] == ':');
+        mac.bytes[i] = static_cast<uint8_t>(high * 16 + low);
+    }
+    if (!good) value.refuse(in_quotes(given) + " is not a MAC address like 02:00:00:00:00:01, in lower case");
+    return mac;
+}
+
+uint32_t read_ipv4(const json_value &value) {
+    in_addr address;
+    if (inet_pton(AF_INET, value.text().c_str(), &address) != 1)
+        value.refuse(in_quotes(value.text()) + " is not an IPv4 address");
+    return ntohl(address.s_addr);
+}
+
+}  // namespace wt

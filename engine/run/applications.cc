@@ -1,0 +1,127 @@
+// From the plan's applications to what app_tx and app_rx work with.
+#include <algorithm>
+
+#include "core/inflight.h"
+#include "run/endpoints.h"
+#include "run/seed.h"
+#include "stages/client_state.h"
+#include "stages/server_state.h"
+#include "stages/stages.h"
+
+namespace wt {
+
+namespace {
+
+segmentation shape_of(uint32_t message_bytes, const endpoint_plan &e) {
+    return segmentation_of(message_bytes, e.mtu - ip_udp_header_bytes);
+}
+
+// Body bytes that are not all alike, so that a copy or a scan has something to see.
+std::vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
+    std::vector<uint8_t> pattern(bytes);
+    for (uint8_t &b : pattern) b = static_cast<uint8_t>(random_next(&seed));
+    return pattern;
+}
+
+// Each application draws sizes of its own, the same on every repeat.
+std::optional<size_cursor> sizes_of(run_state &f, const std::optional<sizes_plan> &plan, chance what,
+                                    const application &a) {
+    if (!plan) return {};
+    return size_cursor{&f.size_tables.emplace_back(*plan), seed_of(f.plan.seed, what, a.index), 0};
+}
+
+void open_client(run_state &f, application &a, const endpoint_plan &e, const application_plan &plan,
+                 const workload_plan &w) {
+    // Messages of many sizes are as many as a batch of packets holds, and at least one of the largest.
+    const uint32_t alike = std::max(1u, a.batch_tx / a.request.segments);
+    const uint32_t messages = w.request_sizes ? a.batch_tx : alike;
+    const uint32_t packets =
+        w.request_sizes ? std::max(a.batch_tx, a.request.segments) : alike * a.request.segments;
+    a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index), plan.inflight,
+                                                  a.response.segments);
+    a.out.packets.resize(packets);
+
+    auto &s = *(a.sending = std::make_unique<client_sending>());
+    s.signals = &f.signals;
+    s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
+    s.at_once = messages;
+    s.sizes = sizes_of(f, w.request_sizes, chance::request_sizes, a);
+    s.shapes.resize(s.sizes ? messages : 0);
+    s.open_loop = w.load->mode == load_mode::open;
+    if (s.open_loop) open_load(f, w, e, a, s);
+    s.pattern = pattern_of(message_header_bytes + std::min(a.request.segment_body, a.request.body_bytes),
+                           f.plan.seed + a.index);
+    s.slots.resize(messages);
+    s.names.resize(messages);
+    s.intended.resize(messages);
+    s.segments.resize(a.out.packets.size());
+    s.views.resize(messages);
+
+    auto &r = *(a.receiving = std::make_unique<client_receiving>());
+    r.timeout = static_cast<uint64_t>(static_cast<double>(w.timeout_ns) / f.clock.ns_per_tick);
+    r.tick_mult = s.tick_mult;
+    r.packets.resize(a.batch_rx);
+    r.retired.resize(a.batch_rx);
+    if (f.plan.raw_latency) {
+        r.raw_limit = f.plan.raw_latency->limit;
+        r.raw.reserve(r.raw_limit);
+    }
+}
+
+void open_server(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+    auto &s = *(a.responding = std::make_unique<server_responding>());
+    s.in_request = e.response_mbuf == response_mbuf::request;
+    s.in_place = s.in_request && a.request.segments == 1 && a.response.segments == 1;
+    s.requests_vary = w.request_sizes.has_value();
+    s.sizes = sizes_of(f, w.response_sizes, chance::response_sizes, a);
+    s.extra_ticks = w.extra_ticks;
+    const uint32_t at_once = std::max(1u, a.batch_rx / a.response.segments);
+    a.out.packets.resize(size_t{at_once} * a.response.segments);
+    s.packets.resize(a.batch_rx);
+    s.requests.resize(size_t{a.batch_rx} * a.request.segments);
+    s.ready.reserve(a.batch_rx);
+    s.fresh.resize(a.out.packets.size());
+    s.request_views.resize(size_t{at_once} * a.request.segments);
+    s.response_views.resize(a.out.packets.size());
+    s.exchanges.resize(at_once);
+    if (s.in_place) prepare_in_place(a);
+    if (a.request.segments > 1)
+        s.parts =
+            std::make_unique<assembler>(w.client_applications, w.client_slots, a.request, s.requests_vary);
+}
+
+}  // namespace
+
+application::application() = default;
+application::~application() = default;
+
+void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
+    const endpoint_plan &ep = *e.plan;
+    for (uint32_t i = 0; i < ep.applications.size(); i++) {
+        const application_plan &plan = ep.applications[i];
+        const workload_plan &w = f.plan.workloads[plan.workload];
+        auto &a = *e.applications.emplace_back(std::make_unique<application>());
+        a.index = static_cast<uint16_t>(i);
+        a.workload = static_cast<uint8_t>(plan.workload);
+        a.pool = e.pool;
+        a.batch_tx = ep.batch.app_tx;
+        a.batch_rx = ep.batch.app_rx;
+        a.request = shape_of(w.request_bytes, ep);
+        a.response = shape_of(w.response_bytes, ep);
+        const stage_of handled_in = {endpoint_index,
+                                     ep.side == side::client ? stage_kind::app_tx : stage_kind::app_rx, i};
+        if (w.handler)
+            a.handler = open_handler(f, *w.handler, WT_MESSAGE_HANDLER, handled_in, plan.workload,
+                                     &a.handler_state, &a.steps);
+        // it may write the requests that it will answer
+        else if (w.packet_handler && ep.side == side::client)
+            a.handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload,
+                                     &a.handler_state, &a.steps);
+        if (ep.side == side::client)
+            open_client(f, a, ep, plan, w);
+        else
+            open_server(f, a, ep, w);
+    }
+}
+
+}  // namespace wt

@@ -1,0 +1,103 @@
+// From the plan's lists to endpoints: handlers opened for whoever runs them, applications and dispatchers
+// linked.
+#include "run/endpoints.h"
+
+#include <rte_lcore.h>
+
+#include "core/refusal.h"
+#include "run/seed.h"
+
+namespace wt {
+
+namespace {
+
+int socket_of(const plan &p, const stage_of &s) {
+    const int worker = worker_of(p, s.endpoint, s.stage, s.index);
+    return worker < 0
+               ? -1
+               : static_cast<int>(rte_lcore_to_socket_id(p.workers[static_cast<size_t>(worker)].lcore));
+}
+
+// What the messages look like that a dispatcher brings to its only application: requests of any client, or
+// answers to this one.
+message_match what_comes_to(const application &a, const dispatcher &d) {
+    if (d.side == side::client) return message_match_of(message_kind::response, d.workload, a.index);
+    if (!d.workload_has_messages) return no_message_matches;
+    return message_match_of(message_kind::request, d.workload, {});
+}
+
+// Two rings for every pair of an application and a dispatcher that work together.
+void link_up(run_state &f, endpoint &e) {
+    const std::string name = side_names[static_cast<int>(e.plan->side)];
+    for (auto &a : e.applications) {
+        for (uint32_t index : e.plan->applications[a->index].dispatchers) {
+            dispatcher &d = *e.dispatchers[index];
+            const std::string pair =
+                name + ".app" + std::to_string(a->index) + ".disp" + std::to_string(index);
+            link &l = *f.links.emplace_back(std::make_unique<link>());
+            l.to_dispatcher = std::make_unique<packet_ring>(pair + ".tx", e.plan->ring_size);
+            l.to_application = std::make_unique<packet_ring>(pair + ".rx", e.plan->ring_size);
+            a->links.push_back(&l);
+            d.link_of.resize(e.applications.size(), no_link);
+            d.link_of[a->index] = static_cast<uint16_t>(d.links.size());
+            d.links.push_back(&l);
+            d.applications.push_back(a.get());
+            d.sorted.emplace_back(d.batch_rx);
+            d.only_link = d.links.size() == 1 ? what_comes_to(*a, d) : no_message_matches;
+            if (d.links.size() > max_links)
+                throw refusal(name + " dispatcher " + std::to_string(index) + " serves more than " +
+                                  std::to_string(max_links) + " applications",
+                              "use more dispatchers");
+        }
+    }
+}
+
+}  // namespace
+
+int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index) {
+    for (size_t w = 0; w < p.workers.size(); w++)
+        for (const stage_of &s : p.workers[w].stages)
+            if (s.endpoint == endpoint && s.stage == stage && s.index == index) return static_cast<int>(w);
+    return -1;
+}
+
+const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
+                               uint32_t workload, void **state, handler_steps **steps) {
+    const endpoint_plan &e = f.plan.endpoints[runs_in.endpoint];
+    const workload_plan &w = f.plan.workloads[workload];
+    f.lines.phase("opening " + h.name);
+    handler_table table = handler_named(kind, h.name);
+    const bool is_client = e.side == side::client;
+    if (is_client && table->request == nullptr) return nullptr;
+    wt_open open{};
+    open.role = is_client ? WT_CLIENT : WT_SERVER;
+    open.index = runs_in.index;
+    open.workload = workload;
+    open.request_length = w.request_bytes - message_header_bytes;
+    open.response_length = w.response_bytes - message_header_bytes;
+    open.scan = w.scan;
+    open.numa_socket = socket_of(f.plan, runs_in);
+    open.seed = seed_of(f.plan.seed, chance::handlers, runs_in.index);
+    opened_handler &opened =
+        f.handlers.emplace_back(std::move(table), open, h.options, w.pipeline ? &*w.pipeline : nullptr);
+    *state = opened.state();
+    if (is_client) return &opened.table();
+    if (!opened.steps().names.empty()) *steps = &opened.steps();
+    if (!opened.counters().empty()) f.counters.emplace_back(opened, runs_in, e.side);
+    return &opened.table();
+}
+
+void open_endpoints(run_state &f) {
+    f.handshake = open_handshake(f.plan);
+    for (uint32_t i = 0; i < f.plan.endpoints.size(); i++) {
+        endpoint &e = f.endpoints.emplace_back();
+        e.plan = &f.plan.endpoints[i];
+        e.pool = f.pools[i];
+        e.port = &f.ports[i];
+        open_applications(f, e, i);
+        open_dispatchers(f, e, i);
+        link_up(f, e);
+    }
+}
+
+}  // namespace wt

@@ -1,0 +1,25 @@
+// Between the files that open an endpoint: its applications, its dispatchers, their loads and their handlers.
+#pragma once
+
+#include "run/run.h"
+
+namespace wt {
+
+constexpr uint32_t kind_index(stage_kind k) { return static_cast<uint32_t>(k); }
+
+// The worker that runs a stage of an endpoint, -1 where none does.
+int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index);
+
+// Opens a handler for one application or dispatcher; null on a client whose handler has nothing to say to
+// requests. `steps` stays null where the handler names none.
+const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
+                               uint32_t workload, void **state, handler_steps **steps);
+
+// All throw refusal. `endpoint_index`: in the plan.
+void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index);
+void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index);
+// A client application's arrivals in open loop.
+void open_load(const run_state &f, const workload_plan &w, const endpoint_plan &e, const application &a,
+               client_sending &s);
+
+}  // namespace wt

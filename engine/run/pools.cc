@@ -1,0 +1,67 @@
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+
+#include "core/refusal.h"
+#include "run/run.h"
+#include "wires/registry.h"
+
+namespace wt {
+
+namespace {
+
+// XDP sockets take the pool's memory as one piece and reckon that mbufs lie end to end. DPDK leaves gaps at
+// the ends of pages, for devices that know only physical addresses, unless told that there is none.
+rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p) {
+    const unsigned mbuf = static_cast<unsigned>(sizeof(rte_mbuf)) + p.data_room_bytes;
+    rte_mempool *pool =
+        rte_mempool_create_empty(name.c_str(), p.size, mbuf, p.cache, sizeof(rte_pktmbuf_pool_private),
+                                 static_cast<int>(rte_socket_id()), RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+    if (pool == nullptr) return nullptr;
+    rte_pktmbuf_pool_private shape{};
+    shape.mbuf_data_room_size = static_cast<uint16_t>(p.data_room_bytes);
+    int error = rte_mempool_set_ops_byname(pool, name_of(p.ops), nullptr);
+    if (error == 0) {
+        rte_pktmbuf_pool_init(pool, &shape);
+        error = std::min(0, rte_mempool_populate_default(pool));
+    }
+    if (error == 0 && pool->nb_mem_chunks == 1) {
+        rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
+        return pool;
+    }
+    rte_mempool_free(pool);
+    rte_errno = error == 0 ? ENOMEM : -error;
+    return nullptr;
+}
+
+rte_mempool *pool_of(const endpoint_plan &e, const std::string &name) {
+    if (has(wire_of(e), WT_WIRE_DENSE_POOL)) return pool_without_gaps(name, e.pool);
+    return rte_pktmbuf_pool_create_by_ops(name.c_str(), e.pool.size, e.pool.cache, 0,
+                                          static_cast<uint16_t>(e.pool.data_room_bytes),
+                                          static_cast<int>(rte_socket_id()), name_of(e.pool.ops));
+}
+
+}  // namespace
+
+void open_pools(run_state &f) {
+    for (const endpoint_plan &e : f.plan.endpoints) {
+        const std::string name = std::string("wt_") + side_names[static_cast<int>(e.side)];
+        rte_mempool *pool = pool_of(e, name);
+        if (pool == nullptr)
+            throw refusal(name + ": no pool of " + std::to_string(e.pool.size) + " mbufs with " +
+                              name_of(e.pool.ops) + ": " + rte_strerror(rte_errno),
+                          rte_errno == ENOMEM ? "a smaller mempool.size, or more memory for EAL"
+                                              : "another mempool.ops");
+        f.pools.push_back(pool);
+    }
+}
+
+run_state::~run_state() {
+    handlers.clear();
+    close_ports(ports);
+    for (rte_mempool *pool : pools) rte_mempool_free(pool);
+}
+
+}  // namespace wt

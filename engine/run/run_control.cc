@@ -1,0 +1,67 @@
+#include "run/run_control.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace wt {
+
+// Workers measure the speed of their cores at each beat: about so often in a window, and no more often than
+// `beat_ns`.
+constexpr uint64_t beat_ns = 10 * ms, beats_per_window = 48;
+
+void run_control::wait(uint64_t until_ns) {
+    const uint64_t now = now_ns();
+    const uint64_t step = f.record ? ms : 10 * ms;
+    const uint64_t left = until_ns > now ? until_ns - now : 0;
+    const timespec time = {0, static_cast<long>(std::min(left, step))};
+    pollfd p = {control, POLLIN, 0};
+    if (ppoll(&p, 1, &time, nullptr) > 0) read_commands();
+    if (f.record) recorder_drain(f.record);
+    if (f.trace) f.trace->drain();
+    if (watch_link) poll_links();
+    poll_peer();
+    beat();
+}
+
+void run_control::read_commands() {
+    char bytes[64];
+    const ssize_t n = read(control, bytes, sizeof bytes);
+    if (n == 0) {
+        ordered = end_reason::parent_lost;
+        control = -1;  // ppoll ignores it from now on
+    }
+    if (n <= 0) return;
+    const std::string_view commands(bytes, static_cast<size_t>(n));
+    client_finished |= commands.find("finished") != std::string_view::npos;
+    if (!ordered && (client_finished || commands.find("stop") != std::string_view::npos))
+        ordered = end_reason::stopped;
+}
+
+void run_control::poll_links() {
+    if (!ordered && !all_links_up()) ordered = end_reason::peer_lost;
+}
+
+bool run_control::all_links_up() const {
+    for (const port &p : f.ports) {
+        rte_eth_link link{};
+        if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN) return false;
+    }
+    return true;
+}
+
+void run_control::poll_peer() {
+    peer.poll();
+    client_finished |= peer.finished();
+    if (!ordered && !measured) ordered = peer.end();
+}
+
+void run_control::beat() {
+    if (now_ns() < next_beat) return;
+    next_beat = now_ns() + std::max(beat_ns, f.plan.phases.window_ns / beats_per_window);
+    f.signals.beat.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace wt

@@ -1,0 +1,15 @@
+// A seed for each user of chance, far from every other's: also from those of a run whose own seed is one
+// more.
+#pragma once
+
+#include "core/random.h"
+
+namespace wt {
+
+enum class chance : uint32_t { arrivals, request_sizes, response_sizes, faults, handlers };
+
+inline uint64_t seed_of(uint64_t run, chance what, uint32_t index) {
+    return mix64(mix64(run) + (uint64_t{static_cast<uint32_t>(what)} << 32 | index));
+}
+
+}  // namespace wt

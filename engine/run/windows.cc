@@ -1,0 +1,67 @@
+// Windows and phases of a run.
+#include <string>
+
+#include "run/run_control.h"
+#include "stages/client_state.h"
+
+namespace wt {
+
+// A handler may take its time; the supervisor notices when it takes too long. A worker that gets no CPU is
+// announced, because it needs more patience: of six that spin on two CPUs, one was seen without a CPU for
+// more than six seconds.
+void run_control::await_switch(const worker &w, uint32_t epoch) {
+    const uint64_t second = 1000 * ms;
+    uint64_t look_at = now_ns() + second;
+    std::optional<sched_times> before;
+    bool announced = false;
+    while (w.epoch_seen.load(std::memory_order_acquire) != epoch && ordered != end_reason::parent_lost) {
+        wait(now_ns() + ms / 20);
+        if (announced || now_ns() < look_at) continue;
+        look_at += second;
+        const auto now = schedstat_of(w.tid.load(std::memory_order_relaxed));
+        if (before && now && now->on_cpu_ns - before->on_cpu_ns < second / 100)
+            announced = f.lines.phase("running, though the worker on CPU " + std::to_string(w.cpu) +
+                                      " has not run for a second");
+        before = now;
+    }
+}
+
+void run_control::take_turn() {
+    while (!ordered && !turn.await(control)) read_commands();
+    turn.go_on();
+}
+
+void run_control::next_window(const char *phase) {
+    const uint32_t epoch = f.signals.epoch.load(std::memory_order_relaxed) + 1;
+    f.signals.epoch.store(epoch, std::memory_order_release);
+    for (const worker &w : f.workers) await_switch(w, epoch);
+    if (ordered == end_reason::parent_lost) return;
+    const uint64_t end = now();
+    turn.hold();
+    write_window(f, phase, epoch - 1, end);
+}
+
+uint64_t run_control::responses() const {
+    uint64_t sum = 0;
+    for (const endpoint &e : f.endpoints)
+        for (const auto &a : e.applications)
+            if (a->receiving) sum += a->receiving->responses.load(std::memory_order_relaxed);
+    return sum;
+}
+
+bool run_control::run_phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages) {
+    const uint64_t end = now_ns() + length_ns, goal = messages ? responses() + *messages : UINT64_MAX;
+    uint64_t window_end = now_ns();
+    while (window_end < end && !ordered && responses() < goal) {
+        window_end = std::min(window_end + f.plan.phases.window_ns, end);
+        // A window much shorter than the others would say little, so the last one takes the rest.
+        if (end - window_end < f.plan.phases.window_ns / 2) window_end = end;
+        take_turn();
+        while (now_ns() < window_end && !ordered && responses() < goal) wait(window_end);
+        next_window(name);
+        turn.hand_on();
+    }
+    return !ordered && (!messages || responses() >= goal);
+}
+
+}  // namespace wt

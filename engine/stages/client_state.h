@@ -1,0 +1,51 @@
+// What app_tx and app_rx of a client keep between two calls.
+#pragma once
+
+#include <rte_mbuf.h>
+#include <windtunnel/handler.h>
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "core/arrivals.h"
+#include "core/inflight.h"
+#include "core/sizes.h"
+#include "core/worker.h"
+
+namespace wt {
+
+// Of app_tx.
+struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
+    const run_signals *signals;
+    uint32_t at_once;  // messages per call, at most
+    bool open_loop;
+    uint64_t tick_mult;                // ns = ticks * tick_mult >> 32
+    arrival_phases phases;             // open loop
+    arrival_cursor due, next;          // `due` counts what is due; `next` is the next message to send
+    bool started = false;              // the cursors' start is set
+    std::optional<size_cursor> sizes;  // if they vary
+    std::vector<segmentation> shapes;  // if sizes vary: of the messages of this call
+    std::vector<uint8_t> pattern;      // a full segment: room for a message header, and the body
+    std::vector<uint32_t> slots;       // in-flight slots taken in this call
+    std::vector<uint64_t> names;       // of their messages
+    std::vector<uint64_t> intended;    // their intended send times
+    std::vector<wt_segment> segments;  // views for the handler's hook `request`
+    std::vector<wt_message> views;
+};
+
+// Of app_rx.
+struct alignas(RTE_CACHE_LINE_SIZE) client_receiving {
+    uint64_t timeout;    // ticks
+    uint64_t tick_mult;  // ns = ticks * tick_mult >> 32
+    uint32_t calls_to_expiry = 0;
+    bool received = true;  // responses have come since the last look for expired slots
+    uint32_t next_link = 0;
+    std::atomic<uint64_t> responses{0};  // since the start, for `messages = N`
+    std::vector<rte_mbuf *> packets;
+    std::vector<uint32_t> retired;  // slots of this burst
+    std::vector<uint64_t> raw;      // test mode: latencies in ns
+    uint64_t raw_limit = 0;
+};
+
+}  // namespace wt

@@ -1,0 +1,58 @@
+// A dispatcher: the role behind disp_rx and disp_tx. One dispatcher is one queue of a port.
+#pragma once
+
+#include <rte_mempool.h>
+#include <windtunnel/handler.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "control/control.h"
+#include "core/frame_write.h"
+#include "core/message.h"
+#include "core/plain_frame.h"
+#include "core/steps.h"
+#include "stages/link.h"
+#include "stages/port_queue.h"
+
+namespace wt {
+
+struct application;
+
+constexpr uint16_t no_link = UINT16_MAX;
+constexpr uint32_t max_links = 64;  // applications of one dispatcher
+
+struct dispatcher {
+    enum side side;
+    uint16_t index;  // in its endpoint
+    uint8_t workload;
+    uint32_t batch_rx, batch_tx;  // of disp_rx, disp_tx
+    bool workload_has_messages;
+    rte_mempool *pool;
+    port_queue nic;
+    control_plane control;
+
+    // disp_rx
+    plain_match plain;                             // the frames that are ours, for the fast path
+    message_match only_link = no_message_matches;  // with one link: the messages that it takes
+    std::vector<application *> applications;
+    std::vector<link *> links;       // parallel to applications
+    std::vector<uint16_t> link_of;   // client: application index -> position in links, or no_link
+    handover *forwards;              // where disp_rx puts packets that leave again
+    std::vector<rte_mbuf *> passed;  // scratch: packets that the handler passes
+    std::vector<std::vector<rte_mbuf *>> sorted;  // scratch: a burst for each link
+    const wt_handler *packet_handler = nullptr;
+    void *packet_state = nullptr;
+    handler_steps *steps = nullptr;  // of the packet handler; null if it has none
+    std::vector<wt_packet> views;
+
+    // disp_tx
+    uint32_t next_link = 0;
+    udp_checksum checksum;
+    // On a client: the headers of its one flow, for full segments and for all other lengths. disp_tx writes
+    // to them.
+    alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;
+};
+
+}  // namespace wt

@@ -1,0 +1,28 @@
+// The stages: one function each, over a burst (core/stage.h).
+#pragma once
+
+#include "core/stage.h"
+
+namespace wt {
+
+struct application;
+
+// Role: application.
+call_result app_tx(void *role, const stage_call &call);            // client
+call_result app_rx_responses(void *role, const stage_call &call);  // client
+call_result app_rx_requests(void *role, const stage_call &call);   // server
+
+// Role: dispatcher.
+call_result disp_tx_client(void *role, const stage_call &call);
+call_result disp_tx_server(void *role, const stage_call &call);
+call_result disp_rx(void *role, const stage_call &call);
+
+// Role: port_queue.
+call_result nic_tx(void *role, const stage_call &call);
+call_result nic_rx(void *role, const stage_call &call);
+call_result nic_rx_paced(void *role, const stage_call &call);  // plays a capture at its own times
+
+// Prepares the views of a server application that responds in place. Called once, before the workers start.
+void prepare_in_place(application &a);
+
+}  // namespace wt

@@ -1,0 +1,105 @@
+// The session with the other host as main follows it: when hellos are sent, and what ends a run. The times
+// are those of the engine.
+#include "run/peer_session.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/refusal.h"
+#include "valid_plan.h"
+
+namespace wt {
+namespace {
+
+constexpr uint64_t ms = 1'000'000;
+
+nlohmann::json one_side(const char *side) {
+    nlohmann::json p = test::valid_plan();
+    p["hello_wait_ns"] = 1000 * ms;
+    p["endpoints"] = nlohmann::json::array({test::valid_endpoint(side)});
+    p["endpoints"][0]["port"]["wire"] = "af_packet";
+    p["workers"].erase(1);
+    p["workers"][0]["stages"] = {{{"endpoint", 0}, {"stage", "nic_rx"}, {"index", 0}}};
+    return p;
+}
+
+struct host {
+    plan p;
+    std::unique_ptr<handshake> g = open_handshake(p);
+    int fd = memfd_create("lines", 0);
+    tsc_clock clock = clock_start(1e9);
+    line_writer lines{fd};
+    peer_session other{g.get(), p, lines};
+
+    explicit host(const char *side) : p(read_plan(one_side(side).dump())) {
+        lines.set_clock(clock);
+        other.begin();
+    }
+    ~host() { close(fd); }
+
+    // Polls for so long; returns in how many rounds the client sends hellos.
+    uint32_t rounds_in(uint64_t ns) {
+        const uint32_t before = g->round;
+        for (const uint64_t end = lines.now_ns() + ns; lines.now_ns() < end;) other.poll();
+        return g->round - before;
+    }
+    // A hello of the other side arrives.
+    void receive(session_state w) {
+        g->peer = 7;
+        g->peer_state = static_cast<uint8_t>(w);
+        g->received++;
+    }
+    void refuse(session_status why) {
+        g->refused = g->us;
+        g->refused.client = 7;
+        g->refused.status = why;
+        g->refused_slot = handshake::slot::full;
+    }
+};
+
+TEST(PeerSession, HellosRepeatAndRepeatFasterWithoutResponses) {
+    host client("client");
+    client.receive(session_state::go);
+    client.g->state = session_state::go;
+    client.other.poll();
+    const uint32_t at_first = client.rounds_in(900 * ms), then = client.rounds_in(1900 * ms);
+    EXPECT_GE(at_first, 5u);
+    EXPECT_LE(at_first, 10u);
+    // an overloaded link may lose nine of ten packets: thirty hellos would not suffice
+    EXPECT_GE(then, 100u);
+    EXPECT_LE(then, 190u);
+    EXPECT_FALSE(client.other.lost());
+    client.rounds_in(500 * ms);
+    EXPECT_TRUE(client.other.lost());
+}
+
+TEST(PeerSession, ARefusalAfterTheMeasurementDoesNotSpoilIt) {
+    host client("client");
+    client.receive(session_state::go);
+    client.g->state = session_state::go;
+    client.other.end_measurement(false);
+    client.refuse(session_status::other_plan);
+    client.g->second_server = true;
+    EXPECT_NO_THROW(client.rounds_in(50 * ms));
+}
+
+TEST(PeerSession, ARefusalBeforeItsEndEndsTheRun) {
+    host refused("client"), two("client");
+    refused.refuse(session_status::other_plan);
+    EXPECT_THROW(refused.other.poll(), refusal);
+    two.g->second_server = true;
+    EXPECT_THROW(two.other.poll(), refusal);
+}
+
+TEST(PeerSession, AServerReleasesASilentClient) {
+    host server("server");
+    server.receive(session_state::hello);
+    server.rounds_in(1500 * ms);
+    EXPECT_EQ(server.g->peer, 7u);
+    server.rounds_in(1000 * ms);
+    EXPECT_EQ(server.g->peer, 0u);
+}
+
+}  // namespace
+}  // namespace wt

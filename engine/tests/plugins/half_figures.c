@@ -1,8 +1,0 @@
-#include "good.h"
-
-static const struct wt_figure *none(void *state) {
-    (void)state;
-    return NULL;
-}
-
-const struct wt_handler wt_handler = {GOOD, .figures = none};

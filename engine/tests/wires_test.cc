@@ -1,0 +1,388 @@
+// Ports on virtual devices, the recorder and the duplicates of planted faults: the tests that need EAL. No
+// root, no hugepages.
+#include <gtest/gtest.h>
+#include <pcap/pcap.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <numeric>
+
+#include "core/clock.h"
+#include "core/refusal.h"
+#include "eal_main.h"
+#include "valid_plan.h"
+#include "wires/faults.h"
+#include "wires/port.h"
+#include "wires/recorder.h"
+#include "wires/timed_capture.h"
+#include "wires_tools.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using wt::test::wire_texts;
+
+constexpr uint32_t pool_size = 1023;
+
+struct Ports : testing::Test {
+    Ports() {
+        char name[] = "/tmp/wt-ports-XXXXXX";
+        directory = mkdtemp(name);
+        for (const char *pool : {"wt_pool0", "wt_pool1"})
+            pools.push_back(
+                rte_pktmbuf_pool_create(pool, pool_size, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
+    }
+    ~Ports() override {
+        wt::close_ports(ports);
+        for (rte_mempool *pool : pools) {
+            EXPECT_EQ(rte_mempool_avail_count(pool), pool_size)
+                << pool->name << " did not get all its mbufs back";
+            rte_mempool_free(pool);
+        }
+        fs::remove_all(directory);
+    }
+
+    // A plan with one server on the given wire, or with both sides on a ring wire; `port` has what else its
+    // port is to be.
+    static wt::plan plan_on(const std::string &wire, const wire_texts &options, const json &port) {
+        json plan = wt::test::valid_plan();
+        for (json &endpoint : plan["endpoints"]) {
+            endpoint["port"].update({{"faults", nullptr},
+                                     {"rx_free_thresh", nullptr},
+                                     {"tx_free_thresh", nullptr},
+                                     {"tx_rs_thresh", nullptr}});
+            endpoint["port"].update(port);
+            wt::test::put_on(endpoint, wire, options);
+        }
+        if (wire != "ring") {
+            plan["endpoints"].erase(0);
+            plan["workers"].erase(1);
+        }
+        return wt::read_plan(plan.dump());
+    }
+    void open(const std::string &wire, const wire_texts &options = {}, const json &port = json::object()) {
+        ports = wt::open_ports(plan_on(wire, options, port), pools);
+    }
+    std::string refusal_of(const std::string &wire, const wire_texts &options) {
+        try {
+            open(wire, options);
+            return "";
+        } catch (const wt::refusal &r) {
+            return r.what();
+        }
+    }
+
+    std::vector<rte_mbuf *> make(size_t pool, uint32_t count, uint16_t bytes = 60) {
+        std::vector<rte_mbuf *> burst(count);
+        EXPECT_EQ(rte_pktmbuf_alloc_bulk(pools[pool], burst.data(), count), 0);
+        for (uint32_t i = 0; i < count; i++)
+            std::memset(rte_pktmbuf_append(burst[i], bytes), static_cast<int>(i), bytes);
+        return burst;
+    }
+
+    // A capture of `frames` frames of `bytes`, each filled with its number.
+    std::string capture(uint32_t frames, uint32_t bytes, int link_type = DLT_EN10MB) {
+        const std::string path = (directory / "replay.pcap").string();
+        pcap_t *format = pcap_open_dead(link_type, 65535);
+        pcap_dumper_t *file = pcap_dump_open(format, path.c_str());
+        for (uint32_t i = 0; i < frames; i++) {
+            const std::string frame(bytes, static_cast<char>(i));
+            pcap_pkthdr header{};
+            header.caplen = header.len = bytes;
+            pcap_dump(reinterpret_cast<u_char *>(file), &header,
+                      reinterpret_cast<const u_char *>(frame.data()));
+        }
+        pcap_dump_close(file);
+        pcap_close(format);
+        return path;
+    }
+
+    fs::path directory;
+    std::vector<rte_mempool *> pools;
+    std::vector<wt::port> ports;
+};
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+uint8_t first_byte(const rte_mbuf *m) { return *rte_pktmbuf_mtod(m, const uint8_t *); }
+
+TEST_F(Ports, NullGivesFramesOfTheSizeAndDropsWhatIsSent) {
+    open("null", {{"packet", "100"}, {"copy", "true"}});
+    EXPECT_EQ(ports[0].driver, "net_null");
+    EXPECT_FALSE(ports[0].has_doorbells);
+    EXPECT_TRUE(wt::wait_for_link(ports[0], [](void *) { return false; }, nullptr));
+    rte_mbuf *burst[32];
+    for (uint16_t q = 0; q < 2; q++) {
+        ASSERT_EQ(rte_eth_rx_burst(ports[0].id, q, burst, 32), 32);
+        EXPECT_EQ(rte_pktmbuf_pkt_len(burst[0]), 100u);
+        EXPECT_EQ(rte_eth_tx_burst(ports[0].id, q, burst, 32), 32);
+    }
+    EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size);
+}
+
+TEST_F(Ports, NullRefusesFramesThatFitNoMbuf) {
+    EXPECT_TRUE(contains(refusal_of("null", {{"packet", "2049"}}), "1 to 2048"));
+    EXPECT_TRUE(contains(refusal_of("null", {{"packet", "0"}}), "is not from 60 to 9014"));
+}
+
+TEST_F(Ports, RingCarriesBothWaysOnEachQueueAndHoldsItsDescriptors) {
+    open("ring", {}, {{"rx_descriptors", 64}});
+    ASSERT_EQ(ports.size(), 2u);
+    EXPECT_EQ(ports[0].driver, "net_ring");
+    EXPECT_TRUE(contains(ports[0].notes.at(0), "no copy"));
+    EXPECT_TRUE(wt::wait_for_link(ports[1], [](void *) { return false; }, nullptr));
+    for (const size_t from : {0, 1})
+        for (const uint16_t q : {0, 1}) {
+            std::vector<rte_mbuf *> sent = make(from, 128), got(128);
+            const uint16_t taken = rte_eth_tx_burst(ports[from].id, q, sent.data(), 128);
+            EXPECT_EQ(taken, 64);
+            EXPECT_EQ(rte_eth_rx_burst(ports[1 - from].id, 1 - q, got.data(), 128), 0);
+            EXPECT_EQ(rte_eth_rx_burst(ports[1 - from].id, q, got.data(), 128), taken);
+            EXPECT_TRUE(std::equal(sent.begin(), sent.begin() + taken, got.begin()));
+            rte_pktmbuf_free_bulk(sent.data(), 128);
+        }
+}
+
+TEST_F(Ports, DrainedWireIsCountedBySource) {
+    open("ring");
+    std::vector<rte_mbuf *> a = make(0, 10), b = make(1, 3);
+    ASSERT_EQ(rte_eth_tx_burst(ports[0].id, 1, a.data(), 10), 10);
+    ASSERT_EQ(rte_eth_tx_burst(ports[1].id, 0, b.data(), 3), 3);
+    EXPECT_EQ(wt::drain_wire(ports, 0), 10u);
+    EXPECT_EQ(wt::drain_wire(ports, 0), 0u);
+    // what the server sent is freed when the ports are closed: the fixture counts the pools
+}
+
+TEST_F(Ports, PcapReplaysEveryFrameInOrderForEver) {
+    open("pcap", {{"replay", capture(10, 77)}});
+    EXPECT_EQ(ports[0].driver, "net_pcap");
+    EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size - 20);
+    for (uint16_t q = 0; q < 2; q++) {
+        rte_mbuf *burst[25];
+        ASSERT_EQ(rte_eth_rx_burst(ports[0].id, q, burst, 25), 25);
+        for (uint32_t i = 0; i < 25; i++) {
+            EXPECT_EQ(rte_pktmbuf_pkt_len(burst[i]), 77u);
+            EXPECT_EQ(first_byte(burst[i]), i % 10);
+        }
+        // net_pcap takes the packets that it drops
+        EXPECT_EQ(rte_eth_tx_burst(ports[0].id, q, burst, 25), 25);
+    }
+}
+
+TEST_F(Ports, PcapRefusesCapturesThatItCannotReplay) {
+    const auto refused = [&](const std::string &path) { return refusal_of("pcap", {{"replay", path}}); };
+    EXPECT_TRUE(contains(refused("/absent.pcap"), "No such file"));
+    EXPECT_TRUE(contains(refused(capture(0, 0)), "holds no frame"));
+    EXPECT_TRUE(contains(refused(capture(1, 60, DLT_RAW)), "RAW frames, not Ethernet"));
+    EXPECT_TRUE(contains(refused(capture(1, 2049)), "a frame of 2049 bytes"));
+    EXPECT_TRUE(contains(refused(capture(512, 60)), "stay in 1024 mbufs"));
+    fs::resize_file(capture(10, 60), 24 + 16 + 60 + 16 + 30);
+    EXPECT_TRUE(contains(refused((directory / "replay.pcap").string()), "damaged after frame 1"));
+    std::ofstream(directory / "text") << "this is no capture at all";
+    EXPECT_TRUE(contains(refused((directory / "text").string()), "not a capture"));
+    EXPECT_TRUE(contains(refused("/tmp/a,b.pcap"), "comma"));
+}
+
+// Frames of 60 bytes at these times (ns), nanosecond pcap; `to` is the UDP port of each.
+std::string timed(const fs::path &path, const std::vector<uint64_t> &times,
+                  const std::vector<uint16_t> &to = {}) {
+    pcap_t *format = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65535, PCAP_TSTAMP_PRECISION_NANO);
+    pcap_dumper_t *file = pcap_dump_open(format, path.c_str());
+    for (size_t i = 0; i < times.size(); i++) {
+        u_char frame[60] = {};
+        frame[12] = 8, frame[14] = 0x45, frame[23] = 17;
+        frame[0] = static_cast<u_char>(i);
+        if (i < to.size())
+            frame[36] = static_cast<u_char>(to[i] >> 8), frame[37] = static_cast<u_char>(to[i]);
+        pcap_pkthdr header{};
+        header.ts.tv_sec = static_cast<time_t>(times[i] / 1'000'000'000);
+        header.ts.tv_usec = static_cast<suseconds_t>(times[i] % 1'000'000'000);
+        header.caplen = header.len = sizeof frame;
+        pcap_dump(reinterpret_cast<u_char *>(file), &header, frame);
+    }
+    pcap_dump_close(file);
+    pcap_close(format);
+    return path;
+}
+
+TEST_F(Ports, CaptureAtItsTimesIsReadWholeAndSortedToQueues) {
+    const std::string path =
+        timed(directory / "timed.pcap", {5'000'000'007, 5'000'000'107, 5'000'001'007}, {9001, 9000, 9002});
+    const wt::timed_capture all = wt::read_timed_capture(path, 9000, 2, 2048);
+    EXPECT_EQ(all.frames, 3u);
+    EXPECT_EQ(all.round_ns, 1500u);
+    ASSERT_EQ(all.queues[0].size(), 2u);
+    ASSERT_EQ(all.queues[1].size(), 1u);
+    EXPECT_EQ(all.queues[1][0].due_ns, 0u);
+    EXPECT_EQ(all.queues[0][0].due_ns, 100u);
+    EXPECT_EQ(all.queues[0][1].due_ns, 1000u) << "to no queue's port: the first one's";
+    EXPECT_EQ(all.bytes[all.queues[0][1].at], 2);
+    open("pcap", {{"replay", path}, {"pace", "capture"}});
+    EXPECT_EQ(ports[0].driver, "net_null");
+    EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size) << "no frame waits in an mbuf";
+}
+
+TEST_F(Ports, CaptureAtItsTimesRefusesTimesThatCannotBeKept) {
+    const auto refused = [&](const std::vector<uint64_t> &times) {
+        return refusal_of("pcap", {{"replay", timed(directory / "timed.pcap", times)}, {"pace", "capture"}});
+    };
+    EXPECT_TRUE(
+        contains(refused({1000, 2000, 3000, 2500}), "frame 4 is 0.500 us older than the one before it"));
+    EXPECT_TRUE(contains(refused({1000}), "all its frames have one time"));
+    EXPECT_TRUE(contains(refused({1000, 1000}), "all its frames have one time"));
+    EXPECT_TRUE(contains(refused({}), "holds no frame"));
+}
+
+TEST_F(Ports, XdpAndTapRefuseWhatTheKernelCannotGive) {
+    const bool root = geteuid() == 0;
+    const std::string xdp = refusal_of("af_xdp", {{"interface", "absent0"}});
+    EXPECT_TRUE(contains(xdp, root ? "interface \"absent0\" does not exist" : "does not have CAP_NET_RAW"))
+        << xdp;
+    EXPECT_TRUE(contains(refusal_of("tap", {{"interface", "lo"}}), "interface \"lo\" exists"));
+    EXPECT_TRUE(contains(refusal_of("tap", {{"interface", "a-name-of-16-let"}}), "longer than"));
+}
+
+TEST_F(Ports, AfPacketRefusesAnInterfaceThatIsNot) {
+    const std::string words = refusal_of("af_packet", {{"interface", "absent0"}});
+    EXPECT_TRUE(contains(words, geteuid() == 0 ? "does not exist" : "CAP_NET_RAW")) << words;
+}
+
+TEST_F(Ports, MemifServerListensAndSaysThatNobodyIsThere) {
+    const std::string path = (directory / "m.sock").string();
+    open("memif", {{"socket", path}}, {{"rx_descriptors", 128}});
+    EXPECT_EQ(ports[0].driver, "net_memif");
+    EXPECT_TRUE(contains(ports[0].notes.at(1), "rings of 256"));
+    EXPECT_TRUE(fs::is_socket(path));
+    int asked = 0;
+    EXPECT_FALSE(
+        wt::wait_for_link(ports[0], [](void *count) { return ++*static_cast<int *>(count) < 3; }, &asked));
+    EXPECT_EQ(asked, 3);
+}
+
+TEST_F(Ports, MemifClientWaitsForAServerThatIsNotThereYet) {
+    open("memif", {{"socket", (directory / "m.sock").string()}, {"role", "client"}});
+    EXPECT_FALSE(wt::wait_for_link(ports[0], [](void *) { return false; }, nullptr));
+}
+
+TEST_F(Ports, MemifRefusesSocketsThatCannotBe) {
+    const auto refused = [&](const std::string &path) { return refusal_of("memif", {{"socket", path}}); };
+    EXPECT_TRUE(contains(refused("/absent/m.sock"), "its directory"));
+    EXPECT_TRUE(contains(refused(directory / std::string(120, 'x')), "longer than"));
+    std::ofstream(directory / "file") << "precious";
+    EXPECT_TRUE(contains(refused(directory / "file"), "something else"));
+    EXPECT_TRUE(fs::exists(directory / "file"));
+}
+
+// A server that is stopped takes no connection: one more would wait for ever.
+TEST_F(Ports, MemifRefusesASocketWhoseServerHangs) {
+    const std::string path = directory / "m.sock";
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const auto *at = reinterpret_cast<const sockaddr *>(&address);
+    const auto make = [] { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0); };
+    const int server = make();
+    ASSERT_EQ(bind(server, at, sizeof address) | listen(server, 0), 0);
+    std::vector<int> waiting;
+    do waiting.push_back(make());
+    while (connect(waiting.back(), at, sizeof address) == 0);
+    auto words = std::async(std::launch::async, [&] { return refusal_of("memif", {{"socket", path}}); });
+    EXPECT_EQ(words.wait_for(std::chrono::seconds(2)), std::future_status::ready);
+    for (const int fd : waiting) close(fd);
+    close(server);
+    EXPECT_TRUE(contains(words.get(), "another process serves it"));
+}
+
+TEST_F(Ports, ThresholdsAndFaultsAreNoted) {
+    open("null", {},
+         {{"tx_rs_thresh", 16},
+          {"faults", {{"loss", 0.01}, {"duplicate", 0}, {"reorder", 0}, {"reorder_depth", 1}}}});
+    const std::string all = std::accumulate(ports[0].notes.begin(), ports[0].notes.end(), std::string());
+    EXPECT_TRUE(contains(all, "thresholds"));
+    EXPECT_TRUE(contains(all, "emulated on what the server sends: loss 0.01"));
+}
+
+TEST_F(Ports, FullDuplicationDoublesWithTrueCopies) {
+    wt::faults f;
+    wt::faults_init(f, {.loss = 0, .duplicate = 1, .reorder = 0.5, .reorder_depth = 3}, 1, pools[1]);
+    std::vector<rte_mbuf *> burst = make(0, 200), out(2 * 200 + 64);
+    uint32_t count = wt::faults_apply(f, burst.data(), 200, out.data());
+    count += wt::faults_release(f, out.data() + count);
+    EXPECT_EQ(count, 400u);
+    EXPECT_EQ(f.duplicated, 200u);
+    EXPECT_EQ(rte_mempool_avail_count(pools[1]), pool_size - 200);
+    std::vector<int> seen(200);
+    for (uint32_t i = 0; i < count; i++) seen[first_byte(out[i])]++;
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 2), 200);
+    rte_pktmbuf_free_bulk(out.data(), count);
+}
+
+TEST_F(Ports, NoMbufForACopyMeansNoDuplicate) {
+    std::vector<rte_mbuf *> all = make(1, pool_size), burst = make(0, 10), out(2 * 10 + 64);
+    wt::faults f;
+    wt::faults_init(f, {.loss = 0, .duplicate = 1, .reorder = 0, .reorder_depth = 1}, 1, pools[1]);
+    EXPECT_EQ(wt::faults_apply(f, burst.data(), 10, out.data()), 10u);
+    EXPECT_EQ(f.duplicated, 0u);
+    rte_pktmbuf_free_bulk(out.data(), 10);
+    rte_pktmbuf_free_bulk(all.data(), pool_size);
+}
+
+TEST_F(Ports, RecorderWritesCopiesWithTheirTimes) {
+    const std::string path = (directory / "r.pcap").string();
+    const double ns_per_tick = 0.5;
+    const uint64_t start = wt::now();
+    wt::recorder *r = wt::recorder_open(path, ns_per_tick, SOCKET_ID_ANY);
+    std::vector<rte_mbuf *> burst = make(0, 100, 123);
+    wt::recorder_take(r, burst.data(), 100, start + 2'000'000'000);
+    wt::recorder_take(r, burst.data(), 1, start + 2'000'000'010);
+    rte_pktmbuf_free_bulk(burst.data(), 100);
+    const wt::recorded result = wt::recorder_close(r);
+    EXPECT_EQ(result.frames, 101u);
+    EXPECT_EQ(result.missed, 0u);
+
+    char why[PCAP_ERRBUF_SIZE];
+    pcap_t *file = pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, why);
+    ASSERT_NE(file, nullptr) << why;
+    pcap_pkthdr *header;
+    const u_char *bytes;
+    int64_t first = 0, last = 0;
+    for (uint32_t i = 0; i < 101; i++) {
+        ASSERT_EQ(pcap_next_ex(file, &header, &bytes), 1);
+        EXPECT_EQ(header->caplen, 123u);
+        EXPECT_EQ(bytes[122], i % 100);
+        last = header->ts.tv_sec * 1'000'000'000l + header->ts.tv_usec;
+        if (i == 0) first = last;
+    }
+    EXPECT_EQ(last - first, 5);
+    pcap_close(file);
+}
+
+TEST_F(Ports, RecorderCountsWhatFindsNoRoom) {
+    wt::recorder *r = wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY);
+    std::vector<rte_mbuf *> burst = make(0, 500);
+    for (int i = 0; i < 20; i++)
+        wt::recorder_take(r, burst.data(), 500, wt::now());  // never drained meanwhile
+    rte_pktmbuf_free_bulk(burst.data(), 500);
+    const wt::recorded result = wt::recorder_close(r);
+    EXPECT_EQ(result.frames + result.missed, 10'000u);
+    EXPECT_GT(result.missed, 0u);
+    EXPECT_GT(result.frames, 4'000u);
+}
+
+TEST_F(Ports, RecorderThatCannotBeginLeavesNothingBehind) {
+    std::ofstream(directory / "r.pcap") << "precious";
+    for (int i = 0; i < 2; i++)  // the second time it is not for want of a name
+        EXPECT_THROW(wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY), wt::refusal);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -1,0 +1,66 @@
+#include "wires/interface.h"
+
+#include <linux/ethtool.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/refusal.h"
+
+namespace wt {
+
+packet_socket::packet_socket() : fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {}
+
+packet_socket::~packet_socket() {
+    if (fd >= 0) ::close(fd);
+}
+
+interface_query::interface_query(int fd, const std::string &name) : fd(fd) {
+    std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
+}
+
+bool interface_query::ask(unsigned long what) { return ioctl(fd, what, &request) == 0; }
+
+unsigned check_interface(const packet_socket &socket, const std::string &name, const endpoint_plan &e) {
+    const unsigned index = if_nametoindex(name.c_str());
+    if (index == 0)
+        throw refusal("interface \"" + name + "\" does not exist in this network namespace",
+                      "\"ip link\" lists those that do");
+    const std::string who = "interface " + name + ": ";
+    interface_query flags(socket.fd, name), mtu(socket.fd, name);
+    if (!flags.ask(SIOCGIFFLAGS)) throw refusal(who + std::strerror(errno));
+    if (!(flags.request.ifr_flags & IFF_UP))
+        throw refusal(who + "is down", "ip link set dev " + name + " up");
+    if (!mtu.ask(SIOCGIFMTU)) throw refusal(who + std::strerror(errno));
+    if (mtu.request.ifr_mtu < e.mtu)
+        throw refusal(who + "its MTU is " + std::to_string(mtu.request.ifr_mtu) + ", the plan's is " +
+                          std::to_string(e.mtu),
+                      "ip link set dev " + name + " mtu " + std::to_string(e.mtu));
+    return index;
+}
+
+void take_all_frames(const packet_socket &socket, const std::string &name, unsigned index) {
+    packet_mreq all{};
+    all.mr_ifindex = static_cast<int>(index);
+    all.mr_type = PACKET_MR_PROMISC;
+    if (setsockopt(socket.fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
+        throw refusal("interface " + name + ": cannot take frames to another MAC: " + std::strerror(errno));
+}
+
+std::string veth_note(const packet_socket &socket, const std::string &name) {
+    interface_query query(socket.fd, name);
+    ethtool_drvinfo driver{};
+    driver.cmd = ETHTOOL_GDRVINFO;
+    query.request.ifr_data = reinterpret_cast<char *>(&driver);
+    if (!query.ask(SIOCETHTOOL) || std::strcmp(driver.driver, "veth") != 0) return "";
+    return name +
+           " is a veth: UDP from the kernel at its other end comes with an unfinished checksum"
+           " unless that end has \"ethtool -K <its name> tx off\"";
+}
+
+}  // namespace wt

@@ -1,0 +1,178 @@
+// A NIC by its PCI address: EAL has probed it, because the plan's EAL arguments name it and no other.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/refusal.h"
+#include "wires/device.h"
+#include "wires/steering.h"
+#include "wires/wire.h"
+
+namespace wt {
+
+namespace {
+
+constexpr uint32_t looks_for_a_link =
+    1000;  // 10 s: autonegotiation takes seconds; DPDK's own programs wait 9 s
+
+constexpr wt_wire_option options[] = {
+    {.name = "pci",
+     .help = "the NIC's address",
+     .example = "0000:02:00.0",
+     .type = WT_WIRE_PCI,
+     .scope = WT_WIRE_OF_ENDPOINT,
+     .flags = WT_WIRE_REQUIRED},
+    {.name = "steering",
+     .fallback = "auto",
+     .choices = "auto|flow|rss",
+     .help = "what brings a UDP port to its queue; auto: rte_flow where it works, else rss",
+     .type = WT_WIRE_CHOICE,
+     .scope = WT_WIRE_OF_ENDPOINT},
+    {.name = "offloads",
+     .fallback = "rx_checksum|fast_free",
+     .choices = "rx_checksum|fast_free",
+     .help = "asked of the NIC; what it gives is a note",
+     .type = WT_WIRE_WORDS,
+     .scope = WT_WIRE_OF_ENDPOINT},
+    {},
+};
+constexpr wt_wire_need needs[] = {
+    {.kind = WT_NEEDS_HUGEPAGES, .why = "a NIC reaches packets only where they stay put"},
+    {.kind = WT_NEEDS_NIC, .option = "pci"},
+    {},
+};
+
+struct offload_bits {
+    const char *name;
+    uint64_t rx, tx;
+};
+
+// An mbuf that is sent comes from its endpoint's only pool and has no second owner: all that
+// fast_free asks.
+constexpr offload_bits bits_of[] = {
+    {"rx_checksum", RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM, 0},
+    {"fast_free", 0, RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE},
+};
+
+std::string joined(const std::vector<std::string> &names) {
+    std::string text;
+    for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+}
+
+std::vector<port> open_pci(std::span<const wire_end> ends) {
+    const std::string &address = ends[0].values.text("pci");
+    port made{.address = address};
+    if (rte_eth_dev_get_port_by_name(address.c_str(), &made.id) != 0)
+        throw refusal("NIC " + address + ": no DPDK driver has taken it",
+                      "engine.log has EAL's words: is the driver for this NIC installed (Debian, Ubuntu: "
+                      "librte-meta-net), "
+                      "and may this user open it?");
+    return {made};
+}
+
+void ask_for_offloads(port &made, const std::vector<std::string> &asked, const rte_eth_dev_info &info,
+                      rte_eth_conf &conf) {
+    std::vector<std::string> given, denied;
+    for (const offload_bits &bits : bits_of) {
+        if (std::ranges::find(asked, bits.name) == asked.end()) continue;
+        const bool has =
+            (info.rx_offload_capa & bits.rx) == bits.rx && (info.tx_offload_capa & bits.tx) == bits.tx;
+        (has ? given : denied).push_back(bits.name);
+        if (!has) continue;
+        conf.rxmode.offloads |= bits.rx;
+        conf.txmode.offloads |= bits.tx;
+    }
+    made.notes.push_back(name_of(made) + ": offloads given: " + joined(given) +
+                         (denied.empty() ? "" : "; asked for, but not there: " + joined(denied)));
+    if (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+        made.notes.push_back("rx_checksum: the NIC checks, and disp_rx checks all the same");
+}
+
+void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf) {
+    if (mtu < info.min_mtu || mtu > info.max_mtu)
+        throw refusal(name_of(made) + ": an MTU of " + std::to_string(mtu) + ", it takes " +
+                          std::to_string(info.min_mtu) + " to " + std::to_string(info.max_mtu),
+                      "an mtu between these");
+    conf.rxmode.mtu = mtu;
+}
+
+// Whether this driver writes its tail register exactly once for each burst that sent something, so that
+// bursts count doorbells. Only drivers that were held against a trace of their registers (tests/guest) are
+// named.
+bool rings_once_a_burst(const std::string &driver) { return driver == "net_e1000_em"; }
+
+void check_one_mbuf_a_frame(const port &made, uint16_t mtu) {
+    rte_eth_rxq_info queue{};
+    if (rte_eth_rx_queue_info_get(made.id, 0, &queue) == 0 && queue.scattered_rx)
+        throw refusal(name_of(made) + ": at an MTU of " + std::to_string(mtu) +
+                          " it scatters a frame over several mbufs, which the stages do not put together",
+                      "a smaller mtu");
+}
+
+enum steering way_of(const wire_end &end) {
+    const std::string &asked = end.values.text("steering");
+    return asked == "flow" ? steering::flow : asked == "rss" ? steering::rss : steering::automatic;
+}
+
+// What is asked for before the start steers after it.
+void configure_pci(port &made, const wire_end &end, const rte_eth_dev_info &info, rte_eth_conf &conf) {
+    made.has_doorbells = rings_once_a_burst(made.driver);
+    ask_for_offloads(made, end.values.words("offloads"), info, conf);
+    ask_for_mtu(made, end.plan.mtu, info, conf);
+    const auto rss = std::make_shared<rss_setup>(rss_for_ports(info, end.plan.udp_port, made.queues));
+    if (made.queues > 1) ask_for_rss(conf, info, *rss);
+    made.keeps = rss;
+}
+
+void start_pci(port &made, const wire_end &end) {
+    start_device(made);
+    rte_eth_dev_info info;
+    check_device(made, rte_eth_dev_info_get(made.id, &info), "asking the driver");
+    check_one_mbuf_a_frame(made, end.plan.mtu);
+    steer(made, end.plan.udp_port, way_of(end), info, rss_for_ports(info, end.plan.udp_port, made.queues));
+    rte_eth_xstats_reset(made.id);  // a driver that cannot has counted from its start, which is now
+}
+
+void await_nic(const port &made, uint32_t looks) {
+    if (looks == looks_for_a_link)
+        throw refusal(name_of(made) + ": its link stays down, 10 s after its start",
+                      "a cable, and at its other end a port that is up");
+}
+
+}  // namespace
+
+WT_WIRE(pci) = {
+    .about = {.abi = WT_WIRE_ABI,
+              .size = sizeof(wt_wire),
+              .name = "pci",
+              .help = "a NIC by its PCI address",
+              .driver = "the NIC's own",
+              .peer = "what the NIC is connected to",
+              .copies = "the NIC's DMA",
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_STRANGERS | WT_WIRE_NIC,
+              .most_queues = 64,
+              .options = options,
+              .needs = needs,
+              .mbufs = {.rx = 1, .tx = 1}},  // its receive queue keeps one in each descriptor
+    .open = open_pci,
+    .configure = configure_pci,
+    .start = start_pci,
+    .await_link = await_nic,
+};
+
+std::vector<std::pair<std::string, uint64_t>> extended_statistics(const port &p) {
+    const int count = rte_eth_xstats_get(p.id, nullptr, 0);
+    if (count <= 0) return {};
+    std::vector<rte_eth_xstat> values(static_cast<size_t>(count));
+    std::vector<rte_eth_xstat_name> names(values.size());
+    if (rte_eth_xstats_get(p.id, values.data(), values.size()) != count) return {};
+    if (rte_eth_xstats_get_names(p.id, names.data(), static_cast<unsigned>(names.size())) != count) return {};
+    std::vector<std::pair<std::string, uint64_t>> seen;
+    for (const rte_eth_xstat &x : values)
+        if (x.value && x.id < names.size()) seen.emplace_back(names[x.id].name, x.value);
+    return seen;
+}
+
+}  // namespace wt

@@ -1,0 +1,112 @@
+#include "wires/recorder.h"
+
+#include <rte_errno.h>
+#include <rte_mempool.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/refusal.h"
+#include "wires/capture_file.h"
+
+namespace wt {
+
+namespace {
+
+// Copies on their way to the file: at a drain every 50 ms enough for 160,000 frames a second; 19 MiB.
+constexpr uint32_t copies = 8191, copies_cached = 64;
+constexpr uint32_t burst_most = 64;
+static_assert(RTE_PKTMBUF_HEADROOM >= sizeof(uint64_t), "the time travels in the copy's headroom");
+
+uint64_t wall_ns_now() {
+    timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+struct free_pool {
+    void operator()(rte_mempool *p) const { rte_mempool_free(p); }
+};
+struct free_ring {
+    void operator()(rte_ring *r) const { rte_ring_free(r); }
+};
+
+[[noreturn]] void refuse_memory() {
+    throw refusal("recording: no memory for " + std::to_string(copies) +
+                      " frames on their way to the file: " + rte_strerror(rte_errno),
+                  "give EAL 20 MiB more, or do not record");
+}
+
+}  // namespace
+
+struct recorder {
+    recorder(const std::string &path, double ns_per_tick, int numa_socket)
+        : pool(rte_pktmbuf_pool_create("wt_record", copies, copies_cached, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+                                       numa_socket)),
+          ring(pool ? rte_ring_create("wt_record", copies + 1, numa_socket, RING_F_SC_DEQ) : nullptr),
+          file(ring ? path : (refuse_memory(), path)),
+          ns_per_tick(ns_per_tick),
+          opened_wall_ns(wall_ns_now()),
+          opened_tsc(now()) {}
+
+    std::unique_ptr<rte_mempool, free_pool> pool;
+    std::unique_ptr<rte_ring, free_ring> ring;
+    capture_file file;  // last of the three: a recording that cannot begin leaves no file behind
+    double ns_per_tick;
+    uint64_t opened_wall_ns, opened_tsc;  // the same moment
+    uint64_t drained = 0;
+    std::atomic<uint64_t> missed{0};  // found no room
+    std::vector<uint8_t> whole;       // a frame of several segments, put together
+};
+
+recorder *recorder_open(const std::string &path, double ns_per_tick, int numa_socket) {
+    return new recorder(path, ns_per_tick, numa_socket);
+}
+
+void recorder_take(recorder *r, rte_mbuf *const *burst, uint32_t count, uint64_t tsc) {
+    for (uint32_t i = 0; i < count; i++) {
+        rte_mbuf *copy = rte_pktmbuf_copy(burst[i], r->pool.get(), 0, UINT32_MAX);
+        if (copy) {
+            std::memcpy(copy->buf_addr, &tsc, sizeof tsc);
+            if (rte_ring_mp_enqueue(r->ring.get(), copy) == 0) continue;
+            rte_pktmbuf_free(copy);
+        }
+        r->missed.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+void recorder_drain(recorder *r) {
+    rte_mbuf *burst[burst_most];
+    // as many as there are now: workers that go on cannot keep us here
+    for (uint32_t left = rte_ring_count(r->ring.get()); left > 0;) {
+        const uint32_t count = rte_ring_sc_dequeue_burst(r->ring.get(), reinterpret_cast<void **>(burst),
+                                                         left < burst_most ? left : burst_most, nullptr);
+        if (count == 0) break;
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t tsc;
+            std::memcpy(&tsc, burst[i]->buf_addr, sizeof tsc);
+            const auto since = static_cast<int64_t>(
+                static_cast<double>(static_cast<int64_t>(tsc - r->opened_tsc)) * r->ns_per_tick);
+            const uint32_t bytes = rte_pktmbuf_pkt_len(burst[i]);
+            r->whole.resize(bytes);
+            r->file.append(r->opened_wall_ns + since, rte_pktmbuf_read(burst[i], 0, bytes, r->whole.data()),
+                           bytes);
+        }
+        rte_pktmbuf_free_bulk(burst, count);
+        r->drained += count;
+        left -= count;
+    }
+    r->file.flush();
+}
+
+recorded recorder_close(recorder *r) {
+    const std::unique_ptr<recorder> closing(r);
+    recorder_drain(r);
+    r->file.close();
+    return {r->file.frames(), r->missed.load() + r->drained - r->file.frames()};
+}
+
+}  // namespace wt

@@ -1,0 +1,62 @@
+// A wire: its data (windtunnel/wire.h) and its hooks. One file a wire; `wires` in meson.build is the only
+// list of them.
+//
+// The hooks run on the control path. Packets are moved by the stages nic_rx and nic_tx, which call the ethdev
+// that `open` made. A transport that is no ethdev brings the same data and these hooks, and beside them its
+// own functions for the two stages.
+#pragma once
+
+#include <windtunnel/wire.h>
+
+#include <span>
+#include <vector>
+
+#include "plan/plan.h"
+#include "wires/options.h"
+#include "wires/port.h"
+
+namespace wt {
+
+// One end that is to be opened.
+struct wire_end {
+    const wire &kind;
+    const endpoint_plan &plan;
+    size_t index;  // in the plan: it tells devices apart
+    rte_mempool *pool;
+    wire_values values;  // of all options
+};
+
+// All hooks throw refusal. Those without "required" may be left out.
+struct wire {
+    wt_wire about;
+
+    // Required: makes the ethdev of an end and what belongs to it; of both ends where they are opened
+    // together.
+    std::vector<port> (*open)(std::span<const wire_end> ends);
+
+    // What is asked of the driver before rte_eth_dev_configure, with notes of what it gives.
+    void (*configure)(port &made, const wire_end &end, const rte_eth_dev_info &info,
+                      rte_eth_conf &conf) = nullptr;
+
+    // Queues are set up. Without it: start_device.
+    void (*start)(port &made, const wire_end &end) = nullptr;
+
+    // The link was looked at for the `looks`th time and is down still.
+    void (*await_link)(const port &made, uint32_t looks) = nullptr;
+
+    // Required where mbufs change hands: frees what is on its way to this end; returns how many packets that
+    // were.
+    uint32_t (*drain)(const port &receiver) = nullptr;
+
+    // Without it: close_device.
+    void (*close)(port &made) = nullptr;
+};
+
+// Defines the wire of a file: WT_WIRE(null) = {.about = {...}, .open = open_null};
+#define WT_WIRE(name)              \
+    extern const wire wire_##name; \
+    const wire wire_##name
+
+inline bool has(const wire &w, wt_wire_flags flag) { return (w.about.flags & flag) != 0; }
+
+}  // namespace wt

@@ -1,0 +1,45 @@
+// How a core changes hands: the loops of the thread that shares it. Each runs until `stop`, wakes by absolute
+// times, never in bursts after it was late, and leaves no tenant raised.
+#pragma once
+
+#include <windtunnel/doorbell.h>
+
+#include "slicers/roster.h"
+
+namespace wt {
+
+// Wakes every slice and does nothing: each wake makes the kernel choose again among the tenants, by their
+// weights.
+void kick(shared_core &core);
+
+// The same in two threads: the one on the shared core sleeps until the other, on another core, wakes it. A
+// timer's interrupt and its setting are dear in a guest, and then the other core pays for them.
+void be_kicked(shared_core &core);
+void kick_from_afar(shared_core &core);
+
+// One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. The thread may
+// run on another core.
+void rotate(shared_core &core);
+
+// Kicks, and between kicks raises the tenant whose bell was rung, for one turn.
+void response_bells(shared_core &core, wt_doorbell &bell, uint64_t turn_ns);
+
+// Nanoseconds of each member's turn so that a round of all takes a slice for each and shares are as weights:
+// no rounding.
+double turn_ns(const roster &members, size_t which, uint64_t slice_ns);
+
+// Turns in a round: what would be shorter than the least turn is saved up until it is not.
+class turn_keeper {
+  public:
+    explicit turn_keeper(uint64_t least_ns) : least_ns_(static_cast<double>(least_ns)) {}
+    void begin(const roster &members);
+    // How long the next member's turn is, and whose it is. 0 ns where there is no member.
+    uint64_t next(const roster &members, uint64_t slice_ns, size_t &whose);
+
+  private:
+    double least_ns_;
+    size_t at_ = 0;
+    std::vector<double> saved_;
+};
+
+}  // namespace wt

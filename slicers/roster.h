@@ -1,0 +1,70 @@
+// Who shares the core, and what the thread that shares it and the thread that answers for it have in common.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "slicers/waiting.h"
+
+namespace wt {
+
+struct member {
+    int tid;
+    uint32_t weight;
+    int nice_high, nice_low;  // the two steps between which its weight lies; high is the smaller number
+};
+
+using roster = std::vector<member>;
+
+// Numbers from one thread to another; when it is full, the newest are lost and counted.
+class samples {
+  public:
+    void push(uint32_t value) {
+        const uint32_t at = in_.load(std::memory_order_relaxed);
+        if (at - out_.load(std::memory_order_acquire) == size) {
+            lost_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        values_[at % size] = value;
+        in_.store(at + 1, std::memory_order_release);
+    }
+
+    template <typename Take>
+    void drain(Take take) {
+        uint32_t at = out_.load(std::memory_order_relaxed);
+        const uint32_t end = in_.load(std::memory_order_acquire);
+        for (; at != end; at++) take(values_[at % size]);
+        out_.store(at, std::memory_order_release);
+    }
+
+    uint64_t take_lost() { return lost_.exchange(0, std::memory_order_relaxed); }
+
+  private:
+    static constexpr uint32_t size = 1u << 14;
+    std::atomic<uint32_t> in_ = 0, out_ = 0;
+    std::atomic<uint64_t> lost_ = 0;
+    uint32_t values_[size];
+};
+
+// Between the two threads. A roster is never changed once it is shown; the old one is kept until the sharing
+// thread uses the new one.
+struct shared_core {
+    std::atomic<uint64_t> slice_ns = 0;
+    std::atomic<const roster *> shown = nullptr;
+    std::atomic<const roster *> used = nullptr;
+    std::atomic<bool> stop = false;
+    std::atomic<uint64_t> kicks = 0;
+    std::atomic<uint64_t> due_ns = 0;  // of the last kick from another core
+    std::atomic<bool> idle = true;     // says the kicked thread to the other one: nobody to choose
+    std::atomic<int> worker_tid = 0;
+    std::atomic<uint32_t> own_word = 0;
+    // the sharing thread sleeps on it; a doorbell's, where there is one
+    std::atomic<uint32_t> *word = &own_word;
+    samples late;
+
+    void wake() { wake_word(*word); }
+};
+
+}  // namespace wt

@@ -1,0 +1,102 @@
+// windtunnel-tenant: one tenant that polls. Its plan is one line of JSON on stdin, which stays open: it ends
+// early when stdin does. On stdout: hello with the polling thread's number, a line a window, and the sum.
+// Nothing is written by the thread that polls.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "core/refusal.h"
+#include "report/histogram_json.h"
+#include "slicers/control.h"
+#include "slicers/task.h"
+#include "slicers/tenant_plan.h"
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+// How often the writer looks for a window: some times in each, and seldom enough to be no neighbour.
+int look_every_ms(const wt::tenant_plan &plan) {
+    return static_cast<int>(std::clamp<uint64_t>(plan.window_ns / 4'000'000, 5, 100));
+}
+
+json window_json(const char *type, const wt::tenant_window &w, bool posted) {
+    return {{"type", type},
+            {"begin_ns", w.begin_ns},
+            {"end_ns", w.end_ns},
+            {"own_ns", w.own_ns},
+            {"served_ns", w.served_ns},
+            {"offered", w.offered},
+            {"served", w.served},
+            {"lost", w.lost},
+            {"polls", w.polls},
+            {"empty_polls", w.empty_polls},
+            {"yields", w.yields},
+            {"latency", wt::histogram_json(w.latency)},
+            {"wait", wt::histogram_json(w.wait)},
+            {"posted", posted ? wt::histogram_json(w.posted) : json()},
+            {"slice", wt::histogram_json(w.slices)},
+            {"gap", wt::histogram_json(w.gaps)}};
+}
+
+void add(wt::tenant_window &sum, const wt::tenant_window &w) {
+    if (!sum.begin_ns) sum.begin_ns = w.begin_ns;
+    sum.end_ns = w.end_ns;
+    for (const auto field :
+         {&wt::tenant_window::own_ns, &wt::tenant_window::served_ns, &wt::tenant_window::offered,
+          &wt::tenant_window::served, &wt::tenant_window::lost, &wt::tenant_window::polls,
+          &wt::tenant_window::empty_polls, &wt::tenant_window::yields})
+        sum.*field += w.*field;
+    wt::histogram_merge(sum.latency, w.latency);
+    wt::histogram_merge(sum.wait, w.wait);
+    wt::histogram_merge(sum.posted, w.posted);
+    wt::histogram_merge(sum.slices, w.slices);
+    wt::histogram_merge(sum.gaps, w.gaps);
+}
+
+void run() {
+    wt::line_reader commands(STDIN_FILENO);
+    std::optional<std::string> line;
+    while (!(line = commands.next(-1)))
+        if (commands.ended()) throw wt::refusal("no plan on stdin");
+    const wt::tenant_plan plan = wt::read_tenant_plan(*line);
+    const bool posted = !plan.ring.empty();
+    wt::tenant tenant(plan);
+    prctl(PR_SET_TIMERSLACK, 1);  // a sleeper is woken when it wanted to be, not 50 us later
+    std::exception_ptr failure;
+    std::atomic<bool> failed = false;
+    std::thread polling([&] {
+        try {
+            tenant.run();
+        } catch (...) {
+            failure = std::current_exception();
+            failed = true;
+        }
+    });
+    while (!tenant.tid() && !failed) std::this_thread::yield();
+    // Behind tenants that poll on every CPU in a shield it would wait for seconds, and the windows with it.
+    wt::go_before_tenants();
+    auto sum = std::make_unique<wt::tenant_window>();
+    sum->clear(0);
+    if (!failed) wt::say(STDOUT_FILENO, {{"type", "hello"}, {"pid", getpid()}, {"tid", tenant.tid()}});
+    for (bool over = false; !over && !failed;) {
+        over = tenant.ended();  // before the last window is looked for
+        commands.next(look_every_ms(plan));
+        if (commands.ended()) tenant.stop();
+        if (const wt::tenant_window *w = tenant.finished()) {
+            if (!wt::say(STDOUT_FILENO, window_json("window", *w, posted))) tenant.stop();
+            add(*sum, *w);
+            tenant.give_back();
+        }
+    }
+    polling.join();
+    if (failure) std::rethrow_exception(failure);
+    wt::say(STDOUT_FILENO, window_json("result", *sum, posted));
+}
+
+}  // namespace
+
+int main() { return wt::in_words(run); }

@@ -1,0 +1,15 @@
+// The plan of a tenant: the mirror of TenantPlan in src/windtunnel/sharing/tenant.py.
+#pragma once
+
+#include <string>
+
+#include "plan/json_reader.h"
+#include "slicers/tenant.h"
+
+namespace wt {
+
+// Both throw refusal.
+arrival_phases read_phases(const json_value &value, size_t at_least);
+tenant_plan read_tenant_plan(const std::string &text);
+
+}  // namespace wt

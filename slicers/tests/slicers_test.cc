@@ -1,0 +1,211 @@
+// What the slicers reckon: shares, turns, slices from switches, and the hand-over of numbers and requests. No
+// thread is scheduled.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "core/refusal.h"
+#include "slicers/balance.h"
+#include "slicers/mechanisms.h"
+#include "slicers/post.h"
+#include "slicers/slices.h"
+#include "slicers/tenant_plan.h"
+
+namespace wt {
+namespace {
+
+roster members_of(const std::vector<uint32_t> &weights) {
+    roster members;
+    for (size_t i = 0; i < weights.size(); i++)
+        members.push_back({static_cast<int>(i) + 1, weights[i], 0, 1});
+    return members;
+}
+
+TEST(turns, a_round_takes_a_slice_for_each_and_shares_are_as_weights) {
+    const roster members = members_of({128, 64, 32, 16});
+    double round = 0;
+    for (size_t i = 0; i < members.size(); i++) round += turn_ns(members, i, 100'000);
+    EXPECT_DOUBLE_EQ(round, 400'000);
+    EXPECT_DOUBLE_EQ(turn_ns(members, 0, 100'000), 8 * turn_ns(members, 3, 100'000));
+}
+
+TEST(turns, nothing_is_rounded_away_at_short_slices_of_many) {
+    std::vector<uint32_t> weights(32);
+    std::iota(weights.begin(), weights.end(), 1);
+    const roster members = members_of(weights);
+    turn_keeper keeper(20'000);
+    keeper.begin(members);
+    std::vector<uint64_t> ran(members.size());
+    uint64_t all = 0, shortest = UINT64_MAX;
+    while (all < 10'000'000'000) {
+        size_t whose;
+        const uint64_t turn = keeper.next(members, 50'000, whose);
+        ran[whose] += turn;
+        all += turn;
+        shortest = std::min(shortest, turn);
+    }
+    EXPECT_GE(shortest, 20'000u);
+    for (size_t i = 0; i < members.size(); i++)
+        EXPECT_NEAR(static_cast<double>(ran[i]) / static_cast<double>(all),
+                    (static_cast<double>(i) + 1) / 528.0, 1e-4);
+}
+
+TEST(turns, nobody_has_no_turn) {
+    turn_keeper keeper(20'000);
+    keeper.begin({});
+    size_t whose = 7;
+    EXPECT_EQ(keeper.next({}, 50'000, whose), 0u);
+    EXPECT_EQ(whose, 7u);
+}
+
+// A core whose kernel shares by nice values: 1.25 a step.
+std::vector<interval_times> kernel_shares(const balance &b, uint64_t interval_ns) {
+    double all = 0;
+    for (const balanced &one : b.state()) all += std::pow(1.25, -one.nice);
+    std::vector<interval_times> times;
+    for (const balanced &one : b.state()) {
+        const auto ran =
+            static_cast<uint64_t>(static_cast<double>(interval_ns) * std::pow(1.25, -one.nice) / all);
+        times.push_back({ran, interval_ns - ran});
+    }
+    return times;
+}
+
+TEST(balance, shares_between_two_steps_come_out_as_the_weights_say) {
+    // 100 to 89: one step of nice is 100 to 80
+    roster members = {{1, 100, 0, 0}, {2, 89, 0, 1}};
+    balance b;
+    b.begin(members, {-1, -1});
+    double ran[2] = {};
+    for (int i = 0; i < 100; i++) {
+        const auto times = kernel_shares(b, 100'000'000);
+        for (int m = 0; m < 2; m++) ran[m] += static_cast<double>(times[m].ran_ns);
+        b.step(members, times, 100'000'000);
+    }
+    EXPECT_NEAR(ran[0] / (ran[0] + ran[1]), 100.0 / 189, 0.003);
+}
+
+TEST(balance, a_tenant_that_slept_is_owed_nothing) {
+    roster members = {{1, 256, 0, 1}, {2, 256, 0, 1}};
+    balance b;
+    b.begin(members, {-1, -1});
+    for (int i = 0; i < 50; i++) b.step(members, {{95'000'000, 5'000'000}, {1'000'000, 0}}, 100'000'000);
+    EXPECT_EQ(b.state()[1].owed_ns, 0);
+    EXPECT_EQ(b.state()[0].owed_ns, 0);  // alone among those that wanted all, it had what it should have
+}
+
+TEST(balance, who_stays_a_member_is_owed_as_before) {
+    roster members = {{1, 100, 0, 0}, {2, 89, 0, 1}};
+    balance b;
+    b.begin(members, {-1, -1});
+    b.step(members, {{40'000'000, 60'000'000}, {60'000'000, 40'000'000}}, 100'000'000);
+    const double owed = b.state()[1].owed_ns;
+    ASSERT_LT(owed, 0);
+    b.begin({{3, 100, 0, 0}, {2, 89, 0, 1}}, {-1, 1});
+    EXPECT_EQ(b.state()[0].owed_ns, 0);
+    EXPECT_EQ(b.state()[1].owed_ns, owed);
+    EXPECT_EQ(b.state()[1].nice, 1);
+}
+
+TEST(slices, the_slicers_wake_ends_no_slice_and_anybody_else_does) {
+    slice_keeper keeper;
+    keeper.set_members({10, 20}, 99);
+    uint64_t at = 1000;
+    const auto run = [&](int tid, uint64_t ns) {
+        keeper.note(tid, true, at);
+        at += ns;
+        keeper.note(tid, false, at);
+    };
+    run(10, 100);
+    run(99, 5);
+    run(10, 50);  // goes on: 150
+    run(99, 5);
+    run(20, 200);
+    run(7, 30);  // a neighbour
+    run(20, 40);
+    run(10, 60);
+    EXPECT_EQ(keeper.slices.total, 3u);  // 150 of 10, 200 and 40 of 20; the last of 10 is still open
+    EXPECT_EQ(keeper.slices.sum, 390u);
+    EXPECT_EQ(keeper.gaps.total, 2u);  // 20's behind the neighbour, and 10's
+    EXPECT_EQ(keeper.gaps.sum, 30u + 5 + 200 + 30 + 40);
+    EXPECT_EQ(keeper.own_ns, 450u);
+    EXPECT_EQ(keeper.worker_ns, 10u);
+    EXPECT_EQ(keeper.others_ns, 30u);
+    EXPECT_EQ(keeper.idle_ns, 0u);
+}
+
+TEST(slices, who_runs_when_it_is_read_is_counted_up_to_then) {
+    slice_keeper keeper;
+    keeper.set_members({10}, 99);
+    keeper.note(10, true, 1000);
+    keeper.settle(1400);
+    EXPECT_EQ(keeper.own_ns, 400u);
+    keeper.clear();
+    keeper.settle(1300);  // a moment before the last record adds nothing
+    keeper.note(10, false, 1500);
+    EXPECT_EQ(keeper.own_ns, 100u);
+    keeper.note(7, true, 1500);
+    keeper.note(7, false, 1600);
+    keeper.note(10, true, 1600);
+    EXPECT_EQ(keeper.slices.sum, 500u);
+}
+
+TEST(slices, a_member_that_left_is_no_holder_any_more) {
+    slice_keeper keeper;
+    keeper.set_members({10}, 99);
+    keeper.note(10, true, 100);
+    keeper.set_members({20}, 99);
+    keeper.note(10, false, 200);
+    keeper.note(20, true, 300);
+    keeper.note(20, false, 400);
+    EXPECT_EQ(keeper.slices.total, 0u);
+    EXPECT_EQ(keeper.own_ns, 100u);
+    EXPECT_EQ(keeper.others_ns, 100u);
+}
+
+TEST(samples, the_newest_are_lost_and_counted_when_nobody_reads) {
+    auto numbers = std::make_unique<samples>();
+    constexpr uint32_t pushed = 20'000;
+    for (uint32_t i = 0; i < pushed; i++) numbers->push(i);
+    uint32_t seen = 0;
+    numbers->drain([&](uint32_t value) { EXPECT_EQ(value, seen++); });
+    EXPECT_EQ(seen + numbers->take_lost(), pushed);
+    EXPECT_GT(seen, 0u);
+    EXPECT_LT(seen, pushed);
+}
+
+TEST(posting, what_finds_no_room_is_refused_and_the_rest_comes_in_order) {
+    auto ring = std::make_unique<posting_ring>();
+    uint64_t posted = 0;
+    while (ring->post({posted, posted + 1})) posted++;
+    EXPECT_EQ(posted, posting_ring::size);
+    posting_ring::entry e;
+    for (uint64_t i = 0; i < posted; i++) {
+        ASSERT_TRUE(ring->take(e));
+        EXPECT_EQ(e.intended_ns, i);
+    }
+    EXPECT_FALSE(ring->take(e));
+}
+
+TEST(posting, a_file_of_another_size_is_left_alone) {
+    const std::string path = testing::TempDir() + "/not-a-ring";
+    std::FILE *file = std::fopen(path.c_str(), "w");
+    std::fputs("somebody's", file);
+    std::fclose(file);
+    EXPECT_THROW(map_posting_ring(path), refusal);
+    std::remove(path.c_str());
+}
+
+TEST(tenant_plan, a_last_phase_goes_on_and_no_rate_is_no_endless_loop) {
+    const auto document = parse_json(
+        R"([{"rate": 1000, "for_ns": 1000000000, "arrivals": "constant"}, {"rate": 0, "for_ns": null, "arrivals": "poisson"}])");
+    const arrival_phases phases = read_phases(json_value(document, "phases"), 1);
+    arrival_cursor c = arrival_cursor_at_start(phases, 1, 1);
+    c.start = 0;
+    EXPECT_EQ(arrival_pass_due(c, 60'000'000'000), 1000u);
+}
+
+}  // namespace
+}  // namespace wt

@@ -1,0 +1,141 @@
+"""What the shell offers when TAB is pressed. Nothing here may fail: where something is not known, nothing is offered.
+
+`windtunnel --install-completion` sets it up; typer speaks the shells' protocols.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+_CHOICE = re.compile(r'"([^"]+)"')
+_LONGEST = 64 << 10
+
+Offers = list[tuple[str, str]]
+"""What may stand there, and what it is."""
+
+
+def _quiet(offer: Callable[[str], Iterator[tuple[str, str]]]) -> Callable[[str], Offers]:
+    """As typer calls it, with the incomplete word."""
+
+    def complete(incomplete: str) -> Offers:
+        try:
+            return [(text, help_) for text, help_ in offer(incomplete) if text.startswith(incomplete)]
+        except Exception:  # noqa: BLE001 - a traceback would be printed into the command that is being typed
+            return []
+
+    complete.__name__ = complete.__qualname__ = offer.__name__
+    return complete
+
+
+@_quiet
+def scenarios(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Scenario files, and the names of the shipped scenarios."""
+    yield from _files(incomplete, studies=False)
+    yield from templates(incomplete)
+
+
+@_quiet
+def studies(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Study files, directories of studies, and the command below `study`."""
+    yield from _directories(incomplete, "study.json", "study")
+    yield from _files(incomplete, studies=True)
+    yield "query", "query the results of studies in SQL"
+
+
+@_quiet
+def toml_files(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Scenario and study files."""
+    yield from _files(incomplete, studies=False)
+    yield from _files(incomplete, studies=True)
+
+
+@_quiet
+def runs(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Run directories, and the directories on the way to them."""
+    yield from _directories(incomplete, "run.json", "run")
+
+
+@_quiet
+def study_directories(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Directories of studies, and the directories on the way to them."""
+    yield from _directories(incomplete, "study.json", "study")
+
+
+@_quiet
+def compared(incomplete: str) -> Iterator[tuple[str, str]]:
+    """What `compare` takes: run directories, directories of runs, scenario files."""
+    yield from _directories(incomplete, "run.json", "run")
+    yield from _files(incomplete, studies=False)
+
+
+@_quiet
+def templates(incomplete: str) -> Iterator[tuple[str, str]]:
+    from windtunnel.scenario.templates import available
+
+    for template in available().values():
+        yield template.name, template.question
+
+
+@_quiet
+def handlers(incomplete: str) -> Iterator[tuple[str, str]]:
+    from windtunnel.engine.find import find_engine
+    from windtunnel.engine.query import handlers as ask
+
+    for handler in ask(find_engine()):
+        yield handler.name, handler.help
+
+
+@_quiet
+def sets(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Whole keys for --set: `server.ba` offers `server.batch.app_rx=`. Behind the sign, the values that a choice has."""
+    from windtunnel.scenario.keys import Scenario
+    from windtunnel.scenario.reference import key_at
+
+    name, sign, _ = incomplete.partition("=")
+    if not sign:
+        yield from _keys(Scenario, name.split("."), "")
+        return
+    key = key_at(tuple(part for part in name.split(".") if not part.isdigit()))
+    for value in _CHOICE.findall(key.wanted) if key else ():
+        yield f"{name}={value}", ""
+
+
+def _keys(table: Any, typed: list[str], prefix: str) -> Iterator[tuple[str, str]]:
+    """Every key below a table. A list is counted as it was typed, else from its first entry."""
+    from windtunnel.scenario.reference import keys_of
+
+    for key in keys_of(table).values():
+        if key.table is None:
+            yield f"{prefix}{key.name}=", key.help
+            continue
+        inner, rest = f"{prefix}{key.name}.", typed[1:]
+        if key.many:
+            inner, rest = f"{inner}{rest[0] if rest and rest[0].isdigit() else 0}.", rest[1:]
+        yield from _keys(key.table, rest, inner)
+
+
+def _directories(incomplete: str, record: str, what: str) -> Iterator[tuple[str, str]]:
+    """Those that hold a record, from runs/ on where nothing was typed; others with the sign that there may be more below."""
+    places = [incomplete] if incomplete else ["runs/", ""]
+    for directory in (path for place in places for path in _entries(place) if path.is_dir()):
+        yield (str(directory), what) if (directory / record).is_file() else (f"{directory}/", "")
+
+
+def _files(incomplete: str, studies: bool) -> Iterator[tuple[str, str]]:
+    for path in _entries(incomplete):
+        if path.is_dir():
+            yield f"{path}/", ""
+        elif path.suffix == ".toml" and path.is_file():
+            with path.open(encoding="utf-8") as stream:
+                text = stream.read(_LONGEST)
+            if ("[[factor]]" in text) == studies:
+                yield str(path), text.partition("\n")[0].lstrip("# ") if text.startswith("#") else ""
+
+
+def _entries(incomplete: str) -> list[Path]:
+    """What lies in the directory that was typed so far; hidden names only where the dot was typed."""
+    directory, _, name = incomplete.rpartition("/")
+    folder = Path(directory or ("/" if incomplete.startswith("/") else "."))
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in found if path.name.startswith(name) and (name[:1] == "." or path.name[0] != "."))

@@ -1,0 +1,75 @@
+"""Commands that other packages bring: entry points of the group "windtunnel.commands", each of them a typer application."""
+
+from collections.abc import Callable
+from functools import cache, wraps
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NoReturn
+
+import typer
+
+from windtunnel.cli.texts import Command
+from windtunnel.errors import UserError
+
+GROUP = "windtunnel.commands"
+
+
+def names() -> list[str]:
+    return sorted(_points())
+
+
+@cache
+def load(name: str) -> Any:
+    """The command, or None where no package brings it. One that cannot be imported says what to install when it is called."""
+    point = _points().get(name)
+    if point is None:
+        return None
+    try:
+        app = point.load()
+    except ModuleNotFoundError as error:
+        return _unavailable(point, error)
+    for info in app.registered_commands:
+        info.cls = Command
+    parent = typer.Typer(add_completion=False)
+    parent.add_typer(app, name=name)
+    command: Any = typer.main.get_group(parent).commands[name]
+    command.short_help = command.short_help or (command.help or "").removesuffix(".")
+    command.invoke = _explained(command.invoke, point)
+    return command
+
+
+@cache
+def _points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _explained(invoke: Callable[[Any], Any], point: EntryPoint) -> Callable[[Any], Any]:
+    """A package that is missing is named together with what installs it."""
+
+    @wraps(invoke)
+    def guarded(context: Any) -> Any:
+        try:
+            return invoke(context)
+        except ModuleNotFoundError as error:
+            _refuse(point, error)
+
+    return guarded
+
+
+def _unavailable(point: EntryPoint, error: ModuleNotFoundError) -> Any:
+    def refuse(words: list[str] | None = None) -> None:
+        _refuse(point, error)
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    anything = {"ignore_unknown_options": True, "help_option_names": []}
+    app.command(point.name, short_help=f"(needs {error.name})", context_settings=anything)(refuse)
+    return typer.main.get_command(app)
+
+
+def _refuse(point: EntryPoint, error: ModuleNotFoundError) -> NoReturn:
+    if (error.name or "").partition(".")[0] == "windtunnel":  # a fault of ours
+        raise error
+    package = point.dist.name if point.dist else "windtunnel"
+    extras = f"[{','.join(point.extras)}]" if point.extras else ""
+    raise UserError(
+        f'windtunnel {point.name} needs the Python package "{error.name}"', remedy=f'pip install "{package}{extras}"'
+    ) from None

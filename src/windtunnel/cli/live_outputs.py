@@ -1,0 +1,86 @@
+"""What `run` offers to those who read along: metrics, telemetry, a trace."""
+
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windtunnel.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from windtunnel.exchange.openmetrics import Windows
+    from windtunnel.runs import Run
+    from windtunnel.scenario import RunSpec
+
+TRACE_EVERY = 997
+"""Loops; a prime, so that no pattern of the loop hides from it."""
+TRACE_LIMIT = "256MiB"
+SPARE_BYTES = 64 << 20
+"""What a trace leaves free for the run's other files."""
+
+
+def traced(spec: "RunSpec", directory: Path, every: int, limit: str) -> "RunSpec":
+    """The run with a trace. Raises UserError where the disk has no room for all that the limit allows."""
+    from windtunnel.runs.trace import EVENT, EVENT_BYTES_MOST, RAW
+    from windtunnel.scenario.quantities import option, write
+
+    size = option("--trace-limit", "size", limit, "1MiB", "4GiB")
+    events = size // EVENT_BYTES_MOST
+    need = size + events * EVENT.itemsize  # until trace.json is whole, what it is made from stays beside it
+    free = shutil.disk_usage(_existing(directory)).free
+    if need > free - SPARE_BYTES:
+        raise UserError(
+            f"--trace may take {round(need / 2**20)} MiB of the disk, {directory} has {free >> 20} MiB",
+            remedy=f"--trace-limit below {write('size', size)}, or a directory with more room: --out",
+        )
+    return spec.traced(RAW, every, events)
+
+
+@contextmanager
+def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
+    """Metrics at the address while the context lasts. Raises UserError where it cannot be listened at."""
+    if address is None:
+        yield None
+        return
+    from windtunnel.exchange.metrics_server import Server, parse
+    from windtunnel.exchange.openmetrics import Windows
+
+    windows = Windows(spec)
+    with Server(parse(address), windows):
+        yield windows
+
+
+def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
+    """Where to read along, one line each."""
+    from windtunnel.engine.telemetry import how_to_ask
+
+    lines = [f"telemetry: {how_to_ask(plan)}" for plan in spec.plans]
+    if metrics:
+        from windtunnel.exchange.metrics_server import parse
+
+        lines.append(f"metrics: {parse(metrics).url}")
+    return lines
+
+
+def write_trace(run: "Run") -> Path | None:
+    """trace.json of a run; what is missing from it is said on stderr and changes no verdict."""
+    from windtunnel.runs.trace import convert
+    from windtunnel.views.terminal.messages import show_error, show_warning
+
+    for engine in run.record.engines:
+        trace = engine.result.trace if engine.result else None
+        if trace and trace.missed:
+            why = f" ({trace.fault})" if trace.fault else ""
+            show_warning(f"trace of {engine.name}: {trace.events} events, {trace.missed} more not written{why}")
+    try:
+        return convert(run)
+    except UserError as error:
+        show_error(error)
+        return None
+
+
+def _existing(directory: Path) -> Path:
+    directory = directory.absolute()
+    return next(path for path in (directory, *directory.parents) if path.exists())

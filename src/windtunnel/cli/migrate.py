@@ -1,0 +1,111 @@
+"""windtunnel migrate: the old key names of a scenario or study become the new ones."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from windtunnel.cli import completion
+
+if TYPE_CHECKING:
+    from windtunnel.scenario.migration import Edit
+
+REFUSED = 2
+
+
+def migrate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Scenario and study files.",
+            show_default=False,
+            autocompletion=completion.toml_files,
+        ),
+    ],
+    stdout: Annotated[
+        bool, typer.Option("--stdout", help="Print the new text of one FILE and change nothing.")
+    ] = False,
+) -> None:
+    """Rewrite old key names in scenarios and studies.
+
+    Only names change. Comments, order and formatting stay. The old text is kept in FILE.orig, or in FILE.orig.1 if that
+    name is taken. A file without old names is left alone.
+
+    Exit codes: 0 done, 2 a file could not be rewritten.
+
+    windtunnel migrate mine.toml
+    windtunnel migrate scenarios/*.toml studies/*.toml
+    windtunnel migrate mine.toml --stdout | diff mine.toml -
+    """
+    from windtunnel.errors import UserError
+    from windtunnel.views.terminal.messages import show_error
+
+    if stdout:
+        if len(files) > 1:
+            raise UserError("--stdout prints one file", remedy="name one FILE")
+        sys.stdout.write(_new_text(files[0])[1])
+        return
+    refused = 0
+    for file in files:
+        try:
+            _rewrite(file)
+        except UserError as error:
+            show_error(error)
+            refused = REFUSED
+    raise typer.Exit(refused)
+
+
+def _rewrite(file: Path) -> None:
+    from shutil import copymode
+
+    from windtunnel.runs.files import replacing
+
+    old, new, edits = _new_text(file)
+    for edit in edits:
+        print(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
+    if not edits:
+        print(f"{file}: no old names")
+        return
+    target = file.resolve()
+    backup = _keep(target, old)
+    with replacing(target) as temporary:
+        temporary.write_bytes(new.encode())
+        copymode(target, temporary)
+    print(f"{file}: rewritten, old text in {backup}")
+
+
+def _new_text(file: Path) -> "tuple[str, str, list[Edit]]":
+    """The old text, the new one and what changes between them. Raises UserError."""
+    from windtunnel.errors import UserError
+    from windtunnel.scenario.load import MAX_FILE_BYTES, parsed
+    from windtunnel.scenario.migration import NotRewritten, migrated
+    from windtunnel.text_file import read_text
+
+    text = read_text(file, MAX_FILE_BYTES, "name a scenario or study file")
+    parsed(file, text)
+    try:
+        new, edits = migrated(text)
+    except NotRewritten as error:
+        raise UserError(f"{file}:{error.line}: {error}", remedy="keep one of them") from None
+    return text, new, edits
+
+
+def _keep(file: Path, text: str) -> Path:
+    """Writes the old text beside the file, under a name that is free."""
+    from itertools import count
+
+    from windtunnel.runs.files import cannot_write
+
+    for number in count():
+        backup = file.with_name(f"{file.name}.orig{f'.{number}' if number else ''}")
+        try:
+            with open(backup, "xb") as stream:
+                stream.write(text.encode())
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise cannot_write(backup, error) from error
+        return backup
+    raise AssertionError

@@ -1,0 +1,31 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windtunnel.cli import completion
+
+Scenario = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Scenario file, or the name of a shipped scenario.",
+        show_default=False,
+        autocompletion=completion.scenarios,
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a key of the scenario, as in client.rate=2M. Repeatable.",
+        autocompletion=completion.sets,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Report = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to FILE, which must be new.")
+]

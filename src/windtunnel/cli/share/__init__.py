@@ -1,1 +1,0 @@
-"""windtunnel share: its commands, one file each, registered in `cli/app.py`."""

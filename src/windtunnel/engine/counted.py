@@ -1,0 +1,66 @@
+"""How a field of the engine's lines says that it is a counter or a level, and where it is shown.
+
+The field is the one place in Python that names a counter: sums, `--json`, tables, reports, studies, OpenMetrics, the export and
+docs/reference/counters.md follow from it (`windtunnel.runs.registry`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Of a field that says how much a window added. One that is added to a released version is `int | None` with the default
+    None: records from before do not have it, and null is not zero."""
+
+    unit: str
+    """calls, packets, messages, bytes, loops, cycles (TSC ticks) or ns."""
+    head: str | None = None
+    """Of its column in tables and in the report; None: it is in no table."""
+    openmetrics: str | None = None
+    """Name between `windtunnel_<noun>_` and `_total`, where it is not the field's own."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Of a field that says how things stood at the end of the window."""
+
+    unit: str
+    openmetrics: str
+    """Name behind `windtunnel_`."""
+
+
+@dataclass(frozen=True)
+class CountedField:
+    name: str
+    unit: str
+    help: str
+    head: str | None
+    openmetrics: str
+
+
+@dataclass(frozen=True)
+class LevelField:
+    name: str
+    unit: str
+    help: str
+    openmetrics: str
+
+
+def counters_of(model: type[BaseModel]) -> Iterator[CountedField]:
+    """The counters of a part of a window, in its order."""
+    for name, field in model.model_fields.items():
+        for mark in field.metadata:
+            if isinstance(mark, Counted):
+                exported = mark.openmetrics or name.replace("_cycles", "_seconds").replace("_ns", "_seconds")
+                yield CountedField(name, mark.unit, field.description or "", mark.head, exported)
+
+
+def levels_of(model: type[BaseModel]) -> Iterator[LevelField]:
+    """The levels of a part of a window, in its order."""
+    for name, field in model.model_fields.items():
+        for mark in field.metadata:
+            if isinstance(mark, Level):
+                yield LevelField(name, mark.unit, field.description or "", mark.openmetrics)

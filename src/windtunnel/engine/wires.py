@@ -1,0 +1,42 @@
+"""The wires that there are: as the engine describes them or, where there is none to ask, as it did when this version was made."""
+
+from functools import cache
+from pathlib import Path
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.plan import Port
+from windtunnel.engine.query import Wire, read_wires, wires
+from windtunnel.errors import UserError
+
+SNAPSHOT = Path(__file__).parent / "wires.json"
+"""schemas/wires.json, which is what `windtunnel-engine --wires` printed."""
+
+
+def known() -> dict[str, Wire]:
+    """By name. An engine that cannot be asked is none: it will refuse the plan in its own words."""
+    try:
+        engine = find_engine()
+    except UserError:
+        return _of_snapshot()
+    return _of_engine(engine) or _of_snapshot()
+
+
+def of_port(port: Port) -> Wire:
+    """The wire of a planned port. Raises UserError where there is none of its name."""
+    if (wire := known().get(port.wire)) is None:
+        raise UserError(f'no wire "{port.wire}" in this engine', remedy="`windtunnel wires` lists those that it has")
+    return wire
+
+
+@cache
+def _of_engine(engine: Path) -> dict[str, Wire] | None:
+    """Asked once an engine, because it takes a process; None where it does not know the question."""
+    try:
+        return {wire.name: wire for wire in wires(engine)}
+    except UserError:
+        return None
+
+
+@cache
+def _of_snapshot() -> dict[str, Wire]:
+    return {wire.name: wire for wire in read_wires(SNAPSHOT.read_text(encoding="utf-8"))}

@@ -1,0 +1,242 @@
+"""Axio's configuration, in its colon form or in TOML, read into one shape. Every fault of the file is found, each with its line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from windtunnel.exchange.axio.keys import CARRIED, COLON, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
+from windtunnel.exchange.source import Fault, Foreign
+from windtunnel.scenario import toml
+from windtunnel.scenario.positions import lines_of, nearest_line
+from windtunnel.scenario.refusal import Path, dotted, shown
+
+_COLON_LINE = re.compile(r"\s*([A-Za-z]\w*)\s*:(.*)")
+_TOML_LINE = re.compile(r"^[ \t]*(\[\[?[\w.]+\]|schema_version[ \t]*=)", re.MULTILINE)
+_WORKLOAD = "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0 : 0,1|2 : 0|2"
+MAX_NUMBER = 10**18
+MAX_GROUP = 256
+"""Axio has at most 16 workspaces; a range of more is a slip of the pen."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """One value of the file: its key as the file has it, and its line."""
+
+    key: str
+    value: Any
+    line: int
+
+
+@dataclass(frozen=True)
+class AxioWorkload:
+    """One workload: local groups, each some applications (workspaces) and the dispatcher that they share."""
+
+    id: int
+    phases: list[str]
+    remote: list[int]
+    groups: list[tuple[list[int], int]]
+    line: int
+
+
+@dataclass
+class AxioConfig:
+    """A configuration. `values` has the names of the TOML form as keys; `form` is "colon" or "TOML"."""
+
+    form: str
+    values: dict[str, Given] = field(default_factory=dict)
+    workloads: list[AxioWorkload] = field(default_factory=list)
+    workspaces: dict[int, int] = field(default_factory=dict)
+    """CPU of a workspace, counted within its NUMA node; empty in the colon form, where both are the same."""
+    left: list[tuple[Given, str]] = field(default_factory=list)
+    """What is not carried over, and why."""
+    faults: list[Fault] = field(default_factory=list)
+
+    def take(self, name: str, given: Given) -> None:
+        """Puts a key into its place; `name` is that of the TOML form."""
+        if name in LEFT:
+            self.left.append((given, LEFT[name]))
+        elif name in self.values:
+            self.faults.append(Fault(given.line, f"{given.key} is given twice", "one of them"))
+        else:
+            assert name in CARRIED, name
+            self.values[name] = given
+            self._check_type(name, given)
+
+    def _check_type(self, name: str, given: Given) -> None:
+        what, remedy = f"{given.key}: {shown(given.value)}", None
+        if name in NUMBERS:
+            whole = type(given.value) is int and 0 <= given.value < MAX_NUMBER
+            remedy = None if whole else "a whole number that is not negative, of at most 18 digits"
+        elif name in SWITCHES:
+            remedy = None if isinstance(given.value, bool) else "true or false"
+        elif not isinstance(given.value, str):
+            remedy = "a text in quotes"
+        if remedy:
+            self.faults.append(Fault(given.line, what, remedy))
+
+
+def read_config(foreign: Foreign) -> AxioConfig | None:
+    """The configuration, faults and all; None for a text that is none in either form."""
+    if _TOML_LINE.search(foreign.text):
+        return _from_toml(foreign.text)
+    if any(_key_of(line) for line in foreign.text.splitlines()):
+        return _from_colons(foreign.text)
+    return None
+
+
+def _key_of(line: str) -> str | None:
+    match = _COLON_LINE.fullmatch(line)
+    return match[1] if match and (match[1] in COLON or match[1] == "workload") else None
+
+
+def _from_colons(text: str) -> AxioConfig:
+    config = AxioConfig("colon")
+    for number, line in enumerate(text.splitlines(), start=1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        match = _COLON_LINE.fullmatch(line)
+        if match is None:
+            config.faults.append(
+                Fault(number, f'"{line[:40]}" is not a key and its value', "as in kDispRxBatchSize : 32")
+            )
+        elif match[1] == "workload":
+            _colon_workload(config, [part.strip() for part in match[2].split(":")], number)
+        elif match[1] not in COLON:
+            config.faults.append(Fault(number, f'unknown key "{match[1]}"', f"one of {', '.join(COLON)}, workload"))
+        else:
+            name, value = COLON[match[1]], match[2].strip()
+            whole = name in NUMBERS and re.fullmatch(r"[0-9]{1,18}", value, re.ASCII)
+            config.take(name, Given(match[1], int(value) if whole else _address(name, value), number))
+    return config
+
+
+def _address(name: str, value: str) -> str:
+    """The colon form writes the points of MAC addresses for colons, because it splits lines at these."""
+    return value.replace(".", ":") if name.endswith("_mac") else value
+
+
+def _colon_workload(config: AxioConfig, parts: list[str], line: int) -> None:
+    if len(parts) != 5:
+        config.faults.append(Fault(line, f"workload has {len(parts)} parts", f"5, as in {_WORKLOAD}"))
+        return
+    name, phases, remote, applications, dispatchers = parts
+    try:
+        groups = list(zip(map(_ids, applications.split("|")), map(_ids, dispatchers.split("|")), strict=True))
+        if any(len(dispatcher) != 1 for _, dispatcher in groups):
+            raise ValueError("a group has one dispatcher")
+        workload = AxioWorkload(
+            int(name),
+            [phase.strip() for phase in phases.split(",")],
+            _ids(remote),
+            [(apps, dispatcher[0]) for apps, dispatcher in groups],
+            line,
+        )
+    except ValueError as error:
+        config.faults.append(Fault(line, f"workload: {error}", f"as in {_WORKLOAD}"))
+        return
+    config.workloads.append(workload)
+
+
+def _ids(text: str) -> list[int]:
+    """ "0,1" or "0-3"."""
+    if not re.fullmatch(r"\s*[0-9]{1,4}\s*(-\s*[0-9]{1,4}\s*|(,\s*[0-9]{1,4}\s*)*)", text, re.ASCII):
+        raise ValueError(f'"{text.strip()[:40]}" is no list of workspaces')
+    if "-" not in text:
+        return [int(part) for part in text.split(",")]
+    first, last = (int(part) for part in text.split("-"))
+    if not first <= last < first + MAX_GROUP:
+        raise ValueError(f'"{text.strip()}" is no range')
+    return list(range(first, last + 1))
+
+
+def _from_toml(text: str) -> AxioConfig:
+    config = AxioConfig("TOML")
+    try:
+        data = toml.parse(text)
+    except toml.Fault as fault:
+        config.faults.append(Fault(fault.line, fault.what, fault.remedy))
+        return config
+    lines = lines_of(text)
+    for path, value in _leaves(data):
+        table, name = dotted(path[:-1]), str(path[-1])
+        line = nearest_line(lines, path)[0]
+        if table in TOPOLOGIES and name in ("workspaces", "workloads"):
+            _toml_topology(config, lines, path, value)
+        elif name in TABLES.get(table, "").split():
+            config.take(name, Given(dotted(path), value, line))
+        else:
+            known = ", ".join(TABLES.get(table, " ".join(filter(None, TABLES))).split())
+            config.faults.append(Fault(line, f'unknown key "{dotted(path)}"', f"one of {known}"))
+    version = config.values.get("schema_version")
+    if version is None or version.value != 1:
+        what = f"schema_version is {shown(version.value)}" if version else "schema_version is missing"
+        config.faults.append(
+            Fault(version.line if version else 1, what, "schema_version = 1, the only one that is known")
+        )
+    return config
+
+
+def _leaves(data: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in data.items():
+        here = (*path, name)
+        if isinstance(value, dict) and dotted(here) in [*TABLES, "knobs"]:
+            yield from _leaves(value, here)
+        else:
+            yield here, value
+
+
+def _toml_topology(config: AxioConfig, lines: dict[Path, int], path: Path, entries: Any) -> None:
+    kind = path[-1]
+    read = _toml_workload if kind == "workloads" else _toml_workspace
+    if not isinstance(entries, list):
+        config.faults.append(
+            Fault(nearest_line(lines, path)[0], f"{dotted(path)} is no list of tables", f"[[{dotted(path)}]]")
+        )
+        return
+    for index, entry in enumerate(entries):
+        line = nearest_line(lines, (*path, index))[0]
+        try:
+            read(config, entry, line)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+            shape = "id, pipeline, remote_dispatchers, groups" if kind == "workloads" else "id, cpu_core"
+            config.faults.append(
+                Fault(line, f"{dotted((*path, index))}: {what}", f"the keys {shape}, as Axio has them")
+            )
+
+
+def _toml_workspace(config: AxioConfig, entry: dict[str, Any], line: int) -> None:
+    _only(entry, {"id", "cpu_core"})
+    config.workspaces[_whole(entry["id"])] = _whole(entry["cpu_core"])
+
+
+def _toml_workload(config: AxioConfig, entry: dict[str, Any], line: int) -> None:
+    _only(entry, {"id", "pipeline", "remote_dispatchers", "groups"})
+    groups = []
+    for group in _list(entry["groups"]):
+        _only(group, {"dispatcher", "applications"})
+        groups.append(([_whole(app) for app in _list(group["applications"])], _whole(group["dispatcher"])))
+    remote = [_whole(dispatcher) for dispatcher in _list(entry["remote_dispatchers"])]
+    phases = [str(phase) for phase in _list(entry["pipeline"])]
+    config.workloads.append(AxioWorkload(_whole(entry["id"]), phases, remote, groups, line))
+
+
+def _only(table: Any, keys: set[str]) -> None:
+    if not isinstance(table, dict):
+        raise ValueError(f"{shown(table)} is no table")  # noqa: TRY004 - a fault of the file
+    if unknown := set(table) - keys:
+        raise ValueError(f"unknown key {', '.join(sorted(unknown))}")
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{shown(value)} is no list")  # noqa: TRY004
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 16:
+        raise ValueError(f"{shown(value)} is no number of a workspace")
+    return value

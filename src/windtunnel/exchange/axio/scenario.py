@@ -1,0 +1,288 @@
+"""From a configuration of Axio to a scenario: one TOML text, checked by the scenario's own models.
+
+A file of Axio describes one host. The scenario has both sides, on the wire "ring", so that it runs at once; the other side has
+the addresses of the file, the same workloads, and defaults for the rest.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from operator import mul
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from windtunnel.exchange.axio.config import AxioConfig, AxioWorkload, Given
+from windtunnel.exchange.axio.keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
+from windtunnel.exchange.source import Fault, Foreign
+from windtunnel.exchange.toml_text import text_of
+from windtunnel.scenario.checks import check
+from windtunnel.scenario.keys import Mempool, Scenario
+from windtunnel.scenario.load import refusal_of
+from windtunnel.scenario.refusal import Path, Refusal, shown
+
+SIDES = ("client", "server")
+_LOOP = {
+    "client": {"app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"},
+    "server": {"nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx"},
+}
+_GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is the most that a call takes"
+
+
+class Conversion:
+    """The scenario's data as it grows, where each value came from, what is wrong, and what the user should know."""
+
+    def __init__(self, config: AxioConfig, side: str):
+        self.config, self.side = config, side
+        self.peer = SIDES[1 - SIDES.index(side)]
+        self.data: dict[str, Any] = {"wire": {"kind": "ring"}, "client": {}, "server": {}, "workload": []}
+        self.origin: dict[Path, Given] = {}
+        self.faults = list(config.faults)
+        self.notes: list[str] = []
+
+    def put(self, path: Path, name: str, convert: Callable[[Any], Any] = lambda value: value) -> None:
+        """The value of Axio's key `name`, converted, to `path`; nothing where the file has none."""
+        given = self.config.values.get(name)
+        if given is None or any(fault.line == given.line for fault in self.faults):
+            return
+        *tables, last = path
+        level: Any = self.data
+        for table in tables:
+            level = level[int(table)] if isinstance(level, list) else level.setdefault(table, {})
+        level[last] = convert(given.value)
+        self.origin[path] = given
+
+    def fault(self, given: Given, remedy: str) -> None:
+        self.faults.append(Fault(given.line, f"{given.key}: {shown(given.value)} cannot be carried over", remedy))
+
+    def value(self, name: str) -> Any:
+        """The key's value, or what is compiled into Axio; None where neither is known."""
+        given = self.config.values.get(name)
+        return given.value if given else COMPILED.get(name)
+
+
+def scenario_text(foreign: Foreign, config: AxioConfig, side: str | None) -> tuple[str, list[str]]:
+    """The scenario, and what was not carried over. Raises UserError with everything that is wrong or cannot be mapped."""
+    side = _side(config, side)
+    if side is None:
+        what = "the file does not say whether it is the client's or the server's"
+        raise foreign.error([*config.faults, Fault(0, what, "--side client, or --side server")])
+    conversion = Conversion(config, side)
+    _run_keys(conversion)
+    _endpoints(conversion)
+    _workloads(conversion)
+    _check(conversion)
+    if conversion.faults:
+        raise foreign.error(conversion.faults)
+    notes = [*_left(config), *conversion.notes]
+    conversion.data = {"title": foreign.file.stem[:200] or "axio"} | conversion.data
+    question = f"What does the {side} of Axio's {foreign.file.name} cost, stage by stage?"
+    return text_of(question, notes, conversion.data), notes
+
+
+def _side(config: AxioConfig, given: str | None) -> str | None:
+    """As the file says, else as the user says, else by app_tx, which only a client has."""
+    role = config.values.get("role")
+    if role is not None:
+        return role.value if role.value in SIDES else _no_role(config, role)
+    phases = {PHASES.get(phase) for workload in config.workloads for phase in workload.phases}
+    return given or (("client" if "app_tx" in phases else "server") if phases else None)
+
+
+def _no_role(config: AxioConfig, role: Given) -> str:
+    config.faults.append(Fault(role.line, f'{role.key} is "{role.value}"', '"client" or "server"'))
+    return "server"
+
+
+def _run_keys(conversion: Conversion) -> None:
+    """Axio counts windows; none of them is a warm-up."""
+    seconds = conversion.value("window_seconds")
+    conversion.put(("window",), "window_seconds", lambda value: f"{value}s")
+    if type(seconds) is int:
+        conversion.put(("duration",), "iterations", lambda count: f"{count * seconds}s")
+        conversion.notes.append("warmup has its default: Axio's first windows are its warm-up, and count")
+
+
+def _endpoints(conversion: Conversion) -> None:
+    side, peer, config = conversion.side, conversion.peer, conversion.config
+    for owner, prefix in ((side, "local"), (peer, "remote")):
+        for key in ("ip", "mac"):
+            conversion.put((owner, key), f"{prefix}_{key}")
+        conversion.put((owner, "mtu"), "mtu")
+    for name, stage in BATCHES.items():
+        if stage != "app_tx" or side == "client":
+            conversion.put((side, "batch", stage), name)
+        elif name in config.values:
+            config.left.append((config.values[name], "a server makes no messages of its own"))
+    conversion.put((side, "rx_descriptors"), "rx_ring_entries")
+    conversion.put((side, "tx_descriptors"), "tx_ring_entries")
+    dispatchers = sum(len(workload.groups) for workload in config.workloads)
+    conversion.put((side, "mempool", "size"), "mempool_size", lambda size: size * dispatchers)
+    if dispatchers > 1 and "mempool_size" in config.values:
+        conversion.notes.append("mempool.size: Axio has a pool for each dispatcher, an endpoint here has one for all")
+    conversion.put((side, "mempool", "cache"), "mempool_cache_size")
+    _pool_ops(conversion)
+    conversion.put(("server", "response_mbuf"), "apply_new_mbuf", lambda new: "new" if new else "request")
+    if any(name in config.values for name in BATCHES):
+        conversion.notes.append(_GATHERS)
+    backend = config.values.get("backend")
+    if backend is not None and backend.value != "dpdk":
+        conversion.fault(backend, '"dpdk": there is no RDMA in this version')
+
+
+def _pool_ops(conversion: Conversion) -> None:
+    ops = conversion.config.values.get("mempool_handler")
+    known = get_args(Mempool.model_fields["ops"].annotation)
+    if ops is not None and ops.value not in known:
+        conversion.fault(ops, f"one of {', '.join(known)}")
+    else:
+        conversion.put((conversion.side, "mempool", "ops"), "mempool_handler")
+
+
+def _workloads(conversion: Conversion) -> None:
+    config = conversion.config
+    if not config.workloads and not conversion.faults:
+        conversion.faults.append(
+            Fault(0, "no workload", "at least one workload, which names its pipeline and workspaces")
+        )
+    for name, known in (("message_handler", HANDLERS), ("packet_handler", ("empty", "echo"))):
+        if conversion.value(name) is not None and conversion.value(name) not in known:
+            conversion.fault(config.values[name], f"one of {', '.join(known)}")
+    unlimited = config.values.get("inflight_limit_enabled")
+    if unlimited is not None and unlimited.value is False:
+        conversion.fault(
+            unlimited, "true: a client here has a budget (inflight), or offers messages at a rate of its own"
+        )
+    if config.form == "colon":
+        compiled = ", ".join(f"{name} = {value}" for name, value in COMPILED.items() if not isinstance(value, bool))
+        conversion.notes.append(
+            f"not in the file, because compiled into Axio, and taken as its converter does: {compiled}"
+        )
+    _shared_workspaces(conversion)
+    for index, workload in enumerate(config.workloads):
+        conversion.data["workload"].append(_workload(conversion, workload))
+        for key, name in (("request", "request_payload_bytes"), ("response", "response_payload_bytes")):
+            if key in conversion.data["workload"][index]:
+                conversion.put(("workload", index, key), name)
+        conversion.put(("workload", index, "extra_ticks"), "app_ticks_per_message")
+        applications = sum(len(applications) for applications, _ in workload.groups)
+        conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
+    if config.workloads:
+        conversion.notes.append("inflight: Axio has a budget for each application of a workload, here it is their sum")
+
+
+def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
+    """The table of one workload; what it cannot be goes to the faults."""
+    handler = HANDLERS.get(conversion.value("message_handler"))
+    by_packet = conversion.value("packet_handler") == "echo"
+    phases = _phases(conversion, workload, by_packet)
+    data: dict[str, Any] = {"name": f"workload-{workload.id}"}
+    if handler and "app_rx" in phases:
+        data |= {"handler": handler} | ({"options": dict(M_APP)} if handler == "m_app" else {})
+    if by_packet:
+        data["packet_handler"] = "echo"
+    data["request"] = conversion.value("request_payload_bytes")
+    if "handler" in data:
+        data["response"] = conversion.value("response_payload_bytes")
+    sizes = [len(applications) for applications, _ in workload.groups]
+    if not sizes or min(sizes) == 0 or max(sizes) - min(sizes) > 1:
+        what = f"workload {workload.id}: groups of {', '.join(map(str, sizes)) or 'no'} applications"
+        remedy = "groups alike, or larger by one: application a takes dispatcher a modulo their number"
+        conversion.faults.append(Fault(workload.line, what, remedy))
+    data |= {"apps": sum(sizes), "dispatchers": len(sizes), "colocate": _colocated(conversion, workload)}
+    budget = conversion.value("inflight_messages")
+    if budget is not None:
+        data["inflight"] = budget * sum(sizes) if type(budget) is int else budget
+    if len(workload.remote) != len(sizes):
+        conversion.notes.append(
+            f"workload {workload.id}: {len(workload.remote)} remote dispatchers are not carried over: "
+            f"the {conversion.peer} has {len(sizes)} here, as many as the {conversion.side}"
+        )
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _phases(conversion: Conversion, workload: AxioWorkload, by_packet: bool) -> set[str]:
+    """The stages of a pipeline; those of a side, or with a packet handler those that a packet needs."""
+    unknown = [phase for phase in workload.phases if phase not in PHASES]
+    stages = {PHASES[phase] for phase in workload.phases if phase in PHASES}
+    wanted = _LOOP[conversion.side]
+    bare = wanted - {"app_rx", "app_tx"}
+    if unknown:
+        conversion.faults.append(
+            Fault(
+                workload.line, f"workload {workload.id}: no phase {', '.join(unknown)}", f"one of {', '.join(PHASES)}"
+            )
+        )
+    elif stages != wanted and not (by_packet and conversion.side == "server" and bare - {"disp_tx"} <= stages <= bare):
+        missing, more = ", ".join(sorted(wanted - stages)), ", ".join(sorted(stages - wanted))
+        what = " and ".join(filter(None, (missing and f"lacks {missing}", more and f"has {more}")))
+        what = f"workload {workload.id}: the pipeline {what}, which the {conversion.side} here cannot"
+        conversion.faults.append(Fault(workload.line, what, f"the stages {', '.join(sorted(wanted))}"))
+    return stages
+
+
+def _colocated(conversion: Conversion, workload: AxioWorkload) -> bool:
+    """Whether dispatchers sit with an application of theirs: all of them, or none with any."""
+    own = [dispatcher in applications for applications, dispatcher in workload.groups]
+    everybody = {application for applications, _ in workload.groups for application in applications}
+    strange = [d for (_, d), inside in zip(workload.groups, own, strict=True) if not inside and d in everybody]
+    if strange or len(set(own)) > 1:
+        what = f"workload {workload.id}: some dispatchers sit with an application of theirs, others do not"
+        conversion.faults.append(
+            Fault(workload.line, what, "all of them with one of their own applications, or all alone")
+        )
+    return all(own)
+
+
+def _shared_workspaces(conversion: Conversion) -> None:
+    """A workspace here serves one workload."""
+    seen: dict[int, int] = {}
+    for workload in conversion.config.workloads:
+        dispatchers = [dispatcher for _, dispatcher in workload.groups]
+        mine = {*dispatchers, *(application for applications, _ in workload.groups for application in applications)}
+        for workspace in sorted(mine & seen.keys()):
+            what = f"workspace {workspace} serves workloads {seen[workspace]} and {workload.id}"
+            conversion.faults.append(Fault(workload.line, what, "workspaces of its own for each workload"))
+        if len(set(dispatchers)) < len(dispatchers):
+            what = f"workload {workload.id}: a dispatcher has two groups"
+            conversion.faults.append(Fault(workload.line, what, "one group for each dispatcher"))
+        seen |= dict.fromkeys(mine, workload.id)
+
+
+def _left(config: AxioConfig) -> list[str]:
+    """What was not carried over, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for given, reason in config.left:
+        reasons.setdefault(reason, []).append(f"{given.key} = {shown(given.value)}")
+    notes = [f"not carried over: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
+    cores = config.workspaces or {
+        workspace: workspace for workload in config.workloads for apps, d in workload.groups for workspace in [*apps, d]
+    }
+    if cores:
+        listed = ", ".join(f"{workspace} on {core}" for workspace, core in sorted(cores.items()))
+        notes.append(f"not carried over: workspaces on cores of the NUMA node, {listed}: CPUs are found by themselves")
+    return notes
+
+
+def _check(conversion: Conversion) -> None:
+    """As the scenario's own loader would, with every fault put back to the line of Axio's file. Where something is wrong
+    already, only with what a key of the file says: the rest may be missing for that reason."""
+    wrong = bool(conversion.faults)
+    try:
+        scenario = Scenario.model_validate(conversion.data)
+        if not wrong:
+            check(scenario)
+    except ValidationError as error:
+        found = [_put_back(conversion, refusal_of(fault)) for fault in error.errors(include_url=False)]
+        conversion.faults += [fault for fault in found if fault.line or not wrong]
+    except Refusal as refusal:
+        conversion.faults.append(_put_back(conversion, refusal))
+
+
+def _put_back(conversion: Conversion, refusal: Refusal) -> Fault:
+    nearest = [given for path, given in conversion.origin.items() if path == refusal.path[: len(path)]]
+    if nearest:
+        return Fault(nearest[0].line, f"{nearest[0].key}: in the scenario, {refusal.what}", refusal.remedy)
+    workloads = conversion.config.workloads
+    _, index, *_ = (*refusal.path, None, None)
+    line = workloads[index].line if refusal.path[:1] == ("workload",) and isinstance(index, int) else 0
+    return Fault(line, f"in the scenario, {refusal.what}", refusal.remedy)

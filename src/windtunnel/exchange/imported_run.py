@@ -1,0 +1,71 @@
+"""An imported run's directory: run.json, whose numbers are another tool's, and a copy of the text that they were read from."""
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from windtunnel.engine.verdict import Verdict
+from windtunnel.errors import UserError
+from windtunnel.exchange.source import Foreign
+from windtunnel.runs.files import cannot_write, replace
+from windtunnel.runs.reader import Run, load
+from windtunnel.runs.record import ForeignValue, Imported, Record
+from windtunnel.runs.rows import PortRow, StageRow
+from windtunnel.runs.writer import make_directory
+from windtunnel.version import __version__
+
+SOURCE = "source.txt"
+
+
+def keep(
+    directory: Path,
+    foreign: Foreign,
+    *,
+    tool: str,
+    title: str,
+    stages: Sequence[StageRow],
+    ports: Sequence[PortRow],
+    values: Sequence[ForeignValue],
+    notes: Sequence[str],
+) -> Run:
+    """Makes `directory` and reads the run back. Raises UserError where it exists or cannot be written."""
+    imported = Imported(
+        tool=tool,
+        file=foreign.file.name,
+        sha256=foreign.sha256,
+        at=datetime.now(UTC),
+        stages=list(stages),
+        ports=list(ports),
+        values=list(values),
+    )
+    record = Record(
+        title=title,
+        question=None,
+        started=None,
+        verdict=Verdict(True),
+        scenario={},
+        notes=list(notes),
+        host={},
+        versions={"windtunnel": __version__, "python": platform.python_version()},
+        engines=[],
+        imported=imported,
+    )
+    make_directory(directory)
+    try:
+        (directory / SOURCE).write_bytes(foreign.text.encode())
+    except OSError as error:
+        raise cannot_write(directory / SOURCE, error) from error
+    replace(directory / "run.json", record.model_dump_json(indent=1) + "\n")
+    return load(directory)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises UserError where it is, or cannot be written."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path}: exists already", remedy="choose a new file with --out") from None
+    except OSError as error:
+        raise cannot_write(path, error) from error

@@ -1,0 +1,52 @@
+"""A text that another tool wrote, and what is wrong with it: all of it at once, each with its line."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.text_file import read_text
+
+MAX_FILE_BYTES = 16 << 20
+"""A log of Axio grows by 3 KB a second."""
+MAX_LISTED = 50
+"""Faults. More of them mean that the file is of another kind."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong, or cannot be carried over; `remedy` says what would be right. Line 0: the file as a whole."""
+
+    line: int
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A file of another tool."""
+
+    file: Path
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def error(self, faults: Sequence[Fault]) -> UserError:
+        """One fault reads like any other error; several stand below each other, in the order of their lines."""
+        ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line)
+        if len(ordered) == 1:
+            return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)
+        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered[:MAX_LISTED]]
+        number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
+        return UserError("\n".join([f"{self.file}: {number}, each with what would be right:", *listed]))
+
+    def _place(self, fault: Fault) -> str:
+        return f"{self.file}:{fault.line}" if fault.line else str(self.file)
+
+
+def read(path: Path) -> Foreign:
+    """Raises UserError for what is no text of at most 16 MiB."""
+    return Foreign(path, read_text(path, MAX_FILE_BYTES, "a text, as the tool printed it"))

@@ -1,0 +1,152 @@
+"""Runs two scenarios in pairs, each pair in random order, so that changes of the host affect both alike."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.supervisor import Listener
+from windtunnel.host import facts
+from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
+from windtunnel.measure.compare.pair import Pair, change_after
+from windtunnel.measure.execute import new_directory
+from windtunnel.runs.writer import make_directory
+from windtunnel.scenario import RunSpec, here, load, resolve
+
+PAIRS = 15
+START_S = 1.5
+"""Time that a run takes besides its windows; measured as soon as one has ended."""
+HOPELESS = 5
+"""Runs of one side; if all of them are invalid no more are run."""
+MOST_RUN = 2
+"""Times the requested pairs: a pair with an invalid run is run again, up to this many in all."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One of the two scenarios. Raises UserError from `run` as `windtunnel run` would."""
+
+    file: Path
+    sets: Sequence[str]
+
+    def spec(self) -> RunSpec:
+        return resolve(load(self.file, list(self.sets)), here())
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A run, or two alternating ones, about to start."""
+
+    running: str
+    """"A runs", "B runs" or "A and B run"."""
+    done_pairs: int
+    """Valid ones."""
+    pairs: int
+    done: float
+    """Share of all that will be run."""
+    left_s: float
+
+
+@dataclass
+class _Turns:
+    """The state of the runs."""
+
+    pairs: int
+    within_s: float | None
+    seed: int
+    change: Change
+    began: float = field(default_factory=time.monotonic)
+    verdicts: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
+
+    @property
+    def finished(self) -> int:
+        return sum(map(len, self.verdicts))
+
+    @property
+    def valid_pairs(self) -> int:
+        return sum(all(pair) for pair in zip(*self.verdicts, strict=False))
+
+    def run_s(self, planned_s: float) -> float:
+        """Length of a run, as far as it is known."""
+        return (time.monotonic() - self.began) / self.finished if self.finished else planned_s
+
+    def left_s(self, planned_s: float) -> float:
+        missing = self.pairs - self.valid_pairs - self.finished % 2 / 2
+        left = 2 * missing * self.run_s(planned_s)
+        return left if self.within_s is None else min(left, self.within_s - (time.monotonic() - self.began))
+
+    def out_of_time(self, planned_s: float) -> bool:
+        """Whether another pair would end too late. There is always one."""
+        spent = time.monotonic() - self.began
+        return self.within_s is not None and self.finished > 0 and spent + 2 * self.run_s(planned_s) > self.within_s
+
+    def turn(self, running: str, planned_s: float) -> Turn:
+        spent, left = time.monotonic() - self.began, self.left_s(planned_s)
+        return Turn(running, self.valid_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
+
+    def result(self, why: Stopped) -> PairedRuns:
+        return PairedRuns(
+            pairs_wanted=self.pairs, pairs=self.valid_pairs, seed=self.seed, change=self.change, stopped=why
+        )
+
+    @property
+    def hopeless(self) -> bool:
+        return any(len(side) >= HOPELESS and not any(side) for side in self.verdicts)
+
+
+def directory_for(a: Path, b: Path) -> Path:
+    """The default directory: runs/<UTC time>-<a>-against-<b>."""
+    return new_directory(f"{a.stem}-against-{b.stem}")
+
+
+def run_in_turn(
+    a: Contestant,
+    b: Contestant,
+    directory: Path,
+    interrupts: Interrupts,
+    *,
+    pairs: int = PAIRS,
+    within_s: float | None = None,
+    seed: int = 1,
+    change: Change | None = None,
+    announce: Callable[[Turn], None] = lambda turn: None,
+    listeners: Sequence[Listener] = (),
+) -> PairedRuns:
+    """Runs into the new `directory`: a/01, b/01, a/02 ... Finished runs stay whatever happens. `change` None: A and B alternate
+    after every window where that is possible.
+
+    Raises UserError for scenarios that cannot run, and where a run cannot be kept.
+    """
+    specs = [contestant.spec() for contestant in (a, b)]
+    planned_s = sum(map(_length_s, specs)) / 2
+    change = change_after(specs, change)
+    make_directory(directory)
+    host, coin = facts.collect(), random.Random(seed)
+    turns = _Turns(pairs, within_s, seed, change)
+    width = max(2, len(str(pairs)))
+    for pair in range(1, MOST_RUN * pairs + 1):
+        if turns.valid_pairs == pairs:
+            break
+        if turns.out_of_time(planned_s):
+            return turns.result("time")
+        order = (0, 1) if coin.random() < 0.5 else (1, 0)
+        runs = [directory / side / f"{pair:0{width}}" for side in "ab"]
+        specs = [
+            contestant.spec() for contestant in (a, b)
+        ]  # again for each pair: new names, and the memory that is free now
+        both = Pair(specs, runs, order, interrupts, listeners, host)
+        for side, outcome in both.run(change, lambda running: announce(turns.turn(running, planned_s))):
+            outcome.kept_run()
+            turns.verdicts[side].append(outcome.verdict.valid)
+            if outcome.interrupted:
+                return turns.result("interrupted")
+            if turns.hopeless:
+                return turns.result("failed")
+    return turns.result("all run" if turns.valid_pairs == pairs else "failed")
+
+
+def _length_s(spec: RunSpec) -> float:
+    phases = spec.plans[0].phases
+    return (phases.warmup_ns + phases.duration_ns) / 1e9 + START_S

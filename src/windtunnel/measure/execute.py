@@ -1,0 +1,87 @@
+"""One run: plans into the engines, their lines into a run directory, a verdict at the end. Every run is executed here."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.supervisor import Listener, Supervisor
+from windtunnel.engine.turns import Place
+from windtunnel.engine.verdict import exit_code, judge
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.measure.validity import validate
+from windtunnel.runs import Run, RunWriter, Verdict
+from windtunnel.runs.latest import RUNS
+from windtunnel.scenario import RunSpec
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What a run left behind."""
+
+    run: Run | None
+    """None: its directory could not be written to the end, and `unkept` says why."""
+    verdict: Verdict
+    exit_code: int
+    """Of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
+    interrupted: bool
+    """The user asked for its end, and wants no further run either."""
+    unkept: UserError | None = None
+
+    def kept_run(self) -> Run:
+        """The run. Raises `unkept` where there is none."""
+        if self.run is None:
+            raise self.unkept or UserError("the run was not kept")
+        return self.run
+
+
+def execute(
+    spec: RunSpec,
+    directory: Path,
+    interrupts: Interrupts,
+    listeners: Sequence[Listener] = (),
+    host: facts.Facts | None = None,
+    place: Place | None = None,
+) -> RunOutcome:
+    """Runs into a new directory. `host`: facts collected before; with a `place` it alternates with another run.
+
+    Raises UserError where no engine is found or the directory cannot be made; what goes wrong later is in the verdict.
+    """
+    engine = find_engine()
+    spec = spec.into(directory)
+    writer = RunWriter(directory, spec, host or facts.collect())
+    with no_garbage_collection():
+        finished = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts, place).run(
+            spec.plans, spec.names
+        )
+    verdict, validity = judge(finished), None
+    if verdict.valid:
+        validity = validate(writer.engines, writer.windows, spec.scenario.validity)
+        verdict = Verdict(not validity.reasons, validity.reasons)
+    try:
+        run, unkept = writer.finish(verdict, validity), None
+    except UserError as error:
+        run, unkept = None, error
+    return RunOutcome(run, verdict, exit_code(finished, verdict), finished.interrupted, unkept)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """No full garbage collection meanwhile: one took 60 ms, which on a machine of two cores a worker loses."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def new_directory(stem: str, side: str | None = None) -> Path:
+    """The default directory of a run of this scenario: runs/<UTC time>-<scenario>[-<side>]."""
+    return RUNS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{stem}{f'-{side}' if side else ''}"

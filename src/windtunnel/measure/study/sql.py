@@ -1,0 +1,79 @@
+"""DuckDB for studies: rows into Parquet files, a connection shut for the SQL that users write, its messages in one line."""
+
+import glob
+import json
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from windtunnel.errors import UserError
+from windtunnel.runs.files import replacing
+
+_LOCKS = (
+    "SET enable_external_access = false",
+    "SET python_enable_replacements = false",
+    "SET lock_configuration = true",
+)
+
+
+def write_parquet(file: Path, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> None:
+    """Rows into a Parquet file, whole or not at all. `columns`: names and DuckDB types, as many as a row has cells.
+
+    DuckDB reads them from a file of JSON lines: an INSERT of 130 columns takes it 5 ms a row, this a quarter of one.
+    Raises UserError where the file cannot be written.
+    """
+    names = [name for name, _ in columns]
+    if len(names) > len({name.lower() for name in names}):
+        raise UserError(f"{file}: two columns have the same name", remedy="give each its own name: select a as b")
+    types = ", ".join(f"{_sql_text(name)}: {_sql_text(kind)}" for name, kind in columns)
+    lines = file.with_name(f".{file.name}.json")
+    try:
+        with replacing(file) as temporary:
+            lines.write_text("".join(_line(names, row) for row in rows), encoding="utf-8")
+            escaped = _sql_text(glob.escape(str(lines)))
+            source = f"read_json({escaped}, columns = {{{types}}}, format = 'newline_delimited')"
+            duckdb.execute(f"COPY (SELECT * FROM {source}) TO {_sql_text(str(temporary))} (FORMAT parquet)")
+    except duckdb.Error as error:
+        raise UserError(f"{file}: cannot be written: {first_line(error)}") from error
+    finally:
+        lines.unlink(missing_ok=True)
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Shuts a connection for what users write: from now on it reads no file, network, extension or Python variable, writes
+    nothing, and cannot be opened again."""
+    for statement in _LOCKS:
+        connection.execute(statement)
+
+
+def first_line(error: Exception) -> str:
+    """DuckDB's message in one line, without its class."""
+    words = str(error).strip().split("\n", 1)[0]
+    return words.partition("Error: ")[2] or words
+
+
+def candidates(error: Exception) -> str | None:
+    """The names that DuckDB suggests, where it does."""
+    marker = "Candidate bindings: "
+    line = next((line for line in str(error).splitlines() if line.startswith(marker)), None)
+    return line and f"columns like {line.removeprefix(marker).replace(chr(34), '')}"
+
+
+def _line(names: Sequence[str], row: Sequence[Any]) -> str:
+    cells = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+    return json.dumps(cells, default=str) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no number or text for, as DuckDB writes it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _sql_text(words: str) -> str:
+    return "'" + words.replace("'", "''") + "'"

@@ -1,0 +1,156 @@
+"""Runs as trials of a search.
+
+A trial offers one rate in an open loop. Lost is what fell due while it was measured and had no answer when the drain was over:
+lost by the data plane, still in flight, or unsent because every place in flight, or the port, was taken. What a client too slow
+for the rate left unsent is told apart from that.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.lines import Window
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.measure.execute import execute
+from windtunnel.measure.search import TrialResult
+from windtunnel.runs import Run
+from windtunnel.runs.metrics import ratio, seconds
+from windtunnel.scenario import Scenario, here, load, resolve
+from windtunnel.scenario.keys import Client
+from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.wires import has
+
+WARMUP_NS = 100_000_000
+"""Of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
+HOST = ("windows", "clock")
+"""Checks of a run that tell of the host alone: a trial that fails one is run again."""
+DATA_PLANE = ("steady", "generator", "no messages answered")
+"""Reasons that a trial at too high a rate has to have; they are what is searched for."""
+
+
+class Interrupted(Exception):
+    """Somebody asked for the end."""
+
+
+@dataclass
+class Runs:
+    """Runs the trials of one search, each into a run directory of its own below `directory`."""
+
+    scenario: Scenario
+    directory: Path
+    interrupts: Interrupts
+    finished: int = 0
+    host: facts.Facts = field(default_factory=facts.collect)
+    on_start: Callable[[str], None] = lambda what: None
+    """Told what runs next, in words."""
+
+    def trial(self, load: float, duration_s: float) -> TrialResult:
+        """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
+        began = time.monotonic()
+        changed = at_rate(self.scenario, load, round(duration_s * 1e9), WARMUP_NS)
+        run = self.run(changed, f"{load:,.0f} /s for {duration_s:g} s")
+        took_s = time.monotonic() - began
+        if not _windows(run):
+            raise UserError(f"{run.path}: there is no client whose answers could be counted")
+        counts = balance(run)
+        slow = any(reason.startswith("generator:") for reason in run.record.verdict.reasons)
+        return TrialResult(
+            load=load,
+            duration_s=duration_s,
+            sent=counts.offered - (counts.unsent if slow else 0),
+            forwarded=counts.offered - counts.unsent - counts.lost,
+            unsent=counts.unsent if slow else 0,
+            took_s=took_s,
+            excluded=exclusion_reason(run),
+            details=run.path.name,
+        )
+
+    def run(self, scenario: Scenario, what: str) -> Run:
+        """Runs into the next directory. Raises UserError where the run broke, Interrupted where somebody asked for its end."""
+        self.finished += 1
+        self.on_start(what)
+        spec = resolve(scenario, here())
+        outcome = execute(spec, self.directory / f"trial-{self.finished:03}", self.interrupts, host=self.host)
+        if outcome.interrupted:
+            raise Interrupted
+        run = outcome.kept_run()
+        broken = [reason for reason in outcome.verdict.reasons if not reason.startswith((*HOST, *DATA_PLANE))]
+        if broken:
+            raise UserError(f"{run.path}: the run failed: {'; '.join(broken)}")
+        return run
+
+
+def exclusion_reason(run: Run) -> str | None:
+    """Why the run tells of the host and not of the data plane, in words; None where it does not."""
+    return next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Messages of all workloads that fell due while it was measured, and what became of them by the end of the drain."""
+
+    offered: int
+    unsent: int
+    lost: int
+    """Sent, and not answered in time."""
+
+
+def balance(run: Run) -> Balance:
+    """Over the measured windows and the drain. What waited already when the measurement began is taken off."""
+    windows = _windows(run)
+    warmup, measured, drain = ([w for w in windows if w.phase == p] for p in ("warmup", "measure", "drain"))
+    backlog = sum(w.unsent for w in warmup[-1].workloads) if warmup else 0
+    offered = sum(w.offered for window in measured for w in window.workloads)
+    unsent = min(max(sum(w.unsent for w in windows[-1].workloads) - backlog, 0), offered)
+    lost = sum(w.lost for window in (*measured, *drain) for w in window.workloads)
+    lost += sum(w.in_flight for w in windows[-1].workloads)
+    return Balance(offered, unsent, min(lost, offered - unsent))
+
+
+def responses_per_s(run: Run) -> float:
+    """Over all measured windows, excluded or not: where to look, and no result."""
+    measured = [window for window in _windows(run) if window.phase == "measure"]
+    return (ratio(sum(w.responses for window in measured for w in window.workloads), seconds(measured))) or 0.0
+
+
+def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns: int) -> Scenario:
+    """The scenario as an open loop at so many messages a second; None: as a closed loop."""
+    client = (scenario.client or Client()).model_copy(update={"rate": rate})
+    times = {
+        "duration": duration_ns,
+        "warmup": warmup_ns,
+        # one window: each that ends keeps main and the supervisor busy for 20 ms, on two cores at the cost of a worker
+        "window": duration_ns,
+    }
+    # at its limit a data plane drifts and its queues fill: that is what is looked for, and no fault of the trial
+    validity = scenario.validity.model_copy(update={"drift": 1.0})
+    return scenario.model_copy(update={"client": client, "validity": validity, **times})
+
+
+def _windows(run: Run) -> list[Window]:
+    """Of the engine that has the client."""
+    return next((of for of in run.windows.values() if any(window.workloads for window in of)), [])
+
+
+def searchable(file: Path, sets: list[str]) -> Scenario:
+    """The scenario, checked for a search. Raises UserError that names file and line."""
+    scenario = load(file, sets)
+    try:
+        _check(scenario)
+    except Refusal as refusal:
+        raise scenario.source.error(refusal) from None
+    return scenario
+
+
+def _check(scenario: Scenario) -> None:
+    if has(scenario, "silent"):
+        what = f'the wire "{scenario.wire.kind}" answers nothing: there is no loss to search by'
+        raise Refusal(("wire", "kind"), what, "a wire with both sides, or one to somebody who answers")
+    for index, workload in enumerate(scenario.workload):
+        own = next((key for key in ("phase", "rate", "on") if getattr(workload, key)), None)
+        if own:
+            what = f"workload {index} has a load of its own (`{own}`): a search sets the rate of all by client.rate"
+            raise Refusal(("workload", index, own), what, f"leave {own} out; `share` divides the rate among workloads")

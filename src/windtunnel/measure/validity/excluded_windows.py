@@ -1,0 +1,78 @@
+"""Windows that do not count: a worker was preempted, the hypervisor stole its CPU, or the CPU ran at a lower clock."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+
+from windtunnel.engine.lines import Window, WorkerWindow
+from windtunnel.runs.validity import Check, ExcludedWindow
+from windtunnel.scenario.validity_keys import Validity as Limits
+
+
+def excluded(windows: Mapping[str, Sequence[Window]], limits: Limits) -> list[ExcludedWindow]:
+    """Each measured window that exceeds a limit, with every reason."""
+    found = []
+    for name, measured in windows.items():
+        usual = _usual_ticks(measured)
+        for window in measured:
+            span = window.end_ns - window.start_ns
+            reasons = [r for worker in window.workers for r in _reasons(worker, span, usual[worker.worker], limits)]
+            if reasons:
+                found.append(ExcludedWindow(engine=name, window=window.index, reasons=reasons))
+    return found
+
+
+def windows_check(windows: Mapping[str, Sequence[Window]], found: Sequence[ExcludedWindow], limits: Limits) -> Check:
+    """Whether enough windows are left; with the preemption and steal of each CPU."""
+    total = sum(len(measured) for measured in windows.values())
+    share = len(found) / total if total else 0.0
+    lost = "; ".join(_lost_time(windows))
+    words = f"{len(found)} of {total} windows excluded" if found else "no window excluded"
+    remedy = ""
+    bad = share > limits.max_excluded_windows or total > 0 and share == 1
+    if bad:
+        words += (
+            f", the limit is {limits.max_excluded_windows:.0%}" if limits.max_excluded_windows < 1 else ": none is left"
+        )
+        remedy = "; stop other programs on these CPUs, or raise validity.max_preempted or validity.max_excluded_windows"
+    return Check(
+        name="windows",
+        state="bad" if bad else "good",
+        words=(f"{words} ({lost})" if lost else words) + remedy,
+        value=share,
+        limit=limits.max_excluded_windows,
+        unit="share",
+    )
+
+
+def _reasons(worker: WorkerWindow, span_ns: int, usual_ticks: float | None, limits: Limits) -> Iterator[str]:
+    for what, ns in (("preempted", worker.preempted_ns), ("steal", worker.steal_ns)):
+        # The kernel books a wait when it ends: it may have begun windows ago, and be longer than this one.
+        if ns is not None and min(ns, span_ns) > limits.max_preempted * span_ns:
+            yield f"{what} on CPU {worker.cpu} for {min(ns, span_ns) / span_ns:.0%} of the window"
+    if worker.chain_ticks and usual_ticks and worker.chain_ticks > usual_ticks * (1 + limits.max_slowdown):
+        yield f"CPU {worker.cpu} {1 - usual_ticks / worker.chain_ticks:.0%} slower than in most windows"
+
+
+def _usual_ticks(measured: Sequence[Window]) -> dict[int, float | None]:
+    """Of each worker: the median over its windows of the calibration chain's ticks."""
+    ticks: dict[int, list[float]] = {}
+    for window in measured:
+        for worker in window.workers:
+            ticks.setdefault(worker.worker, []).extend([worker.chain_ticks] if worker.chain_ticks else [])
+    return {worker: median(seen) if seen else None for worker, seen in ticks.items()}
+
+
+def _lost_time(windows: Mapping[str, Sequence[Window]]) -> Iterator[str]:
+    """Preemption and steal of each CPU over all measured windows, where it is 0.5% or more."""
+    spans: dict[int, int] = {}
+    kernel: dict[int, int] = {}
+    hypervisor: dict[int, int] = {}
+    for window in (w for measured in windows.values() for w in measured):
+        for worker in window.workers:
+            spans[worker.cpu] = spans.get(worker.cpu, 0) + window.end_ns - window.start_ns
+            kernel[worker.cpu] = kernel.get(worker.cpu, 0) + (worker.preempted_ns or 0)
+            hypervisor[worker.cpu] = hypervisor.get(worker.cpu, 0) + worker.steal_ns
+    for what, lost in (("preempted", kernel), ("steal", hypervisor)):
+        for cpu, ns in sorted(lost.items()):
+            if ns > 0.005 * spans[cpu]:  # less rounds to nothing
+                yield f"{what} on CPU {cpu} for {ns / spans[cpu]:.0%} of the time"

@@ -1,0 +1,115 @@
+"""What `windtunnel model predict` asks, from words to answers."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from windtunnel.engine.tables import tables_of
+from windtunnel.errors import UserError
+from windtunnel.format import rate
+from windtunnel.host import facts
+from windtunnel.model.latency import fitted_of
+from windtunnel.model.pipeline import predict_pipeline
+from windtunnel.model.predict import FURTHEST, Prediction, predict, select
+from windtunnel.model.record import ModelRecord, read
+from windtunnel.model.same_host import refuse_other_host
+from windtunnel.scenario.quantities import parse
+
+
+@dataclass(frozen=True)
+class Said:
+    """A prediction of a cost."""
+
+    prediction: Prediction
+
+    def document(self) -> dict[str, Any]:
+        said = self.prediction
+        rates = (
+            {} if said.of == "table" else {"mpps": said.mpps, "mpps_low": said.mpps_low, "mpps_high": said.mpps_high}
+        )
+        return asdict(said) | rates
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Percentiles at a load, ns, each with the mean error that its form made at loads left out."""
+
+    load: float
+    utilisation: float
+    ns: dict[str, float]
+    errors: dict[str, float]
+    marks: list[str]
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_models(files: Sequence[Path], foreign: bool) -> list[ModelRecord]:
+    """Raises UserError where one was measured on another host, and `foreign` does not allow that."""
+    models = [read(file) for file in files]
+    if not foreign:
+        here = to_jsonable_python(facts.collect())
+        for file, model in zip(files, models, strict=True):
+            refuse_other_host(model, here, str(file))
+    return models
+
+
+def ask_table(
+    model: ModelRecord, entries: str, cores: int, sets: Sequence[str], extrapolate: bool, zipf: float
+) -> Said:
+    if model.kind != "cost":
+        raise UserError("the model is of latency against load", remedy="use --rate RATE")
+    return Said(predict(model, count("--entries", entries), cores, sets, extrapolate, zipf))
+
+
+def ask_pipeline(models: Sequence[ModelRecord], file: Path, sets: Sequence[str], cores: int, extrapolate: bool) -> Said:
+    from windtunnel.scenario import here, load, resolve
+
+    plans = resolve(load(file, list(sets)), here()).plans
+    tables = [(table, float(table["rules"])) for tables in tables_of(plans) for table in tables]
+    if unknown := [table["name"] for table, entries in tables if not entries]:
+        raise UserError(
+            f"{file}: table {unknown[0]} has its rules from a file: how many is known when it has run",
+            remedy="entries = N instead of rules",
+        )
+    return Said(predict_pipeline(models, tables, cores, extrapolate))
+
+
+def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate: bool) -> Latency:
+    """Raises UserError at the capacity and above, and for loads far below what was run."""
+    if model.kind != "latency":
+        raise UserError("the model is of what tables cost", remedy="use --entries N")
+    try:
+        at = float(parse("rate", load))
+    except ValueError as error:
+        raise UserError(f"--rate: {error}", remedy="as in --rate 1Mpps") from None
+    curve = select(model.latency, sets)
+    low, high = curve.points[0].load, curve.points[-1].load
+    if at >= curve.capacity:
+        raise UserError(
+            f"{rate(at)} is not below the capacity, {rate(curve.capacity)}: the queue would never end",
+            remedy="a lower --rate",
+        )
+    if at < low / FURTHEST and not extrapolate:
+        raise UserError(
+            f"{rate(at)} is more than {FURTHEST:g} times below {rate(low)}, the least load that was run",
+            remedy="run it, or ask all the same with --extrapolate",
+        )
+    fitted = fitted_of(curve)
+    marks = [] if low <= at <= high else [f"outside the loads that were run, {rate(low)} to {rate(high)}"]
+    ns = {name: fitted.at(at, name) for name in fitted.coefficients}
+    return Latency(at, at / curve.capacity, ns, curve.mape, marks)
+
+
+def count(option: str, text: str) -> float:
+    """A number of entries as scenarios write it, above 0. Raises UserError."""
+    try:
+        number = float(parse("count", int(text) if text.isdigit() else text))
+    except ValueError as error:
+        raise UserError(f"{option}: {error}", remedy=f"as in {option} 2M") from None
+    if number < 1:
+        raise UserError(f"{option} {text}: less than one entry", remedy=f"as in {option} 2M")
+    return number

@@ -1,0 +1,42 @@
+"""Where a model may be used: on the host that it was measured on."""
+
+from pathlib import Path
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.host.ladder import Ladder
+from windtunnel.model.record import ModelRecord
+
+FACTS = ("hostname", "architecture", "cpus.model", "cpus.online")
+"""Facts that make a machine another one."""
+
+
+def refuse_other_host(model: ModelRecord, here: dict[str, Any], name: str) -> None:
+    """Raises UserError where the model was measured on another host than this one."""
+    if apart := differences(model.host, here):
+        raise UserError(
+            f"{name}: measured on another host: {'; '.join(apart)}",
+            remedy="fit one here, or ask for it all the same with --allow-other-host",
+        )
+
+
+def refuse_ladder(ladder: Ladder, host: dict[str, Any], file: Path) -> None:
+    """Raises UserError where the ladder is not of the host that a study was run on."""
+    if apart := differences(ladder.host, host):
+        raise UserError(
+            f"{file}: a ladder of another host than the study's: {'; '.join(apart)}",
+            remedy="the ladder of the study's own host",
+        )
+
+
+def differences(then: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """The facts in which two hosts differ, each with both values."""
+    values = [(fact, _at(then, fact), _at(here, fact)) for fact in FACTS]
+    return [f"{fact} {was} there, {now} here" for fact, was, now in values if was != now]
+
+
+def _at(host: dict[str, Any], fact: str) -> Any:
+    value: Any = host
+    for key in fact.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,52 @@
+"""Every model of some studies, by its held-out errors: what docs/explanation/models.md shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from windtunnel.host.ladder import Ladder
+from windtunnel.measure.study import record
+from windtunnel.model import composed
+from windtunnel.model.composed import Composed
+from windtunnel.model.curve import Options
+from windtunnel.model.fit import fit
+from windtunnel.model.latency import fit_latency
+from windtunnel.model.observe import ENTRIES, RATE, axis_of
+from windtunnel.model.record import ModelRecord
+
+GOALS = {"leave one out": 0.05, "beyond": 0.12, "pipeline": 0.10, "latency": 0.20}
+"""Mean absolute errors that the project holds its models to, shares; latency of p50, p90 and p99."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of each study."""
+
+    models: list[tuple[Path, ModelRecord]]
+    """Those that a model was fitted to."""
+    pipelines: list[tuple[Path, list[Composed]]]
+    """Those of several tables, that the others' models were asked for."""
+
+
+def is_latency(path: Path) -> bool:
+    """Whether the study changes a rate and no table."""
+    kept = record.read(path / record.NAME)
+    return axis_of(kept, ENTRIES) is None and axis_of(kept, RATE) is not None
+
+
+def check(
+    studies: Sequence[Path], ladder: Ladder | None, options: Options, bounds: Mapping[Path, float] | None = None
+) -> Checked:
+    """Fits the studies of one table and those over loads, and asks them for those of several tables; `bounds`: of studies
+    whose bound is not the options'. Raises UserError."""
+    bounds = bounds or {}
+
+    def fitted(path: Path) -> ModelRecord:
+        if is_latency(path):
+            return fit_latency(path, options.seed)
+        return fit(path, None, ladder, replace(options, bound=bounds.get(path, options.bound)))
+
+    several = [path for path in studies if composed.is_composed(path)]
+    models = [(path, fitted(path)) for path in studies if path not in several]
+    known = [model for _, model in models if model.kind == "cost"]
+    return Checked(models, [(path, composed.judge(path, known)) for path in several])

@@ -1,0 +1,44 @@
+"""What results offer to notebooks: a small HTML table, and pandas DataFrames.
+
+Results lie below the views. `windtunnel.views.notebook` is imported when it is asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Shown:
+    """A result that a notebook can show."""
+
+    def _repr_html_(self) -> str:
+        """A small table; no scripts."""
+        html: str = _views().html(self)
+        return html
+
+    def to_pandas(self, table: str | None = None) -> "pandas.DataFrame":
+        """One of the result's tables as a DataFrame; without a name the first one.
+
+        A Run has `workloads`, `stages`, `workers`, `ports`; a Study `results`, `points`; a Comparison `metrics`, `verdicts`; a
+        search `goals`, `trials`, `latency`. Times are ns, rates a second, shares from 0 to 1. Raises UserError for an unknown
+        table, for an invalid run, and where pandas is not installed.
+        """
+        tables: dict[str, list[dict[str, Any]]] = _views().tables(self)
+        name = next(iter(tables)) if table is None else table
+        if name not in tables:
+            raise UserError(f'no table "{name}"', remedy=f"one of {', '.join(tables)}")
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise UserError(
+                'to_pandas needs the Python package "pandas"', remedy='pip install "windtunnel[pandas]"'
+            ) from None
+        return DataFrame(tables[name])
+
+
+def _views() -> Any:
+    return import_module("windtunnel.views.notebook")

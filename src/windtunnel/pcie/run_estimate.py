@@ -1,0 +1,149 @@
+"""What a run's packets would move over a PCIe link, queue by queue, from the bursts of nic_rx and nic_tx that it counted.
+
+On a wire without a NIC this is what it would be on one; on a NIC it is an estimate all the same. Sizes are the port's mean, in whole
+bytes: it counts bytes for all its queues together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Endpoint
+from windtunnel.engine.plan_values import Side
+from windtunnel.errors import UserError
+from windtunnel.pcie.batches import Batches
+from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
+from windtunnel.pcie.link import Link
+from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic
+from windtunnel.runs.metrics import add, measured, ratio, seconds
+from windtunnel.runs.reader import Run
+from windtunnel.runs.record import EngineRecord
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of a port; `number` is None where bursts were not counted by queue and these are all of them."""
+
+    number: int | None
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class PortEstimate(Loaded):
+    """The queues of one port, and their sum on its link. Where no estimate can be had `why_not` says why, and there are no queues."""
+
+    port: str
+    nic: str
+    title: str
+    would_be: bool
+    """No NIC ran: this is what it would be on one."""
+    link: Link
+    queues: Sequence[Queue]
+    why_not: str | None = None
+
+    @property
+    def rate(self) -> Cost | None:
+        """Bytes a second of all queues; None where one of them is not known."""
+        rates = [queue.estimate.rate for queue in self.queues]
+        return None if not rates or None in rates else sum(rates, Cost())
+
+    @property
+    def worded(self) -> float | None:
+        parts = [queue.estimate.worded for queue in self.queues]
+        return None if not parts or None in parts else sum(parts)
+
+    @property
+    def label(self) -> str:
+        """Whose figures these are, as in "estimate: would be, on generic"."""
+        return f"estimate: would be, on {self.nic}" if self.would_be else f"estimate, on {self.nic}"
+
+
+def tightest(ports: Sequence[PortEstimate]) -> PortEstimate | None:
+    """The port whose link would be full first; None where none can be told."""
+    known = [port for port in ports if port.ceiling is not None]
+    return min(known, key=lambda port: port.ceiling, default=None)
+
+
+def ports_of(
+    run: Run, nic: str | None = None, settings: Mapping[str, Any] = NOTHING, link: Mapping[str, Any] = NOTHING
+) -> list[PortEstimate]:
+    """The ports of every engine of a run, over the windows that its figures are made from. `nic`, `settings` and `link` (by the names of
+    their fields) stand in the place of what the scenario says. Empty for an imported run. Raises UserError for what is no NIC or link."""
+    found = []
+    for engine in run.record.engines:
+        windows = measured(run.counted[engine.name])
+        for endpoint in engine.plan.endpoints if windows else ():
+            name = nic or _nic_of(run, engine, endpoint)
+            found.append(_port(endpoint, windows, load_nic(name), settings, link))
+    return sorted(found, key=lambda port: port.port)
+
+
+def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
+    """As the scenario says; without a word the one that stands for the driver that ran."""
+    if (chosen := (run.record.scenario.get(endpoint.side) or {}).get("nic_profile")) is not None:
+        return chosen
+    driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
+    return for_driver(driver) if "nic" in endpoint.port.traits else GENERIC
+
+
+def _port(
+    endpoint: Endpoint, windows: Sequence[Window], nic: Nic, changes: Mapping[str, Any], lane: Mapping[str, Any]
+) -> PortEstimate:
+    link = Link(**({"generation": nic.link.generation.number, "lanes": nic.link.lanes.number} | dict(lane)))
+    port, would_be = endpoint.port, "nic" not in endpoint.port.traits
+    finished = Settings(port.rx_free_thresh, port.tx_rs_thresh, port.rx_descriptors, port.tx_descriptors)
+    settings = replace(finished, **changes)
+    made: list[Queue] = []
+    try:
+        for number, traffic in _traffic(endpoint, windows):
+            made.append(Queue(number, estimate(traffic, nic, settings, link)))
+    except UserError as error:
+        why_not = f"{error.message}: {nic.name} would not run so"
+        return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, (), why_not)
+    why_not = None if made else "no packet passed while it was measured"
+    return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, made, why_not)
+
+
+def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | None, Traffic]]:
+    """Queue -> its traffic; one for all where stages were not counted. Queues that carried nothing are left out."""
+    side, duration = endpoint.side, seconds(windows)
+    ports = [port for window in windows for port in window.ports if port.endpoint == side]
+    total = {name: sum(getattr(port, name) for port in ports) for name in _COUNTS}
+    rx_size, tx_size = (_mean_size(total[f"{way}_bytes"], total[f"{way}_packets"]) for way in ("rx", "tx"))
+    if not total["rx_packets"] and not total["tx_packets"]:
+        return []
+    bursts = _bursts(side, windows)
+    if not bursts:
+        batches = [Batches.of_mean(total[f"{way}_packets"], total[f"{way}_bursts"]) for way in ("rx", "tx")]
+        rates = [ratio(total[f"{way}_packets"], duration) for way in ("rx", "tx")]
+        return [(None, Traffic(*rates, rx_size, tx_size, *batches))]
+    found = []
+    for index, dispatcher in enumerate(endpoint.dispatchers):
+        rx, tx = (Batches.of(bursts.get((stage, index), {})) for stage in ("nic_rx", "nic_tx"))
+        if rx.bursts or tx.bursts:
+            rates = ratio(rx.packets, duration), ratio(tx.packets, duration)
+            sizes = rx_size if rx.bursts else None, tx_size if tx.bursts else None
+            found.append((dispatcher.queue, Traffic(*rates, *sizes, rx, tx)))
+    return sorted(found)
+
+
+_COUNTS = ("rx_packets", "rx_bytes", "rx_bursts", "tx_packets", "tx_bytes", "tx_bursts")
+
+
+def _mean_size(bytes_: int, packets: int) -> float | None:
+    """In whole bytes: a window's ends cut bytes and packets at different moments, and a fraction would cost a transfer more."""
+    return max(round(bytes_ / packets), 1) if packets and bytes_ else None
+
+
+def _bursts(side: Side, windows: Sequence[Window]) -> dict[tuple[str, int], dict[int, int]]:
+    """Stage and dispatcher -> packets a call -> calls."""
+    groups: dict[tuple[str, int], list[dict[int, int]]] = {}
+    for window in windows:
+        for stage in window.stages:
+            if stage.endpoint == side and stage.stage in ("nic_rx", "nic_tx") and stage.calls:
+                groups.setdefault((stage.stage, stage.index), []).append(stage.burst)
+    return {key: add(histograms) for key, histograms in groups.items()}

@@ -1,0 +1,113 @@
+"""What testpmd's packets moved over the links of its NICs, from the lines that `--record-burst-stats` adds to its statistics.
+
+testpmd prints no rate and no size: both come from the command line. It cuts the decimals of its percentages, so that the number of calls
+without a packet is known within one in a hundred; each average of the batch carries what this leaves open.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.source import Fault, read
+from windtunnel.exchange.testpmd import Bursts, parse
+from windtunnel.pcie.batches import Batches
+from windtunnel.pcie.estimate import Settings, Traffic, estimate
+from windtunnel.pcie.link import Link
+from windtunnel.pcie.nic import Nic
+from windtunnel.pcie.run_estimate import PortEstimate, Queue
+
+RECORD = "testpmd with --record-burst-stats prints them, as in RX-bursts : 1000 [10% of 0 pkts + 90% of 32 pkts]"
+_STREAM = re.compile(r"stream (\d+):(\d+) -> (\d+):(\d+)")
+_THRESHOLDS = (
+    ("rx_free", r"RX free threshold=([0-9]{1,9})(?![0-9])"),
+    ("tx_rs", r"TX RS bit threshold=([0-9]{1,9})(?![0-9])"),
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Bursts of one direction of one queue: as good as percentages tell, and between which averages the true one lies."""
+
+    port: str
+    queue: int | None
+    way: str
+    packets: int
+    batches: Batches
+    low: float
+    high: float
+
+
+def counted(bursts: Bursts, packets: int) -> Counted | None:
+    """None where no packet passed, or none in a burst that was counted."""
+    sizes = [size for size, _ in bursts.shares if size != 0]
+    told = None not in (size for size, _ in bursts.shares)
+    if not packets or not bursts.calls or not sizes:
+        return None
+    least, most = (min(sizes), max(sizes)) if told else (1, 512)
+    empty = next((share for size, share in bursts.shares if size == 0), 0)
+    fewest, at_most = (
+        _within(bursts.calls * (100 - share) / 100, packets / most, packets / least) for share in (empty + 1, empty)
+    )
+    calls = (fewest + at_most) / 2
+    if told and len(sizes) == 2:
+        larger = (packets - least * calls) / (most - least)
+        batches = Batches.of({least: calls - larger, most: larger})
+    else:
+        batches = Batches.of({sizes[0]: packets / sizes[0]}) if told else Batches.of_mean(packets, calls)
+    return Counted(*_place(bursts), bursts.way, packets, batches, packets / at_most, packets / fewest)
+
+
+def _within(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def _place(bursts: Bursts) -> tuple[str, int | None]:
+    """Port and queue of a stream, port alone of a port's own line."""
+    if stream := _STREAM.fullmatch(bursts.of):
+        rx, rxq, tx, txq = stream.groups()
+        return (rx, int(rxq)) if bursts.way == "RX" else (tx, int(txq))
+    return bursts.of.removeprefix("port "), None
+
+
+def read_counted(file: Path) -> tuple[list[Counted], Settings]:
+    """The bursts of the last report in a text, and the thresholds that testpmd says it has set. Raises UserError with file and line."""
+    foreign = read(file)
+    parsed, faults = parse(foreign.text)
+    if parsed is None:
+        raise foreign.error(faults)
+    found = [made for bursts, packets in parsed.bursts if (made := counted(bursts, packets))]
+    if not found:
+        raise foreign.error([Fault(0, "no bursts in the statistics", RECORD)])
+    said = {name: {int(n) for n in re.findall(pattern, foreign.text)} - {0} for name, pattern in _THRESHOLDS}
+    return found, Settings(**{name: numbers.pop() for name, numbers in said.items() if len(numbers) == 1})
+
+
+def ports_of(
+    found: Sequence[Counted], nic: Nic, settings: Settings, link: Link, size: float, pps: float | None
+) -> list[PortEstimate]:
+    """`pps`: packets that testpmd received a second, in all; shared out by what each queue counted. None: bytes a packet are known,
+    rates are not."""
+    received = sum(one.packets for one in found if one.way == "RX")
+    if not received and pps:
+        raise UserError("no packet was received: a rate cannot be shared out", remedy="the same without --pps")
+    places = sorted({(one.port, one.queue) for one in found}, key=lambda place: (int(place[0]), place[1] or 0))
+    ports: dict[str, list[Queue]] = {}
+    for place in places:
+        rx, tx = (next((o for o in found if (o.port, o.queue) == place and o.way == way), None) for way in ("RX", "TX"))
+        rates = [_rate(one, pps, received) for one in (rx, tx)]
+        sizes = [size if one else None for one in (rx, tx)]
+        batches = [one.batches if one else Batches({}) for one in (rx, tx)]
+        ports.setdefault(place[0], []).append(
+            Queue(place[1], estimate(Traffic(*rates, *sizes, *batches), nic, settings, link))
+        )
+    return [
+        PortEstimate(f"port {name}", nic.name, nic.nic.title, False, link, queues) for name, queues in ports.items()
+    ]
+
+
+def _rate(one: Counted | None, pps: float | None, received: int) -> float | None:
+    if one is None:
+        return 0.0
+    return None if pps is None else pps * one.packets / received

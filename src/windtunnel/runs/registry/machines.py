@@ -1,0 +1,218 @@
+"""Metrics of workers, ports, endpoints, and of rings and pools."""
+
+from windtunnel.runs.registry.metric import Metric, Shown
+
+_PARTS = "of the cycles of its timed stage calls: the five add up to one, the loop around the stages is not in them"
+
+
+def _share(name: str, counted: str, head: str, spare: int = 0) -> Metric:
+    return Metric(
+        noun="worker",
+        name=f"{name}_share",
+        unit="share",
+        formula=f"({counted}) / cycles of its timed stage calls",
+        error=_PARTS,
+        form="percent",
+        terminal=Shown(head, spare=spare),
+        report=head[:1].upper() + head[1:],
+    )
+
+
+WORKERS = (
+    _share("work", "busy − stall", "work"),
+    _share("stall", "stall", "stall"),
+    _share("idle", "idle", "idle"),
+    _share("interrupted", "interrupted cycles", "interrupted"),
+    _share("traffic", "cycles of steps that make a handler's own traffic", "own traffic", spare=1),
+    Metric(
+        noun="worker",
+        name="preempted_share",
+        unit="share",
+        formula="run delay / time of the windows",
+        error="`/proc/self/task/<tid>/schedstat`: time in which the worker was runnable and not running. Steal time is not in it. "
+        "Null where the kernel does not count it",
+        form="percent",
+        better="lower",
+        terminal=Shown("preempted", spare=1),
+        report="Preempted",
+    ),
+    Metric(
+        noun="worker",
+        name="mloops",
+        unit="Mloops/s",
+        formula="loops / time of the windows",
+        error="exact",
+        form="mpps",
+        terminal=Shown("Mloops/s", spare=2),
+    ),
+)
+
+
+def _rate(way: str) -> Metric:
+    return Metric(
+        noun="port",
+        name=f"{way}_mpps",
+        unit="Mpps",
+        formula="packets / time of the windows",
+        error="counted around the burst calls",
+        form="mpps",
+        better="higher",
+        terminal=Shown(f"{way} Mpps"),
+        report=f"{way.capitalize()} Mpps",
+    )
+
+
+def _bits(way: str) -> Metric:
+    return Metric(
+        noun="port",
+        name=f"{way}_gbps",
+        unit="Gbit/s",
+        formula="8 × bytes / time of the windows",
+        error="bytes of mbufs, counted where a stage reads the length anyway. Ethernet adds 4 a packet (FCS), a link 20 more "
+        "(preamble and gap)",
+        form="gbps",
+        better="higher",
+        terminal=Shown(f"{way} Gbit/s", spare=1),
+        report=f"{way.capitalize()} Gbit/s",
+    )
+
+
+def _packets(way: str) -> Metric:
+    return Metric(
+        noun="port",
+        name=f"{way}_packets",
+        unit="packets",
+        formula="as counted",
+        error="exact",
+        form="count",
+        better="higher",
+        terminal=Shown(f"{way} packets", spare=3),
+        report=f"{way.capitalize()} packets",
+    )
+
+
+def _burst(way: str) -> Metric:
+    return Metric(
+        noun="port",
+        name=f"{way}_burst",
+        unit="packets",
+        formula="packets / calls that moved some",
+        error="exact",
+        form="number",
+        better="higher",
+        terminal=Shown(f"{way} burst", spare=2),
+        report=f"{way.capitalize()} burst",
+    )
+
+
+WAYS = ("rx", "tx")
+PORTS = (
+    *map(_rate, WAYS),
+    *map(_bits, WAYS),
+    *map(_packets, WAYS),
+    *map(_burst, WAYS),
+    Metric(
+        noun="port",
+        name="tx_packets_per_doorbell",
+        unit="packets",
+        formula="packets sent / doorbells",
+        error="null where the driver has no doorbell, or when it rings is not known",
+        form="number",
+        better="higher",
+        report="Packets a doorbell",
+    ),
+)
+
+LEVELS = (
+    Metric(
+        noun="level",
+        name="lowest",
+        unit="entries, mbufs",
+        formula="least of the looks at the ends of windows",
+        error="one look a window: not the extreme between looks",
+        form="count",
+        report="Lowest",
+    ),
+    Metric(
+        noun="level",
+        name="highest",
+        unit="entries, mbufs",
+        formula="most of the looks at the ends of windows",
+        error="likewise",
+        form="count",
+        report="Highest",
+    ),
+    Metric(
+        noun="level",
+        name="size",
+        unit="entries, mbufs",
+        formula="what the ring or the pool takes",
+        error="exact",
+        form="count",
+        report="Of",
+    ),
+)
+
+ENDPOINTS = (
+    Metric(
+        noun="endpoint",
+        name="rx_mpps",
+        unit="Mpps",
+        formula="packets received / time of the windows",
+        error="as of its port",
+        form="mpps",
+        better="higher",
+        column="rx_mpps",
+    ),
+    Metric(
+        noun="endpoint",
+        name="tx_mpps",
+        unit="Mpps",
+        formula="packets sent / time of the windows",
+        error="as of its port",
+        form="mpps",
+        better="higher",
+        column="tx_mpps",
+    ),
+    Metric(
+        noun="endpoint",
+        name="packet_ns",
+        unit="ns/packet",
+        formula="sum of work and stall over its stages, without reading the clock for steps",
+        error="of a packet that passes each stage once; null as soon as one of them was not timed",
+        form="number",
+        better="lower",
+        column="packet_ns",
+    ),
+    Metric(
+        noun="endpoint",
+        name="derived_mpps",
+        unit="Mpps",
+        formula="workers × 1000 / packet_ns",
+        error="derived, not measured: what its workers could pass if they did nothing else. Null where they do, or do not all run "
+        "the same stages",
+        form="mpps",
+        better="higher",
+        column="derived_mpps",
+    ),
+    Metric(
+        noun="endpoint",
+        name="idle",
+        unit="share",
+        formula="idle share of its worker that has the least",
+        error="as of the worker",
+        form="percent",
+        better="higher",
+        column="idle",
+    ),
+    Metric(
+        noun="endpoint",
+        name="preempted",
+        unit="share",
+        formula="preempted share of its worker that has the most",
+        error="as of the worker",
+        form="percent",
+        better="lower",
+        column="preempted",
+    ),
+)

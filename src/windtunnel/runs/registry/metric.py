@@ -1,0 +1,68 @@
+"""What an entry of the registry says."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Noun = Literal["stage", "step", "counter", "worker", "port", "workload", "phase", "level", "endpoint"]
+Better = Literal["higher", "lower"]
+Form = Literal["count", "number", "mpps", "gbps", "percent", "duration", "rate"]
+"""How it is written: mpps and gbps with three digits, durations of ns and rates with the prefix that suits."""
+Tone = Literal["plain", "waits", "loss"]
+"""How a value that is not 0 is coloured: lost time, lost packets."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A column of a terminal's table. `spare`: how well a reader does without it; the highest leaves first, 0 stays."""
+
+    head: str
+    spare: int = 0
+    width: int = 0
+    """Least width in cells, so that the columns of a live table stay where they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One metric of one noun. Where a place to show it is None, it is not there; `--json` has all of them."""
+
+    noun: Noun
+    name: str
+    """Where the noun's row has it (`windtunnel.runs.rows`), as in "latency.p99"."""
+    unit: str
+    formula: str
+    error: str
+    """How it is measured, and how wrong it can be."""
+    form: Form
+    better: Better | None = None
+    tone: Tone = "plain"
+    family: str | None = None
+    """Name that several share in the reference, as in "latency": the first of them says what holds for all."""
+    terminal: Shown | None = None
+    side_by_side: str | None = None
+    """Its line where runs are shown side by side."""
+    report: str | None = None
+    """Head of its column in the report."""
+    column: str | None = None
+    """In a study's table; of a stage or an endpoint behind its name, as in "server_app_rx_work_ns"."""
+    compared: str | None = None
+    """Name under which `compare` holds runs against each other."""
+    open_loop: bool = False
+    """In tables of an open loop alone: in a closed one it says nothing that another metric does not say."""
+
+    def of(self, row: Any) -> Any:
+        """Its value in this row; None: not measured, or nothing to measure."""
+        value = row
+        for part in self.name.split("."):
+            if value is None:
+                return None
+            value = value.get(part) if isinstance(value, dict) else getattr(value, part)
+        return value
+
+    def shown(self, row: Any) -> Any:
+        """As `of`; None too where tables have no use for it."""
+        return None if self.open_loop and row.pacing is None else self.of(row)
+
+    @property
+    def sql(self) -> str:
+        """Type of its column in a study's table."""
+        return "BIGINT" if self.form in ("count", "duration") else "DOUBLE"

@@ -1,0 +1,52 @@
+"""`--side`: one side of a scenario runs here, the other one in another process, as a rule on another host."""
+
+from dataclasses import dataclass
+
+from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.topology import IP_UDP_HEADER_BYTES, endpoint, two_processes
+from windtunnel.scenario.wires import named, needed_option, value
+
+HELLO_BYTES = MESSAGE_HEADER_BYTES + 80
+"""UDP payload of a word between two hosts (engine/core/hello.h)."""
+DEFAULT_WAIT_NS = 60 * 10**9
+
+
+@dataclass(frozen=True)
+class OneSide:
+    """The side that runs here, and how long it waits for the other one's hello."""
+
+    side: Side
+    wait_ns: int = DEFAULT_WAIT_NS
+
+
+def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
+    """Raises Refusal where the scenario cannot be run by two processes, or does not say what the other one is."""
+    if not two_processes(scenario):
+        raise Refusal(
+            ("wire", "kind"),
+            f'--side {one_side.side}: nobody else can be at the other end of the wire "{scenario.wire.kind}"',
+            f"wire.kind = {named('strangers', without=('process_each',))} for two hosts or {named('process_each')} for two "
+            "processes, or a run without --side",
+        )
+    for side in ("client", "server"):
+        keys = endpoint(scenario, side)
+        if keys is None:
+            raise Refusal(
+                (one_side.side,),
+                f"--side {one_side.side}: the file has no [{side}], and both sides read the same file",
+                f"a table [{side}], or a run without --side where the peer is a stranger",
+            )
+        if keys.mtu < HELLO_BYTES + IP_UDP_HEADER_BYTES:
+            raise Refusal(
+                (side, "mtu"),
+                f"--side {one_side.side}: the hello of two hosts does not fit an MTU of {keys.mtu}",
+                f"at least {HELLO_BYTES + IP_UDP_HEADER_BYTES}",
+            )
+    if (meeting := needed_option(scenario, "meeting_point")) and value(scenario, meeting.name) is None:
+        raise Refusal(
+            ("wire",),
+            f"--side {one_side.side}: wire.{meeting.name} is missing, by which the two processes find each other",
+            f'as in {meeting.name} = "{meeting.example}"',
+        )

@@ -1,0 +1,69 @@
+"""What is generated from the models: schemas/*.json and pages of docs/reference. Run: python -m windtunnel.schemas"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from windtunnel.engine.lines import LINE, Window
+from windtunnel.engine.plan import Plan
+from windtunnel.engine.wires import known
+from windtunnel.host.ladder import Ladder
+from windtunnel.measure.compare import Comparison
+from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.model.record import ModelRecord
+from windtunnel.runs import Record
+from windtunnel.scenario.keys import Scenario
+from windtunnel.schemas import catalogue_page, counters_page, export_page, scenario_page, study_page, wires_page
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+class WindowLine(Window):
+    """A line of windows.jsonl: a window of the engine, with its engine's name in front."""
+
+    engine: str
+
+
+def generated() -> dict[Path, str]:
+    """Path in the checkout -> content."""
+    schemas = {
+        "scenario": Scenario.model_json_schema(),
+        "plan": Plan.model_json_schema(),
+        "lines": LINE.json_schema(),
+        "search": SearchRecord.model_json_schema(),
+        "run": Record.model_json_schema(),
+        "windows": WindowLine.model_json_schema(),
+        "comparison": Comparison.model_json_schema(),
+        "study": StudyRecord.model_json_schema(),
+        "model": ModelRecord.model_json_schema(),
+        "ladder": Ladder.model_json_schema(),
+    }
+    plain = {name: schema if name == "plan" else _without_cpp(schema) for name, schema in schemas.items()}
+    files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in plain.items()}
+    wires = list(known().values())
+    pages = {
+        "wire-options": wires_page.page(wires),
+        "scenario": scenario_page.page(),
+        "study": study_page.page(),
+        "export": export_page.page(),
+        "counters": counters_page.page(),
+        "scenarios": catalogue_page.scenarios_page(CHECKOUT),
+        "studies": catalogue_page.studies_page(CHECKOUT),
+    }
+    described = [wire.model_dump(mode="json") for wire in wires]
+    files[Path("schemas/wires.json")] = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
+    return files | {Path("docs/reference") / f"{name}.md": text for name, text in pages.items()}
+
+
+def _without_cpp(part: Any) -> Any:
+    """Without what only the generator of the engine's readers asks for."""
+    if isinstance(part, dict):
+        return {key: _without_cpp(value) for key, value in part.items() if key not in ("x-cpp", "x-constants")}
+    return [_without_cpp(value) for value in part] if isinstance(part, list) else part
+
+
+def write(files: dict[Path, str], checkout: Path = CHECKOUT) -> None:
+    for path, text in files.items():
+        (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / path).write_text(text)

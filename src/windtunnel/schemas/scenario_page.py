@@ -1,0 +1,68 @@
+"""The page of keys, docs/reference/scenario.md, as Markdown."""
+
+from collections.abc import Iterator
+
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.reference import Key, keys_of
+from windtunnel.scenario.table import Table
+
+HEAD = """\
+# Scenario keys
+
+<!-- Generated from src/windtunnel/scenario/keys.py by `python -m windtunnel.schemas`. -->
+
+A scenario is one TOML file. Its first line, a comment, is the question that it answers. Quantities carry their unit: `"500ms"`,
+`"64KiB"`, `"1.5Mpps"` (durations `ns us ms s min h`, sizes `B KB MB GB KiB MiB GiB`, rates in messages a second `pps kpps Mpps` or
+`/s k/s M/s`). A size may also be a plain number of bytes. `--set server.batch.app_rx=64` changes one key from the command
+line, `--set workload.0.request=1KiB` one in a list.
+
+Message sizes are UDP payload, with the 16-byte message header of the first segment: 22 makes a 64-byte mbuf, 86 one of 128. Each further
+segment repeats the header. A segment's IP packet holds at most `mtu` bytes.
+
+`windtunnel check FILE` shows the errors of a file, or which stage runs on which CPU. How to write one: [Write a scenario](../how-to/write-a-scenario.md).
+"""
+
+ROW = "| `{}` | {} | {} | {} |"
+
+
+def page() -> str:
+    """All tables, each after the one that holds it; one that stands in two places is shown in the first."""
+    return HEAD + tables(Scenario)
+
+
+def tables(root: type[Table]) -> str:
+    """The same of any file whose keys are models."""
+    return "".join(_table("", root, root.__doc__ or "", False, {}))
+
+
+def _table(path: str, table: type[Table], about: str, many: bool, shown: dict[type[Table], str]) -> Iterator[str]:
+    yield f"\n## {_title(path, many)}\n\n"
+    if table in shown:
+        yield f"As {shown[table]}.\n"
+        return
+    shown[table] = _title(path, many)
+    keys = keys_of(table).values()
+    yield f"{about[:1].upper()}{about[1:]}\n\n| key | takes | default | meaning |\n|---|---|---|---|\n"
+    for key in keys:
+        yield ROW.format(key.name, _cell(_takes(path, key)), _code(key.default), _cell(key.help)) + "\n"
+    for key in keys:
+        if key.table:
+            inner = f"{path}.{key.name}" if path else key.name
+            yield from _table(inner, key.table, key.table.__doc__ or key.help, key.many, shown)
+
+
+def _takes(path: str, key: Key) -> str:
+    inner = f"{path}.{key.name}" if path else key.name
+    return _title(inner, key.many) if key.table else key.wanted
+
+
+def _title(path: str, many: bool) -> str:
+    return f"`{f'[[{path}]]' if many else f'[{path}]'}`" if path else "The file"
+
+
+def _code(default: str) -> str:
+    return f"`{default}`" if default not in ("", "required") else default
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

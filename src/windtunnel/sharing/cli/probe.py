@@ -1,0 +1,83 @@
+"""`windtunnel share probe`: what each slicer achieves on this host."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.sharing.probe import Probe
+
+
+def probe(
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", help="CPU to share. Default: the last one that may be used.")
+    ] = None,
+    slice_: Annotated[str, typer.Option("--slice", metavar="TIME", help="How long a tenant keeps the core.")] = "100us",
+    tenants: Annotated[int, typer.Option("--tenants", min=1, max=64, help="Number of polling tenants.")] = 4,
+    rate: Annotated[
+        str, typer.Option("--rate", metavar="RATE", help="Requests a second of each tenant, Poisson.")
+    ] = "5krps",
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, max=60, help="Length of a trial.")] = 1.0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+) -> None:
+    """Measure what each slicer achieves on this host, and pick one.
+
+    Polling tenants, which make their own requests, share one core under each slicer in turn. Every slicer is tried; those that
+    this host lacks are listed with the reason. Threads and kernel settings are restored afterwards.
+
+    windtunnel share probe
+    windtunnel share probe --cpu 3 --slice 50us --tenants 8
+    """
+    from windtunnel.sharing import changed_threads
+    from windtunnel.sharing import probe as probing
+    from windtunnel.sharing.polling_trial import Load
+    from windtunnel.sharing.simulate import quantities
+    from windtunnel.sharing.slicers.slicer import check_slice
+
+    slice_ns = quantities.duration_ns(slice_, "--slice")
+    check_slice(slice_ns)
+    chosen = shared_cpu(cpu)
+    with changed_threads.held(changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}") as journal:
+        found = probing.probe(journal, chosen, slice_ns, Load(tenants, quantities.rate(rate, "--rate")), seconds)
+    probing.keep(found)
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        print(dumps(asdict(found), indent=1))
+        return
+    _show(found)
+
+
+def _show(found: "Probe") -> None:
+    from rich.console import Console
+
+    from windtunnel.sharing.views.daemon import findings_text, probe_table
+
+    console = Console(highlight=False)
+    console.print(probe_table(found))
+    for one in found.measured:
+        if one.missing:
+            console.print(f"[bold]{one.name}[/]: not available: {one.missing}")
+        for warning in one.warnings:
+            console.print(f"[bold]{one.name}[/]: {warning}")
+        if one.wants:
+            console.print(f"[bold]{one.name}[/]: needs {one.wants}; not picked automatically")
+    console.print(findings_text([(one.name, finding) for one in found.measured for finding in one.findings]))
+    excluded = [one.name for one in found.measured if one.excluded]
+    if excluded:
+        console.print(
+            f"other threads ran on the core: {', '.join(excluded)} excluded; probe again when the host is idle"
+        )
+    console.print(f"picked: [bold]{found.picked}[/]")
+
+
+def shared_cpu(asked: int | None) -> int:
+    """The CPU asked for, else the last one that may be used. Raises UserError for one that may not be used."""
+    from windtunnel.errors import UserError
+
+    allowed = sorted(os.sched_getaffinity(0))
+    if asked is not None and asked not in allowed:
+        raise UserError(f"--cpu {asked}: this process may not use it", remedy=f"one of {', '.join(map(str, allowed))}")
+    return allowed[-1] if asked is None else asked

@@ -1,0 +1,125 @@
+"""`windtunnel share simulate`: what a policy would do to tenants on cores that are not here."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.sharing.simulate import Plan
+
+File = Annotated[
+    str | None,
+    typer.Argument(metavar="[FILE]", help="TOML file, or the name of a shipped one.", show_default=False),
+]
+
+
+def simulate(
+    file: File = None,
+    tenants: Annotated[
+        int | None, typer.Option("--tenants", metavar="N", help="Number of identical tenants, instead of FILE.")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="NAME", help="Policy, see --policies. Default: kicker.")
+    ] = None,
+    slice_: Annotated[str | None, typer.Option("--slice", metavar="TIME", help="Slice. Default: 120us.")] = None,
+    cores: Annotated[
+        int | None, typer.Option("--cores", metavar="N", help="Number of cores to share. Default: 1.")
+    ] = None,
+    load: Annotated[
+        str | None, typer.Option("--load", metavar="RATE", help="Requests a second of each tenant. Default: 5krps.")
+    ] = None,
+    service: Annotated[
+        str | None, typer.Option("--service", metavar="TIME", help="CPU time of a request. Default: 2us.")
+    ] = None,
+    working_set: Annotated[
+        str | None, typer.Option("--working-set", metavar="BYTES", help="Working set of each tenant. Default: 0B.")
+    ] = None,
+    blocking: Annotated[bool, typer.Option("--blocking", help="Tenants sleep when they have no work.")] = False,
+    duration: Annotated[
+        str | None, typer.Option("--duration", metavar="TIME", help="Simulated time. Default: 2s.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of arrivals and lateness. Default: 1.")
+    ] = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print FILE, as a start for your own.")] = False,
+    policies: Annotated[bool, typer.Option("--policies", help="List the policies.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+) -> None:
+    """Simulate tenants that share cores: latency, throughput and shares under Credit, Credit2, PvCC, EEVDF or the kicker.
+
+    Nothing is measured and nothing is changed. docs/reference/sharing.md lists what is modelled, and the errors of the simulator.
+
+    windtunnel share simulate --tenants 8 --slice 120us --load 5krps --service 2us
+    windtunnel share simulate --tenants 1000 --cores 64 --policy pvcc --slice 100us
+    windtunnel share simulate fig11-six-cores
+    windtunnel share simulate mine.toml --json
+    """
+    if policies:
+        _list_policies()
+        return
+    from windtunnel.errors import UserError
+    from windtunnel.sharing.simulate.file import read, shipped, text_of
+    from windtunnel.sharing.simulate.outcome import simulate as run
+
+    if (file is None) == (tenants is None):
+        raise UserError(
+            "nothing to simulate" if file is None else "FILE and --tenants exclude each other",
+            remedy=f"--tenants N, a file, or a shipped one: {', '.join(shipped())}",
+        )
+    typed = {"--policy": policy, "--slice": slice_, "--cores": cores, "--load": load, "--service": service}
+    typed |= {"--working-set": working_set, "--blocking": blocking or None, "--duration": duration, "--seed": seed}
+    given = {name: value for name, value in typed.items() if value is not None}
+    if file is not None:
+        if given:
+            raise UserError(f"{next(iter(given))} and FILE exclude each other", remedy="change the value in the file")
+        if toml:
+            print(text_of(file), end="")
+            return
+        plans = read(file)[1]
+    else:
+        plans = {"": _identical(tenants or 0, given)}
+    documents = {name: run(plan).document() for name, plan in plans.items()}
+    if json:
+        from json import dumps
+
+        print(dumps({"simulated": True, "variants": documents}, indent=1))
+        return
+    from rich.console import Console
+
+    from windtunnel.sharing.views.simulation import view
+
+    Console(highlight=False).print(view(documents))
+
+
+def _identical(tenants: int, given: dict[str, Any]) -> "Plan":
+    from windtunnel.errors import UserError
+    from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant
+    from windtunnel.sharing.simulate.plan import MOST_TENANTS
+    from windtunnel.sharing.simulate.quantities import duration_ns, rate, size
+
+    if not 1 <= tenants <= MOST_TENANTS:
+        raise UserError(f"--tenants {tenants}", remedy=f"from 1 to {MOST_TENANTS}")
+    one: dict[str, Any] = {
+        "phases": (Phase(0, rate(given.get("--load", "5krps"), "--load")),),
+        "service_ns": duration_ns(given.get("--service", "2us"), "--service"),
+        "working_set": size(given.get("--working-set", "0B"), "--working-set"),
+        "polls": "--blocking" not in given,
+    }
+    cores = given.get("--cores", 1)
+    machine = Machine(cores=cores)
+    return Plan(
+        tuple(Tenant(f"t{number}", weight=max(256 * cores // tenants, 1), **one) for number in range(1, tenants + 1)),
+        given.get("--policy", "kicker"),
+        duration_ns(given.get("--slice", "120us"), "--slice"),
+        duration_ns(given.get("--duration", "2s"), "--duration"),
+        seed=given.get("--seed", 1),
+        machine=machine,
+    )
+
+
+def _list_policies() -> None:
+    from windtunnel.sharing.simulate import POLICIES
+
+    width = max(map(len, POLICIES))
+    for name, (words, _) in POLICIES.items():
+        print(f"{name:<{width}}  {words}")

@@ -1,0 +1,284 @@
+"""What is asked of the pools: granted or refused whole, and carried out.
+
+`ask` grants or refuses at once and touches nothing; `settle` carries out what was granted since. Between both several requests may
+come, so that a thousand changes cost one carrying out: `settle_soon` puts off what can wait. What cannot be carried out is taken back,
+all of it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, TenantKeys
+from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
+from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
+from windtunnel.sharing.pools.shield import Cap
+from windtunnel.sharing.pools.weights import dedicated
+
+PACE_S = 0.05
+"""Weights alone are carried out so often at the most. A slicer holds them against what was used ten times a second."""
+
+
+class Unknown(UserError):
+    """There is no such tenant."""
+
+
+class Carries(Protocol):
+    """Of windtunnel.sharing.pools.apply.Carrier, what is needed here."""
+
+    now: Arrangement
+    moved_at_ns: int
+
+    def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]: ...
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of one tenant: fields of its wish."""
+
+    name: str
+    fields: Mapping[str, Any]
+
+
+class Sharing:
+    """The tenants of one machine. Not for several threads at once."""
+
+    def __init__(self, machine: Machine, carrier: Carries, events: Events, base: Path = Path()):
+        self.machine, self.carrier, self.events, self.base = machine, carrier, events, base
+        self.tenants: dict[str, Tenant] = {}
+        self.plan = Plan((), machine.cpus)
+        self.on_process: Callable[[Tenant], None] = lambda tenant: None
+        """Called with a tenant whose process has just been found."""
+        self.on_leave: Callable[[int], object] = lambda pid_fd: None
+        """Called before the descriptor of a tenant's process is closed."""
+        self._settled: dict[str, Wish] = {}
+        self._news: list[tuple[str, dict[str, Any]]] = []
+        self._total = 0
+        self._numbers: dict[int, Tenant] = {}
+        self._dirty = self._urgent = False
+        self.later: Callable[[float], object] | None = None
+        """Calls `settle_late` after so many seconds; without, nothing is put off."""
+        self._put_off = False
+        self.carried_ns = self.moved_ns = 0
+        """How long the last carrying out took, and after what time of it each thread was on its CPU."""
+        self._carried_at = -PACE_S
+
+    # who takes part
+
+    def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None) -> Tenant:
+        """A tenant more. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
+        if keys.name in self.tenants:
+            raise UserError(f'there is a tenant "{keys.name}"', remedy="another name, or change that one")
+        if len(self.tenants) >= MOST_TENANTS:
+            raise UserError(f"{MOST_TENANTS} tenants are the most")
+        number = max(self._numbers, default=0) + 1
+        tenant = Tenant(keys.name, number, keys, wish or first_wish(keys), added, rule=keys.autoscale)
+        self.tenants[keys.name] = self._numbers[number] = tenant
+        try:
+            self._appear(tenant)
+        except UserError:
+            self._forget(tenant)
+            raise
+        if added and tenant.pid is None:
+            self._forget(tenant)
+            raise UserError(f"{keys.name}: no process {keys.pid}")
+        self.events.publish("added", tenant=keys.name, pid=tenant.pid, pool=tenant.wish.pool, weight=tenant.wish.weight)
+        return tenant
+
+    def remove(self, name: str) -> None:
+        """Puts a tenant's threads back and forgets it."""
+        self._forget(self.tenant(name))
+        self.events.publish("removed", tenant=name)
+
+    def tenant(self, name: str) -> Tenant:
+        """By its name, or its number. Raises UserError."""
+        found = self.tenants.get(name)
+        if found is None and name.isdecimal() and len(name) <= 6:
+            found = self._numbers.get(int(name))
+        if found is None:
+            raise Unknown(f'no tenant "{name[:64]}"', remedy="windtunnel share list shows them")
+        return found
+
+    def look(self, tenant: Tenant) -> None:
+        """Whether its process and threads are still the same. Raises UserError where it has come and does not fit."""
+        if tenant.pid is None:
+            self._appear(tenant)
+            return
+        before = set(tenant.tids)
+        if tenant.look(self.base):
+            self.stir()
+            for what, tids in (("thread in", set(tenant.tids) - before), ("thread out", before - set(tenant.tids))):
+                if tids:
+                    self.events.publish(what, tenant=tenant.name, tids=sorted(tids))
+
+    def stir(self) -> None:
+        """`settle` has something to do that was not asked for: threads come, go, or want CPU that did not."""
+        self._dirty = self._urgent = True
+
+    def gone(self, tenant: Tenant) -> None:
+        """Its process has ended: the weight is given back. One that was added through the API is forgotten."""
+        self.events.publish("ended", tenant=tenant.name, pid=tenant.pid, weight=tenant.wish.weight)
+        if tenant.added:
+            self._forget(tenant)
+        else:
+            self._leave(tenant)
+
+    def _appear(self, tenant: Tenant) -> None:
+        tenant.look(self.base)
+        if tenant.pid is None:
+            return
+        try:
+            check_room([t.share for t in self._sharing()], self.machine)
+        except UserError:
+            tenant.leave()
+            raise
+        self._total += tenant.wish.weight if tenant.wish.shares else 0
+        self.stir()
+        self.on_process(tenant)
+
+    def _leave(self, tenant: Tenant) -> None:
+        if tenant.pid is not None and tenant.wish.shares:
+            self._total -= tenant.wish.weight
+        if tenant.pid_fd is not None:
+            self.on_leave(tenant.pid_fd)
+        tenant.leave()
+        self.stir()
+
+    def _forget(self, tenant: Tenant) -> None:
+        self._leave(tenant)
+        del self.tenants[tenant.name], self._numbers[tenant.number]
+
+    def _sharing(self) -> list[Tenant]:
+        return [tenant for tenant in self.tenants.values() if tenant.pid is not None and tenant.wish.shares]
+
+    # what they ask
+
+    def ask(self, changes: Iterable[Change], by: str) -> None:
+        """Grants all changes or none. Raises UserError. `settle` carries them out."""
+        wishes, total = self._considered(changes)
+        for name, wish in wishes.items():
+            tenant = self.tenants[name]
+            if wish == tenant.wish:
+                continue
+            self._settled.setdefault(name, tenant.wish)
+            self._news.append(
+                ("changed", {"tenant": name, "by": by, "from": tenant.wish.weight, "weight": wish.weight})
+            )
+            self._urgent = self._urgent or not _weight_alone(tenant.wish, wish)
+            tenant.wish, self._dirty = wish, True
+        self._total = total
+        self._urgent = self._urgent or dedicated(total) != max(1, len(self.plan.ls))
+
+    def preview(self, changes: Iterable[Change]) -> Plan:
+        """The plan that these changes would lead to. Raises UserError as `ask`."""
+        wishes, _ = self._considered(changes)
+        shares = [
+            replace(tenant.share, weight=wishes.get(tenant.name, tenant.wish).weight)
+            for tenant in self.tenants.values()
+            if tenant.pid is not None and wishes.get(tenant.name, tenant.wish).shares
+        ]
+        return plan(shares, self.machine, self.plan)
+
+    def exit(self, by: str) -> None:
+        """PvCC's EXIT: weights as at the beginning, tenants back to `be`, the cores given back."""
+        for tenant in self.tenants.values():
+            if tenant.wish.pool == "ls":
+                self._settled.setdefault(tenant.name, tenant.wish)
+                tenant.wish = replace(tenant.wish, weight=tenant.keys.weight, parked=True)
+        self._total = 0
+        self.stir()
+        self._news.append(("exit", {"by": by}))
+
+    def _considered(self, changes: Iterable[Change]) -> tuple[dict[str, Wish], int]:
+        """Wishes after the changes, and the weight of `ls` then."""
+        wishes: dict[str, Wish] = {}
+        total = self._total
+        for change in changes:
+            tenant = self.tenant(change.name)
+            before = wishes.get(tenant.name, tenant.wish)
+            after = tenant.asked(before, change.fields)
+            if tenant.pid is not None:
+                total += (after.weight if after.shares else 0) - (before.weight if before.shares else 0)
+            wishes[tenant.name] = after
+        if total > self._total and dedicated(total) > self.machine.ls_most:
+            check_room(
+                [replace(t.share, weight=wishes.get(t.name, t.wish).weight) for t in self._sharing_with(wishes)],
+                self.machine,
+            )
+        return wishes, total
+
+    def _sharing_with(self, wishes: Mapping[str, Wish]) -> list[Tenant]:
+        return [t for t in self.tenants.values() if t.pid is not None and wishes.get(t.name, t.wish).shares]
+
+    # and what is done
+
+    def settle_soon(self) -> None:
+        """As `settle`; but weights by which no CPU changes pools and no tenant has more lanes wait until PACE_S after the last carrying
+        out. What then cannot be is taken back and told as an event."""
+        rest = self._carried_at + PACE_S - time.monotonic()
+        if not self._dirty or self._urgent or self.later is None or rest <= 0:
+            self.settle()
+        elif not self._put_off:
+            self._put_off = True
+            self.later(rest)
+
+    def settle_late(self) -> None:
+        """What `settle_soon` has put off."""
+        self._put_off = False
+        try:
+            self.settle()
+        except UserError as error:
+            self.events.publish("not carried out", why=error.message, remedy=error.remedy)
+
+    def settle(self) -> None:
+        """Carries out what was granted. Raises UserError where that cannot be; then nothing of it was."""
+        if not self._dirty:
+            return
+        begin = time.perf_counter_ns()
+        try:
+            made = plan([tenant.share for tenant in self._sharing()], self.machine, self.plan)
+            self._carry(made)
+        except UserError:
+            self._take_back()
+            raise
+        self.carried_ns, self.moved_ns = time.perf_counter_ns() - begin, self.carrier.moved_at_ns - begin
+        self._carried_at = time.monotonic()
+        if made.ls != self.plan.ls:
+            self.events.publish("cores", ls=list(made.ls), be=list(made.be), took_ns=self.carried_ns)
+        for (name, number), cpu in made.places.items():
+            before = self.plan.places.get((name, number), cpu)
+            if before != cpu:
+                self.events.publish("moved", tenant=name, lane=number or None, **{"from": before, "to": cpu})
+        for what, facts in self._news:
+            self.events.publish(what, **facts)
+        self.plan, self._dirty, self._urgent = made, False, False
+        self._settled.clear()
+        self._news.clear()
+
+    def _carry(self, made: Plan) -> None:
+        here = [tenant for tenant in self.tenants.values() if tenant.pid is not None]
+        crews = {tenant.name: tenant.crew for tenant in here if tenant.wish.shares}
+        capped = any(tenant.wish.cap for tenant in here if tenant.wish.shares)
+        caps = {t.name: Cap(t.wish.weight, t.wish.cap) for t in here if t.wish.shares} if capped else {}
+        ended = self.carrier.carry(arrange(made, crews, [t.crew for t in here if not t.wish.shares]), caps)
+        for tenant in here if ended else ():
+            tenant.tids = tuple(tid for tid in tenant.tids if tid not in ended)
+
+    def _take_back(self) -> None:
+        for name, wish in self._settled.items():
+            if name in self.tenants:
+                self.tenants[name].wish = wish
+        self._settled.clear()
+        self._news.clear()
+        self._total = sum(tenant.wish.weight for tenant in self._sharing())
+        self.stir()  # threads that came and went since are still to be carried out
+
+
+def _weight_alone(before: Wish, after: Wish) -> bool:
+    """Nothing else is different that has to be carried out, and the tenant has as many lanes as before."""
+    lanes = dedicated(before.weight) == dedicated(after.weight)
+    return lanes and before.shares == after.shares and before.cap == after.cap

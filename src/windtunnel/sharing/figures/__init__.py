@@ -1,6 +1,0 @@
-"""The seed's figures on few cores: each tests claims of PvCC, and says from the data whether they hold here."""
-
-from windtunnel.sharing.figures.claims import Claim, Verdict
-from windtunnel.sharing.figures.figure import FIGURES, Figure, figure_named
-
-__all__ = ["FIGURES", "Claim", "Figure", "Verdict", "figure_named"]

@@ -1,0 +1,164 @@
+"""One trial: so many polling tenants on one core under one slicer, for some seconds."""
+
+import os
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.engine.lines import Histogram
+from windtunnel.runs.histogram import merge, percentile
+from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.native import DISPATCH, Native
+from windtunnel.sharing.slicers import SLICERS, Member, SliceReading
+from windtunnel.sharing.slicers.kinds import SHARED_MEMORY, Doorbell
+from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan, TenantWindow
+
+BEGIN_AFTER_NS, BEGIN_EACH_NS = 300_000_000, 10_000_000
+"""To the first arrival: by then all tenants have started and are members."""
+WARMUP_NS = 200_000_000
+YIELD_AFTER = 1
+QUEUE = 1 << 16
+"""Requests that may wait: what is lost in a short trial says nothing of p99."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """`rate` requests a second of each tenant, Poisson, of `service_ns` each."""
+
+    tenants: int = 4
+    rate: float = 5000
+    service_ns: int = 2500
+    working_set_bytes: int = 0
+    touched_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of it. `slicer` is what was seen from outside, `tenants` what each saw itself."""
+
+    name: str
+    seconds: float
+    slicer: SliceReading
+    tenants: list[TenantWindow]
+    posted_apart: bool
+    """Requests came from another core, through rings; else they were made inside the tenants."""
+
+    @property
+    def latency(self) -> Histogram:
+        return merge([tenant.latency for tenant in self.tenants])
+
+    def latency_us(self, percent: float) -> float | None:
+        found = percentile(self.latency, percent)
+        return None if found is None else found / 1e3
+
+    def slice_us(self, percent: float) -> float | None:
+        """As seen from outside, else by the tenants themselves."""
+        found = percentile(self.slicer.slice or merge([tenant.slice for tenant in self.tenants]), percent)
+        return None if found is None else found / 1e3
+
+    @property
+    def served(self) -> int:
+        return sum(tenant.served for tenant in self.tenants)
+
+    @property
+    def lost(self) -> int:
+        return sum(tenant.lost for tenant in self.tenants)
+
+    @property
+    def poll_ns(self) -> float:
+        """CPU time of one poll, without service."""
+        own = sum(tenant.own_ns - tenant.served_ns for tenant in self.tenants)
+        return own / sum(tenant.polls for tenant in self.tenants)
+
+    def useful(self, poll_ns: float) -> float:
+        """The part of the core's time in which polls and service were done, at `poll_ns` a poll (that of a tenant that has the core
+        for itself): what switches, kicks and cold caches cost is not in it."""
+        done = sum(tenant.polls * poll_ns + tenant.served_ns for tenant in self.tenants)
+        return done / (self.tenants[0].end_ns - self.tenants[0].begin_ns)
+
+    @property
+    def off_points(self) -> float:
+        """The largest distance of a member's share from what it is entitled to."""
+        return max(abs((member.share or 0) - member.entitled) for member in self.slicer.members)
+
+
+def run(
+    journal: Journal,
+    name: str,
+    cpu: int,
+    slice_ns: int,
+    load: Load,
+    seconds: float,
+    weights: list[int] | None = None,
+    seed: int = 1,
+) -> Trial:
+    """`seed` draws the arrivals. Raises UserError where the slicer is missing here or something ends too early."""
+    start = time.monotonic_ns() + BEGIN_AFTER_NS + load.tenants * BEGIN_EACH_NS
+    duration = int(seconds * 1e9)
+    with ExitStack() as stack:
+        slicer = stack.enter_context(SLICERS[name](journal))
+        slicer.start(cpu, slice_ns)
+        rings = _rings(stack, load.tenants) if isinstance(slicer, Doorbell) else [""] * load.tenants
+        plans = [_plan(load, cpu, name, start, duration, ring, 1000 * seed + n) for n, ring in enumerate(rings)]
+        tenants = [stack.enter_context(Tenant(plan)) for plan in plans]
+        slicer.set_members(
+            [
+                Member(tenant.tid, *weights[at : at + 1]) if weights else Member(tenant.tid)
+                for at, tenant in enumerate(tenants)
+            ]
+        )
+        if isinstance(slicer, Doorbell):
+            _dispatch(stack, slicer, rings, load, start, duration, seed)
+        _sleep_until(start + WARMUP_NS)
+        slicer.read()
+        _sleep_until(start + WARMUP_NS + duration)
+        figures = slicer.read()
+        return Trial(name, seconds, figures, [tenant.result()[1] for tenant in tenants], bool(rings[0]))
+
+
+def _plan(load: Load, cpu: int, name: str, start: int, duration: int, ring: str, seed: int) -> TenantPlan:
+    return TenantPlan(
+        phases=[Phase(rate=load.rate)],
+        ring=ring,
+        seed=seed,
+        service_ns=load.service_ns,
+        working_set_bytes=load.working_set_bytes,
+        touched_bytes=load.touched_bytes,
+        when_empty="yield" if name == "yield" else "poll",
+        after_polls=YIELD_AFTER,
+        queue=QUEUE,
+        start_ns=start,
+        warmup_ns=WARMUP_NS,
+        duration_ns=duration,
+        window_ns=duration,
+        cpu=cpu,
+    )
+
+
+def _rings(stack: ExitStack, count: int) -> list[str]:
+    directory = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=SHARED_MEMORY, prefix="windtunnel-rings-")))
+    return [str(directory / str(number)) for number in range(count)]
+
+
+def _dispatch(
+    stack: ExitStack, slicer: Doorbell, rings: list[str], load: Load, start: int, duration: int, seed: int
+) -> None:
+    plan = {
+        "rings": rings,
+        "doorbell": str(slicer.bell),
+        "phases": [Phase(rate=load.rate).model_dump()],
+        "seed": seed,
+        "start_ns": start,
+        "duration_ns": WARMUP_NS + duration,
+    }
+    dispatcher = Native(DISPATCH, plan)
+    stack.callback(dispatcher.close)
+    dispatcher.response()
+    for tid in list(map(int, os.listdir(f"/proc/{dispatcher.pid}/task"))):
+        os.sched_setaffinity(tid, os.sched_getaffinity(0) - {slicer.cpu} or {slicer.cpu})
+
+
+def _sleep_until(moment_ns: int) -> None:
+    time.sleep(max(0, moment_ns - time.monotonic_ns()) / 1e9)

@@ -1,0 +1,213 @@
+"""An arrangement carried out on the machine, or taken back whole."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import sched, threads
+from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.pools.shield import Cap, Shield
+from windtunnel.sharing.slicers import Member, Slicer
+
+Members = Mapping[int, int]
+
+
+class Handover:
+    """The journal as slicers see it: a thread that goes from one core's slicer to another's is not put back in between.
+
+    It keeps running where it was until the next slicer takes it, and never runs anywhere else.
+    """
+
+    def __init__(self, journal: Journal):
+        self._journal = journal
+        self.moving: frozenset[int] = frozenset()
+
+    def put_back(self, tid: int) -> list[str]:
+        return [] if tid in self.moving else self._journal.put_back(tid)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+
+class Carrier:
+    """What of the machine is ours at the moment. Not for several threads at once."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        make: Callable[[Journal], Slicer],
+        slice_ns: int,
+        shield: Shield | None = None,
+        starting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ):
+        """`starting`: within it a slicer is started."""
+        self._journal, self._make, self._slice_ns, self._shield = journal, make, slice_ns, shield
+        self._starting = starting
+        if shield is not None:
+            shield.enters_through(journal)
+        self._handover = Handover(journal)
+        self.slicers: dict[int, Slicer] = {}
+        self.now = Arrangement()
+        self._caps: Mapping[str, Cap] = {}
+        self._given: dict[int, Members] = {}
+        """Whom each slicer was told of last. Of those in `_unsure` it is whom they may have."""
+        self._unsure: set[int] = set()
+        self._at: dict[int, int] = {}
+        """The CPU on which each thread of `ls` was put."""
+        self.moved_at_ns = 0
+        """When, by time.perf_counter_ns, each thread that goes from one CPU of `ls` to another was on it, last time."""
+
+    def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
+        """Makes it so. Returns the threads that had ended meanwhile, who are left out.
+
+        Raises UserError where it cannot be; then everything is again as it was.
+        """
+        before, caps_before = self.now, self._caps
+        try:
+            return self._without_the_dead(to, caps)
+        except UserError as error:
+            try:
+                self._without_the_dead(before, caps_before)
+            except UserError as again:
+                raise UserError(f"{error.message}; and it could not be taken back: {again.message}") from None
+            raise UserError(f"{error.message}; everything is as before", error.remedy) from None
+
+    def warm(self, cpu: int) -> None:
+        """Has a slicer ready on a CPU: starting one takes milliseconds, and one without members sleeps. Raises UserError."""
+        if cpu not in self.slicers:
+            slicer = self._make(self._handover)
+            with self._starting():
+                slicer.start(cpu, self._slice_ns)
+            self.slicers[cpu] = slicer
+
+    def broken(self, cpu: int) -> None:
+        """The slicer of a CPU has ended by itself: the next carrying out makes another."""
+        self._drop(cpu)
+        self._given.pop(cpu, None)
+        self.now = replace(
+            self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
+        )
+
+    def close(self) -> None:
+        """Stops the slicers and puts everybody back."""
+        for slicer in self.slicers.values():
+            slicer.stop()
+        self.slicers.clear()
+        self._journal.put_back_all()
+
+    def _without_the_dead(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
+        gone: frozenset[int] = frozenset()
+        while True:
+            try:
+                self._carry(_without(to, gone), caps)
+                return gone
+            except (UserError, OSError) as error:
+                ended = frozenset(tid for tid in _all(to) if tid not in gone and threads.stat(tid) is None)
+                if not ended:
+                    raise _in_words(error) from None
+                gone |= ended
+
+    def _carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> None:
+        old = self.now
+        where = {tid: cpu for cpu, members in to.turns.items() for tid in members}
+        left = self._at.keys() - where.keys()
+        # While it goes on, `now` holds all that may be ours: a rollback starts from there.
+        self.now = Arrangement(old.turns | to.turns, {**to.be, **old.be}, old.spare or to.spare)
+        for tid in old.be.keys() - to.be.keys() | (set(old.be) if old.spare != to.spare else set()):
+            self._put_back(tid)
+        for tid in [tid for tid, cpu in self._at.items() if where.get(tid, cpu) != cpu]:
+            self._journal.change(tid, affinity=(where[tid],))  # first: whose turns it takes is told afterwards
+            self._at[tid] = where[tid]
+        self.moved_at_ns = time.perf_counter_ns()
+        for cpu in to.turns:
+            self.warm(cpu)
+        self._hand_over(to, where)
+        for cpu, members in to.turns.items():
+            if cpu in self._unsure or members != self._given.get(cpu):
+                self._set(cpu, members)
+        self._at = where
+        for tid, cpus in to.be.items():
+            if (old.be.get(tid), old.spare) != (cpus, to.spare):
+                self._to_be(tid, cpus, to.spare)
+        self._hold(to, caps, left)
+        self.now, self._caps = to, caps
+
+    def _hand_over(self, to: Arrangement, where: Mapping[int, int]) -> None:
+        """Slicers let go of those that are not theirs any more."""
+        given = list(self._given.items())
+        self._handover.moving = frozenset(tid for cpu, them in given for tid in them if where.get(tid, cpu) != cpu)
+        try:
+            for cpu, them in given:
+                wanted = to.turns.get(cpu, {})
+                if not them.keys() <= wanted.keys():
+                    self._set(cpu, {tid: weight for tid, weight in wanted.items() if tid in them})
+        finally:
+            self._handover.moving = frozenset()
+
+    def _set(self, cpu: int, members: Members) -> None:
+        """A slicer that has broken is replaced, once; its members run as before meanwhile."""
+        wanted = [Member(tid, weight) for tid, weight in members.items()]
+        if cpu not in self.slicers:
+            if not members:
+                self._given.pop(cpu, None)
+                return  # it had broken, and another could not be started
+            self.warm(cpu)
+        self._given[cpu] = {**self._given.get(cpu, {}), **members}
+        self._unsure.add(cpu)
+        try:
+            self.slicers[cpu].set_members(wanted)
+        except UserError:
+            if any(threads.stat(tid) is None for tid in members):
+                raise
+            self._drop(cpu)
+            self.warm(cpu)
+            self.slicers[cpu].set_members(wanted)
+        self._given[cpu] = members
+        self._unsure.discard(cpu)
+        self._at |= dict.fromkeys(members, cpu)
+
+    def _drop(self, cpu: int) -> None:
+        """A slicer that has ended: whom it had is put back, and so is out of the shield."""
+        self.slicers.pop(cpu).stop()
+        if self._shield is not None:
+            for tid in self._given.get(cpu, ()):
+                self._shield.forget(tid)
+
+    def _hold(self, to: Arrangement, caps: Mapping[str, Cap], left: Iterable[int]) -> None:
+        if self._shield is None:
+            return
+        for tid in left:
+            self._shield.forget(tid)
+        self._shield.hold(to.groups, caps)
+
+    def _to_be(self, tid: int, cpus: Iterable[int], spare: bool) -> None:
+        idle = {"policy": (sched.IDLE, 0, 0)} if spare else {}
+        self._journal.change(tid, affinity=tuple(sorted(cpus)), **idle)
+
+    def _put_back(self, tid: int) -> None:
+        self._journal.put_back(tid)
+        if self._shield is not None:
+            self._shield.forget(tid)
+
+
+def _all(arrangement: Arrangement) -> set[int]:
+    return {tid for members in arrangement.turns.values() for tid in members} | set(arrangement.be)
+
+
+def _without(arrangement: Arrangement, gone: frozenset[int]) -> Arrangement:
+    if not gone:
+        return arrangement
+    return Arrangement(
+        {cpu: {t: w for t, w in members.items() if t not in gone} for cpu, members in arrangement.turns.items()},
+        {tid: cpus for tid, cpus in arrangement.be.items() if tid not in gone},
+        arrangement.spare,
+        {tid: name for tid, name in arrangement.groups.items() if tid not in gone},
+    )
+
+
+def _in_words(error: UserError | OSError) -> UserError:
+    return error if isinstance(error, UserError) else UserError(f"the kernel refused: {error.strerror or error}")

@@ -1,0 +1,54 @@
+"""figure.json: what a figure's directory holds, written before its first trial and again at its end.
+
+History of the record's version:
+1  the four figures of PvCC, in complete blocks
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import AwareDatetime, Field, ValidationError
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study.record import order
+from windtunnel.runs.record import Part
+from windtunnel.sharing.reproduce.claims import Verdict
+
+FIGURE_VERSION: Final = 1
+NAME, TRIALS, TABLE, REPORT = "figure.json", "trials.jsonl", "trials.parquet", "report.html"
+
+
+class FigureRecord(Part):
+    version: int = FIGURE_VERSION
+    figure: str
+    title: str
+    quick: bool
+    seed: int = Field(description="draws the order of the trials, and their arrivals")
+    blocks: int
+    order: list[list[str]] = Field(description="labels of the arms, block by block")
+    tenant_cpu: int
+    client_cpu: int
+    setting: dict[str, str] = Field(description="servers, slicer: what was measured with")
+    versions: dict[str, str]
+    host: dict[str, Any]
+    started: AwareDatetime
+    ended: AwareDatetime | None = Field(description="null: it has not ended, or was killed")
+    interrupted: bool = False
+    failed: list[str] = Field(default_factory=list, description="trials that could not be run, and why")
+    verdicts: list[Verdict] = Field(default_factory=list)
+
+
+def drawn(labels: list[str], blocks: int, seed: int) -> list[list[str]]:
+    """Complete blocks: every arm once, in an order of its own."""
+    return [[labels[i] for i in block] for block in order(list(range(len(labels))), blocks, seed)]
+
+
+def load(directory: Path) -> FigureRecord:
+    """Raises UserError for a directory that holds none."""
+    file = directory / NAME
+    try:
+        return FigureRecord.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{directory}: holds no {NAME}", remedy="a directory of `windtunnel share study`") from None
+    except ValidationError as error:
+        raise UserError(f"{file}: {error.errors(include_url=False)[0]['msg']}") from None

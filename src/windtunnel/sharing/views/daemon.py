@@ -1,0 +1,108 @@
+"""Pools, tenants and slicers as tables, events as lines, findings in words."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel import format as fmt
+
+if TYPE_CHECKING:
+    from windtunnel.sharing.diagnose import Finding
+    from windtunnel.sharing.probe import Probe
+
+MOST_NAMED = 3
+"""Who has a finding, before the others are only counted."""
+
+
+def pools_line(pools: dict[str, Any]) -> Text:
+    """Who has which CPUs, how, and how much room there is."""
+    cpus = {pool: ",".join(map(str, pools[pool])) or "none" for pool in ("ls", "be")}
+    full = f", CPUs above 256: {', '.join(pools['overfull'])}" if pools["overfull"] else ""
+    return Text(
+        f"ls {cpus['ls']}  be {cpus['be']}  slicer {pools['slicer']} {fmt.duration(pools['slice_ns'])}  "
+        f"weight {pools['weight']}, room for {pools['room']}{full}  shield {pools['shield']}"
+    )
+
+
+def tenants_table(tenants: list[dict[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("#", "tenant", "pool", "weight", "CPUs", "promised", "entitled", "p99", "SLO", "pid", "threads"):
+        table.add_column(name, justify="left" if name in ("tenant", "pool", "CPUs") else "right")
+    for one in tenants:
+        told = one["told"] or {}
+        table.add_row(
+            str(one["number"]),
+            Text(one["name"]),
+            "be (parked)" if one["parked"] else one["pool"],
+            str(one["weight"]),
+            ",".join(map(str, one["cpus"])) or "-",
+            *(
+                f"{one[key]:.3f}" if one["pool"] == "ls" and not one["parked"] else "-"
+                for key in ("promised", "entitled")
+            ),
+            fmt.duration(told.get("p99_ns")),
+            fmt.duration(one["slo_p99_ns"]),
+            str(one["pid"] or "-"),
+            str(len(one["threads"])),
+        )
+    return table
+
+
+def event_line(event: dict[str, Any]) -> str:
+    """Time, kind, and the rest as it is."""
+    at = time.strftime("%H:%M:%S", time.localtime(event["at"]))
+    facts = "  ".join(f"{key} {value}" for key, value in event.items() if key not in ("id", "at", "event"))
+    return f"{at}  {event['event']:<10}  {facts}"
+
+
+def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
+    """What the diagnosis says of whom: each finding once, the first who have it with their evidence, and each remedy once."""
+    lines = []
+    for code in dict.fromkeys(finding.code for _, finding in found):
+        of: dict[str, Finding] = {}
+        for who, finding in found:
+            if finding.code == code:
+                of.setdefault(who, finding)
+        lines.append(Text(f"{code}: {next(iter(of.values())).title}", style="bold"))
+        lines += [Text(f"  {who}: {finding.evidence}") for who, finding in list(of.items())[:MOST_NAMED]]
+        if len(of) > MOST_NAMED:
+            lines.append(Text(f"  and {len(of) - MOST_NAMED} more like these"))
+        remedies = dict.fromkeys(finding.remedy for finding in of.values())
+        for remedy in remedies:
+            whose = [who for who, finding in of.items() if finding.remedy == remedy]
+            more = f" and {len(whose) - MOST_NAMED} more" if len(whose) > MOST_NAMED else ""
+            named = f" for {', '.join(whose[:MOST_NAMED])}{more}" if len(remedies) > 1 else ""
+            lines.append(Text(f"  remedy{named}: {remedy}"))
+    return Text("\n").join(lines)
+
+
+def probe_table(found: "Probe") -> Table:
+    """What each slicer achieved."""
+    title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.seconds:g} s each"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
+    table.add_column("\nslicer")
+    for heading in (
+        "slice\np50",
+        "\np99",
+        "latency\np50",
+        "\np99",
+        "through-\nput",
+        "own\nCPU",
+        "share\noff by",
+        "late\np99",
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found.measured:
+        if one.missing:
+            continue
+        times = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
+        shares = (one.throughput, one.own_share, one.off_points)
+        table.add_row(one.name, *map(_time, times), *map(fmt.percent, shares), _time(one.late_p99_us, ""))
+    return table
+
+
+def _time(us: float | None, none: str = "too few") -> str:
+    return none if us is None else fmt.duration(us * 1000)

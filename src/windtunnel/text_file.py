@@ -1,0 +1,32 @@
+"""Reading a text that a user names."""
+
+from pathlib import Path
+
+from windtunnel.errors import UserError, check_name
+
+
+def read_text(file: Path, most_bytes: int, remedy: str) -> str:
+    """The file's text. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8."""
+    check_name(file)
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(most_bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+        raise UserError(f"{file}: {reason}", remedy=remedy) from None
+    if len(raw) > most_bytes:
+        raise UserError(f"{file}: larger than {_size(most_bytes)}", remedy=remedy)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8"
+        raise UserError(what, remedy=f"{remedy}, saved as UTF-8") from None
+
+
+def _size(count: int) -> str:
+    """As scenarios write it: 64KiB."""
+    return next(
+        (f"{count // unit}{name}" for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")) if count % unit == 0),
+        f"{count}B",
+    )

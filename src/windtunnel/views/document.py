@@ -1,0 +1,46 @@
+"""A run for machines: what `--json` prints."""
+
+from dataclasses import asdict
+from typing import Any
+
+from windtunnel.pcie.measured import measured_with_run
+from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.runs.joined import Joined
+from windtunnel.runs.reader import Run
+from windtunnel.runs.summary import summarise
+from windtunnel.views.terminal.pcie import document as pcie
+
+SUMMARY_VERSION = 4
+
+
+def document(run: Run) -> dict:
+    """The run for machines. `metrics` and `pcie` are null for an invalid run: its reasons stand where its numbers would."""
+    record = run.record
+    finished = record.verdict.valid and record.engines
+    return {
+        "version": SUMMARY_VERSION,
+        "path": str(run.path),
+        "title": record.title,
+        "question": record.question,
+        "started": record.started.isoformat() if record.started else None,
+        "verdict": asdict(record.verdict),
+        "validity": record.validity.model_dump(mode="json") if record.validity else None,
+        "memory": record.memory,
+        "wire": record.wire,
+        "accounting": record.accounting,
+        "emulated": record.emulated,
+        "notes": record.all_notes(),
+        "problems": run.problems,
+        "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
+        "metrics": asdict(summarise(run)) if record.verdict.valid else None,
+        "pcie": pcie(ports_of(run), measured_with_run(run.path)) if finished else None,
+    }
+
+
+def joined_document(joined: Joined) -> dict[str, Any]:
+    """Both sides for machines: as one run, with what crossed between the hosts."""
+    return document(joined) | {
+        "paths": {side: str(path) for side, path in joined.paths.items()},
+        "session": joined.session,
+        "between_hosts": [asdict(crossing) | {"lost": crossing.lost} for crossing in joined.crossings],
+    }

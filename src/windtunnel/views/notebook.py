@@ -1,0 +1,144 @@
+"""Results in a notebook: their tables as plain rows, and the first one as HTML."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import singledispatch
+from html import escape
+from statistics import median
+from typing import Any
+
+from windtunnel import format as fmt
+from windtunnel.errors import UserError
+from windtunnel.measure.compare import Comparison
+from windtunnel.measure.study.study import Study
+from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.runs import Run
+from windtunnel.runs.summary import summarise
+
+Rows = list[dict[str, Any]]
+MOST_ROWS = 20
+PLAIN = (str, int, float, bool, type(None))
+TIMES = ("p50", "p90", "p99", "p999", "minimum", "maximum", "mean")
+
+
+@singledispatch
+def tables(shown: Any) -> dict[str, Rows]:
+    """Name -> rows of a result. Raises UserError for an invalid run."""
+    raise TypeError(f"{type(shown).__name__} is no result")
+
+
+@tables.register
+def _(run: Run) -> dict[str, Rows]:
+    if not run.record.verdict.valid:
+        raise UserError(f"{run.path}: an invalid run has no metrics", remedy="run.record.verdict.reasons says why")
+    summary = summarise(run)
+    return {
+        name: [_flat(row) for row in getattr(summary, name)] for name in ("workloads", "stages", "workers", "ports")
+    }
+
+
+@tables.register
+def _(study: Study) -> dict[str, Rows]:
+    points = [point.model_dump(exclude={"sets", "cpus"}) for point in study.record.points]
+    return {"results": study.rows, "points": [point | point.pop("cells") for point in points]}
+
+
+@tables.register
+def _(comparison: Comparison) -> dict[str, Rows]:
+    metrics: Rows = []
+    verdicts: Rows = []
+    for point in comparison.points:
+        for measure in point.measures:
+            interval = measure.interval
+            metrics.append(
+                point.factors
+                | {
+                    "workload": measure.workload,
+                    "metric": measure.metric,
+                    "a": _middle(measure.a),
+                    "b": _middle(measure.b),
+                    "unit": measure.unit,
+                    "percent": interval and interval.percent,
+                    "low": interval and interval.low,
+                    "high": interval and interval.high,
+                    "smallest_detectable": interval and interval.smallest,
+                    "shown": measure.shown,
+                }
+            )
+        verdicts += [point.factors | {"workload": one.workload, "verdict": one.verdict} for one in point.judged]
+    return {"metrics": metrics, "verdicts": verdicts}
+
+
+@tables.register
+def _(search: SearchRecord) -> dict[str, Rows]:
+    return {name: [row.model_dump() for row in getattr(search, name)] for name in ("goals", "trials", "latency")}
+
+
+def html(shown: Any) -> str:
+    """Title, a line on the whole, and the first table."""
+    title, line = _head(shown)
+    head = f"<b>{escape(title)}</b><br>{escape(line)}"
+    if isinstance(shown, Run) and not shown.record.verdict.valid:
+        reasons = "".join(f"<li>{escape(reason)}</li>" for reason in shown.record.verdict.reasons)
+        return f"<div>{head}<ul>{reasons}</ul></div>"
+    return f"<div>{head}{_table(next(iter(tables(shown).values())))}</div>"
+
+
+def _head(shown: Any) -> tuple[str, str]:
+    if isinstance(shown, Run):
+        return shown.record.title, f"{'valid' if shown.record.verdict.valid else 'invalid'} run · {shown.path}"
+    if isinstance(shown, Study):
+        return shown.record.title, f"{shown.finished} of {shown.due} runs, {shown.invalid} invalid · {shown.path}"
+    if isinstance(shown, Comparison):
+        verdicts = dict.fromkeys(one.verdict for point in shown.points for one in point.judged)
+        return f"{shown.a} against {shown.b}", f"B is: {', '.join(verdicts)}"
+    return shown.title, f"{len(shown.trials)} trials"
+
+
+def _table(rows: Rows) -> str:
+    """Columns that hold something, in the order of the rows."""
+    columns = [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if any(row.get(name) not in (None, "", [], {}) for row in rows)
+    ]
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(_cell(name, row.get(name)))}</td>' for name in columns)}</tr>"
+        for row in rows[:MOST_ROWS]
+    )
+    more = f"<br>{len(rows) - MOST_ROWS} more rows" if len(rows) > MOST_ROWS else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return fmt.DASH
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float):
+        if name.rpartition("_")[2] in TIMES:
+            return fmt.duration(value)
+        if name.endswith("_per_s"):
+            return fmt.rate(value)
+        if name.endswith("_share"):
+            return fmt.percent(value)
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return str(value)
+
+
+def _flat(row: Any) -> dict[str, Any]:
+    """A row's plain values; those of a part of it under the part's name, as in latency_p99."""
+    found: dict[str, Any] = {}
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if isinstance(value, PLAIN):
+            found[field.name] = value
+        elif hasattr(value, "__dataclass_fields__"):
+            found |= {f"{field.name}_{name}": inner for name, inner in _flat(value).items() if isinstance(inner, PLAIN)}
+    return found
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return median(present) if present else None

@@ -1,0 +1,56 @@
+"""What `run` says when the run is over."""
+
+from json import dumps
+from pathlib import Path
+
+from rich.text import Text
+
+from windtunnel.errors import UserError
+from windtunnel.runs import Run, Verdict
+from windtunnel.views.document import document
+from windtunnel.views.terminal.console import progress, results
+from windtunnel.views.terminal.messages import show_error
+from windtunnel.views.terminal.run import run_view, verdict_view
+
+
+def write_report(run: Run) -> Path | None:
+    """Where the report is; None when it could not be written, which is said on stderr and changes no verdict."""
+    from windtunnel.views import pages as report
+
+    try:
+        return report.write(run.path)
+    except UserError as error:
+        show_error(error)
+        return None
+
+
+def print_tables(run: Run, page: Path | None, trace: Path | None) -> None:
+    """The whole run, and where its files are."""
+    console = results()
+    console.print(run_view(run))
+    console.print(_path("run", run.path), soft_wrap=True)
+    if page:
+        console.print(_path("report", page), soft_wrap=True)
+    if trace:
+        console.print(_path("trace", trace), soft_wrap=True)
+
+
+def print_short(verdict: Verdict, directory: Path) -> None:
+    """The verdict with its reasons on one line, the run directory on the next."""
+    words = "valid" if verdict.valid else f"invalid: {'; '.join(verdict.reasons)}"
+    print(f"{words}\n{directory}")
+
+
+def print_json(run: Run) -> None:
+    print(dumps(document(run), indent=1, ensure_ascii=False))
+
+
+def print_unkept(verdict: Verdict, error: UserError) -> None:
+    """On stderr: why a run's directory could not be finished, after the reasons that it had against it before."""
+    if not verdict.valid:
+        progress().print(verdict_view(verdict))
+    show_error(error)
+
+
+def _path(what: str, path: Path) -> Text:
+    return Text.assemble((f"{what:<7}", "dim"), str(path))

@@ -1,0 +1,238 @@
+"""The plots as plotly figures in plain JSON.
+
+Colours are names of the style sheet's variables ("var(--work)"): page.js puts in those of the theme that is on. Text from
+users is escaped, because plotly reads a little HTML in labels.
+"""
+
+from html import escape
+
+from windtunnel.engine.lines import Histogram, Window
+from windtunnel.format import number
+from windtunnel.pcie.run_estimate import PortEstimate
+from windtunnel.runs.histogram import highest_of_bucket, merge
+from windtunnel.runs.metrics import measured, ratio
+from windtunnel.runs.reader import Run
+from windtunnel.runs.rows import StageRow, WorkerRow
+from windtunnel.runs.summary import Summary
+from windtunnel.views.pages.bursts import bursts
+from windtunnel.views.pages.ceiling import ceiling
+from windtunnel.views.pages.layout import duration_ticks, layout_of
+from windtunnel.views.pages.steps import steps
+
+SERIES = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)")
+PERCENTILE_TICKS = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
+_BAR_PX = 30
+NOT_RUN = ("hello", "drain")
+"""Phases without traffic, or with its rest only."""
+
+
+def all_of(run: Run, summary: Summary, link: PortEstimate | None = None) -> dict[str, dict]:
+    """The figures that this run has something for, by the id of their place in the page. `link`: whose PCIe ceiling stands over
+    throughput."""
+    figures = {
+        "cost": cost(summary.stages),
+        "steps": steps(summary.steps),
+        "workers": workers(summary.workers),
+        "throughput": throughput(run, link),
+        "latency": latency(run),
+        "bursts": bursts(summary.stages),
+    }
+    return {name: figure for name, figure in figures.items() if figure}
+
+
+def cost(rows: list[StageRow]) -> dict | None:
+    """One bar a stage: ns of work and of stall a packet, in the order in which a packet travels."""
+    timed = [row for row in rows if row.work_ns is not None]
+    if not timed:
+        return None
+    labels = [f"{row.endpoint}  {row.stage}" for row in timed]
+
+    def bar(name: str, colour: str, values: list[float]) -> dict:
+        return {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "y": labels,
+            "x": values,
+            "marker": {"color": colour},
+            "hovertemplate": "%{y}<br>%{x:.1f} ns of " + name + " a packet<extra></extra>",
+        }
+
+    layout = layout_of(len(timed) * _BAR_PX + 90)
+    layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
+    layout |= {"barmode": "stack", "bargap": 0.35, "annotations": list(map(_total, labels, timed))}
+    work = bar("work", "var(--work)", [row.work_ns for row in timed])
+    return {"data": [work, bar("stall", "var(--stall)", [row.stall_ns or 0 for row in timed])], "layout": layout}
+
+
+def workers(rows: list[WorkerRow]) -> dict | None:
+    """One bar a worker: what its time went into; the parts add up to all of it."""
+    timed = [row for row in rows if row.work_share is not None]
+    if not timed:
+        return None
+    labels = [f"{row.sides}  CPU {row.cpu}" for row in timed]
+    parts = (
+        ("work", "var(--work)", lambda row: row.work_share),
+        ("stall", "var(--stall)", lambda row: row.stall_share),
+        ("polling in vain", "var(--idle)", lambda row: row.idle_share),
+        ("interrupted", "var(--interrupted)", lambda row: row.interrupted_share),
+        ("own traffic", "var(--series-4)", lambda row: row.traffic_share),
+    )
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "y": labels,
+            "x": [share(row) for row in timed],
+            "marker": {"color": colour},
+            "hovertemplate": "%{y}<br>%{x:.1%} " + name + "<extra></extra>",
+        }
+        for name, colour, share in parts
+        if name != "own traffic" or any(map(share, timed))
+    ]
+    layout = layout_of(len(timed) * (_BAR_PX + 8) + 90)
+    layout["xaxis"] |= {"tickformat": ".0%", "range": [0, 1], "showgrid": False}
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
+    return {"data": data, "layout": layout | {"barmode": "stack", "bargap": 0.4}}
+
+
+def throughput(run: Run, link: PortEstimate | None = None) -> dict | None:
+    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: what is in no figure. A line is
+    where the tightest port's PCIe link would be full: each rate times what its traffic may grow."""
+    data, shades = [], []
+    asked = any(window.workloads for windows in run.windows.values() for window in windows)
+    for engine in run.record.engines:
+        windows = [window for window in run.windows[engine.name] if window.phase not in NOT_RUN]
+        if not windows:
+            continue
+        begin = windows[0].start_ns
+        middles = [(window.start_ns + window.end_ns - 2 * begin) / 2e9 for window in windows]
+        rates = (
+            _responses(windows, [workload.name for workload in engine.plan.workloads]) if asked else _received(windows)
+        )
+        data += [_line(name, middles, values, len(data) + n) for n, (name, values) in enumerate(rates.items())]
+        shades = shades or _shades(windows, begin, {window.index for window in run.counted[engine.name]})
+    if not data:
+        return None
+    layout = layout_of(300)
+    layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
+    layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "a second"}}
+    layout |= {"shapes": shades, "showlegend": True, "hovermode": "x unified"}
+    return {"data": data, "layout": layout | (ceiling(run, link, data, shades) if link and link.ceiling else {})}
+
+
+def latency(run: Run) -> dict | None:
+    """Percentile curves, as HdrHistogram draws them: the further right, the rarer."""
+    data = []
+    for engine in run.record.engines:
+        chosen = measured(run.counted[engine.name])
+        for index, workload in enumerate(engine.plan.workloads):
+            merged = merge(w.latency for window in chosen for w in window.workloads if w.workload == index)
+            if merged is not None and merged.total:
+                data.append(percentile_curve(escape(workload.name), merged, len(data)))
+    return percentile_chart(data, 360)
+
+
+def _responses(windows: list[Window], names: list[str]) -> dict[str, list[float | None]]:
+    return _rates(
+        [{f"responses of {escape(names[w.workload])}": w.responses for w in x.workloads} for x in windows], windows
+    )
+
+
+def _received(windows: list[Window]) -> dict[str, list[float | None]]:
+    return _rates([{f"packets received by the {p.endpoint}": p.rx_packets for p in w.ports} for w in windows], windows)
+
+
+def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, list[float | None]]:
+    """Name of a line -> its value a second in each window; None where a window has none."""
+    spans = [(window.end_ns - window.start_ns) / 1e9 for window in windows]
+    names = dict.fromkeys(name for count in counts for name in count)
+    return {name: [ratio(c.get(name), span) for c, span in zip(counts, spans, strict=True)] for name in names}
+
+
+def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict]:
+    """A shade over every stretch of windows that is in no figure, with its phase's name or the word for it."""
+    stretches: list[list] = []
+    for window in windows:
+        what = window.phase if window.phase != "measure" or window.index in counted else "excluded"
+        if stretches and stretches[-1][0] == what:
+            stretches[-1][2] = window.end_ns
+        else:
+            stretches.append([what, window.start_ns, window.end_ns])
+    return [
+        {
+            "type": "rect",
+            "xref": "x",
+            "yref": "paper",
+            "x0": (start - begin) / 1e9,
+            "x1": (end - begin) / 1e9,
+            "y0": 0,
+            "y1": 1,
+            "fillcolor": "var(--shade)",
+            "line": {"width": 0},
+            "layer": "below",
+            "label": {"text": phase, "textposition": "bottom center", "font": {"color": "var(--muted)", "size": 11}},
+        }
+        for phase, start, end in stretches
+        if phase != "measure"
+    ]
+
+
+def _line(name: str, x: list[float], y: list[float | None], position: int) -> dict:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": SERIES[position % len(SERIES)], "width": 2},
+        "marker": {"size": 5},
+        "hovertemplate": "%{y:.4s}/s",
+    }
+
+
+def percentile_curve(name: str, histogram: Histogram, position: int) -> dict:
+    """Each bucket's top against 1/(1-q); the last one, the maximum, at the share of one sample."""
+    x, y, below = [], [], 0
+    for lowest, count in histogram.counts:
+        x.append(histogram.total / (histogram.total - below))
+        y.append(min(highest_of_bucket(lowest, histogram.bits), histogram.max or lowest))
+        below += count
+    x.append(float(histogram.total))
+    y.append(histogram.max)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": SERIES[position % len(SERIES)], "width": 2, "shape": "hv"},
+        "customdata": [100 * (1 - 1 / q) for q in x],
+        "hovertemplate": "%{customdata:.6~g}% within %{y:,} ns<extra>" + name + "</extra>",
+    }
+
+
+def percentile_chart(data: list[dict], height: int) -> dict | None:
+    """Such curves on one pair of axes, as HdrHistogram draws them; None without any."""
+    if not data:
+        return None
+    rarest = max(max(trace["x"]) for trace in data)
+    ticks = [p for p in PERCENTILE_TICKS if 100 / (100 - p) <= rarest]
+    layout = layout_of(height)
+    layout["xaxis"] |= {
+        "type": "log",
+        "title": {"text": "percentile"},
+        "tickvals": [100 / (100 - p) for p in ticks],
+        "ticktext": [f"{p:g}%" for p in ticks],
+    }
+    layout["yaxis"] |= {"type": "log"} | duration_ticks([y for trace in data for y in trace["y"]])
+    return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
+
+
+def _total(label: str, row: StageRow) -> dict:
+    """The figure at the end of a bar."""
+    total = row.work_ns + (row.stall_ns or 0)
+    place = {"x": total, "y": label, "xanchor": "left", "xshift": 5, "showarrow": False}
+    return {"text": number(total), "font": {"color": "var(--muted)", "size": 11}} | place

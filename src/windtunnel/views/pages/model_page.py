@@ -1,0 +1,79 @@
+"""The page of a fitted model: runs, curve and band over the table's entries or the load, and the errors where it had not looked."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from windtunnel.format import percent, rate
+from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
+from windtunnel.runs.files import replace
+from windtunnel.views.pages import model_charts
+from windtunnel.views.pages.page import filled, host_lines, pretty
+from windtunnel.views.terminal.model import curve_sentences, notes, settings_words
+
+
+@dataclass(frozen=True)
+class Section:
+    """One curve: its words, its plots by their places in the page, and the forms that were tried."""
+
+    title: str
+    form: str
+    sentences: list[str]
+    places: list[str]
+    curve: Curve | LatencyCurve
+    captions: list[str] = field(default_factory=list)
+
+
+def write(model: ModelRecord, path: Path) -> Path:
+    """Writes the page and returns its path. Raises UserError where it cannot."""
+    replace(path, render(model))
+    return path
+
+
+def render(model: ModelRecord) -> str:
+    """The page as HTML. What came from users is escaped by the template, and in plots by `model_charts`."""
+    charts: dict[str, dict] = {}
+    sections = [_cost(model, curve, charts) for curve in model.curves]
+    sections += [_latency(curve, charts) for curve in model.latency]
+    return filled(
+        "model.html",
+        charts,
+        model=model,
+        notes=notes(model),
+        sections=sections,
+        host=host_lines(model.host),
+        versions=model.versions | {"Study": model.provenance.study},
+        facts=pretty(model.host),
+    )
+
+
+def _cost(model: ModelRecord, curve: Curve, charts: dict[str, dict]) -> Section:
+    places = _placed(charts, [model_charts.cost(model, curve), model_charts.residuals(curve)])
+    captions = [
+        "Points: runs; line: the fitted form; band: 95%, of the parameters and of the held-out errors; beyond the sizes "
+        "that were run it is dotted. " + model_charts.thesis_words(curve),
+        "Predicted over measured at each size, by the form that was chosen and fitted without it. The grey band is the noise between runs.",
+    ]
+    words = next(one.words for one in curve.tried if one.form == curve.form)
+    return Section(
+        settings_words(curve.settings), f"{curve.form}: {words}", curve_sentences(curve), places, curve, captions
+    )
+
+
+def _latency(curve: LatencyCurve, charts: dict[str, dict]) -> Section:
+    places = _placed(charts, [model_charts.latency(curve), model_charts.latency_residuals(curve)])
+    errors = ", ".join(f"{name} {percent(value)}" for name, value in curve.mape.items())
+    said = [f"capacity {rate(curve.capacity)}", f"leave one out, mean error: {errors}"]
+    captions = [
+        "Points: medians of the runs at a load; lines: the fitted form. p99.9 is shown and not judged: on a shared machine it is the host’s.",
+        "Predicted over measured at each load, by the form that was chosen and fitted without it.",
+    ]
+    words = next(one.words for one in curve.tried if one.form == curve.form)
+    return Section(settings_words(curve.settings), f"{curve.form}: {words}", said, places, curve, captions)
+
+
+def _placed(charts: dict[str, dict], plots: list[dict]) -> list[str]:
+    places = []
+    for plot in plots:
+        places.append(place := f"plot-{len(charts)}")
+        charts[place] = plot
+    return places

@@ -1,0 +1,170 @@
+"""What the page shows, gathered from a run; the template in page.html decides how."""
+
+import json
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from windtunnel import format as fmt
+from windtunnel.pcie.measured import measured_with_run
+from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.runs.joined import Joined
+from windtunnel.runs.metrics import ratio
+from windtunnel.runs.path import derived_mpps, packet_ns
+from windtunnel.runs.reader import Run
+from windtunnel.runs.summary import Summary, summarise, warnings_of
+from windtunnel.views.metric_cells import reported, written
+from windtunnel.views.pages import charts
+from windtunnel.views.terminal.pcie import labels, rows_of
+
+_HOST_LINES = (
+    ("Host", "hostname"),
+    ("System", "system"),
+    ("Kernel", "kernel"),
+    ("Processor", "cpus.model"),
+    ("CPUs allowed", "cpus.allowed"),
+    ("CPUs isolated", "cpus.isolated"),
+    ("Virtual machine", "cpus.virtual"),
+    ("Clock source", "cpus.tsc.clocksource"),
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the headline numbers: the figure, its unit, and what it is."""
+
+    value: str
+    label: str
+
+
+def render(run: Run) -> str:
+    """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
+    summary = summarise(run) if run.record.verdict.valid else None
+    links = ports_of(run) if summary else []
+    return filled(
+        "page.html",
+        charts.all_of(run, summary, tightest(links)) if summary else {},
+        run=run,
+        record=run.record,
+        summary=summary,
+        warnings=warnings_of(run, summary) if summary else [],
+        headline=headline(summary) if summary and not run.record.imported else [],
+        drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
+        if summary
+        else [],
+        batches=[row for row in summary.stages if row.completion] if summary else [],
+        pcie=[row for port in links for row in rows_of(port)],
+        pcie_labels=labels(links),
+        pcie_measured=asdict(counters) if (counters := measured_with_run(run.path)) else None,
+        crossings=run.crossings if isinstance(run, Joined) else [],
+        host=_hosts(run),
+        facts=pretty(run.record.host),
+        scenario=pretty(run.record.scenario),
+    )
+
+
+PAGES = "windtunnel.views.pages"
+
+
+def filled(template: str, plots: dict[str, dict], package: str = PAGES, **values: Any) -> str:
+    """The template's own values in the frame that all pages share, with the plots by their places; `package` holds the template."""
+    from plotly.offline import get_plotlyjs
+
+    here = files(PAGES)
+    return (
+        environment(package)
+        .get_template(template)
+        .render(
+            charts=plots,
+            css=(here / "page.css").read_text(encoding="utf-8"),
+            js=(here / "page.js").read_text(encoding="utf-8"),
+            plotly=get_plotlyjs() if plots else "",
+            **values,
+        )
+    )
+
+
+def environment(package: str = PAGES) -> Environment:
+    """The templates of `package` and of this one, with the formats of `windtunnel.format` as filters."""
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, PAGES))]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    for name in ("number", "count", "percent", "duration", "rate", "size"):
+        made.filters[name] = getattr(fmt, name)
+    made.filters["written"] = written
+    made.globals["reported"] = reported
+    return made
+
+
+def headline(summary: Summary) -> list[Figure]:
+    """The few numbers that answer first: answers and their latency where there is a client, packets where there is none,
+    and what a packet costs each endpoint."""
+    figures = []
+    if summary.workloads:
+        responses = sum(row.responses for row in summary.workloads)
+        figures.append(Figure(fmt.rate(ratio(responses, summary.measured_s)), "responses"))
+        if len(summary.workloads) == 1:
+            times = summary.workloads[0].latency
+            shown = (("p50", times.p50), ("p99", times.p99), ("p99.9", times.p999))
+            figures += [Figure(fmt.duration(t), f"{name} latency") for name, t in shown]
+    else:
+        for port in summary.ports:
+            figures.append(Figure(f"{fmt.number(port.rx_mpps, 2)} Mpps", f"{port.endpoint} received"))
+            figures.append(Figure(f"{fmt.number(port.tx_mpps, 2)} Mpps", f"{port.endpoint} sent"))
+    for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
+        steps = [row for row in summary.steps if row.endpoint == endpoint]
+        cost = packet_ns([row for row in summary.stages if row.endpoint == endpoint], steps)
+        if cost is not None:
+            figures.append(Figure(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
+        if any(step.traffic for step in steps):  # the measured rate is not the data plane's
+            mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)
+            figures.append(Figure(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))
+    return figures
+
+
+def _hosts(run: Run) -> list[tuple[str, str]]:
+    """The host's lines; of two hosts those of each, with its side."""
+    if not isinstance(run, Joined):
+        return host_lines(run.record.host)
+    return [
+        (f"{label} of the {side}", value) for side in run.paths for label, value in host_lines(run.record.host[side])
+    ]
+
+
+def host_lines(host: dict) -> list[tuple[str, str]]:
+    """The facts that a reader looks for first; a null among them is "not available", an absent one is left out."""
+    lines = []
+    for label, path in _HOST_LINES:
+        value, present = _at(host, path)
+        if present:
+            lines.append((label, _words(value)))
+    return lines
+
+
+def pretty(document: dict) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _at(facts: dict, path: str) -> tuple[object, bool]:
+    value: object = facts
+    for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return None, False
+        value = value[key]
+    return value, True
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return "not available"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

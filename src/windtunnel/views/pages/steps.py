@@ -1,0 +1,42 @@
+"""The plot of handlers' steps: where the time of a packet goes inside a handler."""
+
+from html import escape
+
+from windtunnel.runs.rows import StepRow
+from windtunnel.views.pages.layout import layout_of
+
+COLOURS = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)", "var(--stall)", "var(--idle)")
+_BAR_PX = 44
+
+
+def _pattern(place: int) -> dict:
+    """Stripes where the colours begin again."""
+    return {"shape": "/", "fillmode": "overlay", "size": 6} if place >= len(COLOURS) else {}
+
+
+def steps(rows: list[StepRow]) -> dict | None:
+    """One stacked bar a stage whose handler names steps: ns of a packet of the stage. Traffic of its own is in none."""
+    shown = [row for row in rows if row.stage_ns is not None and not row.traffic]
+    if not shown:
+        return None
+    names = list(dict.fromkeys(row.step for row in shown))
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": escape(name),
+            "y": [f"{row.endpoint}  {row.stage}" for row in shown if row.step == name],
+            "x": [row.stage_ns for row in shown if row.step == name],
+            "marker": {
+                "color": COLOURS[place % len(COLOURS)],
+                "pattern": _pattern(place),
+                "line": {"color": "var(--card)", "width": 1},
+            },
+            "hovertemplate": f"{escape(name)}<br>%{{x:.1f}} ns a packet<extra></extra>",
+        }
+        for place, name in enumerate(names)
+    ]
+    layout = layout_of(len({(row.endpoint, row.stage) for row in shown}) * _BAR_PX + 110)
+    layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
+    return {"data": bars, "layout": layout | {"barmode": "stack", "bargap": 0.35, "showlegend": True}}

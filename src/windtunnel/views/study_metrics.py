@@ -1,0 +1,46 @@
+"""The metrics of a study that are shown: which ones, in which unit, and whether more is better."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from windtunnel import format as fmt
+from windtunnel.measure.study.columns import OF_WORKLOAD, metric_of
+from windtunnel.views.metric_cells import WRITTEN
+
+WITH_CLIENT = ("responses_per_s", "p99")
+WITHOUT = ("server_rx_mpps", "server_tx_mpps")
+
+
+LATENCY = frozenset(name for name, metric in OF_WORKLOAD.items() if metric.form == "duration")
+
+
+def chosen(named: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Those that the study file names, else responses and their p99, or packets where no client ran."""
+    if named:
+        return list(named)
+    return list(WITH_CLIENT if any(row["workload"] is not None for row in rows) else WITHOUT)
+
+
+def lower_is_better(column: str) -> bool:
+    """As the registry says; what is neither counts as a cost."""
+    found = metric_of(column)
+    return found is None or found[0].better != "higher"
+
+
+def text(column: str, value: float | None) -> str:
+    """A value with its unit, for people."""
+    found = metric_of(column)
+    if value is None or found is None:
+        return fmt.number(value)
+    metric, a_second = found
+    if a_second:
+        return fmt.rate(value)
+    shown = WRITTEN[metric.form](round(value) if metric.form == "count" else value)
+    if metric.form == "mpps":
+        return f"{shown} Mpps"
+    return f"{shown} ns" if metric.unit == "ns/packet" else shown
+
+
+def spread(values: Sequence[float], median: float) -> float | None:
+    """From the least to the greatest, as a share of the median."""
+    return (max(values) - min(values)) / abs(median) if len(values) > 1 and median else None

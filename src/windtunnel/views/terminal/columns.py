@@ -1,0 +1,67 @@
+"""Tables of a terminal that never cut a figure: where there is no room, the least important columns are left out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel.format import DASH
+
+_UNLIMITED = 10_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and its cells, one a row. `spare` says how well a reader does without it: the highest leaves first, 0 stays."""
+
+    head: str
+    cells: Sequence[str | Text]
+    spare: int = 0
+    width: int = 0
+    """Least width in cells, so that the columns of a live table stay where they are."""
+    words: bool = False
+    """Words stand on the left and may be broken over lines, figures on the right and may not."""
+
+    def spared(self) -> int:
+        """As `spare`; a column of nothing but dashes leaves before all others."""
+        empty = bool(self.cells) and not self.words and all(str(cell) == DASH for cell in self.cells)
+        return _UNLIMITED if empty else self.spare
+
+
+class Fitting:
+    """A table of columns that have as many cells each. A new section begins at each row named in `sections`."""
+
+    def __init__(self, columns: Sequence[Column], sections: Iterable[int] = ()):
+        self.columns = columns
+        self.sections = frozenset(sections)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = list(self.columns)
+        unlimited = options.update(max_width=_UNLIMITED)
+        while console.measure(self._table(shown), options=unlimited).maximum > options.max_width:
+            least = max(column.spared() for column in shown)
+            if least == 0:
+                break
+            shown = [column for column in shown if column.spared() < least]
+        yield self._table(shown)
+
+    def _table(self, columns: Sequence[Column]) -> Table:
+        table = plain_table()
+        for column in columns:
+            justify, overflow = ("left", "fold") if column.words else ("right", "ellipsis")
+            table.add_column(
+                column.head, justify=justify, no_wrap=not column.words, overflow=overflow, min_width=column.width
+            )
+        for row, cells in enumerate(zip(*(column.cells for column in columns), strict=True)):
+            if row in self.sections:
+                table.add_row()
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+        return table
+
+
+def plain_table() -> Table:
+    """One rule below the heads and no more."""
+    return Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold", border_style="dim")

@@ -1,0 +1,185 @@
+"""A comparison in the terminal."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.text import Text
+
+from windtunnel import format as fmt
+from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, Point, Whole
+from windtunnel.measure.compare.points import words
+from windtunnel.views.terminal.columns import Column, Fitting
+
+COLOURS = {
+    "faster": "green",
+    "slower": "red",
+    "no difference shown": "cyan",
+    "cannot be compared": "yellow",
+    "invalid": "red",
+}
+METHODS = {
+    "paired": "pairs run in turn",
+    "unpaired": "runs against runs, not in turn",
+    "assumed": "spread between runs assumed",
+}
+
+
+def comparison_view(comparison: Comparison) -> RenderableType:
+    """What was changed, a table for each point, what to know, and the verdicts last, where the eye ends."""
+    parts: list[RenderableType] = [
+        Text.assemble(("A ", "bold"), comparison.a),
+        Text.assemble(("B ", "bold"), comparison.b),
+    ]
+    parts.append(Text(how(comparison), style="dim"))
+    for point in comparison.points:
+        parts += [Text(), *_point(point, one_side=len(comparison.points) == 1)]
+    parts.append(Text())
+    parts += [Text(f"warning: {warning}", style="yellow") for warning in comparison.warnings]
+    lines = [line for point in comparison.points for line in verdicts(point)]
+    parts += [
+        Panel(Group(*lines, *map(_whole, comparison.whole)), title="B against A", title_align="left", expand=False)
+    ]
+    return Group(*parts)
+
+
+def verdict_lines(comparison: Comparison) -> list[str]:
+    """One a workload and point, and one for each over all points."""
+    lines = [line.plain for point in comparison.points for line in verdicts(point)]
+    return lines + [_whole(each).plain for each in comparison.whole]
+
+
+def how(comparison: Comparison) -> str:
+    """How many runs, and how they were held against each other."""
+    runs = [run for point in comparison.points for run in point.runs]
+    counts = " and ".join(f"{sum(run.side == side for run in runs)} of {side.upper()}" for side in ("a", "b"))
+    methods = {m.interval.method: None for point in comparison.points for m in point.measures if m.interval}
+    parts = [f"runs: {counts}", *(METHODS[method] for method in methods), f"intervals of {1 - comparison.level:.0%}"]
+    if comparison.paired_runs and comparison.paired_runs.stopped != "all run":
+        paired = comparison.paired_runs
+        why = {"time": "out of time", "interrupted": "interrupted", "failed": "too many invalid runs"}
+        parts.insert(0, f"{why[paired.stopped]} after {paired.pairs} of {paired.pairs_wanted} pairs")
+    return " · ".join(parts)
+
+
+def percent(value: float) -> str:
+    return f"{value:+.1f}%" if abs(value) < 999.5 else f"{value:+.3g}%"
+
+
+def name_of(measure: Measure) -> str:
+    return f"{measure.workload} {measure.metric}" if measure.workload else measure.metric
+
+
+def figure(values: Sequence[float | None], unit: str) -> str:
+    """Median of the runs."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return fmt.DASH
+    middle = median(present)
+    if unit == "/s":
+        return fmt.rate(middle)
+    return fmt.duration(middle) if middle >= 100 else f"{middle:.1f} ns"
+
+
+def said(measure: Measure) -> str:
+    """What is shown of a metric, in a word; nothing where no difference is."""
+    if measure.interval is None:
+        return measure.unmeasured or ""
+    if not measure.shown:
+        return ""
+    return "higher" if measure.interval.percent > 0 else "lower"
+
+
+def worth_a_row(measure: Measure) -> bool:
+    """What never happened on either side is left to comparison.json."""
+    return any((*measure.a, *measure.b))
+
+
+def changed(value: object) -> str:
+    return "not set" if value is None else str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _point(point: Point, one_side: bool) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    if point.factors:
+        parts.append(Text(words(point.factors.items()), style="bold"))
+    if point.differences:
+        parts.append(Text("changed", style="bold"))
+        parts += [Text(f"  {d.key}  {changed(d.a)} → {changed(d.b)}") for d in point.differences]
+    elif point.measures:
+        parts.append(Text("changed: nothing, both scenarios are the same", style="dim"))
+    if point.measures:
+        parts += [Text(), _table(point, one_side)]
+    return parts
+
+
+def _table(point: Point, one_side: bool) -> RenderableType:
+    """All metrics; of a point of many, those that decide."""
+    deciding = {(judged.workload, judged.decided_by) for judged in point.judged}
+    chosen = [
+        row for row in point.measures if worth_a_row(row) and (one_side or (row.workload, row.metric) in deciding)
+    ]
+    rows = sorted(chosen, key=lambda row: not row.workload)
+    places = [row.workload or row.metric.rpartition(".")[0] for row in rows]
+    starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
+    sections = [n for n in starts if n and places[n].partition(".")[0] != places[n - 1].partition(".")[0]]
+
+    def column(head: str, cell, **more) -> Column:
+        cells = [Text(cell(row), style="bold" if (row.workload, row.metric) in deciding else "") for row in rows]
+        return Column(head, cells, **more)
+
+    def of(row: Measure, show) -> str:
+        return fmt.DASH if row.interval is None else show(row.interval)
+
+    return Fitting(
+        [
+            Column("", [place if n in starts else "" for n, place in enumerate(places)], words=True),
+            column(
+                "metric",
+                lambda row: row.metric if row.workload else row.metric.rpartition(".")[2],
+                words=True,
+                width=14,
+            ),
+            column("A", lambda row: figure(row.a, row.unit)),
+            column("B", lambda row: figure(row.b, row.unit)),
+            column("difference", lambda row: of(row, lambda i: percent(i.percent))),
+            column("interval", lambda row: of(row, range_of), spare=1),
+            column("detectable", lambda row: of(row, lambda i: f"{i.smallest:.1f}%")),
+            column("B above A", lambda row: of(row, lambda i: fmt.percent(i.effect, 0)), spare=2),
+            column("shown", said),
+        ],
+        sections=sections,
+    )
+
+
+def range_of(interval: Interval) -> str:
+    return f"{percent(interval.low)} .. {percent(interval.high)}"
+
+
+def verdicts(point: Point) -> list[Text]:
+    where = f"{words(point.factors.items())}: " if point.factors else ""
+    return [_verdict(judged, point, where) for judged in point.judged]
+
+
+def _verdict(judged: Judged, point: Point, where: str) -> Text:
+    name = f"{where}{judged.workload}: " if judged.workload else where
+    line = Text.assemble(name, (judged.verdict, f"bold {COLOURS[judged.verdict]}"))
+    if judged.reasons:
+        return line.append(f" ({'; '.join(judged.reasons)})")
+    measure = next(m for m in point.measures if (m.workload, m.metric) == (judged.workload, judged.decided_by))
+    assert measure.interval is not None
+    return line.append(f", {measure.metric} {_found(measure.interval)}; {judged.because}")
+
+
+def _whole(whole: Whole) -> Text:
+    line = Text.assemble(
+        f"over {whole.points} points, {whole.workload}: ", (whole.verdict, f"bold {COLOURS[whole.verdict]}")
+    )
+    return line.append(f", {whole.metric} {_found(whole.interval)}")
+
+
+def _found(interval: Interval) -> str:
+    return (
+        f"{percent(interval.percent)} [{range_of(interval)}], smallest detectable difference: {interval.smallest:.1f}%"
+    )

@@ -1,0 +1,80 @@
+"""A run on a terminal: the stages of the last window, redrawn in place."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel.engine.lines import AnyLine
+from windtunnel.views.terminal import run as tables
+from windtunnel.views.terminal.progress import Progress
+
+if TYPE_CHECKING:
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.scenario import RunSpec
+
+REDRAWS_PER_S = 4
+BAR_CELLS = 40
+TALL_LINES = 36
+"""A terminal with room for the header with its notes above two endpoints of six stages."""
+
+
+class LiveDisplay:
+    """Context manager and listener of the supervisor; leaves the terminal as it was, for the final tables."""
+
+    def __init__(self, spec: "RunSpec", console: Console, interrupts: "Interrupts", hints: Sequence[str] = ()):
+        self._progress = Progress(spec)
+        self._console = console
+        self._interrupts = interrupts
+        self._hints = hints
+        self._live = Live(get_renderable=self._frame, console=console, refresh_per_second=REDRAWS_PER_S, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def line(self, name: str, line: AnyLine, raw: str) -> None:
+        self._progress.line(name, line, raw)
+
+    def _frame(self) -> RenderableType:
+        seen = self._progress
+        parts: list[RenderableType] = [*self._header(), self._progress_line()]
+        if workloads := seen.workloads():
+            parts += [Text(), tables.latency_table(workloads)]
+        if stages := seen.stages():
+            parts += [Text(), tables.stage_table(stages), *([Text(), tables.drops(stages)] if self._tall else [])]
+        if not stages and (ports := seen.ports()):
+            parts += [Text(), tables.port_table(ports)]
+        return Group(*parts)
+
+    def _header(self) -> list[RenderableType]:
+        """A low terminal has room for the title and for what is emulated."""
+        record = self._progress.record
+        if self._tall:
+            return [tables.header(record), *(Text(hint, style="dim") for hint in self._hints)]
+        return [Text(record.title, style="bold"), *(Text(mark, style="bold magenta") for mark in record.emulated)]
+
+    @property
+    def _tall(self) -> bool:
+        return self._console.height >= TALL_LINES
+
+    def _progress_line(self) -> RenderableType:
+        seen = self._progress
+        if not seen.running:
+            return Text.assemble(("… ", "cyan"), seen.phase, ("  Ctrl-C stops it", "dim"))
+        hints = {0: "Ctrl-C stops it", 1: "stopping; Ctrl-C again kills it"}
+        line = Table.grid(padding=(0, 1))
+        line.add_row(
+            Text(f"{seen.phase:<7}", style="cyan"),
+            ProgressBar(total=seen.total_s, completed=seen.elapsed_s, width=BAR_CELLS),
+            Text(f"{seen.elapsed_s:.1f} of {seen.total_s:.1f} s"),
+            Text(hints.get(self._interrupts.count, "ending"), style="dim"),
+        )
+        return line

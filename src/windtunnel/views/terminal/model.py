@@ -1,0 +1,228 @@
+"""Models in the terminal: what was fitted, how wrong it was where it had not looked, and predictions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from windtunnel.format import DASH, duration, number, percent, rate
+from windtunnel.model.predict import Prediction
+from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
+from windtunnel.model.requests import Latency, Said
+from windtunnel.model.validate import Checked
+from windtunnel.views.terminal.columns import Column, Fitting
+
+
+def model_view(model: ModelRecord) -> Group:
+    """What `windtunnel model fit` prints."""
+    parts: list[RenderableType] = [Text(model.title, style="bold")]
+    if model.question:
+        parts.append(Text(model.question, style="dim"))
+    for curve in model.curves:
+        parts += [Text(), *_curve(curve)]
+    for curve in model.latency:
+        parts += [Text(), *_latency(curve)]
+    if model.steps:
+        parts += [Text(), Text("the pipeline outside its tables, ns a packet"), _steps(model)]
+    return Group(*parts, Text(), *(Text(words, style="dim") for words in notes(model)))
+
+
+def notes(model: ModelRecord) -> list[str]:
+    """Sentences about the whole: what is modelled, from what, on which host."""
+    of = {"table": "ns a packet of the table's step", "pipeline": "ns a packet of the whole server"}
+    cpu = (model.host.get("cpus") or {}).get("model")
+    said = [
+        f"{of.get(model.response, model.response)}; {model.provenance.runs} runs of {model.provenance.study}",
+        f"host {model.host.get('hostname')}, {cpu}, {model.memory or 'several memory modes'}",
+        *model.provenance.left_out,
+    ]
+    if model.neighbour:
+        said.append(
+            f"another hardware thread had a part of the core: costs are brought to {model.neighbour.ticks:.0f} wide ticks, with the power "
+            f"{model.neighbour.exponent:.2f}"
+        )
+    if model.kind == "cost" and model.ladder is None:
+        said.append("no ladder of this host: forms that model caches were not tried")
+    return said
+
+
+def settings_words(settings: dict) -> str:
+    return ", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in settings.items()) or "all points"
+
+
+def _curve(curve: Curve) -> list[RenderableType]:
+    head = Text.assemble((settings_words(curve.settings), "bold"), f"  {curve.form}: ", _words_of(curve))
+    parameters = Fitting(
+        [
+            Column("parameter", [p.name for p in curve.parameters], words=True),
+            Column("value", [f"{p.value:.5g}" for p in curve.parameters]),
+            Column("95% from", [DASH if p.low is None else f"{p.low:.5g}" for p in curve.parameters]),
+            Column("to", [DASH if p.high is None else f"{p.high:.5g}" for p in curve.parameters]),
+        ]
+    )
+    return [head, parameters, Text(), _tried(curve), Text(), *map(Text, curve_sentences(curve))]
+
+
+def _words_of(curve: Curve) -> str:
+    return next(one.words for one in curve.tried if one.form == curve.form)
+
+
+def curve_sentences(curve: Curve) -> list[str]:
+    """How far the curve can be believed."""
+    floor = (
+        "one run a size, no noise floor"
+        if curve.noise is None
+        else f"runs of one size differ by {percent(curve.noise)}"
+    )
+    said = [f"held-out error: {percent(curve.mape)} on average, {percent(curve.most)} at most; {floor}"]
+    if curve.thesis_mape is not None:
+        said.append(f"forms of the thesis only: {percent(curve.thesis_mape)}")
+    if curve.beyond:
+        b = curve.beyond
+        thesis = DASH if b.thesis_mape is None else percent(b.thesis_mape)
+        said.append(
+            f"fitted up to {b.bound:g} entries and asked beyond: {percent(b.mape)} ({b.form}), {percent(b.most)} at most; "
+            f"the thesis' form {thesis}"
+        )
+    if curve.contention:
+        said.append(f"each further core adds {percent(curve.contention)} to the cost of a packet")
+    return said
+
+
+def _tried(curve: Curve) -> Fitting:
+    return Fitting(
+        [
+            Column("form", [("* " if one.form == curve.form else "  ") + one.form for one in curve.tried], words=True),
+            Column("held out", [percent(one.mape) for one in curve.tried]),
+            Column("at most", [percent(one.most) for one in curve.tried], spare=1),
+            Column("larger sizes", [percent(one.onwards) for one in curve.tried]),
+            Column("", [one.why or ("thesis" if one.thesis else "") for one in curve.tried], words=True, spare=2),
+        ]
+    )
+
+
+def _steps(model: ModelRecord) -> Fitting:
+    return Fitting(
+        [
+            Column("step", [step.name for step in model.steps], words=True),
+            Column("ns", [number(step.ns) for step in model.steps]),
+            Column("95% of runs from", [number(step.low) for step in model.steps]),
+            Column("to", [number(step.high) for step in model.steps]),
+        ]
+    )
+
+
+def _latency(curve: LatencyCurve) -> list[RenderableType]:
+    interval = "" if curve.capacity_low is None else f" ({rate(curve.capacity_low)} to {rate(curve.capacity_high)})"
+    words = next(one.words for one in curve.tried if one.form == curve.form)
+    head = Text.assemble((settings_words(curve.settings), "bold"), f"  {curve.form}: {words}")
+    names = list(curve.coefficients)
+    table = Fitting(
+        [
+            Column("percentile", names, words=True),
+            Column("a", [duration(curve.coefficients[name][0]) for name in names]),
+            Column("b", [duration(curve.coefficients[name][1]) for name in names]),
+            Column("held out", [percent(curve.mape[name]) for name in names]),
+            Column("at most", [percent(curve.most[name]) for name in names]),
+            Column("between runs", [percent(curve.noise[name]) for name in names], spare=1),
+        ]
+    )
+    return [head, Text(f"capacity {rate(curve.capacity)}{interval}"), table]
+
+
+def prediction_view(said: Prediction) -> Group:
+    """What `windtunnel model predict` prints."""
+    lines = [Text.assemble((mark, "bold red" if mark.startswith("EXTRAPOLATED") else "yellow")) for mark in said.marks]
+    cost = f"{number(said.ns)} ns a packet  ({number(said.low)} to {number(said.high)})"
+    of = f"{said.cores} core{'' if said.cores == 1 else 's'}"
+    if said.of == "table":
+        return Group(*lines, Text(f"the table's step: {cost}, {of}"))
+    mpps = f"{number(said.mpps, 3)} Mpps  ({number(said.mpps_low, 3)} to {number(said.mpps_high, 3)})"
+    return Group(*lines, Text(f"{cost}, {of}"), Text(mpps))
+
+
+def validation_view(checked: Checked) -> Group:
+    """What `windtunnel model validate` prints."""
+    parts: list[RenderableType] = []
+    curves = [(model, curve) for _, model in checked.models for curve in model.curves]
+    if curves:
+        parts += [Text("tables, errors at sizes that were held out", style="bold"), _checked_curves(curves), Text()]
+    latency = [(model, curve) for _, model in checked.models for curve in model.latency]
+    if latency:
+        parts += [Text("latency, errors at loads that were held out", style="bold"), _checked_latency(latency), Text()]
+    for path, rows in checked.pipelines:
+        parts.append(Text(f"{path.name}: pipelines that no model was fitted to", style="bold"))
+        parts += [_checked_pipelines(rows), Text(_pipeline_words(rows)), Text()]
+    return Group(*parts)
+
+
+def _checked_curves(curves: Sequence[tuple[ModelRecord, Curve]]) -> Fitting:
+    beyond = [curve.beyond for _, curve in curves]
+    return Fitting(
+        [
+            Column("study", [model.title for model, _ in curves], words=True),
+            Column("series", [settings_words(curve.settings) for _, curve in curves], words=True),
+            Column("form", [curve.form for _, curve in curves], words=True),
+            Column("held out", [percent(curve.mape) for _, curve in curves]),
+            Column("at most", [percent(curve.most) for _, curve in curves], spare=1),
+            Column("thesis", [percent(curve.thesis_mape) for _, curve in curves]),
+            Column("beyond", [percent(b and b.mape) for b in beyond]),
+            Column("thesis", [percent(b and b.thesis_mape) for b in beyond]),
+            Column("from", [f"{b.bound:g}" if b else DASH for b in beyond], spare=2),
+            Column("noise", [percent(curve.noise) for _, curve in curves]),
+        ]
+    )
+
+
+def _checked_latency(curves: Sequence[tuple[ModelRecord, LatencyCurve]]) -> Fitting:
+    names = sorted({name for _, curve in curves for name in curve.mape}, key=len)
+    return Fitting(
+        [
+            Column("study", [model.title for model, _ in curves], words=True),
+            Column("series", [settings_words(curve.settings) for _, curve in curves], words=True),
+            Column("form", [curve.form for _, curve in curves], words=True),
+            *(Column(name, [percent(curve.mape.get(name)) for _, curve in curves]) for name in names),
+            *(
+                Column(f"noise {name}", [percent(curve.noise.get(name)) for _, curve in curves], spare=2)
+                for name in names
+            ),
+        ]
+    )
+
+
+def _checked_pipelines(rows: Sequence) -> Fitting:
+    return Fitting(
+        [
+            Column("point", [row.point for row in rows], words=True),
+            Column("measured ns", [number(row.measured) for row in rows]),
+            Column("predicted ns", [number(row.predicted) for row in rows]),
+            Column("error", [percent(row.error) for row in rows]),
+            Column("95% from", [number(row.low) for row in rows], spare=1),
+            Column("to", [number(row.high) for row in rows], spare=1),
+            Column("noise", [percent(row.noise) for row in rows], spare=2),
+        ]
+    )
+
+
+def _pipeline_words(rows: Sequence) -> str:
+    errors = np.abs([row.error for row in rows])
+    return f"{percent(errors.mean())} on average, {percent(errors.max())} at most" if len(rows) else "no point was run"
+
+
+def said_view(said: Said | Latency) -> Group:
+    """What `windtunnel model predict` was told."""
+    return prediction_view(said.prediction) if isinstance(said, Said) else latency_view(said)
+
+
+def latency_view(said: Latency) -> Group:
+    names = list(said.ns)
+    table = Fitting(
+        [
+            Column("percentile", names, words=True),
+            Column("latency", [duration(said.ns[name]) for name in names]),
+            Column("mean error", [percent(said.errors[name]) for name in names]),
+        ]
+    )
+    head = Text(f"at {rate(said.load)}, {percent(said.utilisation)} of the capacity")
+    return Group(*(Text(mark, style="yellow") for mark in said.marks), head, table)

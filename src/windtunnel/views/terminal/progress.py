@@ -1,0 +1,85 @@
+"""A run as it is seen from its lines, for those who watch it."""
+
+import time
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from windtunnel.engine.lines import AnyLine, Hello, Phase, Ready, Result, Window
+from windtunnel.runs import EngineRecord, Record, Verdict, metrics
+from windtunnel.runs.record import DID_NOT_FINISH
+from windtunnel.runs.rows import PortRow, StageRow, WorkloadRow
+
+if TYPE_CHECKING:
+    from windtunnel.scenario import RunSpec
+
+ANY_PHASE = ("warmup", "measure", "drain")
+
+
+class Progress:
+    """What has been heard so far: who runs, the phase, and the last window of each engine."""
+
+    def __init__(self, spec: "RunSpec"):
+        self.record = Record(
+            title=spec.title,
+            question=spec.question,
+            started=datetime.now(UTC),
+            verdict=Verdict(False, [DID_NOT_FINISH]),
+            scenario={},
+            notes=list(spec.notes),
+            host={},
+            versions={},
+            engines=[EngineRecord(name=n, plan=p) for n, p in zip(spec.names, spec.plans, strict=True)],
+        )
+        self._engines = {engine.name: engine for engine in self.record.engines}
+        self._last: dict[str, Window] = {}
+        self._took_off: float | None = None
+        self.phase = "starting"
+        phases = spec.plans[0].phases
+        self.total_s = (phases.warmup_ns + phases.duration_ns) / 1e9
+
+    def line(self, name: str, line: AnyLine, raw: str) -> None:
+        """A listener of the supervisor."""
+        match line:
+            case Hello():
+                self._engines[name].hello = line
+            case Phase():
+                self.phase = line.name
+            case Ready():
+                self._engines[name].ready = line
+            case Window():
+                self._last[name] = line
+                self.phase = line.phase
+                if self._took_off is None and line.phase != "hello":
+                    self._took_off = time.monotonic() - (line.end_ns - line.start_ns) / 1e9
+            case Result():
+                self.phase = "ending"
+
+    @property
+    def running(self) -> bool:
+        """Whether there has been a window."""
+        return self._took_off is not None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the first window began, at most the time that was planned; 0 before."""
+        if self._took_off is None:
+            return 0.0
+        return min(time.monotonic() - self._took_off, self.total_s)
+
+    def stages(self) -> list[StageRow]:
+        """Of the last window; several engines' stages by endpoint."""
+        windows = self._windows()
+        rows = chain.from_iterable(metrics.stage_rows([w], e.hello, ANY_PHASE) for e, w in windows)
+        return sorted(rows, key=lambda row: row.endpoint)
+
+    def ports(self) -> list[PortRow]:
+        rows = chain.from_iterable(metrics.port_rows([w], ANY_PHASE) for _, w in self._windows())
+        return sorted(rows, key=lambda row: row.endpoint)
+
+    def workloads(self) -> list[WorkloadRow]:
+        named = ((w, [workload.name for workload in e.plan.workloads]) for e, w in self._windows())
+        return list(chain.from_iterable(metrics.workload_rows([w], names, ANY_PHASE) for w, names in named))
+
+    def _windows(self) -> list[tuple[EngineRecord, Window]]:
+        return [(e, self._last[e.name]) for e in self.record.engines if e.name in self._last and e.hello]

@@ -1,0 +1,256 @@
+"""A run in the terminal: the tables that `run` ends with and `show` prints."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel import format as fmt
+from windtunnel.engine.verdict import Verdict
+from windtunnel.pcie.measured import measured_with_run
+from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.runs.joined import Crossing, Joined
+from windtunnel.runs.reader import Run
+from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
+from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.summary import summarise, warnings_of
+from windtunnel.runs.validity import windows_of
+from windtunnel.views.terminal.columns import Column, Fitting
+from windtunnel.views.terminal.metric_columns import columns
+from windtunnel.views.terminal.pcie import view as pcie_view
+from windtunnel.views.terminal.steps import handler_counters, step_table
+
+_BAR_CELLS = 8
+_OF_A_PHASE = (
+    "offered_per_s",
+    "responses_per_s",
+    "latency.p50",
+    "latency.p90",
+    "latency.p99",
+    "lost",
+    "late",
+    "unsent",
+)
+
+
+def run_view(run: Run) -> RenderableType:
+    """Everything of one run. An invalid run shows its reasons in the place of its numbers."""
+    parts: list[RenderableType] = [header(run.record)]
+    if run.record.verdict.valid:
+        summary = summarise(run)
+        parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
+        parts += [step_table(summary.steps), Text()] if summary.steps else []
+        parts += [handler_counters(summary.counters), Text()] if summary.counters else []
+        parts += [worker_table(summary.workers), Text()] if summary.workers else []
+        parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
+        parts += [phase_table(summary.phases), Text()] if summary.phases else []
+        parts += [port_table(summary.ports), Text()] if summary.ports else []
+        parts += [pcie_view(ports_of(run), measured_with_run(run.path)), Text()] if run.record.engines else []
+        parts += [ledger_line(run.record.engines)] if run.record.engines else []
+        parts += [value_table(run.record.imported.values), Text()] if run.record.imported else []
+        parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
+    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict, run))
+    parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
+    return Group(*parts)
+
+
+def joined_view(joined: Joined) -> RenderableType:
+    """Both sides of a run on two hosts: all of both as one run, and what crossed between them."""
+    where = " · ".join(f"{side} on {joined.record.host[side].get('hostname')}" for side in joined.paths)
+    parts: list[RenderableType] = [Text(f"two hosts: {where}", style="dim"), run_view(joined)]
+    if joined.record.verdict.valid:
+        parts += [Text(), crossing_table(joined.crossings)]
+    parts += [Text(f"{side:<7}{path}", style="dim") for side, path in joined.paths.items()]
+    return Group(*parts)
+
+
+def crossing_table(rows: Sequence[Crossing]) -> RenderableType:
+    """Packets between two hosts over the whole run, each counted by the host's own port."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("packets from", lambda r: r.source, words=True),
+            column("sent", lambda r: fmt.count(r.sent)),
+            column("received", lambda r: fmt.count(r.received)),
+            column("lost between hosts", lambda r: _loss(r.lost)),
+            column("other frames", lambda r: fmt.count(r.strangers), spare=1),
+        ]
+    )
+
+
+def header(record: Record) -> RenderableType:
+    """Title and question, how it ran, what was emulated and what to know."""
+    lines = [Text(record.title, style="bold")]
+    lines += [Text(record.question, style="italic")] if record.question else []
+    how = f"wire {record.wire} · memory {record.memory} · accounting {record.accounting}"
+    if record.imported:
+        how = f"imported from {record.imported.tool}: {record.imported.file}"
+    lines.append(Text(how, style="dim"))
+    lines += [Text(mark, style="bold magenta") for mark in record.emulated]
+    lines += [Text(f"note: {note}", style="dim") for note in record.all_notes()]
+    return Group(*lines, Text())
+
+
+def stage_table(rows: Sequence[StageRow]) -> RenderableType:
+    """Stages by endpoint; times are ns a packet, busy and idle are shares of the time of the workers that run the stage."""
+    starts = [n for n, row in enumerate(rows) if n == 0 or row.endpoint != rows[n - 1].endpoint]
+    column = _columns_of(rows)
+    by_name = {}
+    for name, made in columns("stage", rows).items():
+        by_name[name] = made
+        if name == "mean_burst":
+            by_name["bar"] = column("", _bar, spare=4)
+    return Fitting(
+        [
+            Column("", [row.endpoint if n in starts else "" for n, row in enumerate(rows)], words=True),
+            column("stage", lambda r: r.stage if r.instances in (None, 1) else f"{r.stage} ×{r.instances}", words=True),
+            *by_name.values(),
+        ],
+        sections=starts[1:],
+    )
+
+
+def worker_table(rows: Sequence[WorkerRow]) -> RenderableType:
+    """Shares of each worker's time, which add up to 1, and the share in which the kernel preempted it."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("workers", lambda r: r.sides, words=True),
+            column("CPU", lambda r: str(r.cpu)),
+            *columns("worker", rows).values(),
+        ]
+    )
+
+
+def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
+    """Workloads as the client saw them; latency from the intended send time, in an open loop beside that from the real one."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("workload", lambda r: r.workload, words=True),
+            column("loop", lambda r: r.loop, words=True),
+            *columns("workload", rows).values(),
+        ]
+    )
+
+
+def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:
+    """Workloads in each phase of their load, over the windows that lie wholly in it, and the share of those that do not."""
+    starts = [n for n, row in enumerate(rows) if n == 0 or row.workload != rows[n - 1].workload]
+    column = _columns_of(rows)
+
+    results = columns("workload", rows, lambda row: row.result)
+    table = Fitting(
+        [
+            Column("phases of", [row.workload if n in starts else "" for n, row in enumerate(rows)], words=True),
+            column("", lambda r: str(r.phase)),
+            column("load", lambda r: r.load, words=True),
+            column("seconds", lambda r: fmt.number(r.counted_s, 2)),
+            column("excluded", lambda r: fmt.percent(r.left_out, 0), spare=1),
+            *(results[name] for name in _OF_A_PHASE),
+        ],
+        sections=starts[1:],
+    )
+    left_out = 1 - sum(row.counted_s for row in rows) / sum(row.measured_s for row in rows)
+    words = f"excluded, because windows cross phases: {fmt.percent(max(left_out, 0))} of the time"
+    return Group(table, Text(words, style="dim"))
+
+
+def port_table(rows: Sequence[PortRow]) -> RenderableType:
+    """Endpoints' totals, counted at their ports; bits are those of mbufs, without FCS and gaps."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("port of", lambda r: r.endpoint, words=True),
+            *columns("port", rows).values(),
+        ]
+    )
+
+
+def drops(rows: Sequence[StageRow]) -> RenderableType:
+    """Every drop by its name, a line a stage."""
+    dropping = [row for row in rows if row.drops]
+    if not dropping:
+        return Text("drops: none" if any(row.drops is not None for row in rows) else "drops: not reported", style="dim")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for position, row in enumerate(dropping):
+        names = ", ".join(f"{name} {fmt.count(n)}" for name, n in row.drops.items())
+        grid.add_row("" if position else "drops:", f"{row.endpoint} {row.stage}", Text(names, style="red"))
+    return grid
+
+
+def value_table(values: Sequence[ForeignValue]) -> RenderableType:
+    """What another tool printed beside stages and ports."""
+    column = _columns_of(values)
+    return Fitting(
+        [
+            column("of", lambda f: f.of, words=True),
+            column("value of", lambda f: f.name, words=True),
+            column("value", lambda f: f"{f.value:,.10g}"),
+            column("unit", lambda f: f.unit, words=True),
+        ]
+    )
+
+
+def ledger_line(engines: Sequence[EngineRecord]) -> Text:
+    """Whether mbufs, packets and messages are all accounted for, or what is missing."""
+    missing = missing_of(engines)
+    if missing is None:
+        return Text("ledger: none, because an engine gave no result", style="red")
+    if missing:
+        return Text("ledger: not closed: " + ", ".join(missing), style="red")
+    return Text("ledger: closed, every mbuf, packet and message accounted for", style="green")
+
+
+def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
+    """What the ledgers miss, in words; None where an engine did not live to draw them up."""
+    if any(engine.result is None for engine in engines):
+        return None
+    missing = []
+    for engine in engines:
+        names = [workload.name for workload in engine.plan.workloads]
+        missing += [f"{m.missing:,} mbufs of the {m.endpoint}" for m in engine.result.mbufs if m.missing]
+        missing += [f"{p.missing:,} packets from the {p.source}" for p in engine.result.packets if p.missing]
+        missing += [f"{m.missing:,} messages of {names[m.workload]}" for m in engine.result.messages if m.missing]
+    return missing
+
+
+def verdict_view(verdict: Verdict, run: Run | None = None) -> RenderableType:
+    """Valid, and over how many of the measured windows where it is not over all; or the reasons why the numbers are not shown."""
+    if verdict.valid:
+        finished, counted = (windows_of(windows) for windows in (run.windows, run.counted)) if run else (0, 0)
+        part = f", over {counted} of {finished} windows" if counted < finished else ""
+        return Text(f"verdict: valid{part}", style="bold green")
+    reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
+    return Panel(reasons, title="invalid: no metrics", title_align="left", border_style="red", expand=False)
+
+
+def _not_judged(imported: Imported) -> Text:
+    words = f"imported: the values are from {imported.tool}; Windtunnel measured and judged nothing here"
+    return Text(words, style="bold magenta")
+
+
+def _columns_of(rows: Sequence[Any]) -> Callable[..., Column]:
+    """Makes a column by what it shows of each of these rows."""
+
+    def column(head: str, show: Callable[[Any], str | Text], **layout: Any) -> Column:
+        return Column(head, [show(row) for row in rows], **layout)
+
+    return column
+
+
+def _bar(row: StageRow) -> Text:
+    """Work and stall as parts of the workers' time."""
+    if row.busy_share is None:
+        return Text()
+    stall = round((row.stall_share or 0) * _BAR_CELLS)
+    work = max(round(row.busy_share * _BAR_CELLS) - stall, 0)
+    rest = max(_BAR_CELLS - work - stall, 0)
+    return Text.assemble(("━" * work, "cyan"), ("━" * stall, "yellow"), ("─" * rest, "bright_black"))
+
+
+def _loss(count: int | None) -> Text:
+    return Text(fmt.count(count), style="red" if count else "")

@@ -1,0 +1,64 @@
+"""Several runs side by side: one column a run."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel import format as fmt
+from windtunnel.runs.reader import Run
+from windtunnel.runs.registry import Noun, metrics
+from windtunnel.runs.summary import Summary, summarise, warnings_of
+from windtunnel.views.metric_cells import written
+from windtunnel.views.terminal.columns import plain_table
+
+
+def beside_view(runs: Sequence[Run]) -> RenderableType:
+    """A column for each run. Where memory modes differ a warning stands above: such runs say nothing about each other."""
+    summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
+    table = plain_table()
+    table.add_column()
+    table.add_column()
+    for run in runs:
+        table.add_column(Text(run.path.name), justify="right", overflow="fold")
+    for name, of_record in (
+        ("title", lambda r: r.title),
+        ("verdict", lambda r: "imported" if r.imported else "valid" if r.verdict.valid else "invalid"),
+        ("memory", lambda r: fmt.words(r.memory)),
+        ("wire", lambda r: fmt.words(r.wire)),
+        ("accounting", lambda r: fmt.words(r.accounting)),
+        ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
+    ):
+        table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
+    _add(table, summaries, "workload", lambda summary: {(r.workload,): r for r in summary.workloads})
+    _add(table, summaries, "stage", lambda summary: {(r.endpoint, r.stage): r for r in summary.stages})
+    return Group(*_warnings(runs, summaries), table)
+
+
+def _add(
+    table: Table,
+    summaries: Sequence[Summary | None],
+    noun: Noun,
+    rows_by_key: Callable[[Summary], dict[tuple[str, ...], Any]],
+) -> None:
+    """A section for each key that any run has, a line for each metric; a run without that key has a dash."""
+    columns = [{} if summary is None else rows_by_key(summary) for summary in summaries]
+    for key in dict.fromkeys(key for column in columns for key in column):
+        table.add_row()
+        for position, metric in enumerate(each for each in metrics(noun) if each.side_by_side):
+            values = (written(metric, column[key]) if key in column else fmt.DASH for column in columns)
+            table.add_row(Text("" if position else " ".join(key)), metric.side_by_side, *values)
+
+
+def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[Text]:
+    warnings = []
+    if len({run.record.memory for run in runs}) > 1:
+        modes = ", ".join(f"{run.path.name} {run.record.memory or 'not known'}" for run in runs)
+        warnings.append(f"memory modes differ ({modes}): these runs cannot be compared")
+    for run, summary in zip(runs, summaries, strict=True):
+        warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
+        warnings += [f"{run.path.name}: invalid, no metrics shown: {r}" for r in run.record.verdict.reasons]
+        warnings += [f"{run.path.name}: {problem}" for problem in run.problems]
+    return [Text(f"warning: {warning}", style="bold yellow") for warning in warnings]

@@ -1,0 +1,278 @@
+"""`windtunnel compare` as a user types it: two scenarios run in turn by the fake engine, interrupted, killed, read again."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from shutil import copytree
+
+import jsonschema
+import pytest
+from command_line import SCENARIO, command, environment, on_terminal, windtunnel
+from comparing import in_turn
+from fake_runs import FAKE
+from sample_runs import HOSTILE, Page
+from typer.testing import CliRunner
+
+import windtunnel as library
+from windtunnel.cli.app import app
+from windtunnel.errors import UserError
+from windtunnel.measure.compare import Running, pair, paired_runs
+from windtunnel.measure.compare import compare as hold
+from windtunnel.measure.compare.options import percent, seconds
+from windtunnel.measure.execute import RunOutcome
+from windtunnel.runs import Verdict, load
+from windtunnel.schemas.generate import CHECKOUT
+from windtunnel.views.pages import write_comparison
+
+SLOWER = "window=25ms"
+"""The fake engine answers 1000 messages a window."""
+
+
+def invoke(*arguments) -> str:
+    """In the tests' own process; raises what the command raises."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    if done.exception:
+        raise done.exception
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """What a comparison said and left; not to be written to."""
+    directory = tmp_path_factory.mktemp("first")
+    file = directory / "echo.toml"
+    file.write_text(SCENARIO.format(duration="60ms"))
+    done = windtunnel("compare", file, file, "--set-b", SLOWER, "--pairs", 3, "--out", "here", cwd=directory)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, directory / "here"
+
+
+@pytest.fixture
+def finished(first, tmp_path):
+    copytree(first[1], tmp_path / "here")
+    return first[0], tmp_path / "here"
+
+
+def test_two_scenarios_are_run_in_turn_and_everything_is_kept(finished):
+    said, directory = finished
+    assert "echo: slower" not in said and "l_app: slower, responses_per_s -20.0%" in said
+    assert "3 of A and 3 of B · pairs run in turn" in said and "smallest detectable difference" in said
+    assert "window  20ms → 25ms" in said and "2 of 3 pairs" in said
+    assert sorted(path.relative_to(directory).as_posix() for path in directory.glob("?/*")) == [
+        *("a/01", "a/02", "a/03"),
+        *("b/01", "b/02", "b/03"),
+    ]
+    starts = [(load(path).record.started, path.parent.name) for path in directory.glob("?/*")]
+    order = "".join(side for _, side in sorted(starts))
+    assert all(order[n : n + 2] in ("ab", "ba") for n in (0, 2, 4))
+    document = json.loads((directory / "comparison.json").read_text())
+    jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "comparison.json").read_text()))
+    assert document["finished"] == {
+        "pairs_wanted": 3,
+        "pairs": 3,
+        "seed": 1,
+        "change": "window",
+        "stopped": "all run",
+    }
+    assert (directory / "report.html").is_file()
+
+
+def test_what_ran_is_compared_again_from_its_runs(finished, tmp_path):
+    _, directory = finished
+    before = sorted(tmp_path.rglob("*"))
+    again = windtunnel("compare", "here/a", "here/b", "--json", "--fail-if", "slower:25%", cwd=tmp_path)
+    assert again.returncode == 0
+    document, first = json.loads(again.stdout), json.loads((directory / "comparison.json").read_text())
+    assert [p["measures"] for p in document["points"]] == [p["measures"] for p in first["points"]]
+    failed = windtunnel("compare", "here/a", "here/b", "-q", "--fail-if", "slower:5%", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert failed.stdout.startswith("l_app: slower, responses_per_s -20.0%") and failed.stdout.count("\n") == 1
+    assert failed.stderr.startswith("failed: l_app: slower:5%: responses_per_s -20.0% [")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_nothing_that_is_there_is_written_over(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, directory = finished
+    report = (directory / "report.html").read_text()
+    for more in (["--report", "here/report.html"], ["--out", "here"]):
+        with pytest.raises(UserError, match="exists already"):
+            invoke("compare", "here/a", "here/b", *more)
+    assert (directory / "report.html").read_text() == report
+    invoke("compare", "here/a", "here/b", "--report", "new.html")
+    assert "l_app responses_per_s" in (tmp_path / "new.html").read_text()
+
+
+@pytest.fixture
+def specs(scenario, monkeypatch):
+    """A call that runs so many pairs with a seed, and says which side ran when; `verdicts` are those of the runs."""
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+
+    def run_pairs(directory, pairs, seed=1, verdicts=()):
+        order, verdicts = [], list(verdicts)
+
+        def stub(spec, directory, *_):
+            order.append(directory.parent.name)
+            valid = verdicts.pop(0) if verdicts else True
+            return RunOutcome(object(), Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
+
+        monkeypatch.setattr(pair, "execute", stub)
+        contestant = paired_runs.Contestant(scenario, [])
+        finished = paired_runs.run_in_turn(
+            contestant, contestant, directory, None, pairs=pairs, seed=seed, change="run"
+        )
+        return finished, "".join(order)
+
+    return run_pairs
+
+
+def test_two_runs_take_turns_window_by_window(finished):
+    _, directory = finished
+    ends = {side: [window.end_ns for window in load(directory / side / "01").windows["windtunnel"]] for side in "ab"}
+    assert all(ends.values())
+    for side in "ab":
+        assert any(
+            note.startswith("alternated with another run") for note in load(directory / side / "01").record.notes
+        )
+
+
+def test_a_wire_that_cannot_be_opened_twice_runs_one_after_the_other(scenario, tmp_path):
+    memif = ["--set", "wire.kind=memif", "--pairs", 1]
+    done = windtunnel("compare", scenario, scenario, *memif, "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    finished = json.loads((tmp_path / "here" / "comparison.json").read_text())["finished"]
+    assert finished["change"] == "run"
+    refused = windtunnel("compare", scenario, scenario, *memif, "--change", "window", "--out", "not", cwd=tmp_path)
+    assert refused.returncode == 2 and 'cannot have the wire "memif" at once' in refused.stderr
+    assert not (tmp_path / "not").exists()
+
+
+def test_a_seed_decides_the_order_within_each_pair(specs, tmp_path):
+    _, order = specs(tmp_path / "1", 8)
+    assert {order[n : n + 2] for n in range(0, 16, 2)} == {"ab", "ba"}
+    assert specs(tmp_path / "2", 8)[1] == order != specs(tmp_path / "3", 8, seed=2)[1]
+
+
+def test_pairs_with_an_invalid_run_are_run_again_up_to_twice_as_many(specs, tmp_path):
+    finished, order = specs(tmp_path / "1", 3, verdicts=[True, False, False, True])
+    assert (finished.pairs, finished.stopped, len(order)) == (3, "all run", 10)
+    finished, order = specs(tmp_path / "2", 3, verdicts=[True, False] * 6)
+    assert (finished.pairs, finished.stopped, len(order)) == (0, "failed", 12)
+    finished, order = specs(tmp_path / "3", 15, verdicts=[False] * 30)
+    assert (finished.pairs, finished.stopped) == (0, "failed") and len(order) in (9, 10)
+
+
+def test_a_limit_of_time_runs_one_pair_at_least(scenario, tmp_path):
+    done = windtunnel(
+        "compare", scenario, scenario, "--set", "duration=600ms", "--within", "1s", "--out", "here", cwd=tmp_path
+    )
+    assert done.returncode == 0 and "out of time after 1 of 15 pairs" in done.stdout
+    assert "assumed a spread of 5%" in done.stdout
+
+
+def test_invalid_runs_are_run_again_up_to_an_end(scenario, tmp_path):
+    done = windtunnel("compare", scenario, scenario, "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
+    assert done.returncode == 0 and "too many invalid runs after 0 of 15 pairs" in done.stdout
+    assert "l_app: invalid (A: " in done.stdout and "ledger open" in done.stdout
+    assert len(list((tmp_path / "here").glob("?/*"))) <= 10
+
+
+def test_a_terminal_shows_a_bar_with_the_time_to_the_end(scenario, tmp_path):
+    status, screen = on_terminal(command("compare", scenario, scenario, "--pairs", 1), tmp_path)
+    assert status == 0 and "0 of 1 pairs, " in screen and "0:0" in screen and "Ctrl-C ends it, and compares" in screen
+    assert "pairs: A runs" not in screen and "no difference shown" in screen
+
+
+def test_ctrl_c_compares_what_has_run(scenario, tmp_path):
+    arguments = ["compare", scenario, scenario, "--set", "duration=400ms", "--out", "here"]
+    with subprocess.Popen(
+        command(*arguments),
+        cwd=tmp_path,
+        env=environment("run"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as spec:
+        for line in spec.stderr:
+            if line.startswith("2 of 15 pairs"):
+                spec.send_signal(signal.SIGINT)
+                break
+        said, errors = spec.communicate(timeout=60)
+    assert spec.returncode == 130 and "Traceback" not in said + errors
+    assert "interrupted after 2 of 15 pairs" in said and "no difference shown" in said
+    assert json.loads((tmp_path / "here" / "comparison.json").read_text())["finished"]["stopped"] == "interrupted"
+
+
+def test_a_kill_loses_no_run_that_has_landed(scenario, tmp_path):
+    arguments = ["compare", scenario, scenario, "--set", "duration=200ms", "--out", "here"]
+    with subprocess.Popen(
+        command(*arguments), cwd=tmp_path, env=environment("run"), stderr=subprocess.PIPE, text=True
+    ) as spec:
+        for line in spec.stderr:
+            if line.startswith("3 of 15 pairs"):
+                break
+        deadline = time.monotonic() + 30
+        while len(list((tmp_path / "here").glob("?/04/run.json"))) == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(spec.pid, signal.SIGKILL)
+    done = windtunnel("compare", "here/a", "here/b", cwd=tmp_path)
+    assert done.returncode == 0 and "no difference shown" in done.stdout
+    assert "invalid, excluded: did not finish" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--within", "soon"], "--within: "),
+        (["--between-runs", "5"], "--between-runs 5: "),
+        (["--fail-if", "slowest"], "--fail-if slowest: not a condition"),
+        (["--json", "--quiet"], "exclude each other"),
+        (["--set-b", "server.bach.app_rx=64"], "--set server.bach.app_rx=64"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_made(scenario, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        invoke("compare", scenario, scenario, *arguments)
+    assert words in refused.value.message and not (tmp_path / "runs").exists()
+
+
+def test_percents_and_times():
+    assert percent("--x", "2.5%") == 0.025 and seconds("--x", "10min") == 600
+    for text in ("0%", "101%", "5", "-5%", "nan%"):
+        with pytest.raises(UserError):
+            percent("--x", text)
+
+
+def test_the_library_does_what_the_command_does(scenario, tmp_path, monkeypatch):
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+    monkeypatch.chdir(tmp_path)
+    found = library.compare(
+        scenario, scenario, {"duration": "80ms"}, sets_b={"window": "25ms"}, pairs=3, out="x", report=True
+    )
+    assert isinstance(found, library.Comparison) and found.points[0].judged[0].verdict == "slower"
+    assert (tmp_path / "x" / "report.html").is_file()
+    again = library.compare("x/a", "x/b")
+    assert again.points == found.points
+
+
+def test_the_report_holds_the_figures_and_hostile_text_stays_text(tmp_path):
+    a, b = in_turn(tmp_path, 3, 6.0, 5.0, question=HOSTILE, scenario={HOSTILE: HOSTILE})
+    comparison, _ = hold(a, b, Running())
+    page = Page(write_comparison(comparison, tmp_path / "report.html").read_text())
+    assert {"forest-0", "runs-0"} <= page.ids
+    assert len(page.scripts) == 3 and HOSTILE in page.text and not [tag for tag, _ in page.tags if tag == "img"]
+    figures = json.loads(page.scripts[1])
+    runs = figures["runs-0"]["data"]
+    assert [trace["x"] for trace in runs] == [[1, 4, 5], [2, 3, 6]]
+    measure = next(m for m in comparison.points[0].measures if m.metric == "responses_per_s")
+    assert [trace["y"] for trace in runs] == [measure.a, measure.b]
+    assert f"{measure.interval.percent:+.1f}%" in page.text
+
+
+def test_a_report_without_figures_has_no_plots(tmp_path):
+    a, b = in_turn(tmp_path, 3, 6.0, 5.0, host={"hostname": "there"})
+    page = Page(write_comparison(hold(a, b, Running())[0], tmp_path / "report.html").read_text())
+    assert page.scripts == [] and "cannot be compared" in page.text and "hostname" not in page.text

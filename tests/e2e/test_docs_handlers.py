@@ -1,0 +1,55 @@
+"""The handlers that the documentation shows: saved, built and run as a reader would, away from the checkout."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from real_runs import messages, run_well
+from study_tools import invoke
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SHORT = ("duration=200ms", "warmup=50ms", "window=100ms")
+PAGES = {"crc": "docs/tutorials/study-your-own-handler.md", "add": "docs/how-to/write-a-handler.md"}
+BLOCK = re.compile(r'```\w+ title="([^"]+)"\n(.*?)```', re.DOTALL)
+BUILD = re.compile(r"^cc .*$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def mine(request, tmp_path_factory):
+    """A directory with what the page has the reader save and build; and the handler's name."""
+    away, text = tmp_path_factory.mktemp(request.param), (CHECKOUT / PAGES[request.param]).read_text()
+    shutil.copytree(CHECKOUT / "include", away / "include")
+    for name, body in BLOCK.findall(text):
+        (away / name).parent.mkdir(exist_ok=True)
+        (away / name).write_text(body)
+    (build,) = BUILD.findall(text)
+    subprocess.run(build.split() + ["-Werror"], cwd=away, check=True)
+    return away, request.param
+
+
+def test_it_is_understood(mine):
+    away, name = mine
+    said = invoke("handlers", "--plugin", away / "mine" / f"lib{name}.so")
+    assert name in said and "default" in said
+
+
+def test_it_runs_and_every_request_gets_a_response(mine):
+    away, name = mine
+    run = run_well(away, away / "mine" / f"{name}.toml", *SHORT)
+    assert messages(run).responses > 0
+    assert run.record.question.endswith("?")
+
+
+def test_the_study_of_the_tutorial_has_points_for_both_methods(mine, monkeypatch):
+    away, name = mine
+    if name != "crc":
+        pytest.skip("the how-to guide has no study")
+    monkeypatch.chdir(away)
+    plan = json.loads(invoke("study", "mine/crc-sizes.toml", "--plan", "--json"))
+    assert {point["factors"]["method"] for point in plan["points"]} == {"table", "bits"}
+    assert len(plan["points"]) == 12
+    assert os.path.exists("mine/libcrc.so")

@@ -1,0 +1,199 @@
+"""Every wire with the kernel at its other end, alike: its ping, its ARP and Python's own sockets meet the engine."""
+
+import os
+import random
+import socket
+import subprocess
+import threading
+
+import pytest
+from kernel_peer import (
+    CLIENT_MAC,
+    HEADER,
+    PORT,
+    REQUEST,
+    RESPONSE,
+    SERVER_MAC,
+    SIZES,
+    execute,
+    outside,
+    over_tap,
+    over_veth,
+    over_xdp,
+)
+from namespace import ENGINE_IP, Namespace
+from real_runs import assert_sound, drops, messages, ports, scenario
+from scenario_tools import SHIPPED
+
+from windtunnel.views import pages as report
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: makes network interfaces, opens packet and XDP sockets"),
+]
+WIRES = {"af_packet": over_veth, "af_xdp": over_xdp, "tap": over_tap}
+
+
+@pytest.fixture(params=WIRES)
+def peer(request):
+    with WIRES[request.param]() as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("name", "engine_ip"), [("kernel-ping", ENGINE_IP), ("kernel-af_xdp", ENGINE_IP), ("kernel-tap", "10.77.1.2")]
+)
+def test_ping_and_shipped_scenario(tmp_path, name, engine_ip):
+    script, inside = SHIPPED / f"{name}.sh", Namespace("wt-ping", "wt0").command
+    tap = name == "kernel-tap"
+    command = outside if tap else inside
+
+    def ping():
+        if tap:
+            subprocess.run([script], check=True)
+        return command("ping", "-q", "-c", "100", "-i", "0.01", engine_ip), command("ip", "neigh", "show", engine_ip)
+
+    if not tap:
+        subprocess.run([script, "up"], check=True)
+    try:
+        finished = execute(tmp_path, SHIPPED / f"{name}.toml", "duration=2500ms", "warmup=100ms", beside=ping)
+    finally:
+        if not tap:
+            subprocess.run([script, "down"], check=True)
+    said, neighbour = finished.beside
+    assert "100 packets transmitted, 100 received, 0% packet loss" in said
+    assert SERVER_MAC in neighbour
+    assert_sound(finished.run)
+    assert ports(finished.run, "server")["tx_packets"] >= 101, "an answer to ARP and one to each ping"
+    assert report.write(finished.run.path).is_file()
+
+
+def test_udp_echoes_byte_for_byte(tmp_path, peer):
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    sent = [random.Random(seed + n).randbytes(size) for n, size in enumerate(SIZES)]
+
+    def talk():
+        peer.meet()
+        with peer.udp() as client:
+            client.connect((peer.engine_ip, PORT))
+            echoes = []
+            for payload in sent:
+                client.send(payload)
+                echoes.append(client.recv(65535))
+            return echoes, peer.command("ip", "neigh", "show", peer.engine_ip)
+
+    finished = execute(tmp_path, peer.server({"packet_handler": "echo"}), beside=talk)
+    echoes, neighbour = finished.beside
+    assert echoes == sent
+    assert SERVER_MAC in neighbour
+    assert_sound(finished.run)
+    assert "bad_udp_checksum" not in drops(finished.run, "server")
+
+
+def test_many_datagrams_are_all_accounted_for(tmp_path, peer):
+    """More than the driver's rings hold, in bursts: whatever is lost is the kernel's loss, and no mbuf is."""
+
+    def talk():
+        peer.meet()
+        with peer.udp() as client:
+            client.connect((peer.engine_ip, PORT))
+            client.send(b"first, so that ARP has its answer")
+            client.recv(65535)
+            client.setblocking(False)
+            back = 0
+            for _ in range(200):
+                for _ in range(64):
+                    try:
+                        client.send(bytes(64))
+                    except BlockingIOError:
+                        break
+                try:
+                    while client.recv(65535):
+                        back += 1
+                except BlockingIOError:
+                    pass
+            return back
+
+    data = peer.server({"packet_handler": "echo"})
+    # without a cache every mbuf of the pool gets its turn in the driver's hands
+    data["server"] |= {"rx_descriptors": 64, "tx_descriptors": 64, "mempool": {"cache": 0}}
+    finished = execute(tmp_path, data, beside=talk)
+    assert_sound(finished.run)
+    assert finished.beside > 100
+    assert ports(finished.run, "server")["tx_packets"] > finished.beside
+
+
+def test_client_resolves_the_kernel_and_is_responses_by_a_socket(tmp_path, peer):
+    side = {"interface": peer.interface, "ip": peer.engine_ip, "peer_ip": peer.kernel_ip, "rate": "1kpps"}
+    data = scenario({"handler": "l_app", "request": 101}, wire={"kind": peer.wire}, client=side)
+    landed, taken, neighbours = threading.Event(), [], []
+
+    def response(server: socket.socket):
+        while not landed.is_set():
+            try:
+                message, sender = server.recvfrom(65535)
+            except TimeoutError:
+                continue
+            taken.append(message)
+            server.sendto(message, sender)
+            if len(taken) == 1:
+                neighbours.append(peer.command("ip", "neigh", "show", peer.engine_ip))
+
+    # the socket is there before anybody can learn of the kernel's address, so that it sees every message
+    with peer.udp(port=PORT) as server:
+        server.settimeout(0.1)
+        thread = threading.Thread(target=response, args=[server])
+        thread.start()
+        try:
+            finished = execute(tmp_path, data, beside=peer.meet)
+        finally:
+            landed.set()
+            thread.join()
+    assert_sound(finished.run)
+    ledger = messages(finished.run)
+    assert (ledger.responses, ledger.lost) == (ledger.sent, 0)
+    assert len(taken) == ledger.sent > 100
+    assert {len(message) for message in taken} == {101}
+    assert len({message[4:12] for message in taken}) == ledger.sent, "slot and generation name a message"
+    assert any("resolving" in phase.name for phase in finished.run.record.engines[0].phases)
+    assert CLIENT_MAC in neighbours[0]
+
+
+def fills(word: bytes, length: int) -> bytes:
+    return (word * (length // 8 + 1))[:length]
+
+
+def scanned(body: bytes) -> bytes:
+    """XOR of the body's 64-bit words, the last one filled up with zeros."""
+    total = 0
+    for at in range(0, len(body), 8):
+        total ^= int.from_bytes(body[at : at + 8].ljust(8, b"\0"), "little")
+    return total.to_bytes(8, "little")
+
+
+@pytest.mark.parametrize(
+    ("peer", "size"),
+    [*(("af_packet", size) for size in (16, 17, 86, 1001, 1472)), ("af_xdp", 86), ("tap", 86)],
+    indirect=["peer"],
+)
+def test_message_written_by_hand_gets_the_handlers_response(tmp_path, peer, size):
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    body = random.Random(seed).randbytes(size - HEADER.size)
+    asked = [HEADER.pack(REQUEST, 0, 7, slot, 2 * slot + 1, 0, 1) + body for slot in range(20)]
+
+    def talk():
+        peer.meet()
+        with peer.udp() as client:
+            client.connect((peer.engine_ip, PORT))
+            responses = []
+            for message in asked:
+                client.send(message)
+                responses.append(client.recv(65535))
+            return responses
+
+    finished = execute(tmp_path, peer.server({"handler": "l_app", "request": size, "response": size}), beside=talk)
+    assert_sound(finished.run)
+    body_of_response = fills(scanned(body), len(body))
+    assert finished.beside == [bytes([RESPONSE]) + message[1 : HEADER.size] + body_of_response for message in asked]

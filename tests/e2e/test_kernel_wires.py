@@ -1,0 +1,90 @@
+"""The wires af_xdp and tap: what a run leaves of an interface, and what it refuses."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from kernel_peer import execute, over_tap, over_xdp
+from namespace import run
+from real_runs import assert_sound
+
+from windtunnel.engine import xdp
+from windtunnel.errors import UserError
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: makes network interfaces and opens XDP sockets"),
+]
+
+
+def link(interface: str) -> dict:
+    """What a run must not change: addresses, MTU, flags, and what hangs on the interface."""
+    shown = subprocess.run(["ip", "-json", "-details", "link", "show", interface], check=True, capture_output=True)
+    [found] = json.loads(shown.stdout)
+    return {key: found.get(key) for key in ("address", "mtu", "flags", "promiscuity", "allmulti", "xdp")}
+
+
+def test_xdp_leaves_the_interface_as_it_was(tmp_path):
+    with over_xdp() as peer:
+        before = link(peer.interface)
+        seen = execute(tmp_path, peer.server({"packet_handler": "echo"}), beside=lambda: xdp.program(peer.interface))
+        assert_sound(seen.run)
+        assert seen.beside.startswith("xsk_def_prog (id ")
+        assert link(peer.interface) == before
+        assert before["xdp"] is None
+
+
+def test_xdp_program_of_an_engine_that_was_killed_is_taken_away(tmp_path):
+    with over_xdp() as peer:
+        before = link(peer.interface)
+
+        def kill():
+            [engine] = [
+                int(process.parent.name)
+                for process in Path("/proc").glob("[0-9]*/comm")
+                if process.read_text() == "windtunnel-engi\n"
+                and (process.parent / "stat").read_text().rpartition(")")[2].split()[1] == str(os.getpid())
+            ]
+            os.kill(engine, signal.SIGKILL)
+
+        finished = execute(tmp_path, peer.server({"packet_handler": "echo"}), beside=kill)
+        [reason] = finished.run.record.verdict.reasons
+        assert reason.startswith("engine died: SIGKILL while"), "running, or about to"
+        assert link(peer.interface) == before
+
+
+def test_interfaces_that_cannot_be_used_are_refused_in_words(tmp_path):
+    with over_xdp() as peer:
+        data = peer.server({"packet_handler": "echo"})
+
+        def reasons() -> str:
+            place = tmp_path / secrets.token_hex(3)
+            place.mkdir()
+            return " ".join(execute(place, data).run.record.verdict.reasons)
+
+        run("ip", "link", "set", peer.interface, "down")
+        assert "is down (ip link set dev" in reasons()
+        run("ip", "link", "set", peer.interface, "up", "mtu", "1400")
+        assert "its MTU is 1400, the plan's is 1500" in reasons()
+        run("ip", "link", "set", peer.interface, "mtu", "1500")
+        data["workload"][0]["dispatchers"] = 2
+        assert "finds 1 queue(s) in it, the plan wants 2" in reasons()
+        with pytest.raises(UserError, match=f'an interface "{peer.interface}" exists'):
+            execute(tmp_path, data | {"wire": {"kind": "tap"}})
+
+
+def test_tap_shares_its_flows_among_queues(tmp_path):
+    with over_tap() as peer:
+        data = peer.server({"packet_handler": "echo", "dispatchers": 2})
+
+        def talk():
+            peer.meet()
+            return peer.command("ping", "-q", "-c", "20", "-i", "0.01", peer.engine_ip)
+
+        finished = execute(tmp_path, data, beside=talk)
+        assert_sound(finished.run)
+        assert "20 received" in finished.beside, "ARP and ICMP are answered on every queue"

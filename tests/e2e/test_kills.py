@@ -1,0 +1,166 @@
+"""kill -9, at moments that nobody chose: of either engine, and of the Python process that started them."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from children import children
+from fake_runs import gone, has_ended
+from scenario_tools import SHIPPED
+
+from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.engine.lines import Window
+from windtunnel.runs import load
+from windtunnel.runs.record import DID_NOT_FINISH, Record
+
+WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
+PATIENCE_S = 5.0
+HOLD_S = 1.0
+"""How long an end of a memif that has lost its parent holds its port: orphan_hold_ns of the engine."""
+LONG = (
+    f"warmup={int(WARMUP_S * 1000)}ms",
+    f"duration={int(DURATION_S * 1000)}ms",
+    f"window={int(WINDOW_S * 1000)}ms",
+    "drain=200ms",
+)
+REASONS = ("peer lost: ", "engine died: SIGSEGV after peer loss")
+
+
+@dataclass
+class Aloft:
+    """A run of two engines in a process group of its own."""
+
+    out: Path
+    parent: subprocess.Popen
+    record: Record
+
+    @property
+    def engines(self) -> dict[str, int]:
+        return {engine.name: engine.hello.pid for engine in self.record.engines if engine.hello}
+
+    def left_over(self) -> list[Path]:
+        """Runtime directories and sockets of the engines that are still there."""
+        plans = [engine.plan for engine in self.record.engines]
+        directories = [runtime_directory() / "dpdk" / plan.eal.file_prefix for plan in plans]
+        options = [endpoint.port.options for plan in plans for endpoint in plan.endpoints]
+        sockets = [Path(named["socket"]) for named in options if "socket" in named]
+        return [path for path in (*directories, *sockets) if path.exists()]
+
+
+@contextmanager
+def aloft(out: Path, scenario: str, until) -> Iterator[Aloft]:
+    """Runs a shipped scenario; enters once `until` is true of its record, and leaves no process behind."""
+    command = [sys.executable, "-c", "from windtunnel.cli import main; main()", "run", str(SHIPPED / scenario)]
+    command += ["--quiet", "--no-report", "--out", str(out)]
+    for change in LONG:
+        command += ["--set", change]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    spec = None
+    try:
+        spec = Aloft(out, parent, wait_for_record(out / "run.json", parent, until))
+        yield spec
+    finally:
+        parent.kill()
+        parent.communicate()
+        for pid in spec.engines.values() if spec else ():
+            assert gone(pid)
+
+
+def wait_for_record(file: Path, parent: subprocess.Popen, until) -> Record:
+    for _ in range(3000):
+        if file.exists() and until(record := Record.model_validate_json(file.read_text())):
+            return record
+        if parent.poll() is not None:
+            break
+        threading.Event().wait(0.01)
+    raise AssertionError(f"it never came so far: {parent.stdout.read() if parent.poll() is not None else 'it waits'}")
+
+
+def all_ready(record: Record) -> bool:
+    return all(engine.ready for engine in record.engines)
+
+
+def whole_windows(out: Path) -> list[dict]:
+    """Every line of windows.jsonl: each one must be whole."""
+    *lines, rest = (out / "windows.jsonl").read_text().split("\n")
+    assert rest == ""
+    windows = [json.loads(line) for line in lines]
+    for window in windows:
+        Window.model_validate({key: value for key, value in window.items() if key != "engine"})
+    return windows
+
+
+@pytest.mark.parametrize("victim", ["server", "client"])
+@pytest.mark.parametrize("trial", range(5))
+def test_killed_engine(tmp_path, victim, trial):
+    survivor = {"server": "client", "client": "server"}[victim]
+    seed = random.SystemRandom().randrange(1 << 32)
+    after_s = random.Random(seed).uniform(0, WARMUP_S + DURATION_S - 3 * WINDOW_S)
+    print(f"seed {seed}: the {victim} is killed {after_s:.3f} s after both were ready")
+    with aloft(tmp_path / "run", "two-processes.toml", all_ready) as spec:
+        threading.Event().wait(after_s)
+        os.kill(spec.engines[victim], signal.SIGKILL)
+        assert gone(spec.engines[survivor]), "the survivor still runs 5 s later"
+        assert spec.parent.wait(PATIENCE_S) == 1
+        assert spec.left_over() == []
+    run = load(spec.out)
+    assert run.problems == []
+    assert len(whole_windows(spec.out)) == sum(map(len, run.windows.values()))
+    if after_s > WARMUP_S + 3 * WINDOW_S:
+        assert all(any(window.phase == "measure" for window in windows) for windows in run.windows.values())
+    assert not run.record.verdict.valid and run.record.finished
+    assert any(r.startswith("engine died: SIGKILL") and r.endswith(f"[{victim}]") for r in run.record.verdict.reasons)
+    assert any(r.startswith(REASONS) and r.endswith(f"[{survivor}]") for r in run.record.verdict.reasons)
+
+
+@pytest.mark.parametrize("scenario", ["echo.toml", "two-processes.toml"])
+@pytest.mark.parametrize("moment", ["before the hello", "after the hello", "in flight"])
+def test_killed_parent(tmp_path, scenario, moment):
+    until = {
+        "before the hello": lambda record: all(engine.phases for engine in record.engines),
+        "after the hello": lambda record: all(engine.hello for engine in record.engines),
+        "in flight": all_ready,
+    }[moment]
+    with aloft(tmp_path / "run", scenario, until) as spec:
+        if moment == "in flight":
+            threading.Event().wait(WARMUP_S + 4 * WINDOW_S)
+        before = children(spec.parent.pid)
+        assert len(before) == len(spec.record.engines)
+        spec.parent.kill()
+        spec.parent.wait()
+        assert all(gone(pid) for pid in before), "an engine outlived its parent by 5 s"
+        assert spec.left_over() == []
+    run = load(spec.out)
+    assert run.record.verdict.reasons == [DID_NOT_FINISH]
+    assert run.record.finished is None
+    if moment == "in flight":
+        assert any(window["phase"] == "measure" for window in whole_windows(spec.out))
+
+
+def test_killed_parent_of_an_end_that_is_late(tmp_path):
+    """One end of a memif sees the loss of its parent 300 ms after the other: the other still holds the memory that it polls."""
+    with aloft(tmp_path / "run", "two-processes.toml", all_ready) as spec:
+        threading.Event().wait(WARMUP_S)
+        late, other = spec.engines["client"], spec.engines["server"]
+        os.kill(late, signal.SIGSTOP)
+        try:
+            killed = time.monotonic()
+            spec.parent.kill()
+            spec.parent.wait()
+            threading.Event().wait(0.3)
+            holds = not has_ended(other)
+            assert holds or time.monotonic() - killed > HOLD_S, "it gave its memory up at once"
+        finally:
+            os.kill(late, signal.SIGCONT)
+        assert all(gone(pid) for pid in spec.engines.values())
+        assert spec.left_over() == [], "a crash left its runtime directory"

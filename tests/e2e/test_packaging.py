@@ -1,0 +1,141 @@
+"""Wheel and source distribution: built from a copy of this checkout, installed into an environment of their own, and used there.
+
+Without a network: the environment finds every other package in the one that runs the tests.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from fake_runs import FAKE
+
+from windtunnel.version import __version__
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+GENERATED = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*_cache", "*.so")
+TOP = shutil.ignore_patterns(".git", ".venv", ".dpdk", ".hypothesis", "build*", "runs")
+"""What a checkout gathers at its top."""
+ENGINE = ("engine", "slicers", "include", "setup", "plugins", "bench", "scenarios", "studies", "schemas")
+"""Rooms that building and trying the engine needs."""
+
+
+def call(*words, cwd: Path, **variables: str) -> subprocess.CompletedProcess:
+    """Without this process's paths to packages; what fails is shown."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def files_below(room: Path) -> set[str]:
+    """Paths within the room; links are followed, as a distribution follows them."""
+    places = (Path(directory) / name for directory, _, names in os.walk(room, followlinks=True) for name in names)
+    return {str(place.relative_to(room)) for place in places if "__pycache__" not in place.parts}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    """A copy of the checkout: building a distribution writes into its source."""
+    copy = tmp_path_factory.mktemp("source") / "windtunnel"
+
+    def left_behind(directory: str, names: list[str]) -> set[str]:
+        return GENERATED(directory, names) | (TOP(directory, names) if directory == str(CHECKOUT) else set())
+
+    shutil.copytree(CHECKOUT, copy, symlinks=True, ignore=left_behind)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def distributions(source) -> tuple[Path, Path]:
+    """The source distribution, and the wheel that is built from it."""
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", source.parent / "dist", source, cwd=source.parent)
+    (sdist,), (wheel,) = ((source.parent / "dist").glob(pattern) for pattern in ("*.tar.gz", "*.whl"))
+    return sdist, wheel
+
+
+@pytest.fixture(scope="module")
+def installed(distributions, tmp_path_factory) -> Path:
+    """Where the commands are of an environment that holds the wheel."""
+    place = tmp_path_factory.mktemp("installed")
+    call(sys.executable, "-m", "venv", "--without-pip", place / "venv", cwd=place)
+    ours = sysconfig.get_path("purelib", vars={"base": str(place / "venv"), "platbase": str(place / "venv")})
+    (Path(ours) / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
+    python = place / "venv" / "bin" / "python"
+    call(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--no-index",
+        "--no-deps",
+        distributions[1],
+        cwd=place,
+    )
+    return python.parent
+
+
+def test_both_have_the_version_of_the_package(distributions):
+    sdist, wheel = distributions
+    assert sdist.name == f"windtunnel-{__version__}.tar.gz"
+    assert wheel.name == f"windtunnel-{__version__}-py3-none-any.whl"
+
+
+def test_the_wheel_holds_every_file_of_the_package(distributions, source):
+    with zipfile.ZipFile(distributions[1]) as wheel:
+        held = {name.removeprefix("windtunnel/") for name in wheel.namelist() if name.startswith("windtunnel/")}
+    assert held == files_below(source / "src" / "windtunnel")
+    assert {
+        "templates/echo.toml",
+        "views/pages/page.html",
+        "views/pages/page.css",
+        "sharing/reproduce/sharing.html",
+    } <= held
+
+
+def test_the_source_distribution_holds_what_building_the_engine_needs(distributions, source):
+    with tarfile.open(distributions[0]) as sdist:
+        held = {name.partition("/")[2] for name in sdist.getnames()}
+    for room in ENGINE:
+        assert {f"{room}/{file}" for file in files_below(source / room)} <= held
+    assert {"meson.build", "meson_options.txt", "windtunnel", "test", "pyproject.toml", "README.md", "LICENSE"} <= held
+
+
+def test_an_installed_windtunnel_says_what_it_is_and_where_the_engine_comes_from(installed, tmp_path):
+    said = call(installed / "windtunnel", "--version", cwd=tmp_path, WINDTUNNEL_ENGINE=str(FAKE)).stdout
+    assert said.startswith(f"windtunnel {__version__}\nwindtunnel-engine ")
+    path = f"{installed}:/usr/bin:/bin"
+    said = call(installed / "windtunnel", "--version", cwd=tmp_path, PATH=path, WINDTUNNEL_ENGINE="").stdout
+    assert "no windtunnel-engine found on PATH (build it in a source checkout (./windtunnel quickstart)" in said
+
+
+def test_an_installed_template_is_checked_and_run(installed, tmp_path):
+    engine = {"WINDTUNNEL_ENGINE": str(FAKE), "FAKE_ENGINE": "run"}
+    call(installed / "windtunnel", "init", "echo", "mine.toml", cwd=tmp_path)
+    assert "mine.toml" in call(installed / "windtunnel", "check", "mine.toml", cwd=tmp_path, **engine).stdout
+    short = ("--set", "duration=100ms", "--set", "warmup=0s", "--set", "window=50ms")
+    call(installed / "windtunnel", "run", "mine.toml", *short, "--out", "here", cwd=tmp_path, **engine)
+    assert "<style>" in (tmp_path / "here" / "report.html").read_text()
+
+
+def test_commands_of_an_extra_come_in_through_their_entry_point(installed, source, tmp_path):
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    for name in project["entry-points"]["windtunnel.commands"]:
+        assert name in call(installed / "windtunnel", "--help", cwd=tmp_path).stdout
+        assert "Usage" in call(installed / "windtunnel", name, "--help", cwd=tmp_path).stdout

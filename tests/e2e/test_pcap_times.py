@@ -1,0 +1,98 @@
+"""A capture played at its own times: frames enter in their order, none before its time, and the run says how late."""
+
+import itertools
+import struct
+from bisect import bisect_right
+from pathlib import Path
+
+import pytest
+from make_frames import frame
+from real_runs import assert_sound, execute, ports, recorded, run_well, scenario, stages
+
+from windtunnel.runs.record import Record
+
+GAPS_NS = (0, 1_000, 250_001, 40, 3_000_000, 999_999, 17, 500_000, 123_456)
+"""Between frames, from the microsecond burst to the pause of milliseconds."""
+SIZES = (60, 61, 1514, 60, 800, 127, 128, 60, 999, 1000)
+FIRST_NS = 1_700_000_000_123_456_789
+PORT_AT = 36
+"""Of the UDP destination port in a frame."""
+
+
+def capture(file: Path, stamps: list[int], frames: list[bytes]) -> Path:
+    """A pcap file with stamps in nanoseconds."""
+    out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+    for stamp, content in zip(stamps, frames, strict=True):
+        out += struct.pack("<IIII", *divmod(stamp, 10**9), len(content), len(content)) + content
+    file.write_bytes(out)
+    return file
+
+
+def at_its_times(**keys) -> dict:
+    wire = {"kind": "pcap", "replay": "timed.pcap", "pace": "capture"}
+    return scenario({"packet_handler": "drop"}, wire=wire, server={}, **keys)
+
+
+def times(gaps=GAPS_NS) -> list[int]:
+    return list(itertools.accumulate(gaps, initial=FIRST_NS))
+
+
+def pacing(record: Record):
+    return record.engines[0].result.pacing
+
+
+def test_frames_enter_in_order_round_after_round_and_none_before_its_time(tmp_path):
+    frames = [frame(number, size) for number, size in enumerate(SIZES)]
+    due = [stamp - FIRST_NS for stamp in times()]
+    capture(tmp_path / "timed.pcap", times(), frames)
+    run = run_well(tmp_path, at_its_times(record="run.pcap"))
+    played, length = pacing(run.record), due[-1] + due[-1] // (len(due) - 1)
+    assert played.round_ns == length
+
+    entered = 0
+    for window in run.windows["windtunnel"]:
+        entered += window.ports[0].rx_packets
+        rounds, into = divmod(window.end_ns - played.start_ns + 2, length)  # 2: both times are rounded
+        assert entered <= rounds * len(due) + bisect_right(due, into), f"window {window.index}: too early"
+    run_ns = run.record.engines[0].result.at_ns - played.start_ns
+    assert played.late.max < run_ns, "a frame before its time would be late by 2^64 ns"
+    assert entered == played.late.total == ports(run, "server")["rx_packets"] > 3 * len(due)
+    assert recorded(run) == [frames[number % len(frames)] for number in range(entered)]
+    [note] = [note for note in run.record.all_notes() if "later than their times" in note]
+    assert f"{entered:,} frames" in note
+
+
+def test_each_frame_enters_on_the_queue_of_its_port(tmp_path):
+    frames = [bytearray(frame(number, 100)) for number in range(10)]
+    for number, content in enumerate(frames):
+        content[PORT_AT : PORT_AT + 2] = struct.pack(">H", 9000 + number % 3)
+    capture(tmp_path / "timed.pcap", times(), [bytes(content) for content in frames])
+    data = at_its_times()
+    data["workload"][0] |= {"packet_handler": "echo", "dispatchers": 2}
+    run = execute(tmp_path, data).run
+    assert_sound(run)
+    entered = [sum(w.objects for w in stages(run, "server", "nic_rx") if w.index == queue) for queue in (0, 1)]
+    assert min(entered) > 3 and entered[0] > entered[1], "seven frames a round, and three"
+    assert ports(run, "server")["rx_packets"] == pacing(run.record).late.total
+
+
+@pytest.mark.parametrize(
+    ("gaps", "why"),
+    [
+        ((5, 10, -3_000), "frame 4 is 3.000 us older than the one before it"),
+        ((0, 0), "all its frames have one time"),
+        ((), "all its frames have one time"),
+    ],
+)
+def test_times_that_cannot_be_kept_are_refused(tmp_path, gaps, why):
+    when = times(gaps)
+    capture(tmp_path / "timed.pcap", when, [frame(number, 60) for number in range(len(when))])
+    [reason] = execute(tmp_path, at_its_times()).run.record.verdict.reasons
+    assert reason.startswith("engine refused: replay") and why in reason
+
+
+def test_at_speed_says_nothing_of_times(tmp_path):
+    capture(tmp_path / "timed.pcap", times(()), [frame(0, 60)])
+    data = at_its_times()
+    data["wire"]["pace"] = "speed"
+    assert pacing(run_well(tmp_path, data).record) is None

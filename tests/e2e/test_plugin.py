@@ -1,0 +1,177 @@
+"""A handler from outside the tree, in C and in Rust: built away from it, run, and broken in every way."""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from plugin_tools import ROOT, built
+from real_runs import assert_sound, execute, messages, recorded, run_well, scenario
+from scenario_tools import SHIPPED
+from short_runs import run_short
+
+from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.errors import UserError
+from windtunnel.runs import load
+
+HEADERS_BYTES = 14 + 20 + 8 + 16
+
+
+@pytest.fixture(scope="module", params=["C", "Rust"])
+def plugin(request, tmp_path_factory):
+    """A skeleton, copied out of the tree and built there."""
+    away = tmp_path_factory.mktemp("away")
+    return built_with_make(away) if request.param == "C" else built_with_cargo(rust_copy(away))
+
+
+def built_with_make(away):
+    """With its own Makefile, against a header where it is installed."""
+    shutil.copytree(ROOT / "include", away / "prefix" / "include")
+    mine = shutil.copytree(ROOT / "plugins" / "skeleton", away / "mine", ignore=shutil.ignore_patterns("*.so"))
+    include = away / "prefix" / "include"
+    subprocess.run(["make", "-s", "-C", mine, f"WINDTUNNEL_INCLUDE={include}", "CFLAGS=-O2 -Werror"], check=True)
+    return mine / "libmine.so"
+
+
+def rust_copy(away):
+    ignored = shutil.ignore_patterns("target", "Cargo.lock")
+    return shutil.copytree(ROOT / "plugins" / "skeleton-rust", away / "mine-rust", ignore=ignored)
+
+
+def built_with_cargo(crate):
+    cargo(crate, "build", "--release")
+    return crate / "target" / "release" / "libmine.so"
+
+
+def cargo(crate, *command):
+    """What cargo says, without a network: the skeleton has no crates to fetch."""
+    if not shutil.which("cargo"):
+        pytest.skip("no cargo here: the skeleton in Rust is not built")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_TARGET", "RUSTFLAGS"))}
+    done = subprocess.run(
+        ["cargo", *command, "--offline"], cwd=crate, env=plain, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    return done.stdout
+
+
+def bodies(run, kind: int) -> dict[bytes, bytes]:
+    """Bodies of the recorded messages of a kind, by slot and generation."""
+    frames = recorded(run)
+    return {f[46:54]: f[HEADERS_BYTES:] for f in frames if f[42] == kind}
+
+
+@pytest.mark.parametrize("add", [0, 13, 255])
+def test_effect_on_the_bytes_is_seen(tmp_path, plugin, add):
+    shutil.copy(plugin, tmp_path)
+    workload = {"handler": "./libmine.so", "options": {"add": add}, "request": 1001, "response": 1001}
+    run = run_well(tmp_path, scenario(workload, client={"rate": "2kpps"}, record="run.pcap"))
+    requests, responses = bodies(run, 0x11), bodies(run, 0x12)
+    assert len(responses) == messages(run).responses > 100
+    for key, response in responses.items():
+        assert response == bytes((byte + add) % 256 for byte in requests[key])
+        assert len(response) == 1001 - 16 and len(set(response)) > 100
+
+
+def test_large_messages_and_responses_in_new_mbufs(tmp_path, plugin):
+    shutil.copy(plugin, tmp_path)
+    workload = {"handler": "./libmine.so", "request": "20KiB", "response": "10KiB"}
+    run = run_well(tmp_path, scenario(workload, server={"response_mbuf": "new"}, client={"inflight": 64}))
+    assert messages(run).responses > 0 and messages(run).lost == 0
+
+
+def test_shipped_scenario_runs_the_skeleton(tmp_path, plugin):
+    (tmp_path / "scenarios").mkdir()
+    shutil.copy(SHIPPED / "plugin.toml", tmp_path / "scenarios")
+    (tmp_path / "plugins" / "skeleton").mkdir(parents=True)
+    shutil.copy(plugin, tmp_path / "plugins" / "skeleton")
+    run_short(tmp_path / "scenarios" / "plugin.toml", tmp_path / "run")
+    assert_sound(load(tmp_path / "run"))
+
+
+def test_rust_skeleton_passes_its_own_tests(tmp_path):
+    assert "3 passed" in cargo(rust_copy(tmp_path), "test")
+
+
+def test_rust_mirror_is_the_header(tmp_path):
+    """Sizes, the order of the fields, and constants: numbers on one side are asserted by the Rust compiler, here by the C compiler."""
+    mirror = (ROOT / "plugins" / "skeleton-rust" / "src" / "abi.rs").read_text()
+    sizes = dict(re.findall(r"assert!\(size_of::<(\w+)>\(\) == (\d+)\)", mirror))
+    assert set(sizes) == set(re.findall(r"pub struct (\w+)", mirror)) and len(sizes) == 11
+    constants = dict(re.findall(r"pub const (\w+): u\d+ = ([\d< ]+);", mirror))
+    assert len(constants) == 22
+    claims = [f"sizeof(struct wt_{name.lower()}) == {size}" for name, size in sizes.items()]
+    claims += [f"WT_{name} == ({value})" for name, value in constants.items()]
+    for name, body in re.findall(r"pub struct (\w+) {(.*?)}", mirror, re.DOTALL):
+        fields = [field.removeprefix("option_") for field in re.findall(r"pub (\w+):", body) if field != "option_count"]
+        at = [f"offsetof(struct wt_{name.lower()}, {field})" for field in fields]
+        claims += [f"{first} < {second}" for first, second in itertools.pairwise(at)]
+    assert len(claims) > 50
+    source = tmp_path / "claims.c"
+    asserts = "".join(f'_Static_assert({claim}, "");\n' for claim in claims)
+    source.write_text(f"#include <windtunnel/handler.h>\n{asserts}")
+    subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-I", str(ROOT / "include"), source], check=True)
+
+
+def test_rust_plugin_of_another_abi_is_refused(tmp_path):
+    crate = rust_copy(tmp_path)
+    mirror = crate / "src" / "abi.rs"
+    mirror.write_text(mirror.read_text().replace("HANDLER_ABI: u32 = 3", "HANDLER_ABI: u32 = 1"))
+    library = built_with_cargo(crate)
+    with pytest.raises(UserError, match="was built for handler ABI 1, this engine has 3"):
+        execute(tmp_path, scenario({"handler": str(library)}))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("other_abi", "was built for handler ABI 1, this engine has 3"),
+        ("wrong_size", "its table says it has"),
+        ("no_message", "the hook `message` is missing, which a message handler must have"),
+        ("no_open", "the hook `open` is missing"),
+        ("no_symbol", "it has no symbol `wt_handler`"),
+        ("unresolved", "cannot be loaded"),
+    ],
+)
+def test_broken_plugin_is_refused_before_the_run(tmp_path, name, words):
+    library = built(tmp_path, name)
+    with pytest.raises(UserError) as refused:
+        execute(tmp_path, scenario({"handler": f"./{library.name}"}))
+    assert words in refused.value.message
+    assert "test.toml:4" in refused.value.message
+    assert refused.value.remedy
+    assert not (tmp_path / "run").exists()
+
+
+def test_plugin_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match=r"test.toml:4: no such file: .*/libgone.so") as refused:
+        execute(tmp_path, scenario({"handler": "./libgone.so"}))
+    assert "build the plug-in first" in refused.value.remedy
+
+
+def test_refusal_at_open_is_shown_in_the_plugins_words(tmp_path, plugin):
+    shutil.copy(plugin, tmp_path)
+    run = execute(tmp_path, scenario({"handler": "./libmine.so", "options": {"add": 256}})).run
+    [reason] = run.record.verdict.reasons
+    assert reason.startswith("engine refused: ")
+    assert "add = 256 does not fit into a byte; the largest value is 255" in reason
+
+
+def test_worker_without_a_cpu_is_said(tmp_path):
+    """Nobody takes it for a hang of the engine's own; here the handler itself has given its CPU away."""
+    library = built(tmp_path, "sleeps")
+    short = ("duration=3s", "warmup=100ms", "window=100ms", "drain=100ms")
+    run = execute(tmp_path, scenario({"handler": f"./{library.name}"}, server={"cores": [1]}), *short).run
+    [reason] = run.record.verdict.reasons
+    assert reason.startswith("engine killed: ")
+    assert reason.endswith("while running, though the worker on CPU 1 has not run for a second")
+
+
+def test_crash_at_open_has_a_name(tmp_path):
+    library = built(tmp_path, "crashes_at_open")
+    run = execute(tmp_path, scenario({"handler": f"./{library.name}"})).run
+    assert run.record.verdict.reasons == [f"engine died: SIGSEGV while opening {library}"]
+    assert not (runtime_directory() / "dpdk" / run.record.engines[0].plan.eal.file_prefix).exists()

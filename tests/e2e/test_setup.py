@@ -1,0 +1,410 @@
+"""The launcher, ./test and setup/lib.sh in a copied tree, with fakes in place of every tool that installs or builds."""
+
+import os
+import pty
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+REAL_TOOLS = (
+    "bash", "cat", "chmod", "chown", "dirname", "env", "find", "grep", "id", "mkdir", "nproc", "readlink", "rm", "sed",
+    "sha256sum", "stat", "uname", "xargs",
+)  # fmt: skip
+
+# Each fake writes its call to $LOG. What $ABSENT lists is not there yet; `apt-get install` takes it off that list.
+FAKES = {
+    "pkg-config": '[[ $1 == --exists ]] && ! grep -qxF -- "${2%% *}" "$ABSENT"',
+    "apt-get": 'echo "apt-get $* frontend=${DEBIAN_FRONTEND-}" >>"$LOG"; [[ " $* " != *" install "* ]] || : >"$ABSENT"',
+    "sudo": 'echo "sudo $1" >>"$LOG"; [[ $SUDO == yes ]] || exit 1; [[ $1 != -n ]] || shift; "$@"',
+    "meson": 'echo "meson $1${6:+ ${*:6}}" >>"$LOG"; [[ $1 != test ]] || exit "${UNIT_TESTS:-0}"; '
+    'mkdir -p "$2"; echo "command = meson --internal regenerate $3 $2" >"$2/build.ninja"',
+    "ninja": 'echo "ninja $3" >>"$LOG"',
+    "clang": 'echo "$LOG"',
+    "python3": """
+        if [[ $1 == -c ]]; then exit 0; fi
+        echo "venv" >>"$LOG"; rm -rf "$4"; mkdir -p "$4/bin"
+        cat >"$4/bin/python" <<'PYTHON'
+#!/usr/bin/env bash
+case "$*" in
+    *"pip install"*)
+        echo "pip ${!#}" >>"$LOG"; [[ $NETWORK == yes ]] || exit 1
+        here=$(dirname "$0")
+        for linter in ruff mypy lint-imports clang-format clang-tidy mkdocs; do
+            printf '#!/usr/bin/env bash\\n[[ ${CONTENT-yes} == yes ]] || { echo "%s: line 7 is wrong"; exit 1; }\\n' $linter >"$here/$linter"
+            chmod +x "$here/$linter"
+        done
+        printf '#!/usr/bin/env bash\\necho "run $* in $(readlink -f .)"\\n' >"$here/windtunnel"; chmod +x "$here/windtunnel" ;;
+    *pytest*) echo "pytest ${*:3}" >>"$LOG"; echo "1 passed in 0.01s"; exit "${PYTEST:-0}" ;;
+esac
+PYTHON
+        chmod +x "$4/bin/python" """,
+}
+for present in (
+    "g++",
+    "gcc",
+    "dpdk-testpmd",
+    "tshark",
+    "ethtool",
+    "ip",
+    "ping",
+    "make",
+    "memcached",
+    "nginx",
+    "redis-server",
+):
+    FAKES[present] = ":"
+
+
+@dataclass
+class Tree:
+    """A copy of the parts of a checkout that set it up, in a place that every user may read."""
+
+    top: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def checkout(self) -> Path:
+        return self.top / "checkout"
+
+    @property
+    def log(self) -> list[str]:
+        """The calls of the fakes since the log was last read."""
+        calls = (self.top / "log").read_text().splitlines()
+        (self.top / "log").write_text("")
+        return calls
+
+    def lacks(self, *modules: str) -> None:
+        (self.top / "absent").write_text("".join(f"{module}\n" for module in modules))
+
+    def without(self, tool: str) -> None:
+        (self.top / "bin" / tool).unlink()
+
+    def run(
+        self, *command: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL
+    ) -> subprocess.CompletedProcess:
+        """As an ordinary user, also when the tests run as root."""
+        user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        return self.call(command, cwd, stdin, **user)
+
+    def run_as_root(self, *command: str) -> subprocess.CompletedProcess:
+        if os.geteuid() != 0:
+            pytest.skip("needs root")
+        return self.call(command, None, subprocess.DEVNULL)
+
+    def call(
+        self, command: tuple[str, ...], cwd: Path | None, stdin: int, **user: object
+    ) -> subprocess.CompletedProcess:
+        environment = {
+            "PATH": str(self.top / "bin"),
+            "LOG": str(self.top / "log"),
+            "ABSENT": str(self.top / "absent"),
+            "SUDO": "no",
+            "NETWORK": "yes",
+            **self.environment,
+        }
+        return subprocess.run(
+            command,
+            check=False,
+            cwd=cwd or self.checkout,
+            env=environment,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            **user,
+        )
+
+
+@pytest.fixture
+def tree() -> Iterator[Tree]:
+    with tempfile.TemporaryDirectory() as directory:
+        top = Path(directory)
+        checkout, tools = top / "checkout", top / "bin"
+        checkout.mkdir()
+        for name in ("windtunnel", "test", "pyproject.toml"):
+            shutil.copy(CHECKOUT / name, checkout)
+        shutil.copytree(CHECKOUT / "setup", checkout / "setup")
+        for room in (
+            "engine/stages",
+            "engine/core",
+            "engine/handlers/applications",
+            "engine/control",
+            "slicers",
+            "include",
+            "plugins",
+            "bench",
+        ):
+            (checkout / room).mkdir(parents=True)
+        tools.mkdir()
+        for tool in REAL_TOOLS:
+            (tools / tool).symlink_to(shutil.which(tool) or pytest.fail(f"no {tool} on this machine"))
+        for tool, body in FAKES.items():
+            (tools / tool).write_text(f"#!/usr/bin/env bash\n{body}\n")
+            (tools / tool).chmod(0o755)
+        for name in ("log", "absent"):
+            (top / name).touch()
+            (top / name).chmod(0o666)
+        for place in (top, checkout):
+            place.chmod(0o777)
+        yield Tree(top)
+
+
+def test_every_other_command_says_what_to_run_first(tree: Tree) -> None:
+    for command in (["run", "scenarios/echo.toml"], ["--help"], []):
+        done = tree.run("./windtunnel", *command)
+        assert done.returncode == 2
+        assert "run ./windtunnel quickstart" in done.stderr
+    assert tree.log == []
+
+
+def test_once_set_up_commands_go_to_the_installed_one_from_where_they_are_called(tree: Tree) -> None:
+    tree.run("./windtunnel", "quickstart")
+    link = tree.top / "link"
+    link.symlink_to(tree.checkout / "windtunnel")
+    done = tree.run(str(link), "show", "a b", cwd=Path("/"))
+    assert (done.returncode, done.stdout) == (0, "run show a b in /\n")
+
+
+def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: Tree) -> None:
+    done = tree.run(str(tree.checkout / "windtunnel"), "quickstart", "--quiet", cwd=Path("/"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"run run scenarios/echo.toml --quiet in {tree.checkout.resolve()}\n"
+    assert tree.log == ["venv", f"pip {tree.checkout}[sharing]", "meson setup", "ninja engine/windtunnel-engine"]
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_of_quickstart_sets_nothing_up(tree: Tree, option: str) -> None:
+    tree.lacks("libdpdk")
+    done = tree.run("./windtunnel", "quickstart", "--quiet", option)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: ./windtunnel quickstart [OPTION...]\n")
+    assert tree.log == [] and not (tree.checkout / ".venv").exists()
+
+
+def test_a_second_time_needs_no_network(tree: Tree) -> None:
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log
+    tree.environment["NETWORK"] = "no"
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 0, done.stderr
+    assert tree.log == ["ninja engine/windtunnel-engine"]
+
+
+def test_without_a_network_the_first_time_says_so_and_the_next_time_starts_over(tree: Tree) -> None:
+    tree.environment["NETWORK"] = "no"
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 1
+    assert "needs a network" in done.stderr
+    assert tree.log == ["venv", f"pip {tree.checkout}[sharing]"]
+    tree.environment["NETWORK"] = "yes"
+    assert tree.run("./windtunnel", "quickstart").returncode == 0
+    assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
+
+
+def test_a_changed_pyproject_makes_the_environment_anew(tree: Tree) -> None:
+    tree.run("./windtunnel", "quickstart")
+    with open(tree.checkout / "pyproject.toml", "a") as file:
+        file.write("# changed\n")
+    assert tree.log
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
+
+
+def test_a_moved_checkout_is_set_up_anew(tree: Tree) -> None:
+    tree.run("./windtunnel", "quickstart")
+    leftover = tree.checkout / "build" / "leftover"
+    leftover.touch()
+    moved = tree.top / "moved"
+    tree.checkout.rename(moved)
+    assert tree.log
+    done = tree.run("./windtunnel", "quickstart", cwd=moved)
+    assert done.returncode == 0, done.stderr
+    assert tree.log == ["venv", f"pip {moved}[sharing]", "meson setup", "ninja engine/windtunnel-engine"]
+    assert not (moved / "build" / "leftover").exists()
+
+
+def test_the_tests_environment_adds_to_the_one_that_runs_and_serves_it_too(tree: Tree) -> None:
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log
+    tree.run("./test")
+    assert f"pip {tree.checkout}[test,docs]" in tree.log
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log == ["ninja engine/windtunnel-engine"]
+
+
+def test_without_rights_the_exact_command_is_printed(tree: Tree) -> None:
+    tree.lacks("libdpdk", "zlib")
+    for command in ("./windtunnel", "quickstart"), ("./test",):
+        done = tree.run(*command)
+        assert done.returncode == 2
+        assert "missing: libdpdk-dev zlib1g-dev\n" in done.stderr
+        install = "sudo apt-get update && sudo apt-get install --no-install-recommends libdpdk-dev zlib1g-dev\n"
+        assert f"type: {install}" in done.stderr
+        assert tree.log == ["sudo -n"]
+
+
+def test_without_sudo_the_command_is_for_root(tree: Tree) -> None:
+    tree.lacks("gtest")
+    tree.without("sudo")
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 2
+    install = "apt-get update && apt-get install --no-install-recommends libgtest-dev\n"
+    assert f"as root, type: {install}" in done.stderr
+
+
+def test_on_other_systems_what_is_needed_is_named(tree: Tree) -> None:
+    tree.lacks("libdpdk")
+    tree.without("apt-get")
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 2
+    assert "libdpdk-dev" in done.stderr
+    assert "DPDK >= 22.11" in done.stderr
+
+
+def test_sudo_without_a_password_installs_without_a_question(tree: Tree) -> None:
+    tree.lacks("libdpdk")
+    tree.environment["SUDO"] = "yes"
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 0, done.stderr
+    calls = [call for call in tree.log if call.startswith("apt-get")]
+    assert calls == [
+        "apt-get -q update frontend=noninteractive",
+        "apt-get -q install -y --no-install-recommends libdpdk-dev frontend=noninteractive",
+    ]
+
+
+def test_root_installs_without_sudo(tree: Tree) -> None:
+    tree.lacks("libdpdk")
+    done = tree.run_as_root("./windtunnel", "quickstart")
+    assert done.returncode == 0, done.stderr
+    calls = tree.log
+    assert "apt-get -q install -y --no-install-recommends libdpdk-dev frontend=noninteractive" in calls
+    assert not any(call.startswith("sudo") for call in calls)
+
+
+def test_what_root_made_through_sudo_belongs_to_the_user(tree: Tree) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    for path in (tree.checkout, *tree.checkout.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    tree.environment |= {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    assert tree.run_as_root("./windtunnel", "quickstart").returncode == 0
+    assert (tree.checkout / ".venv" / "bin" / "windtunnel").exists()
+    assert {path.lstat().st_uid for path in tree.checkout.rglob("*")} == {NOBODY}
+
+
+@pytest.mark.parametrize(("response", "status"), [("n\n", 2), ("\x04", 2), ("y\n", 0), ("\n", 0)])
+def test_at_a_terminal_there_is_one_question(tree: Tree, response: str, status: int) -> None:
+    tree.lacks("libdpdk")
+    tree.environment["SUDO"] = "yes"
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(keyboard, response.encode())
+        done = tree.run("./windtunnel", "quickstart", stdin=terminal)
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert done.returncode == status, done.stderr
+    assert done.stderr.count("[Y/n]") == 1
+    assert any(call.startswith("apt-get") for call in tree.log) == (status == 0)
+
+
+def test_packages_that_do_not_help_are_named(tree: Tree) -> None:
+    tree.lacks("libdpdk")
+    tree.environment["SUDO"] = "yes"
+    (tree.top / "bin" / "apt-get").write_text("#!/usr/bin/env bash\n")
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 2
+    assert "still not there, or too old: libdpdk-dev" in done.stderr
+
+
+def test_what_root_left_behind_is_named_with_its_remedy(tree: Tree) -> None:
+    (tree.checkout / "build").mkdir(mode=0o555)
+    if os.access(tree.checkout / "build", os.W_OK) and os.geteuid() != 0:
+        pytest.skip("this user may write everywhere")
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert "sudo chown -R" in done.stderr
+
+
+def test_the_test_command_passes_its_arguments_and_ends_with_pytest(tree: Tree) -> None:
+    done = tree.run(str(tree.checkout / "test"), "-k", "two words", cwd=Path("/"))
+    assert done.returncode == 0, done.stderr
+    called = tree.log
+    assert "ninja all" in called
+    assert called[-2] == "meson test"
+    assert called[-1].startswith("pytest -n ") and called[-1].endswith(" -k two words")
+    assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
+
+
+def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
+    done = tree.run("./test", "quick", "-x")
+    assert done.returncode == 0, done.stderr
+    called = tree.log
+    assert called[-2] == "meson test --no-suite fuzz"
+    assert called[-1].startswith("pytest -n ") and called[-1].endswith(" tests/unit -x")
+    for linter in ("ruff", "mypy", "imports", "clang-format", "clang-tidy", "docs"):
+        assert f"{linter}: ok" in done.stderr
+
+
+def test_fuzz_takes_seconds_and_nothing_else_runs(tree: Tree) -> None:
+    done = tree.run("./test", "fuzz", "7")
+    assert done.returncode == 0, done.stderr
+    assert "ruff:" not in done.stderr and tree.log[-1] == "meson test --suite fuzz --timeout-multiplier 0"
+
+
+def test_lint_runs_what_is_named_and_shows_what_is_wrong(tree: Tree) -> None:
+    tree.environment["CONTENT"] = "no"
+    done = tree.run("./test", "lint", "mypy")
+    assert done.returncode == 1
+    assert "mypy: line 7 is wrong\nmypy: not content" in done.stderr and "ruff" not in done.stderr
+    assert not any(call.startswith("pytest") for call in tree.log)
+
+
+def test_a_linter_that_is_not_content_fails_the_suite_after_its_tests(tree: Tree) -> None:
+    tree.environment["CONTENT"] = "no"
+    done = tree.run("./test")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
+    assert "linters are not content" in done.stderr
+
+
+def test_a_build_that_fails_is_shown_and_ends_the_suite(tree: Tree) -> None:
+    (tree.top / "bin" / "ninja").write_text("#!/usr/bin/env bash\necho 'app_tx.cc:7: error'\nexit 1\n")
+    done = tree.run("./test")
+    assert done.returncode == 1
+    assert "app_tx.cc:7: error\nthe build failed" in done.stderr
+    assert not any(call.startswith("pytest") for call in tree.log)
+
+
+def test_help_of_the_test_command_sets_nothing_up(tree: Tree) -> None:
+    done = tree.run("./test", "--help")
+    assert done.returncode == 0 and "./test quick" in done.stdout
+    assert tree.log == []
+
+
+@pytest.mark.parametrize(("unit_tests", "python_tests", "status"), [("1", "0", 1), ("0", "5", 5), ("3", "1", 3)])
+def test_the_test_command_fails_when_either_part_fails(
+    tree: Tree, unit_tests: str, python_tests: str, status: int
+) -> None:
+    tree.environment |= {"UNIT_TESTS": unit_tests, "PYTEST": python_tests}
+    done = tree.run("./test")
+    assert done.returncode == status
+    assert tree.log[-1].startswith("pytest")
+
+
+def test_every_line_of_the_package_list_can_be_checked() -> None:
+    checks = {"command", "pkg-config", "python", "python-module", "clang-runtime"}
+    lines = (CHECKOUT / "setup" / "packages").read_text().splitlines()
+    rows = [line.split(maxsplit=3) for line in lines if not line.startswith("#")]
+    assert {row[0] for row in rows} == {"build", "test"}
+    assert {row[2] for row in rows} <= checks
+    assert len({row[1] for row in rows}) == len(rows)

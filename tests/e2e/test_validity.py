@@ -1,0 +1,68 @@
+"""Validity on the real engine: another process on a worker's core, and a client that is too slow for its rate."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from scenario_tools import written
+
+import windtunnel
+
+SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile True: pass"
+
+
+@pytest.fixture
+def busy_cpu():
+    """A CPU on which another process spins as long as the test lasts."""
+    cpu = max(os.sched_getaffinity(0))
+    with subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)], stdout=subprocess.PIPE) as spinning:
+        spinning.stdout.readline()
+        yield cpu
+        spinning.kill()
+
+
+def test_a_busy_process_on_a_workers_core_is_named_with_the_time_it_took(tmp_path, busy_cpu):
+    data = {"workload": [{"handler": "l_app"}], "server": {"cores": [busy_cpu]}}
+    sets = {"duration": "1500ms", "warmup": "200ms", "window": "300ms"}
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    validity = run.record.validity
+    named = [reason for window in validity.excluded for reason in window.reasons if f"on CPU {busy_cpu} for" in reason]
+    assert named and all(reason.startswith("preempted on CPU") for reason in named)
+    assert any(f"preempted on CPU {busy_cpu} for" in check.words for check in validity.checks)
+    if not run.record.verdict.valid:
+        assert f"CPU {busy_cpu}" in run.record.verdict.reasons[0]
+
+
+def test_a_client_too_slow_for_its_rate_leaves_requests_unsent_and_loses_none(tmp_path):
+    """One message a loop, and the server in the same loop: whoever takes the core takes it from both."""
+    cpu = max(os.sched_getaffinity(0))
+    data = {
+        "client": {"rate": "50Mpps", "inflight": 4096, "cores": [cpu], "batch": {"app_tx": 1}},
+        "server": {"cores": [cpu]},
+        "workload": [{"handler": "l_app", "timeout": "10s"}],
+    }
+    lenient = {"validity.max_preempted": 1, "validity.max_slowdown": 1, "validity.max_drift": 1}
+    sets = {"duration": "600ms", "warmup": "100ms", "window": "200ms"} | lenient
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    (reason,) = run.record.verdict.reasons
+    assert reason.startswith("generator: the client is too slow") and "they are no loss" in reason
+    (ledger,) = run.record.engines[0].result.messages
+    assert ledger.lost == 0 and ledger.unsent > 0
+
+
+def test_a_budget_that_is_used_up_is_counted_and_clocks_and_cores_are_looked_at(tmp_path):
+    data = {"client": {"rate": "50Mpps", "inflight": 32}, "workload": [{"handler": "l_app", "timeout": "10s"}]}
+    lenient = {
+        "validity.max_preempted": 1,
+        "validity.max_slowdown": 1,
+        "validity.max_drift": 1,
+        "validity.max_unsent": 1,
+    }
+    sets = {"duration": "400ms", "warmup": "100ms", "window": "200ms"} | lenient
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    measured = [window for window in run.windows["windtunnel"] if window.phase == "measure"]
+    assert sum(workload.inflight_full for window in measured for workload in window.workloads) > 0
+    assert all(worker.chain_ticks > 0 and worker.wide_ticks > 0 for window in measured for worker in window.workers)
+    assert abs(run.record.engines[0].result.clock_error_ppm) < 1000
+    assert run.record.engines[0].ready.stamp_ticks > 0

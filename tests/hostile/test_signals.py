@@ -1,0 +1,121 @@
+"""Ctrl-C in every phase, once and twice, SIGTERM, an engine that is stopped: the run ends, its windows stay, nothing is left."""
+
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+from fake_runs import gone
+from hostile_run import arguments, ended, record, start
+
+MUTE = '[[workload]]\npacket_handler = "drop"\ntimeout = "1h"\n'
+LONG = ("warmup=30s", "duration=60s")
+
+PHASES = {
+    "set-up": ("starting EAL", (*LONG,), None),
+    "warm-up": ("warmup  window", (*LONG,), None),
+    "measurement": ("measure window", ("warmup=0s", "duration=60s"), None),
+    "drain": ("measure window   1", ("drain=1h",), MUTE),
+}
+"""What is said before it begins, the keys that make it last, the scenario."""
+
+
+def run_in(phase: str, directory, **how):
+    """A run that has just entered a phase."""
+    words, keys, content = PHASES[phase]
+    spec = start(arguments(directory, *keys, **({"content": content} if content else {})), **how)
+    for line in spec.stderr:
+        if words in line:
+            return spec
+    raise AssertionError(f"never said {words!r}: {spec.stdout.read()}")
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_lands_the_run(tmp_path, phase, number):
+    spec = run_in(phase, tmp_path)
+    spec.send_signal(number)
+    code, _ = ended(spec)
+    assert code == 130
+    found = record(tmp_path / "run")
+    assert found["verdict"]["reasons"][0] == "stopped before the end: interrupted by the user"
+    assert "engine killed" not in str(found["verdict"])
+    assert found["engines"][0]["result"] is not None
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_two_signals_end_it_at_once(tmp_path, phase):
+    spec = run_in(phase, tmp_path)
+    windows = (tmp_path / "run" / "windows.jsonl").read_text()
+    spec.send_signal(signal.SIGINT)
+    time.sleep(0.05)  # two at once may be one
+    spec.send_signal(signal.SIGINT)
+    code, _ = ended(spec)
+    assert code == 130
+    assert record(tmp_path / "run")["verdict"]["valid"] is False
+    assert (tmp_path / "run" / "windows.jsonl").read_text().startswith(windows)
+
+
+def test_a_signal_while_one_side_waits_for_the_link(tmp_path):
+    """The client's engine is stopped before it has met the server's."""
+    spec = start(arguments(tmp_path, "wire.kind=memif", *LONG))
+    pids = {}
+    for line in spec.stderr:
+        if "starting EAL" in line and not pids:
+            pids = {name: pid for pid, name in children(spec.pid)}
+            os.kill(pids["client"], signal.SIGSTOP)
+        if "waiting for the link" in line:
+            break
+    spec.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    spec.send_signal(signal.SIGINT)
+    code, _ = ended(spec)
+    assert code == 130
+    assert record(tmp_path / "run")["verdict"]["reasons"][0] == "stopped before the end: interrupted by the user"
+    assert all(gone(pid) for pid in pids.values())
+
+
+def children(parent: int) -> list[tuple[int, str]]:
+    """Engines of a supervisor, the server's first: they are started in the order of the plans."""
+    with open(f"/proc/{parent}/task/{parent}/children") as file:
+        return list(zip(sorted(map(int, file.read().split())), ("server", "client"), strict=False))
+
+
+def test_signals_at_any_moment_leave_nothing_behind(tmp_path):
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # shown where the test fails
+    rng = random.Random(seed)
+    for attempt in range(6):
+        directory = f"run{attempt}"
+        spec = start(arguments(tmp_path, *LONG, out=directory))
+        time.sleep(rng.uniform(0.1, 2))
+        spec.send_signal(signal.SIGINT)
+        out, err = spec.communicate(timeout=60)
+        # a traceback of Python's own start, while our modules are still being imported, is not ours
+        assert not re.search(r"windtunnel/.*, in (?!<module>)", err), out + err
+        assert spec.returncode in (130, -signal.SIGINT)
+        if (tmp_path / directory / "run.json").exists():
+            assert record(tmp_path / directory)["verdict"]["valid"] is False
+
+
+def test_an_engine_that_is_stopped_is_killed(tmp_path):
+    spec = run_in("measurement", tmp_path)
+    [(pid, _)] = children(spec.pid)
+    os.kill(pid, signal.SIGSTOP)
+    code, _ = ended(spec)
+    assert code == 1 and gone(pid)
+    [reason] = record(tmp_path / "run")["verdict"]["reasons"]
+    assert reason.startswith("engine killed: no line for") and " while running" in reason
+
+
+def test_a_signal_that_the_caller_ignores_is_ignored(tmp_path):
+    """As nohup and a script's background jobs have it."""
+    spec = start(arguments(tmp_path), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    for line in spec.stderr:
+        if "measure" in line:
+            break
+    spec.send_signal(signal.SIGINT)
+    code, _ = ended(spec)
+    assert code == 0 and record(tmp_path / "run")["verdict"]["valid"]

@@ -1,0 +1,64 @@
+"""The command line as a user types it, with a fake engine behind it."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+from fake_runs import FAKE
+
+SCENARIO = """\
+# What does one small RPC cost, stage by stage?
+title = "L-App echo"
+duration = "{duration}"
+warmup = "20ms"
+window = "20ms"
+
+[wire]
+kind = "ring"
+
+[client]
+inflight = 1024
+
+[server]
+
+[[workload]]
+handler = "l_app"
+request = 86
+response = 86
+"""
+
+
+def windtunnel(*arguments, cwd: Path, behaviour: str = "run", **changes) -> subprocess.CompletedProcess:
+    """Runs the command to its end; no traceback may ever be seen."""
+    variables = environment(behaviour, **changes)
+    done = subprocess.run(
+        command(*arguments), cwd=cwd, env=variables, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "Traceback" not in done.stderr + done.stdout
+    return done
+
+
+def command(*arguments) -> list[str]:
+    return [sys.executable, "-c", "from windtunnel.cli import main; main()", *map(str, arguments)]
+
+
+def environment(behaviour: str, **changes: str) -> dict[str, str]:
+    return os.environ | {"WINDTUNNEL_ENGINE": str(FAKE), "FAKE_ENGINE": behaviour, "COLUMNS": "100"} | changes
+
+
+def on_terminal(arguments: list[str], cwd: Path) -> tuple[int, str]:
+    """Exit code and everything that was shown on a pseudo-terminal."""
+    ours, theirs = pty.openpty()
+    variables = environment("run", TERM="xterm-256color", LINES="40")
+    with subprocess.Popen(arguments, cwd=cwd, env=variables, stdout=theirs, stderr=theirs, stdin=theirs) as process:
+        os.close(theirs)
+        shown = bytearray()
+        while True:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:  # EIO: the last one on the terminal has gone
+                break
+    os.close(ours)
+    return process.returncode, shown.decode()

@@ -1,0 +1,67 @@
+"""Runs that were never run, for tests of what compares them: figures drawn from a seed, times made up."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+import sample_lines as sample
+
+from windtunnel.engine.lines import Hello, Ready, Result, Window
+from windtunnel.engine.plan import Plan
+from windtunnel.runs import EngineRecord, Record, Verdict
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+HOST = {"hostname": "here", "kernel": "6.1", "cpus": {"model": "a cpu"}}
+SCENARIO = {"title": "echo", "server": {"batch": {"app_rx": 32}}, "workload": [{"handler": "l_app"}]}
+
+
+def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, lost: int = 0, **about) -> Path:
+    """One run. `about`: scenario, host, plan, question, versions, build, invalid (a reason)."""
+    plan = about.get("plan") or sample.plan()
+    engine, windows = _run(plan.model_dump_json(), mpps, seed, lost)
+    if build := about.get("build"):
+        engine = engine.model_copy(update={"hello": engine.hello.model_copy(update={"build": build})})
+    reason = about.get("invalid")
+    record = Record(
+        title=plan.title,
+        question=about.get("question", "why?"),
+        started=NOON + timedelta(seconds=at_s),
+        verdict=Verdict(False, [reason]) if reason else Verdict(True),
+        scenario=about.get("scenario", SCENARIO),
+        notes=[],
+        host=about.get("host", HOST),
+        versions=about.get("versions", {"engine": "0.1.0", "dpdk": "DPDK 22.11.7"}),
+        engines=[engine],
+    )
+    directory.mkdir(parents=True)
+    (directory / "run.json").write_text(record.model_dump_json())
+    (directory / "windows.jsonl").write_text(windows)
+    return directory
+
+
+@cache
+def _run(plan: str, mpps: float, seed: int, lost: int) -> tuple[EngineRecord, str]:
+    """What the engine said, and the text of windows.jsonl."""
+    lines = sample.engine_lines(Plan.model_validate_json(plan), mpps=mpps, seed=seed, lost=lost)
+    said = {kind: next(line for line in lines if isinstance(line, kind)) for kind in (Hello, Ready, Result)}
+    engine = EngineRecord(
+        name="windtunnel", plan=json.loads(plan), hello=said[Hello], ready=said[Ready], result=said[Result]
+    )
+    windows = [{"engine": "windtunnel"} | line.model_dump(mode="json") for line in lines if isinstance(line, Window)]
+    return engine, "".join(json.dumps(window) + "\n" for window in windows)
+
+
+def change(directory: Path, **keys) -> None:
+    """Puts these into run.json."""
+    file = directory / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | keys))
+
+
+def in_turn(directory: Path, count: int, mpps_a: float, mpps_b: float, **about_b) -> tuple[Path, Path]:
+    """Pairs that ran one after the other, A first and B first by turns; every run its own noise."""
+    for n in range(count):
+        late = n % 2
+        made(directory / "a" / f"{n:02}", mpps_a, 20 * n + 10 * late, seed=2 * n)
+        made(directory / "b" / f"{n:02}", mpps_b, 20 * n + 10 * (1 - late), seed=2 * n + 1, **about_b)
+    return directory / "a", directory / "b"

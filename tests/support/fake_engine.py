@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""An engine without a data path: speaks the protocol, and misbehaves as FAKE_ENGINE says.
+
+FAKE_ENGINE is a behaviour ("run"), or one a side ("server=crash client=cruise"). The numbers are made up from the plan;
+its ledgers close unless the behaviour is about them.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import fake_numbers
+
+HANDLERS = [
+    {
+        "name": "m_app",
+        "kind": "message",
+        "help": "walks a state of a given size",
+        "options": [
+            {"name": "state", "type": "bytes", "default": "4MiB", "choices": [], "help": "size of the state"},
+            {
+                "name": "pattern",
+                "type": "choice",
+                "default": "random",
+                "choices": ["random", "sequential"],
+                "help": "order",
+            },
+        ],
+    },
+    {"name": "l_app", "kind": "message", "help": "answers small requests after a scan", "options": []},
+    {"name": "l2fwd", "kind": "packet", "help": "swaps the MAC addresses", "options": []},
+    {
+        "name": "match_action",
+        "kind": "packet",
+        "help": "tables",
+        "options": [],
+    },
+]
+
+
+class Fake:
+    def __init__(self, arguments: argparse.Namespace):
+        with open(arguments.plan) as file:
+            self.plan = json.load(file)
+        self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
+        self.out, self.control = arguments.out_fd, arguments.control_fd
+        self.turn_in, self.turn_out = arguments.turn_in_fd, arguments.turn_out_fd
+        said = os.environ.get("FAKE_ENGINE", "run")
+        by_side = dict(word.split("=") for word in said.split()) if "=" in said else {}
+        self.behaviour = by_side.get(self.sides[0], said if not by_side else "run")
+        self.start = time.monotonic_ns()
+        self.changes: dict = {}
+
+    def at(self) -> int:
+        return time.monotonic_ns() - self.start
+
+    def write(self, **line: object) -> None:
+        data = (json.dumps(line) + "\n").encode()
+        while data:
+            data = data[os.write(self.out, data) :]
+
+    def phase(self, name: str) -> None:
+        self.write(type="phase", name=name, at_ns=self.at())
+
+    def hello(self, **changes: object) -> None:
+        line = {
+            "type": "hello",
+            "version": 5,
+            "engine": "0.1.0",
+            "build": os.environ.get("FAKE_BUILD", "b1" * 20),
+            "dpdk": "DPDK 22.11.0",
+            "pid": os.getpid(),
+            "plan_hash": self.plan["hash"],
+            "tsc_hz": 2_000_000_000,
+            "tsc_source": "measured",
+            "memory": self.plan["eal"]["memory"],
+            "numa_sockets": 1,
+        }
+        self.write(**line | changes)
+
+    def ready(self) -> None:
+        drivers = {side: "net_ring" for side in self.sides}
+        self.write(
+            type="ready",
+            at_ns=self.at(),
+            level_cost_ticks=3.5,
+            stamp_ticks=36.0,
+            drivers=drivers,
+            notes=["net_ring: no copy"],
+        )
+
+    def window(self, index: int, phase: str) -> None:
+        self.write(**fake_numbers.window(self.plan, self.sides, index, phase))
+
+    def result(self, reason: str, windows: int) -> None:
+        line = fake_numbers.result(self.plan, self.sides, self.at(), reason, windows)
+        for part, values in self.changes.items():
+            if isinstance(values, dict):
+                line[part][0] |= values
+            else:
+                line[part] = values
+        self.write(**line)
+
+    def told(self, wait_s: float) -> str | None:
+        """What the control pipe says within the time: "stop", "gone" (the parent), or None."""
+        if not select.select([self.control], [], [], wait_s)[0]:
+            return None
+        return "stop" if os.read(self.control, 64) else "gone"
+
+    def take_turn(self) -> None:
+        """Waits until the other run hands the turn on, or is gone."""
+        if self.turn_in is not None and not os.read(self.turn_in, 1):
+            self.turn_in = self.turn_out = None
+
+    def hand_on(self) -> None:
+        if self.turn_out is not None:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.turn_out, b"t")
+
+    def run(self, until_stopped: bool = False, hold_s: float = 0.0) -> None:
+        """An orderly run: windows in their time, then the result; between them, where `hold_s`, a landing that holds its port."""
+        phases = self.plan["phases"]
+        total = (phases["warmup_ns"] + phases["duration_ns"]) // phases["window_ns"]
+        index, reason = 0, "duration"
+        while until_stopped or index < total:
+            self.take_turn()
+            told = self.told(phases["window_ns"] / 1e9)
+            if told == "gone":
+                sys.exit(3)
+            warm = (index + 1) * phases["window_ns"] <= phases["warmup_ns"]
+            self.window(index, "warmup" if warm else "measure")
+            index += 1
+            self.hand_on()
+            if told == "stop":
+                reason = "stopped"
+                break
+        self.take_turn()
+        self.window(index, "drain")
+        if hold_s:
+            self.phase("lingering")
+            time.sleep(hold_s)
+        self.result(reason, index)
+
+    def take_off(self) -> None:
+        self.phase("starting EAL")
+        self.hello()
+        self.phase("opening ./libmine.so")
+        self.ready()
+        if self.turn_in is not None:
+            self.phase("waiting for its turn")
+
+
+def crash() -> None:
+    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    ctypes.string_at(0)
+
+
+def run(fake: Fake) -> int:
+    """The behaviours; whatever is not about the beginning takes off first."""
+    match fake.behaviour:
+        case "refuse":
+            fake.phase("opening port")
+            fake.write(type="error", message="no interface wt0", remedy="ip link add wt0 type veth")
+            return 2
+        case "crash":
+            fake.hello()
+            fake.phase("opening ./libmine.so")
+            crash()
+        case "old":
+            fake.hello(version=0)
+        case "wrong_plan":
+            fake.hello(plan_hash="0" * 64)
+            time.sleep(60)
+        case "truncated":
+            os.write(fake.out, b'{"type": "phase", "na')
+            return 0
+    fake.take_off()
+    match fake.behaviour:
+        case "run":
+            fake.run()
+        case "cruise":
+            fake.run(until_stopped=True)
+        case "chatter":
+            sys.stdout.write("a driver that talks\n" * 200_000)
+            fake.run()
+        case "garbage":
+            fake.window(0, "measure")
+            os.write(fake.out, b"net_ring: not a line\n")
+            time.sleep(60)
+        case "freeze":
+            fake.window(0, "measure")
+            time.sleep(60)
+        case "stubborn":
+            index = 0
+            while True:
+                fake.window(index, "measure")
+                index += 1
+                time.sleep(0.05)
+        case "close_early":
+            fake.window(0, "measure")
+            os.close(fake.out)
+            time.sleep(60)
+        case "exit_early":
+            fake.window(0, "measure")
+        case "exit_late":
+            fake.run()
+            time.sleep(60)
+        case "crash_running":
+            fake.window(0, "measure")
+            crash()
+        case "crash_when_stopped":
+            while fake.told(60) != "stop":
+                pass
+            crash()
+        case "hold_port":
+            fake.run(hold_s=1.0)
+        case "lose_peer":
+            fake.window(0, "measure")
+            fake.result("peer lost", 1)
+        case "see_peer_go":
+            fake.window(0, "measure")
+            while fake.told(60) != "stop":
+                pass
+            fake.result("peer lost", 1)
+        case "children":
+            child = subprocess.Popen(["sleep", "60"])
+            print("child", child.pid, flush=True)
+            fake.run()
+        case "no_responses":
+            fake.changes = {"messages": {"responses": 0, "lost": 3000}}
+            fake.run()
+        case "lose_mbufs":
+            fake.changes = {"mbufs": {"missing": 3}}
+            fake.run()
+        case "lose_packets":
+            fake.changes = {"packets": {"missing": 2}}
+            fake.run()
+        case "lose_messages":
+            fake.changes = {"messages": {"missing": 1}}
+            fake.run()
+        case "allocate":
+            fake.changes = {"worker_allocations": 12}
+            fake.run()
+        case unknown:
+            raise SystemExit(f"FAKE_ENGINE: no behaviour {unknown!r}")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plan")
+    parser.add_argument("--out-fd", type=int)
+    parser.add_argument("--control-fd", type=int)
+    parser.add_argument("--turn-in-fd", type=int)
+    parser.add_argument("--turn-out-fd", type=int)
+    parser.add_argument("--handlers", action="store_true")
+    parser.add_argument("--plugin")
+    parser.add_argument("--tables-need")
+    parser.add_argument("--version", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.version:
+        print("windtunnel-engine 0.1.0, DPDK 22.11.0, build b1b1b1b1b1b1")
+        return 0
+    if arguments.tables_need:
+        print(json.dumps([table["rules"] * 100 for table in json.loads(arguments.tables_need)["tables"]]))
+        return 0
+    if arguments.handlers:
+        if arguments.plugin and os.path.getsize(arguments.plugin) == 0:
+            print(f"windtunnel-engine: handler {arguments.plugin} cannot be loaded: file too short", file=sys.stderr)
+            print("remedy: build it again", file=sys.stderr)
+            return 2
+        print(json.dumps(HANDLERS))
+        return 0
+    return run(Fake(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

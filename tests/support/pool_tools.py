@@ -1,0 +1,132 @@
+"""Pools without a machine: tenants that need no process, and a carrier that only remembers."""
+
+from windtunnel.engine.lines import Histogram
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon.allocation import Sharing
+from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.roster import Tenant
+from windtunnel.sharing.pools.plan import Arrangement, Machine
+from windtunnel.sharing.slicers import Member, MemberReading, Slicer, SliceReading
+
+
+class Remembers:
+    """Carries nothing out, or refuses to."""
+
+    def __init__(self):
+        self.now = Arrangement()
+        self.moved_at_ns = 0
+        self.carried: list[Arrangement] = []
+        self.refuses: str | None = None
+        self.ended: frozenset[int] = frozenset()
+
+    def carry(self, to, caps):
+        if self.refuses:
+            raise UserError(self.refuses)
+        self.now = to
+        self.caps = caps
+        self.carried.append(to)
+        return self.ended
+
+
+class Pools(Sharing):
+    """`tenants` name -> keys of a tenant; each has `threads` (1) of its own, from 100 on."""
+
+    def __init__(self, cpus=(0, 1, 2), be_least=1, **tenants):
+        super().__init__(Machine(tuple(cpus), be_least), Remembers(), Events())
+        for name, keys in tenants.items():
+            self.join(name, **keys)
+
+    def join(self, name, threads=1, **keys):
+        keys = TenantKeys(name=name, pid=1, **keys)
+        tenant = self.add(keys)
+        first = 100 * tenant.number
+        tenant.tids = tuple(range(first, first + threads))
+        self.settle()
+        return tenant
+
+    def weights(self):
+        return {name: tenant.wish.weight for name, tenant in self.tenants.items()}
+
+
+def _appear(self, tenant: Tenant) -> None:
+    """Without /proc: everybody is there."""
+    tenant.pid = 1
+    self._total += tenant.wish.weight if tenant.wish.shares else 0
+    self.stir()
+
+
+Pools._appear = _appear
+
+
+class Turns(Slicer):
+    """A slicer that only pins its members: for what pools and daemon do, not for slices."""
+
+    name = "turns"
+    broken = False
+
+    def __init__(self, journal):
+        super().__init__(journal)
+        self.members: list[Member] = []
+        self.history: list[list[Member]] = []
+
+    @classmethod
+    def missing(cls, cpu):
+        return None
+
+    def start(self, cpu, slice_ns):
+        self.cpu, self.slice_ns = cpu, slice_ns
+
+    def set_members(self, members):
+        if self.broken:
+            raise UserError("turns has ended")
+        gone = {member.tid for member in self.members} - {member.tid for member in members}
+        for member in members:
+            if member.tid not in {one.tid for one in self.members}:
+                self.journal.change(member.tid, affinity=(self.cpu,), nice=1)
+        for tid in gone:
+            self.journal.put_back(tid)
+        self.members = members
+        self.history.append(members)
+
+    def set_slice(self, slice_ns):
+        self.slice_ns = slice_ns
+
+    def read(self):
+        if self.broken:
+            raise UserError("turns has ended")
+        total = sum(member.weight for member in self.members)
+        histogram = Histogram(counts=[(98304, 3)], bits=6, total=3, sum=300_000, max=100_000, min=100_000)
+        members = [
+            MemberReading(
+                tid=m.tid,
+                weight=m.weight,
+                nice=0,
+                ran_ns=10**9 * m.weight // total,
+                slices=1,
+                waited_ns=5,
+                entitled=m.weight / total,
+                share=m.weight / total,
+            )
+            for m in self.members
+        ]
+        return SliceReading(
+            cpu=self.cpu,
+            slice_ns=self.slice_ns,
+            interval_ns=10**9,
+            source="switches",
+            slice=histogram,
+            gap=None,
+            mean_slice_ns=None,
+            kicks=3,
+            late=None,
+            own_share=0.99,
+            others_share=0.01,
+            lost_records=0,
+            members=members,
+            warnings=[],
+        )
+
+    def stop(self):
+        self.set_members([]) if not self.broken else [self.journal.put_back(m.tid) for m in self.members]
+        self.members = []

@@ -1,0 +1,88 @@
+"""Scenarios for tests: TOML from Python values, hosts made up, files in a directory of the test's own."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.engine.query import compile_spec
+from windtunnel.errors import UserError
+from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
+
+SHIPPED = Path(__file__).parents[2] / "scenarios"
+LENIENT = ("validity.max_preempted=1", "validity.max_slowdown=1", "validity.max_drift=1", "validity.max_unsent=1")
+"""Changes for runs on a machine that has other things to do: what it takes away is not what the test is about."""
+ECHO = {"workload": [{"handler": "l_app"}]}
+
+
+def skip_without_pipelines(name: str) -> None:
+    """Skips what needs a P4 pipeline where the engine was built without DPDK's headers for one."""
+    if not name.startswith("swx"):
+        return
+    try:
+        compile_spec(find_engine(), str(SHIPPED / "swx-l2fwd.spec"), "gcc")
+    except UserError as error:
+        if "built without DPDK's headers" in error.message:
+            pytest.skip(error.message)
+        raise
+
+
+def toml(value: Any) -> str:
+    """A TOML value; tables and lists inline, nulls left out."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def text(data: dict[str, Any]) -> str:
+    return "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in data.items() if value is not None)
+
+
+def written(directory: Path, data: dict[str, Any] | str) -> Path:
+    file = directory / "test.toml"
+    file.write_text(data if isinstance(data, str) else text(data))
+    return file
+
+
+def loaded(directory: Path, data: dict[str, Any] | str, *sets: str) -> Scenario:
+    return load(written(directory, data), list(sets))
+
+
+def finished(directory: Path, data: dict[str, Any] | str, *sets: str, host: HostView | None = None) -> RunSpec:
+    return resolve(loaded(directory, data, *sets), host or machine())
+
+
+def machine(
+    cpus: int = 2,
+    hugepages_mib: int = 0,
+    root: bool = True,
+    interfaces: tuple[str, ...] = ("lo", "wt0"),
+    **more: Any,
+) -> HostView:
+    return HostView(
+        cpus=list(range(cpus)),
+        hugepages_free_bytes=hugepages_mib << 20,
+        hugepages_usable=hugepages_mib > 0,
+        root=root,
+        interfaces=list(interfaces),
+        **more,
+    )
+
+
+def machine_for(name: str, cpus: int = 2) -> HostView:
+    """One that a shipped scenario can run on: a NIC cannot do without hugepages."""
+    return machine(cpus, hugepages_mib=512 if name == "nic.toml" else 0)
+
+
+@contextmanager
+def engine(binary: str) -> Iterator[None]:
+    """Lets the scenario ask this engine for its handlers; a name that does not exist stands for none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, binary)
+        yield

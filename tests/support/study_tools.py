@@ -1,0 +1,166 @@
+"""Studies for tests: a scenario of a few milliseconds, study files beside it, run by the fake engine unless said otherwise."""
+
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import fake_engine
+import pytest
+from fake_runs import FAKE
+from scenario_tools import engine
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.engine.history import History
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.lines import LINE
+from windtunnel.engine.supervisor import SupervisedRun
+from windtunnel.errors import UserError
+from windtunnel.measure import execute as spec
+from windtunnel.measure.study import record
+from windtunnel.measure.study import study as studying
+from windtunnel.measure.study.conduct import Silent
+from windtunnel.measure.study.study import Study, prepare
+from windtunnel.scenario import HostView
+
+SCENARIO = """\
+# What does one small RPC cost, stage by stage?
+title = "L-App echo"
+duration = "60ms"
+warmup = "20ms"
+window = "20ms"
+
+[client]
+inflight = 1024
+
+[[workload]]
+handler = "l_app"
+"""
+ONE_FACTOR = """\
+[[factor]]
+key = "client.inflight"
+values = [32, 64, 128]
+"""
+HEAD = '# How far?\nscenario = "echo.toml"\n'
+COMMAND = (sys.executable, "-c", "from windtunnel.cli import main; main()")
+
+
+def written(directory: Path, factors: str = ONE_FACTOR, head: str = HEAD, scenario: str = SCENARIO) -> Path:
+    """A study file with its scenario beside it."""
+    (directory / "echo.toml").write_text(scenario)
+    file = directory / "far.toml"
+    file.write_text(head + factors)
+    return file
+
+
+def finished(
+    file: Path,
+    out: Path | None = None,
+    sets: tuple[str, ...] = (),
+    watcher=None,
+    host: HostView | None = None,
+    full: bool = False,
+) -> Study:
+    """The study as `windtunnel study FILE --out OUT` runs it, in this process."""
+    with Interrupts() as interrupts:
+        return studying.run(prepare(file, list(sets), out, host, full), interrupts, watcher or Silent())
+
+
+def environment(behaviour: str = "run") -> dict[str, str]:
+    """Of a process that runs with the fake engine."""
+    return os.environ | {"WINDTUNNEL_ENGINE": str(FAKE), "FAKE_ENGINE": behaviour}
+
+
+def runs(out: Path) -> set[str]:
+    """Names of the run directories that are finished; there must be no others among the runs."""
+    directories = list((out / "runs").iterdir())
+    for directory in directories:
+        assert json.loads((directory / "run.json").read_text())["finished"], directory
+    return {directory.name for directory in directories}
+
+
+class PaperSupervisor:
+    """Stands for `windtunnel.engine.supervisor.Supervisor`: the fake engine's lines without a process and without their time."""
+
+    def __init__(self, binary, log_path, listeners, interrupts, place=None):
+        self._listeners, self._interrupts = listeners, interrupts
+
+    def run(self, plans, names) -> SupervisedRun:
+        finished = SupervisedRun([])
+        for plan, name in zip(plans, names, strict=True):
+            history = History(name, plan)
+            finished.histories.append(history)
+            try:
+                history.exit_code = fake_engine.run(PaperEngine(history, self._listeners))
+            except (UserError, OSError) as error:
+                finished.not_written = str(error)
+                history.exit_code, history.killed_because = -9, "its lines could not be written"
+            history.ended_at = time.monotonic()
+        finished.interrupted = self._interrupts.count > 0
+        return finished
+
+
+class PaperEngine(fake_engine.Fake):
+    """The fake engine in this process: what it writes is heard at once."""
+
+    def __init__(self, history: History, listeners):
+        self.plan = history.plan.model_dump(mode="json")
+        self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
+        self.behaviour = os.environ.get("FAKE_ENGINE", "run")
+        self.start, self.changes = time.monotonic_ns(), {}
+        self.turn_in = self.turn_out = None  # nobody takes turns on paper
+        self._history, self._listeners = history, listeners
+
+    def write(self, **line) -> None:
+        raw = json.dumps(line)
+        read = LINE.validate_json(raw)
+        self._history.note(read)
+        for listener in self._listeners:
+            listener(self._history.name, read, raw)
+
+    def told(self, wait_s: float) -> None:
+        return None
+
+
+@contextmanager
+def on_paper():
+    """All runs of this process are run on paper, and its disk is trusted: fsync takes 3 ms, and there are 15 a run."""
+    with engine(str(FAKE)), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spec, "Supervisor", PaperSupervisor)
+        patch.setattr(record, "version", lambda binary: "windtunnel-engine 0.1.0, DPDK 22.11.0, build b1b1b1b1b1b1")
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+def invoke(*words, code: int = 0) -> str:
+    """A command in this process, with its exit code; all that it said."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == code, done.output or done.exception
+    return done.output
+
+
+def refused(*words) -> UserError:
+    """The words with which a command refuses its input."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert isinstance(done.exception, UserError), done.output or done.exception
+    return done.exception
+
+
+class Heard(Silent):
+    """Keeps what it is told; `behaviours` are those of the engine in the runs to come, the last one for all that follow."""
+
+    def __init__(self, monkeypatch=None, *behaviours: str):
+        self.specs: list[tuple[str, bool, bool]] = []
+        self._patch, self._behaviours = monkeypatch, list(behaviours)
+
+    def begins(self, slot):
+        if self._behaviours:
+            first, *rest = self._behaviours
+            self._patch.setenv("FAKE_ENGINE", first)
+            self._behaviours = rest or [first]
+
+    def run_ended(self, slot, verdict, rows, ran_now):
+        self.specs.append((slot.name, verdict.valid, ran_now))

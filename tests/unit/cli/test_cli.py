@@ -1,0 +1,211 @@
+"""The command line as a user types it, with a fake engine behind it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import SCENARIO, command, environment, on_terminal, windtunnel
+from fake_runs import FAKE
+
+from windtunnel import __version__
+
+HEAVY = ("pydantic", "numpy", "plotly", "jinja2", "hdrh", "tree_sitter", "windtunnel.engine.lines", "windtunnel.runs")
+
+
+def only_run(directory: Path) -> Path:
+    """The run directory below `runs`, of which there must be one."""
+    (found,) = (directory / "runs").iterdir()
+    return found
+
+
+def test_run_shows_tables_and_leaves_a_run_directory(scenario, tmp_path):
+    done = windtunnel("run", scenario, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    directory = only_run(tmp_path)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-echo", directory.name)
+    for word in ("L-App echo", "What does one small RPC cost", "app_tx", "p99.9", "ledger: closed", "valid"):
+        assert word in done.stdout
+    assert "\x1b" not in done.stdout
+    assert done.stderr.count("measure window") == 3 and "measure window" not in done.stdout
+    assert str(directory.relative_to(tmp_path)) in done.stdout
+    record = json.loads((directory / "run.json").read_text())
+    assert record["verdict"] == {"valid": True, "reasons": []}
+    assert (directory / "report.html").is_file()
+
+
+def test_json_is_all_that_stdout_holds(scenario, tmp_path):
+    done = windtunnel("run", scenario, "--json", "--no-report", "--out", "here", cwd=tmp_path)
+    document = json.loads(done.stdout)
+    assert document["verdict"]["valid"] is True
+    assert document["path"] == "here"
+    assert document["metrics"]["workloads"][0]["responses"] == 3000
+    assert not (tmp_path / "here" / "report.html").exists()
+
+
+def test_quiet_says_verdict_and_directory(scenario, tmp_path):
+    done = windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path)
+    assert done.stdout == "valid\nhere\n"
+
+
+def test_invalid_run_shows_reasons_in_the_place_of_numbers(scenario, tmp_path):
+    done = windtunnel("run", scenario, "--no-report", "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
+    assert done.returncode == 1
+    assert "ledger open: 3 mbufs missing" in done.stdout
+    assert "p99.9" not in done.stdout
+    assert json.loads((tmp_path / "here" / "run.json").read_text())["verdict"]["valid"] is False
+
+
+def test_invalid_run_has_no_metrics_in_json(scenario, tmp_path):
+    done = windtunnel("run", scenario, "--json", "--no-report", "--out", "here", cwd=tmp_path, behaviour="crash")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert document["metrics"] is None
+    assert document["verdict"]["reasons"] == ["engine died: SIGSEGV while opening ./libmine.so"]
+
+
+def test_refusal_of_the_engine_is_exit_code_2(scenario, tmp_path):
+    done = windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path, behaviour="refuse")
+    assert done.returncode == 2
+    assert "engine refused: no interface wt0 (ip link add wt0 type veth)" in done.stdout
+
+
+def test_existing_directory_is_left_alone(scenario, tmp_path):
+    (tmp_path / "here").mkdir()
+    done = windtunnel("run", scenario, "--out", "here", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: here: exists already\nremedy: choose a new directory with --out\n"
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change", ["server.batch.app_rx=0", "server.bach.app_rx=64", "nonsense", "duration='1 parsec'"]
+)
+def test_bad_set_is_refused_before_anything_is_made(scenario, tmp_path, change):
+    done = windtunnel("run", scenario, "--set", change, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ") and "--set" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_set_changes_the_plan(scenario, tmp_path):
+    windtunnel("run", scenario, "--set", "server.batch.app_rx=64", "--no-report", "--out", "here", cwd=tmp_path)
+    engines = json.loads((tmp_path / "here" / "run.json").read_text())["engines"]
+    batches = {endpoint["side"]: endpoint["batch"]["app_rx"] for endpoint in engines[0]["plan"]["endpoints"]}
+    assert batches["server"] == 64 != batches["client"]
+
+
+def test_missing_scenario_and_missing_engine(scenario, tmp_path):
+    done = windtunnel("run", "no.toml", cwd=tmp_path)
+    assert (done.returncode, done.stderr.split("\n")[0]) == (2, "error: no.toml: no such file or directory")
+    done = windtunnel("run", scenario, cwd=tmp_path, WINDTUNNEL_ENGINE="/nowhere")
+    assert (done.returncode, done.stderr.split("\n")[0]) == (2, "error: WINDTUNNEL_ENGINE=/nowhere: no such file")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_json_and_quiet_exclude_each_other(scenario, tmp_path):
+    assert windtunnel("run", scenario, "--json", "--quiet", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("behaviour", ["cruise", "stubborn"])
+def test_interrupts_end_the_run_and_keep_its_windows(scenario, tmp_path, behaviour):
+    """A run that lands takes one Ctrl-C, one that does not takes two."""
+    scenario.write_text(SCENARIO.format(duration="60s"))
+    arguments = command("run", scenario, "--no-report", "--out", "here")
+    with subprocess.Popen(
+        arguments, cwd=tmp_path, env=environment(behaviour), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as spec:
+        for line in spec.stderr:
+            if "window   1" in line:
+                spec.send_signal(signal.SIGINT)
+            if behaviour == "stubborn" and "window   9" in line:
+                spec.send_signal(signal.SIGINT)
+                break
+        _, errors = spec.communicate(timeout=60)
+    assert spec.returncode == 130 and "Traceback" not in errors
+    record = json.loads((tmp_path / "here" / "run.json").read_text())
+    assert record["verdict"]["reasons"] == ["stopped before the end: interrupted by the user"]
+    windows = [json.loads(line) for line in (tmp_path / "here" / "windows.jsonl").read_text().splitlines()]
+    assert [window["index"] for window in windows] == list(range(len(windows)))
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a tmpfs of 200 KiB to fill it")
+def test_full_disk_ends_the_run_in_words(scenario, tmp_path):
+    scenario.write_text(SCENARIO.format(duration="60s"))
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "none", small]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount here")
+    try:
+        done = windtunnel("run", scenario, "--out", small / "here", cwd=tmp_path, behaviour="cruise")
+        record = json.loads((small / "here" / "run.json").read_text())
+        lines = (small / "here" / "windows.jsonl").read_text()
+    finally:
+        subprocess.run(["umount", small], check=True)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stdout + done.stderr
+    assert record["verdict"]["valid"] is False
+    assert lines.endswith("}\n")
+
+
+def test_live_table_on_a_terminal(scenario, tmp_path):
+    scenario.write_text(SCENARIO.format(duration="1s"))
+    status, screen = on_terminal(command("run", scenario, "--no-report", "--out", "here"), tmp_path)
+    assert status == 0
+    assert "Ctrl-C stops it" in screen and "measure" in screen
+    assert "ledger: closed" in screen
+    assert "measure window" not in screen
+
+
+def test_handlers(tmp_path):
+    done = windtunnel("handlers", cwd=tmp_path)
+    assert done.returncode == 0
+    for word in ("m_app", "message", "state (bytes, default 4MiB)", "pattern (random | sequential", "l2fwd", "packet"):
+        assert word in done.stdout
+    listed = json.loads(windtunnel("handlers", "--json", cwd=tmp_path).stdout)
+    assert [handler["name"] for handler in listed] == ["m_app", "l_app", "l2fwd", "match_action"]
+
+
+def test_handlers_of_a_plugin_that_is_none(tmp_path):
+    done = windtunnel("handlers", "--plugin", "libmine.so", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("error: libmine.so: no such file\nremedy: ")
+    (tmp_path / "libmine.so").touch()
+    done = windtunnel("handlers", "--plugin", "libmine.so", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: handler {tmp_path}/libmine.so cannot be loaded: file too short\nremedy: build it again\n"
+    )
+
+
+def test_version(tmp_path):
+    lines = windtunnel("--version", cwd=tmp_path).stdout.splitlines()
+    assert lines == [
+        f"windtunnel {__version__}",
+        f"windtunnel-engine 0.1.0, DPDK 22.11.0, build b1b1b1b1b1b1 at {FAKE}",
+    ]
+    lines = windtunnel("--version", cwd=tmp_path, WINDTUNNEL_ENGINE="/nowhere").stdout.splitlines()
+    assert lines[1].startswith("engine: WINDTUNNEL_ENGINE=/nowhere: no such file (")
+
+
+@pytest.mark.parametrize("name", ["run", "check", "show", "compare", "export", "handlers", "doctor"])
+def test_every_command_has_help_with_its_examples_on_their_lines(tmp_path, name):
+    help_ = windtunnel(name, "--help", cwd=tmp_path)
+    assert help_.returncode == 0
+    examples = [line for line in help_.stdout.splitlines() if line.strip().startswith(f"windtunnel {name}")]
+    assert examples or name == "doctor"
+    assert name in windtunnel("--help", cwd=tmp_path).stdout
+
+
+def test_help_imports_nothing_heavy(tmp_path):
+    program = "from windtunnel.cli import main\ntry: main()\nexcept SystemExit: pass\nimport sys; print(*sys.modules)"
+    arguments = [sys.executable, "-c", program, "--help"]
+    done = subprocess.run(arguments, cwd=tmp_path, env=environment("run"), capture_output=True, text=True, check=True)
+    imported = done.stdout.splitlines()[-1].split()
+    assert "windtunnel.cli.run" in imported
+    assert [module for module in imported if module.startswith(HEAVY)] == []

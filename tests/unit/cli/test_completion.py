@@ -1,0 +1,121 @@
+"""What TAB offers, asked as the shells ask: by environment variables."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import SCENARIO, command, environment
+
+STUDY = '# How far?\nscenario = "mine.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [1]\n'
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("place")
+    (directory / "mine.toml").write_text(SCENARIO.format(duration="1s"))
+    (directory / "far.toml").write_text(STUDY)
+    (directory / "notes.txt").write_text("")
+    (directory / "below").mkdir()
+    for name in ("one", "two"):
+        (directory / "runs" / name).mkdir(parents=True)
+        (directory / "runs" / name / "run.json").write_text("{}")
+    (directory / "runs" / "sizes").mkdir()
+    (directory / "runs" / "sizes" / "study.json").write_text("{}")
+    return directory
+
+
+def offered(place: Path, *words: str) -> list[str]:
+    """What bash would offer for the last of these words."""
+    variables = environment("run") | {
+        "_WINDTUNNEL_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["windtunnel", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    done = subprocess.run(command(), cwd=place, env=variables, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return list(filter(None, done.stdout.splitlines()))
+
+
+def test_commands(place):
+    assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
+    assert offered(place, "mig") == ["migrate"]
+    assert set(offered(place, "host", "")) == {"doctor", "ladder"}
+    assert "validate" in offered(place, "model", "")
+    assert "reproduce" in offered(place, "share", "rep")
+
+
+def test_scenarios_are_files_and_shipped_names(place):
+    assert offered(place, "run", "mi") == ["mine.toml"]
+    assert "echo" in offered(place, "run", "ec")
+    assert "far.toml" not in offered(place, "check", "")
+    assert "below/" in offered(place, "run", "")
+    assert offered(place, "init", "open") == ["open-loop"]
+
+
+def test_studies_and_the_command_below(place):
+    found = offered(place, "study", "")
+    assert "far.toml" in found and "mine.toml" not in found and "query" in found and "runs/sizes" in found
+    assert offered(place, "study", "query", "--study", "runs/s") == ["runs/sizes"]
+    assert set(offered(place, "migrate", "")) >= {"far.toml", "mine.toml"}
+
+
+def test_keys_of_set(place):
+    assert offered(place, "run", "mine.toml", "--set", "server.ba") == [
+        f"server.batch.{stage}=" for stage in ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
+    ]
+    assert "workload.1.request=" in offered(place, "run", "mine.toml", "--set", "workload.1.req")
+    assert "workload.0.handler=" in offered(place, "compare", "a", "b", "--set-a", "workload.")
+    assert offered(place, "run", "mine.toml", "--set", "no.such") == []
+
+
+def test_choices_of_a_key(place):
+    from windtunnel.cli import completion
+
+    assert dict(completion.sets("server.response_mbuf=")).keys() == {
+        "server.response_mbuf=request",
+        "server.response_mbuf=new",
+    }
+    assert completion.sets("server.nonsense=") == completion.sets("a.b.c.d.e.f.g.h.i.j") == []
+
+
+def test_run_directories(place):
+    assert set(offered(place, "show", "")) >= {"runs/one", "runs/two"}
+    assert offered(place, "show", "runs/o") == ["runs/one"]
+    assert offered(place, "export", "runs/t") == ["runs/two"]
+
+
+def test_handlers(place):
+    assert set(offered(place, "handlers", "l")) == {"l_app", "l2fwd"}
+
+
+def test_what_is_not_known_is_not_offered_and_never_a_traceback(place):
+    variables = {"WINDTUNNEL_ENGINE": "/nowhere"}
+    os.environ.update(variables)
+    try:
+        from windtunnel.cli import completion
+
+        assert completion.handlers("") == []
+        assert completion.runs("/nowhere/at/all") == completion.scenarios("\0") == []
+    finally:
+        del os.environ["WINDTUNNEL_ENGINE"]
+
+
+def test_every_shell_gets_its_script(place):
+    for shell in ("bash", "zsh", "fish"):
+        done = subprocess.run(
+            command(),
+            cwd=place,
+            env=environment("run") | {"_WINDTUNNEL_COMPLETE": f"source_{shell}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "_WINDTUNNEL_COMPLETE" in done.stdout, done.stderr
+
+
+def test_nothing_heavy_is_imported_for_the_names_of_commands(place):
+    program = "import sys; from windtunnel.cli.app import app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"pydantic", "numpy", "tree_sitter"} & set(done.stdout.split())

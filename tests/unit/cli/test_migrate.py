@@ -1,0 +1,151 @@
+"""`windtunnel migrate`, and the refusal of a file with old names."""
+
+import json
+import stat
+import tomllib
+
+import pytest
+from command_line import SCENARIO, windtunnel
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.errors import UserError
+from windtunnel.scenario import load
+from windtunnel.scenario.migration import NotRewritten, migrated
+from windtunnel.scenario.renames import KEYS, renamed
+
+OLD = """\
+# What does it cost?   (a question with "server.answer" in it)
+validity.slower = 0.5   # a lot
+"server" . 'answer' = "new"
+[wire]
+kind = "ring"     # answer = 1 is a comment
+
+[[workload]]
+handler = "l_app"
+"""
+STUDY = """\
+# Which?
+scenario = "old.toml"
+figures = ["p99", 'answered_per_s']
+[set]
+"server.answer" = "new"
+[set.validity]
+marked = 1
+[[factor]]
+keys = ["server.answer", "client.inflight"]   # both
+values = [["new", 1]]
+[full]
+figures = ["answered"]
+set = { validity.drift = 1, server = { answer = "request" } }
+"""
+
+
+def test_names_are_replaced_and_nothing_else(tmp_path):
+    file = tmp_path / "old.toml"
+    file.write_text(OLD)
+    file.chmod(0o640)
+    done = windtunnel("migrate", file, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        f"{file}:2: slower -> max_slowdown\n{file}:3: answer -> response_mbuf\n"
+        f"{file}: rewritten, old text in {file}.orig\n"
+    )
+    assert file.read_text() == OLD.replace("validity.slower", "validity.max_slowdown").replace(
+        "'answer'", "'response_mbuf'"
+    )
+    assert (tmp_path / "old.toml.orig").read_text() == OLD
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    scenario = load(file)
+    assert scenario.validity.max_slowdown == 0.5 and scenario.server.response_mbuf == "new"
+
+
+def test_a_study_and_what_it_says_of_its_scenario(tmp_path):
+    new, edits = migrated(STUDY)
+    data = tomllib.loads(new)
+    assert data["metrics"] == ["p99", "responses_per_s"] and data["full"]["metrics"] == ["responses"]
+    assert data["set"] == {"server.response_mbuf": "new", "validity": {"max_excluded_windows": 1}}
+    assert data["full"]["set"] == {"validity": {"max_drift": 1}, "server": {"response_mbuf": "request"}}
+    assert data["factor"][0]["keys"] == ["server.response_mbuf", "client.inflight"]
+    assert "# both" in new and len(edits) == 9
+    assert migrated(new) == (new, [])
+
+
+def test_backups_are_never_overwritten(tmp_path):
+    file = tmp_path / "old.toml"
+    (tmp_path / "old.toml.orig").write_text("precious")
+    file.write_text(OLD)
+    assert f"old text in {file}.orig.1" in windtunnel("migrate", file, cwd=tmp_path).stdout
+    assert (tmp_path / "old.toml.orig").read_text() == "precious"
+    assert (tmp_path / "old.toml.orig.1").read_text() == OLD
+    assert windtunnel("migrate", file, cwd=tmp_path).stdout == f"{file}: no old names\n"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_stdout_changes_no_file(tmp_path):
+    file = tmp_path / "old.toml"
+    file.write_text(OLD)
+    assert windtunnel("migrate", file, "--stdout", cwd=tmp_path).stdout == migrated(OLD)[0]
+    assert file.read_text() == OLD and len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_cannot_be_rewritten_is_left_alone(tmp_path):
+    good, both, none = tmp_path / "good.toml", tmp_path / "both.toml", tmp_path / "none.toml"
+    good.write_text(OLD)
+    both.write_text('[server]\nanswer = "new"\nresponse_mbuf = "new"\n')
+    none.write_text("[[[")
+    done = windtunnel("migrate", both, none, "gone.toml", good, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f'error: {both}:2: "answer" and its new name "response_mbuf" both stand in the file' in done.stderr
+    assert f"error: {none}:1: " in done.stderr and "error: gone.toml: no such file" in done.stderr
+    assert f"{good}: rewritten" in done.stdout and "response_mbuf" in good.read_text()
+    assert both.read_text() == '[server]\nanswer = "new"\nresponse_mbuf = "new"\n' and none.read_text() == "[[["
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_old_name_is_refused_at_its_line_with_its_new_name(tmp_path, key):
+    file = tmp_path / "old.toml"
+    file.write_text(f"# Why?\n{'.'.join(key)} = 1\n[[workload]]\nhandler = 'l_app'\n")
+    with pytest.raises(UserError) as caught:
+        load(file)
+    assert caught.value.message == f'{file}:2: {".".join(key)} is now called "{KEYS[key]}"'
+    assert caught.value.remedy == f"windtunnel migrate {file}"
+
+
+def test_an_old_name_of_the_command_line(tmp_path):
+    (tmp_path / "new.toml").write_text(SCENARIO.format(duration="60ms"))
+    done = windtunnel("check", "new.toml", "--set", "server.answer=new", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith('error: --set server.answer=new: server.answer is now called "response_mbuf"\n')
+    assert "remedy: --set server.response_mbuf=VALUE\n" in done.stderr
+
+
+def test_an_old_name_in_a_study(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = windtunnel("study", "study.toml", "--plan", cwd=tmp_path)
+    assert done.returncode == 2 and "remedy: windtunnel migrate study.toml" in done.stderr
+    assert 'error: study.toml:3: figures is now called "metrics" (8 more old names)' in done.stderr
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["answer", "a b", "response", "x"]),
+        st.one_of(st.integers(), st.text(max_size=5), st.lists(st.just("answer"), max_size=2)),
+        max_size=3,
+    ),
+    st.sampled_from(["[server]\n", "[ 'server' ]\n", "[[workload]]\n", ""]),
+    st.sampled_from([" = ", "=", "   =\t"]),
+)
+def test_the_new_text_means_what_the_old_one_means(keys, header, sign):
+    text = header + "".join(f"{json.dumps(key)}{sign}{json.dumps(value)} # {key}\n" for key, value in keys.items())
+    try:
+        old = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return  # an escape of JSON that TOML has not
+    new, _ = migrated(text)
+    assert tomllib.loads(new) == renamed(old)
+
+
+def test_both_names_in_one_table_are_no_migration():
+    with pytest.raises(NotRewritten):
+        migrated('server = { answer = "new", response_mbuf = "new" }\n')

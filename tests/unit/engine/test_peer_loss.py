@@ -1,0 +1,80 @@
+"""Two engines of one run: what happens to the one when the other ends, in whatever way."""
+
+import os
+import signal
+
+import pytest
+from fake_runs import CLIENT, SERVER, behave
+from sample_plan import make_plan
+
+from windtunnel.engine.verdict import exit_code, judge
+
+
+def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
+    behave(monkeypatch, "client=run server=cruise")
+    finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
+    assert judge(finished).reasons == []
+    assert finished.histories[0].result.reason == "stopped"
+    assert {name for name, _ in spec.heard} == {"server", "client"}
+
+
+def test_server_is_told_as_soon_as_its_client_has_landed(spec, monkeypatch):
+    behave(monkeypatch, "client=hold_port server=cruise")
+    finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
+    assert judge(finished).reasons == []
+    assert spec.heard.index(("server", "result")) < spec.heard.index(("client", "result"))
+
+
+def test_server_that_ends_first_leaves_the_client_its_time(spec, monkeypatch):
+    behave(monkeypatch, "client=run server=run")
+    finished = spec.run(make_plan(SERVER), make_plan(CLIENT, duration_ms=200))
+    assert judge(finished).reasons == []
+    assert finished.histories[1].result.reason == "duration"
+
+
+def test_client_that_is_gone_before_its_server_is_told(spec, monkeypatch):
+    behave(monkeypatch, "client=run server=see_peer_go")
+    finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
+    assert judge(finished).reasons == []
+    assert finished.histories[0].result.reason == "peer lost"
+
+
+def test_killed_peer_lands_the_survivor(spec, monkeypatch):
+    behave(monkeypatch, "client=cruise server=cruise")
+    pids, running = {}, set()
+
+    def listen(name, line, raw):
+        if line.type == "hello":
+            pids[name] = line.pid
+        if line.type == "window":
+            running.add(name)
+        if len(running) == 2 and "server" in pids:
+            os.kill(pids.pop("server"), signal.SIGKILL)
+
+    spec.listeners.append(listen)
+    verdict = judge(spec.run(make_plan(SERVER), make_plan(CLIENT)))
+    assert verdict.reasons[0].startswith("engine died: SIGKILL while running, after window ")
+    assert verdict.reasons[0].endswith(" [server]")
+    assert ("client", "result") in spec.heard
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "expected"),
+    [
+        ("lose_peer", "peer lost: the engine saw the other side go [server]"),
+        ("stubborn", "peer lost: its peer was lost [server]"),
+        ("crash_when_stopped", "engine died: SIGSEGV after peer loss [server]"),
+    ],
+)
+def test_survivor_of_a_crash(spec, quick, monkeypatch, behaviour, expected):
+    behave(monkeypatch, f"client=crash_running server={behaviour}")
+    verdict = judge(spec.run(make_plan(SERVER), make_plan(CLIENT, duration_ms=10_000)))
+    assert sorted(verdict.reasons) == sorted([expected, "engine died: SIGSEGV while running, after window 0 [client]"])
+
+
+def test_refusal_of_one_of_two(spec, quick, monkeypatch):
+    behave(monkeypatch, "client=cruise server=refuse")
+    finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
+    verdict = judge(finished)
+    assert verdict.reasons[0] == "engine refused: no interface wt0 (ip link add wt0 type veth) [server]"
+    assert exit_code(finished, verdict) == 2

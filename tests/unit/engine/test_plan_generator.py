@@ -1,0 +1,80 @@
+"""The generator of the engine's readers: what it makes of a schema, and that it leaves nothing out in silence."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def loaded() -> Any:
+    """The script, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location("plan_generator", ROOT / "engine" / "plan" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+generator = loaded()
+
+
+def made(**properties: dict) -> dict[str, str]:
+    schema = {"title": "Plan", "type": "object", "additionalProperties": False, "properties": properties}
+    return generator.files(
+        schema | {"required": list(properties), "x-constants": {"MAX_BATCH": 1024, "MAX_NS": 10**15}}
+    )
+
+
+def whole(low: int, high: int, **more) -> dict:
+    return {"type": "integer", "minimum": low, "maximum": high, **more}
+
+
+def test_the_same_schema_gives_the_same_text():
+    schema = json.loads((ROOT / "schemas" / "plan.json").read_text())
+    assert generator.files(schema) == generator.files(schema)
+    assert generator.files(schema).keys() == {"bounds.h", "types.h", "readers.h", "readers.cc"}
+
+
+def test_a_bound_reaches_its_reader():
+    assert 'o["mtu"].whole<uint16_t>(68, 9000)' in made(mtu=whole(68, 9000))["readers.cc"]
+    assert (
+        'o["size"].power_of_two<uint32_t>(2, 1048576)'
+        in made(size=whole(2, 1 << 20, **{"x-power-of-two": True}))["readers.cc"]
+    )
+    nullable = made(mtu={"anyOf": [whole(68, 9000), {"type": "null"}]})
+    assert "std::optional<uint16_t> mtu;" in nullable["types.h"]
+
+
+def test_words_that_are_no_names_in_cpp():
+    types = made(kind={"type": "string", "enum": ["auto", "no-huge", "24"]})["types.h"]
+    assert "enum class plan_kind : uint8_t { auto_, no_huge, n24 };" in types
+    assert '{"auto", "no-huge", "24"}' in types
+
+
+def test_constants_are_there_for_c_and_cpp():
+    bounds = made(mtu=whole(68, 9000))["bounds.h"]
+    assert "PLAN_MAX_BATCH = 1024," in bounds and "constexpr uint32_t max_batch = 1024;" in bounds
+    assert "PLAN_MAX_NS" not in bounds and "constexpr uint64_t max_ns = 1000000000000000;" in bounds
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"type": "string", "maxLength": 5}, "plan_key: maxLength"),
+        ({"type": "integer", "minimum": 0}, "a most"),
+        ({"type": "integer", "minimum": -1, "maximum": 5}, "a least, 0 or more"),
+        ({"type": "integer", "minimum": 0, "maximum": 70_000, "x-cpp": "uint16_t"}, "beyond uint16_t"),
+        ({"type": "number"}, "a number needs a least"),
+        ({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True}, "uniqueItems"),
+        ({"anyOf": [{"type": "string"}, {"type": "boolean"}]}, "a choice of types"),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, "names that stand for"),
+    ],
+)
+def test_what_it_does_not_know_is_an_error(part, words):
+    with pytest.raises(generator.Unknown, match=words):
+        made(key=part)

@@ -1,0 +1,212 @@
+"""The supervisor against an engine that misbehaves in every way that the verdict knows."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from fake_runs import CLIENT, FAKE, behave, gone, script
+from sample_plan import make_plan
+
+from windtunnel.engine import supervisor
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.verdict import exit_code, judge
+from windtunnel.errors import UserError
+
+
+def test_good_run_is_valid_and_every_line_is_handed_on(spec):
+    finished = spec.run(make_plan())
+    assert judge(finished).valid and judge(finished).reasons == []
+    assert exit_code(finished, judge(finished)) == 0
+    kinds = [kind for _, kind in spec.heard]
+    assert kinds == ["phase", "hello", "phase", "ready", *["window"] * 5, "result"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("refuse", "engine refused: no interface wt0 (ip link add wt0 type veth)"),
+        ("crash", "engine died: SIGSEGV while opening ./libmine.so"),
+        ("crash_running", "engine died: SIGSEGV while running, after window 0"),
+        ("old", "protocol error: line 1: hello.version: Input should be 5: "),
+        ("wrong_plan", "protocol error: hello names the plan 000000000000, not abababababab"),
+        ("garbage", "protocol error: line 6: Invalid JSON: expected ident at line 1 column 2: 'net_ring: not a line'"),
+        ("truncated", "no result: the engine exited with code 0 in the middle of a line"),
+        ("exit_early", "no result: the engine exited with code 0 before its result"),
+        ("no_responses", "no messages answered: 4000 sent, 3000 lost in workload echo"),
+        (
+            "lose_mbufs",
+            "ledger open: 3 mbufs missing at the client (pool 8191, free 8000, held by nic_rx descriptors 191)",
+        ),
+        ("lose_packets", "ledger open: 2 packets missing of 4000 that the client sent"),
+        ("lose_messages", "ledger open: 1 messages missing of 4000 in workload echo"),
+        ("allocate", "worker allocations: 12 heap allocations on worker threads after start"),
+        ("lose_peer", "peer lost: the engine saw the other side go"),
+    ],
+)
+def test_each_fault_makes_the_run_invalid_in_words(spec, monkeypatch, behaviour, reason):
+    behave(monkeypatch, behaviour)
+    finished = spec.run(make_plan())
+    verdict = judge(finished)
+    assert not verdict.valid
+    assert len(verdict.reasons) == 1
+    assert verdict.reasons[0].startswith(reason)
+    assert exit_code(finished, verdict) == (2 if behaviour == "refuse" else 1)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("freeze", "engine killed: no line for 1.0 s while running, after window 0"),
+        ("stubborn", "engine killed: it ran past its time while running, after window "),
+        ("close_early", "engine killed: it closed its output and did not exit while running, after window 0"),
+        ("exit_late", "engine killed: it did not exit after its last line while ending"),
+    ],
+)
+def test_an_engine_that_never_ends_is_killed(spec, quick, monkeypatch, behaviour, reason):
+    behave(monkeypatch, behaviour)
+    verdict = judge(spec.run(make_plan()))
+    assert len(verdict.reasons) == 1
+    assert verdict.reasons[0].startswith(reason)
+
+
+def test_silence_before_the_run_ends_too(spec, monkeypatch):
+    monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
+    verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "sleep 60")))
+    assert verdict.reasons == ["engine killed: no line for 0.3 s while starting"]
+
+
+def test_many_rules_that_are_compiled_get_their_time():
+    def plan(**table):
+        tables = {"tables": [table, {"method": "hash", "rules": 10**7}]}
+        pipeline = SimpleNamespace(model_dump=lambda: tables)
+        return SimpleNamespace(workloads=[SimpleNamespace(pipeline=pipeline), SimpleNamespace(pipeline=None)])
+
+    silence_s = supervisor._setup_silence_s
+    assert silence_s(plan(method="tss", rules=10**6)) == silence_s(make_plan()) == supervisor.SETUP_SILENCE_S
+    assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
+
+
+def test_exit_code_without_a_word_is_a_death(spec):
+    verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "exit 2")))
+    assert verdict.reasons == ["engine died: exit code 2 while starting"]
+
+
+def test_run_without_a_measured_window(spec):
+    verdict = judge(spec.run(make_plan(duration_ms=1)))
+    assert verdict.reasons == ["nothing measured: no window of the phase measure"]
+
+
+def test_drop_and_generator_expect_no_responses(spec, monkeypatch):
+    behave(monkeypatch, "no_responses")
+    assert judge(spec.run(make_plan(packet_handler="drop"))).valid
+    assert judge(spec.run(make_plan(CLIENT, kind="null"))).valid
+
+
+def test_engine_that_cannot_be_started(spec):
+    with pytest.raises(UserError, match="cannot be started: Permission denied"):
+        spec.run(make_plan(), binary=spec.directory)
+
+
+def test_drivers_may_print_what_they_like(spec, monkeypatch):
+    behave(monkeypatch, "chatter")
+    assert judge(spec.run(make_plan())).valid
+    assert spec.log("windtunnel").read_text().count("a driver that talks\n") == 200_000
+
+
+def test_what_the_engine_started_ends_with_it(spec, monkeypatch):
+    behave(monkeypatch, "children")
+    assert judge(spec.run(make_plan())).valid
+    child = int(spec.log("windtunnel").read_text().split()[1])
+    assert gone(child)
+
+
+def test_engine_has_a_session_of_its_own(spec, monkeypatch):
+    behave(monkeypatch, "cruise")
+    sessions = []
+
+    def look(name, line, raw):
+        if line.type == "hello":
+            sessions.append(os.getsid(line.pid))
+            os.kill(os.getpid(), signal.SIGINT)
+
+    spec.listeners.append(look)
+    spec.run(make_plan())
+    assert sessions and sessions[0] != os.getsid(0)
+
+
+def test_first_interrupt_lands_the_run(spec, monkeypatch):
+    behave(monkeypatch, "cruise")
+    before = signal.getsignal(signal.SIGINT)
+    finished = spec.run(make_plan(), at_window=lambda: os.kill(os.getpid(), signal.SIGINT))
+    verdict = judge(finished)
+    assert verdict.reasons == ["stopped before the end: interrupted by the user"]
+    assert exit_code(finished, verdict) == 130
+    assert finished.histories[0].result.reason == "stopped"
+    assert ("windtunnel", "result") in spec.heard
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_second_interrupt_kills(spec, monkeypatch):
+    behave(monkeypatch, "stubborn")
+
+    def twice():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    finished = spec.run(make_plan(), at_window=twice)
+    assert finished.interrupted and finished.histories[0].exit_code == -signal.SIGKILL
+    assert judge(finished).reasons == ["stopped before the end: interrupted by the user"]
+
+
+def test_interrupts_leave_alone_what_the_caller_ignores():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts() as interrupts:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert interrupts.count == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_parent_killed_ends_the_engine(tmp_path):
+    program = (
+        f"import sys; sys.path[:0] = [{str(FAKE.parent)!r}]\n"
+        "from fake_runs import RunSpec, Path; from sample_plan import make_plan\n"
+        f"run = RunSpec(Path({str(tmp_path)!r}))\n"
+        "run.listeners = [lambda n, line, raw: print(line.pid, flush=True) if line.type == 'hello' else None]\n"
+        "run.run(make_plan())\n"
+    )
+    environment = os.environ | {"FAKE_ENGINE": "cruise"}
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as parent:
+        engine = int(parent.stdout.readline())
+        parent.kill()
+    assert gone(engine)
+
+
+def test_full_disk_ends_the_run(spec, monkeypatch):
+    behave(monkeypatch, "cruise")
+
+    def full():
+        raise UserError("windows.jsonl: cannot be written: No space left on device")
+
+    finished = spec.run(make_plan(), at_window=full)
+    assert judge(finished).reasons == ["run directory: windows.jsonl: cannot be written: No space left on device"]
+    assert exit_code(finished, judge(finished)) == 1
+
+
+def test_a_fault_of_our_own_ends_the_engine_too(spec, monkeypatch):
+    behave(monkeypatch, "cruise")
+    pids = []
+
+    def broken(name, line, raw):
+        if line.type == "hello":
+            pids.append(line.pid)
+            raise ZeroDivisionError
+
+    spec.listeners.append(broken)
+    with pytest.raises(ZeroDivisionError):
+        spec.run(make_plan())
+    assert gone(pids[0])

@@ -1,0 +1,220 @@
+"""OpenMetrics: what is served parses, adds up to the windows, and is there while a run runs."""
+
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from contextlib import ExitStack
+
+import pytest
+import sample_lines
+from command_line import SCENARIO, command, environment, windtunnel
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from windtunnel.engine.lines import Window
+from windtunnel.errors import UserError
+from windtunnel.exchange.metrics_server import MOST_READERS, Server, parse
+from windtunnel.exchange.openmetrics import Windows
+
+BUCKETS = "windtunnel_workload_latency_seconds"
+
+
+@pytest.fixture
+def port():
+    """One that nobody has at this moment."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def get(port: int, accept: str | None = None, path: str = "/metrics") -> tuple[str, str]:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Accept": accept} if accept else {})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return response.headers["Content-Type"], response.read().decode()
+
+
+def samples(text: str) -> dict[tuple[str, frozenset], float]:
+    """Name and labels -> value; the parser raises where this is no OpenMetrics."""
+    families = list(text_string_to_metric_families(text))
+    return {(s.name, frozenset(s.labels.items())): s.value for family in families for s in family.samples}
+
+
+def value(found: dict, name: str, **labels: str) -> float:
+    return found[f"windtunnel_{name}", frozenset(labels.items())]
+
+
+def listened(plan=None, **about) -> tuple[Windows, list[Window]]:
+    plan = plan or sample_lines.plan()
+    windows = Windows(sample_lines.spec([plan]))
+    lines = sample_lines.engine_lines(plan, **about)
+    for line in lines:
+        windows.line("windtunnel", line, "")
+    return windows, [line for line in lines if isinstance(line, Window)]
+
+
+def served(collector: Windows, port: int) -> dict:
+    with Server(parse(f":{port}"), collector):
+        kind, text = get(port)
+    assert kind.startswith("application/openmetrics-text")
+    return samples(text)
+
+
+def test_totals_are_those_of_the_windows(port):
+    collector, windows = listened(lost=3)
+    found = served(collector, port)
+    nic_rx = {"endpoint": "server", "stage": "nic_rx", "index": "0"}
+    parts = [s for w in windows for s in w.stages if (s.endpoint, s.stage) == ("server", "nic_rx")]
+    assert value(found, "stage_objects_total", **nic_rx) == sum(s.objects for s in parts)
+    assert value(found, "stage_calls_total", **nic_rx) == sum(s.calls for s in parts)
+    busy = sum(s.busy_cycles for s in parts) / sample_lines.TSC_HZ
+    assert value(found, "stage_timed_busy_seconds_total", **nic_rx) == pytest.approx(busy)
+    dropped = {"endpoint": "client", "stage": "disp_rx", "index": "0", "reason": "bad_checksum"}
+    assert value(found, "stage_dropped_packets_total", **dropped) == 2 * len(windows)
+    ports = [p for w in windows for p in w.ports if p.endpoint == "client"]
+    assert value(found, "port_sent_bytes_total", endpoint="client") == sum(p.tx_bytes for p in ports)
+    workloads = [each for w in windows for each in w.workloads]
+    for counter, key in (("offered_messages", "offered"), ("responses", "responses"), ("lost_messages", "lost")):
+        assert value(found, f"workload_{counter}_total", workload="echo") == sum(getattr(w, key) for w in workloads)
+    assert value(found, "workload_lost_messages_total", workload="echo") == 24
+    assert value(found, "pool_free_mbufs", endpoint="server") == windows[-1].pools[1].free
+    assert value(found, "windows_total", engine="windtunnel") == len(windows)
+    assert value(found, "phase", windtunnel_phase="drain") == 1
+    assert value(found, "phase", windtunnel_phase="measure") == 0
+
+
+def test_latency_is_a_histogram_in_seconds(port):
+    collector, windows = listened()
+    found = served(collector, port)
+    responses = sum(each.latency.total for w in windows for each in w.workloads)
+    assert value(found, "workload_latency_seconds_count", workload="echo") == responses
+    total = sum(each.latency.sum for w in windows for each in w.workloads) / 1e9
+    assert value(found, "workload_latency_seconds_sum", workload="echo") == pytest.approx(total)
+    bounds = sorted(
+        (float(dict(labels)["le"]), count) for (name, labels), count in found.items() if name == f"{BUCKETS}_bucket"
+    )
+    assert bounds[0][0] == 1e-6 and bounds[-1][0] == float("inf") and bounds[-1][1] == responses
+    below = sum(n for w in windows for each in w.workloads for lowest, n in each.latency.counts if lowest <= 199_900)
+    assert dict(bounds)[0.0002] == pytest.approx(below, rel=0.01)
+    assert value(found, "workload_window_latency_seconds", workload="echo", quantile="0.5") == pytest.approx(
+        196e-6, rel=0.1
+    )
+
+
+def paced(window: Window) -> Window:
+    """The window as an open loop leaves it."""
+    workloads = [w.model_copy(update={"pacing": w.latency}) for w in window.workloads]
+    return window.model_copy(update={"workloads": workloads})
+
+
+def test_pacing_is_there_in_open_loop_alone(port):
+    closed, windows = listened()
+    assert not any("pacing_seconds_count" in name for name, _ in served(closed, port))
+    opened = Windows(sample_lines.spec([sample_lines.plan()]))
+    for window in windows:
+        opened.line("windtunnel", paced(window), "")
+    found = served(opened, port)
+    for name in ("seconds_count", "seconds_sum"):
+        late = value(found, f"workload_pacing_{name}", workload="echo")
+        assert late == value(found, f"workload_latency_{name}", workload="echo") > 0
+    assert value(found, "workload_window_pacing_seconds", workload="echo", quantile="0.99") > 0
+
+
+def test_what_was_not_measured_is_absent(port):
+    found = served(listened(sample_lines.plan(level="counts"))[0], port)
+    names = {name for name, _ in found}
+    assert "windtunnel_port_doorbells_total" not in names and "windtunnel_port_sent_packets_total" in names
+    assert served(listened(sample_lines.plan(level="off"))[0], port).keys() & {"windtunnel_stage_calls_total"} == set()
+
+
+def test_prometheus_without_openmetrics_gets_the_text_format(port):
+    with Server(parse(str(port)), listened()[0]):
+        assert get(port, accept="text/plain;version=0.0.4")[0].startswith("text/plain")
+        assert get(port, accept="*/*")[0].startswith("application/openmetrics-text")
+
+
+def test_a_silent_reader_holds_nobody_up(port):
+    with Server(parse(f":{port}"), listened()[0]), socket.create_connection(("127.0.0.1", port)):
+        assert get(port)[1].endswith("# EOF\n")
+
+
+def test_many_silent_readers_take_neither_threads_nor_the_terminal(port, monkeypatch, capfd):
+    monkeypatch.setattr("windtunnel.exchange.metrics_server._Quiet.timeout", 0.2)
+    with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
+        before = threading.active_count()
+        for _ in range(100):
+            readers.enter_context(socket.create_connection(("127.0.0.1", port)))
+        for _ in range(60):
+            assert threading.active_count() <= before + MOST_READERS
+            time.sleep(0.01)
+        assert get(port)[1].endswith("# EOF\n")
+        time.sleep(0.5)  # the last of them has been silent for long enough
+    assert capfd.readouterr().err == ""
+
+
+def test_the_wait_for_the_other_side_is_a_phase(port):
+    collector, windows = listened()
+    collector.line("windtunnel", windows[0].model_copy(update={"phase": "hello"}), "")
+    assert value(served(collector, port), "phase", windtunnel_phase="hello") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "number"),
+    [
+        (":9464", "127.0.0.1", 9464),
+        ("9464", "127.0.0.1", 9464),
+        ("localhost:80", "127.0.0.1", 80),
+        ("192.0.2.1:9464", "192.0.2.1", 9464),
+        ("[::1]:9464", "::1", 9464),
+    ],
+)
+def test_a_port_alone_is_on_loopback(text, host, number):
+    assert (parse(text).host, parse(text).port) == (host, number)
+
+
+@pytest.mark.parametrize("text", ["", ":", ":0", ":65536", "a.example:9464", "::1:9464", "0x10", ":9464/metrics"])
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(UserError, match="not a port with or without an IP address"):
+        parse(text)
+
+
+def test_metrics_response_while_a_run_runs(tmp_path, port):
+    file = tmp_path / "echo.toml"
+    file.write_text(SCENARIO.format(duration="2s"))
+    run = subprocess.Popen(
+        command("run", file, "--no-report", "--out", "here", "--metrics", f":{port}"),
+        cwd=tmp_path,
+        env=environment("run"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    found: dict = {}
+    for _ in range(600):  # until some windows were seen, or the run is over
+        try:
+            found = samples(get(port)[1])
+        except OSError:
+            assert run.poll() is None or found, "never answered"
+        if found.get(("windtunnel_windows_total", frozenset({("engine", "windtunnel")})), 0) >= 2:
+            break
+        time.sleep(0.02)
+    windows = value(found, "windows_total", engine="windtunnel")
+    assert windows >= 2
+    stage = {"endpoint": "client", "stage": "app_tx", "index": "0"}
+    assert value(found, "stage_objects_total", **stage) == 32_000 * windows
+    assert run.poll() is None
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert f"metrics: http://127.0.0.1:{port}/metrics" in said
+    assert "telemetry: dpdk-telemetry.py -f wt-" in said
+
+
+def test_a_port_in_use_is_refused_before_anything_starts(tmp_path):
+    file = tmp_path / "echo.toml"
+    file.write_text(SCENARIO.format(duration="60ms"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = windtunnel("run", file, "--out", "here", "--metrics", f":{port}", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --metrics 127.0.0.1:{port}: Address already in use\nremedy: ")
+    assert not (tmp_path / "here").exists()

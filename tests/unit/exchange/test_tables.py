@@ -1,0 +1,213 @@
+"""Out and in again: whatever windows hold, in every format, and in words where an export is none."""
+
+import json
+import typing
+from types import UnionType
+
+import jsonschema
+import pytest
+import sample_lines as sample
+from command_line import windtunnel
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from importing import imported
+from pydantic import BaseModel
+from sample_runs import execute
+
+import windtunnel as library
+from windtunnel.engine.lines import Histogram, Line, Window
+from windtunnel.errors import UserError
+from windtunnel.exchange.tables import FORMATS, export, restore, shape
+from windtunnel.exchange.tables.files import Manifest
+from windtunnel.runs import load
+from windtunnel.schemas.generate import CHECKOUT
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+def values_of(kind) -> st.SearchStrategy:
+    """Anything that a field of this type may hold."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, UnionType):
+        return st.one_of(*map(values_of, inner))
+    if origin is typing.Literal:
+        return st.sampled_from(inner)
+    if origin is list:
+        return st.lists(values_of(inner[0]), max_size=2)
+    if origin is tuple:
+        return st.tuples(*map(values_of, inner))
+    if origin is dict:
+        return st.dictionaries(*map(values_of, inner), max_size=3)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return st.fixed_dictionaries({n: values_of(f.annotation) for n, f in kind.model_fields.items()}).map(
+            kind.model_validate
+        )
+    return {
+        type(None): st.none(),
+        bool: st.booleans(),
+        int: st.integers(0, 2**64 - 1),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+        str: TEXTS,
+    }[kind]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return execute(tmp_path_factory.mktemp("export") / "run", [sample.plan()], ["windtunnel"]).path
+
+
+def write_windows(directory, windows):
+    lines = [json.dumps({"engine": "windtunnel"} | window.model_dump(mode="json")) + "\n" for window in windows]
+    (directory / "windows.jsonl").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(windows=st.lists(values_of(Window), max_size=3))
+def test_nothing_is_lost_whatever_windows_hold(form, windows, run, tmp_path_factory):
+    """The windows are made from the models: a field that is added to them is in this test, and fails it where it is forgotten."""
+    directory = tmp_path_factory.mktemp(form)
+    copy = directory / "run"
+    copy.mkdir()
+    (copy / "run.json").write_bytes((run / "run.json").read_bytes())
+    write_windows(copy, windows)
+    before = load(copy)
+    assert before.windows == {"windtunnel": windows}
+    after = restore(export(before, directory / "out", form), directory / "again")
+    assert after.record == before.record and after.windows == before.windows and after.problems == before.problems
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_with_all_its_files(run, tmp_path, form):
+    before = load(run)
+    (run / "engine.log").write_bytes(b"\xff EAL\n")
+    after = restore(export(before, tmp_path / "out", form), tmp_path / "again")
+    assert (after.record, after.windows) == (before.record, before.windows)
+    for name in ("engine.log", "latency.hlog", "run.json"):
+        assert (after.path / name).read_bytes() == (run / name).read_bytes()
+    document = json.loads((tmp_path / "out" / "export.json").read_text())
+    jsonschema.validate(document, Manifest.model_json_schema())
+    assert {f"{name}.{form}" for name in document["tables"]} <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_tables_have_the_counters_under_their_names(run, tmp_path):
+    import duckdb
+
+    export(load(run), tmp_path / "out", "parquet")
+    windows = load(run).windows["windtunnel"]
+    with duckdb.connect() as database:
+        objects, bits = database.execute(
+            f"SELECT sum(objects), (SELECT sum(key * value) FROM '{tmp_path}/out/bursts.parquet') FROM '{tmp_path}/out/stages.parquet'"
+        ).fetchone()
+        latency = database.execute(
+            f"SELECT sum(count) FROM '{tmp_path}/out/buckets.parquet' WHERE \"of\" = 'workloads' AND name = 'latency'"
+        ).fetchone()
+    assert objects == bits == sum(stage.objects for window in windows for stage in window.stages)
+    assert latency == (sum(w.latency.total for window in windows for w in window.workloads),)
+
+
+def test_no_table_has_a_column_twice_and_every_field_has_one():
+    for table in shape.tables().values():
+        names = [column.name for column in table.all]
+        assert len(names) == len(set(names)), table.name
+    for model in (Window, Histogram, *shape.parts_of(Window).lists.values()):
+        parts = shape.parts_of(model)
+        laid_out = {column.name for column in parts.plain} | {*parts.lists, *parts.counters, *parts.histograms}
+        assert laid_out | ({"counts"} if model is Histogram else set()) == set(model.model_fields)
+
+
+def test_a_field_of_no_known_shape_is_kept_as_json():
+    class Odd(Line):
+        numbers: list[int]
+        either: int | str
+
+    assert [(column.name, column.json) for column in shape.parts_of(Odd).plain] == [("numbers", True), ("either", True)]
+
+
+def test_a_run_without_windows_stays_without(run, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_bytes((run / "run.json").read_bytes())
+    before = load(tmp_path / "run")
+    after = restore(export(before, tmp_path / "out", "csv"), tmp_path / "again")
+    assert after.problems == before.problems == ["windows.jsonl: missing, no window was kept"]
+
+
+def spoil(directory, name, old, new):
+    file = directory / name
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: (d / "export.json").unlink(), "not an export, it has no export.json"),
+        (lambda d: (d / "export.json").write_text("{"), "export.json: cannot be read"),
+        (lambda d: spoil(d, "export.json", '"version": 1', '"version": 9'), "export of version 9"),
+        (lambda d: spoil(d, "export.json", '"latency.hlog"', '"../latency.hlog"'), "is not the name of one"),
+        (lambda d: spoil(d, "export.json", '"latency.hlog"', '"run.json"'), "is not the name of one"),
+        (lambda d: spoil(d, "export.json", '"latency.hlog"', '"gone.log"'), "gone.log: No such file"),
+        (lambda d: (d / "pools.csv").unlink(), "pools.csv: missing"),
+        (lambda d: (d / "pools.csv").write_text("x\n1\n"), "pools.csv: cannot be read"),
+        (lambda d: spoil(d, "windows.csv", "measure", "mesure"), "phase: Input should be"),
+        (
+            lambda d: spoil(d, "windows.csv", '"windtunnel",3,', '"windtunnel",2,'),
+            "window 2 of windtunnel stands 2 times",
+        ),
+        (lambda d: spoil(d, "pools.csv", '"windtunnel",3,', '"windtunnel",99,'), "belongs to nothing: windtunnel, 99"),
+        (lambda d: spoil(d, "pools.csv", '"windtunnel",3,', ",3,"), "must all be there"),
+        (lambda d: spoil(d, "windows.csv", '"windtunnel",3,', '"windtunnel",-3,'), "windows.csv: cannot be read"),
+        (lambda d: spoil(d, "run.json", '"version"', '"vision"'), "record of version None"),
+    ],
+)
+def test_what_is_no_whole_export_is_refused_and_leaves_nothing(run, tmp_path, change, words):
+    export(load(run), tmp_path / "out", "csv")
+    change(tmp_path / "out")
+    with pytest.raises(UserError) as refused:
+        restore(tmp_path / "out", tmp_path / "again")
+    assert words in refused.value.message
+    assert not (tmp_path / "again").exists()
+
+
+def test_what_is_there_is_not_written_to(run, tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(UserError, match="exists already"):
+        export(load(run), tmp_path / "out", "csv")
+    assert list((tmp_path / "out").iterdir()) == []
+    export(load(run), tmp_path / "new", "csv")
+    with pytest.raises(UserError, match="exists already"):
+        restore(tmp_path / "new", tmp_path / "out")
+
+
+def test_the_commands(run, tmp_path):
+    done = windtunnel("export", run, "tables", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "tables\n"
+    said, _ = imported("run", tmp_path / "tables", "--out", tmp_path / "again")
+    assert "valid" in said and load(tmp_path / "again").windows == load(run).windows
+    with (run / "windows.jsonl").open("a") as file:
+        file.write('{"engine"')
+    done = windtunnel("export", run, "more", cwd=tmp_path)
+    assert done.returncode == 0 and "cut off by a crash" in done.stderr
+    spoiled = windtunnel("export", tmp_path, "none", cwd=tmp_path)
+    assert spoiled.returncode == 2 and not (tmp_path / "none").exists()
+
+
+def test_the_library(run, tmp_path):
+    tables = library.export(run, tmp_path / "tables", "csv")
+    assert library.import_run(tables, tmp_path / "again").windows == load(run).windows
+
+
+def test_what_run_and_export_write_holds_to_the_schemas(scenario, tmp_path):
+    """comparison.json is held to its own in test_compare_run."""
+    assert windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path).returncode == 0
+    restore(export(load(tmp_path / "here"), tmp_path / "out", "csv"), tmp_path / "again")
+    schemas = {
+        name: json.loads((CHECKOUT / "schemas" / f"{name}.json").read_text()) for name in ("run", "windows", "scenario")
+    }
+    for directory in ("here", "again"):
+        jsonschema.validate(json.loads((tmp_path / directory / "run.json").read_text()), schemas["run"])
+        lines = (tmp_path / directory / "windows.jsonl").read_text().splitlines()
+        assert lines
+        for line in lines:
+            jsonschema.validate(json.loads(line), schemas["windows"])

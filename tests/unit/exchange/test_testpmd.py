@@ -1,0 +1,140 @@
+"""testpmd's forward statistics become a run. The texts in tests/data are captures of testpmd 22.11 on net_null ports."""
+
+import shutil
+import signal
+import subprocess
+
+import pytest
+from importing import DATA, imported, refusal, run_of
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.testpmd import parse
+from windtunnel.runs.summary import summarise
+
+MACSWAP, TORN, QUEUES = ((DATA / f"testpmd-{name}.txt").read_text() for name in ("macswap", "csum-torn", "queues"))
+
+
+def figures(run) -> dict:
+    return {(figure.of, figure.name): (figure.value, figure.unit) for figure in run.record.imported.values}
+
+
+def test_ports_drops_bursts_and_cycles_stand_in_the_run(tmp_path):
+    run = run_of(tmp_path, "testpmd", MACSWAP)
+    summary = summarise(run)
+    assert run.record.title == "testpmd macswap"
+    assert [(p.endpoint, p.rx_packets, p.tx_packets, p.rx_mpps) for p in summary.ports] == [
+        ("port 0", 10810720, 10810720, None),
+        ("port 1", 10810720, 10810720, None),
+    ]
+    assert [(r.endpoint, r.stage, r.objects, r.drops) for r in summary.stages] == [
+        (port, stage, 10810720, {}) for port in ("port 0", "port 1") for stage in ("nic_rx", "nic_tx")
+    ]
+    found = figures(run)
+    assert found["testpmd", "CPU cycles/packet"] == (204.14, "cycles")
+    assert found["testpmd", "clock"] == (2300, "MHz")
+    assert found["port 0", "RX-bursts"] == (337835, "calls")
+    assert found["port 0", "RX-bursts of 32 packets"] == (100, "%")
+    assert found["port 1", "TX-bursts of 0 packets"] == (0, "%")
+
+
+def test_the_last_of_several_reports_counts_and_it_says_so(tmp_path):
+    run = run_of(tmp_path, "testpmd", MACSWAP)
+    assert any("the last of 2 reports" in note for note in run.record.notes)
+
+
+def test_a_prompt_in_the_middle_of_a_line_is_taken_out(tmp_path):
+    assert "Bad-outer-ipcsutestpmd> quit" in TORN
+    found = figures(run_of(tmp_path, "testpmd", TORN))
+    assert found["port 0", "Bad-outer-ipcsum"] == (0, "packets")
+
+
+def test_bursts_of_queues_stand_with_their_stream(tmp_path):
+    found = figures(run_of(tmp_path, "testpmd", QUEUES))
+    assert found["stream 0:1 -> 1:1", "RX-bursts"] == (66434, "calls")
+    assert found["stream 0:0 -> 1:0", "TX-bursts of 32 packets"] == (100, "%")
+
+
+def test_drops_and_bursts_of_other_sizes_keep_their_names(tmp_path):
+    text = QUEUES.replace("TX-packets: 4251776        TX-dropped: 0  ", "TX-packets: 4251770        TX-dropped: 6  ", 1)
+    text = text.replace("[0% of 0 pkts + 100% of 32 pkts]", "[10% of 0 pkts + 60% of 32 pkts + 30% of other]", 1)
+    run = run_of(tmp_path, "testpmd", text)
+    dropped = {(r.endpoint, r.stage): r.drops for r in summarise(run).stages if r.drops}
+    assert dropped == {("port 1", "nic_tx"): {"TX-dropped": 6}}
+    assert figures(run)["stream 0:0 -> 1:0", "RX-bursts of other sizes"] == (30, "%")
+
+
+FAULTY = [
+    ("RX-packets: 10810720", "RX-packets: 10810721", "RX-total is 10810720, but 10810721 packets and 0 dropped"),
+    ("  RX-packets: 10810720       RX-dropped: 0             RX-total: 10810720\n", "", "lacks RX-packets"),
+    ("[0% of 0 pkts + 100% of 32 pkts]", "[0% of 0 pkts & 100%]", "RX-bursts: [0% of 0 pkts & 100%]"),
+    ("RX-bursts : 337835", "RX-bursts : x", "is no line of the statistics of port 0"),
+    ("Forward statistics for port 1 ", "Forward statistics for port 0 ", "port 0 is given twice in one report"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), FAULTY, ids=[said[:30] for *_, said in FAULTY])
+def test_what_is_wrong_is_said_with_its_line(tmp_path, right, wrong, said):
+    assert right in MACSWAP
+    refused = refusal(tmp_path, "testpmd", MACSWAP.replace(right, wrong, 1))
+    assert said in refused and "text:" in refused
+
+
+def test_a_text_that_ends_in_a_block_is_refused(tmp_path):
+    text = MACSWAP[: MACSWAP.rindex("  TX-bursts")]
+    assert "the statistics of port 1 that begin in line" in refusal(tmp_path, "testpmd", text)
+
+
+@pytest.mark.parametrize("text", ["", "hello", (DATA / "axio-server.log").read_text()])
+def test_what_is_no_text_of_testpmd_is_refused(tmp_path, text):
+    assert "no forward statistics of testpmd" in refusal(tmp_path, "testpmd", text)
+
+
+def test_axio_does_not_take_it(tmp_path):
+    with pytest.raises(UserError, match="neither a configuration nor a log of Axio"):
+        imported("axio", DATA / "testpmd-macswap.txt", "--out", tmp_path / "out")
+
+
+def test_the_testpmd_of_this_machine_is_understood(tmp_path):
+    """Counts only: what it printed is what stands in the run."""
+    if not shutil.which("dpdk-testpmd"):
+        pytest.skip("dpdk-testpmd is not installed")
+    eal = ["--no-huge", "--no-pci", "-m", "128", "-l", "0-1", "--vdev", "net_null0", "--vdev", "net_null1"]
+    options = ["--record-burst-stats", "--record-core-cycles", "--forward-mode=macswap", "--total-num-mbufs=4096"]
+    prefix = f"--file-prefix=wt-test-{tmp_path.name}"
+    testpmd = subprocess.Popen(
+        ["dpdk-testpmd", *eal, prefix, "--", *options, "--stats-period=1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    seen = []
+    try:
+        for line in testpmd.stdout:
+            seen.append(line)
+            if "NIC statistics for port 1" in line:
+                break
+        testpmd.send_signal(signal.SIGINT)
+        out, _ = testpmd.communicate(timeout=30)
+    finally:
+        testpmd.kill()
+        testpmd.wait()
+    text = "".join(seen) + out
+    parsed, faults = parse(text)
+    assert not faults, text
+    assert parsed.mode == "macswap" and [port.endpoint for port in parsed.ports] == ["port 0", "port 1"]
+    assert parsed.ports[0].rx_packets > 0
+    assert {figure.name for figure in parsed.values} >= {"CPU cycles/packet", "RX-bursts", "TX-bursts"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("cycles/packet=204.14", "cycles/packet=2.0.4", "text:92: "),
+        ("cycles=4413858060", "cycles=" + "9" * 400, "is no line of cycles"),
+        ("RX-packets: ", "RX-packets: " + "9" * 5000, "is no line of the statistics of port 0"),
+        ("RX-packets: ", "a" * 300_000, "is no line of the statistics of port 0"),
+    ],
+)
+def test_numbers_that_nobody_counts_to_and_lines_without_end_are_refused_at_once(tmp_path, old, new, words):
+    assert old in MACSWAP
+    assert words in refusal(tmp_path, "testpmd", MACSWAP.replace(old, new, 1))

@@ -1,0 +1,374 @@
+"""Verdicts on runs that lie there: what is compared with what, what is refused, and in which words."""
+
+from importlib import import_module
+
+import jsonschema
+import pytest
+import sample_lines as sample
+from comparing import HOST, SCENARIO, change, in_turn, made
+
+from windtunnel.engine.plan import Load
+from windtunnel.errors import UserError
+from windtunnel.measure.compare import Comparison, Running
+from windtunnel.measure.compare import compare as hold
+from windtunnel.measure.compare.options import conditions, failures
+
+judge = import_module("windtunnel.measure.compare.judge")
+FAULTS = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0, "reorder_depth": 1}
+OPEN = Load(mode="open", phases=[], lead=0)
+
+
+def compare(a, b, **more) -> Comparison:
+    comparison, directory = hold(a, b, Running(), **more)
+    assert directory is None
+    jsonschema.validate(comparison.model_dump(mode="json"), Comparison.model_json_schema())
+    return comparison
+
+
+def only(comparison):
+    """The one verdict."""
+    (point,) = comparison.points
+    (judged,) = point.judged
+    return judged
+
+
+def measure(comparison, metric):
+    (found,) = [each for each in comparison.points[0].measures if each.metric == metric]
+    return found
+
+
+def workload(plan, **changes):
+    return plan.model_copy(update={"workloads": [plan.workloads[0].model_copy(update=changes)]})
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    """10 pairs of the same, and 10 in which B is 10% slower."""
+    directory = tmp_path_factory.mktemp("pool")
+    return {"same": in_turn(directory / "same", 10, 6.0, 6.0), "slower": in_turn(directory / "slower", 10, 6.0, 5.4)}
+
+
+def test_the_same_thing_twice_shows_no_difference_and_what_could_have_been_found(pool):
+    comparison = compare(*pool["same"])
+    judged = only(comparison)
+    assert (judged.verdict, judged.decided_by, judged.because) == (
+        "no difference shown",
+        "responses_per_s",
+        "closed loop",
+    )
+    found = measure(comparison, "responses_per_s").interval
+    assert found.method == "paired" and found.low < 0 < found.high and 0 < found.smallest < 5
+    assert not any(each.shown for each in comparison.points[0].measures)
+    assert comparison.points[0].differences == [] and comparison.warnings == []
+
+
+def test_a_slower_one_is_slower_and_the_other_way_round_faster(pool):
+    a, b = pool["slower"]
+    there, back = compare(a, b), compare(b, a)
+    assert only(there).verdict == "slower" and only(back).verdict == "faster"
+    found = measure(there, "responses_per_s").interval
+    assert found.low < -10 < found.high < 0 and found.effect == 0
+
+
+def test_pairs_are_found_by_their_times_whatever_their_names(pool):
+    a, b = pool["slower"]
+    (point,) = compare(a, b).points
+    by_place = {}
+    for run in point.runs:
+        by_place.setdefault(run.place, []).append(run.path[-2:])
+    assert all(len(pair) == 2 and pair[0] == pair[1] for pair in by_place.values())
+    assert [run.side for run in point.runs[:6]] == ["a", "b", "b", "a", "a", "b"]
+
+
+def test_runs_that_were_not_run_in_turn_are_compared_with_a_warning(tmp_path):
+    for n in range(6):
+        made(tmp_path / "a" / f"{n}", 6.0, 10 * n, seed=n)
+        made(tmp_path / "b" / f"{n}", 5.0, 1000 + 10 * n, seed=100 + n)
+    comparison = compare(tmp_path / "a", tmp_path / "b")
+    assert only(comparison).verdict == "slower" and measure(comparison, "p50").interval.method == "unpaired"
+    assert any(
+        "did not alternate: a drift of the host looks like a difference" in words for words in comparison.warnings
+    )
+
+
+def test_a_few_neighbours_make_no_pairs(tmp_path):
+    """Five of A, five of B, one of A: two places where the sides meet."""
+    for n in range(6):
+        made(tmp_path / "a" / str(n), 6.0, 10 * n if n < 5 else 1000, seed=n)
+        made(tmp_path / "b" / str(n), 6.0, 500 + 10 * n if n < 5 else 1010, seed=100 + n)
+    assert measure(compare(tmp_path / "a", tmp_path / "b"), "p50").interval.method == "unpaired"
+
+
+@pytest.mark.parametrize(
+    ("difference", "better", "word"),
+    [(5, "higher", "faster"), (-5, "higher", "slower"), (5, "lower", "slower"), (-5, "lower", "faster")],
+)
+def test_a_lower_latency_is_faster(difference, better, word):
+    assert judge._word(difference, better) == word
+
+
+def test_one_run_a_side_hides_nothing_of_what_it_assumes(tmp_path):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 5.5, 60, seed=2)
+    comparison = compare(a, b)
+    found = measure(comparison, "responses_per_s").interval
+    assert only(comparison).verdict == "no difference shown"
+    assert found.method == "assumed" and found.high - found.low > 30 and found.effect is None
+    assert any("5% is assumed (--between-runs)" in words for words in comparison.warnings)
+    assert only(compare(a, b, between=0.005)).verdict == "slower"
+
+
+def test_windows_that_differ_widen_the_interval_of_a_single_run(tmp_path):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 60, seed=2)
+    smooth = measure(compare(a, b, between=0.001), "responses_per_s").interval
+    assert smooth.high > 100 * 0.001 * 2.576 * 2**0.5  # percent: more than the assumption alone
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"host": HOST | {"hostname": "there"}}, "host: A here (a cpu), B there (a cpu)"),
+        ({"host": HOST | {"cpus": {"model": "another"}}}, "host: A here (a cpu), B here (another)"),
+        ({"host": HOST | {"kernel": "6.2"}}, "kernel: A 6.1, B 6.2"),
+        ({"versions": {"engine": "0.2.0", "dpdk": "DPDK 22.11.7"}}, "engine: A 0.1.0, B 0.2.0"),
+        ({"versions": {"engine": "0.1.0", "dpdk": "DPDK 23.11"}}, "DPDK: A DPDK 22.11.7, B DPDK 23.11"),
+        ({"plan": sample.plan(memory="no-huge")}, "memory: A hugepages, B no-huge"),
+        ({"plan": sample.plan(faults=FAULTS)}, "on B alone: emulated on what client and server send: loss 1%"),
+        ({"plan": sample.plan(("server",), wire="null")}, "wire: A ring, B null"),
+        ({"plan": workload(sample.plan(), name="kv")}, "no workload in common: A has echo, B has kv"),
+        (
+            {"plan": workload(sample.plan(), load=OPEN)},
+            "load of echo: A closed, B open",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_named(tmp_path, changes, words):
+    made(tmp_path / "a", 6.0)
+    made(tmp_path / "b", 6.0, 10, **changes)
+    comparison = compare(tmp_path / "a", tmp_path / "b")
+    judged = only(comparison)
+    assert judged.verdict == "cannot be compared" and words in judged.reasons
+    assert comparison.points[0].measures == []
+
+
+def test_another_question_or_accounting_is_said_and_refuses_nothing(tmp_path):
+    a = made(tmp_path / "a", 6.0)
+    b = made(tmp_path / "b", 6.0, 10, question="how?", plan=sample.plan(level="cycles"))
+    warnings = compare(a, b).warnings
+    assert 'another question: A "why?", B "how?"' in warnings
+    assert any(words.startswith("another accounting: A sampled") for words in warnings)
+
+
+def test_two_builds_of_the_engine_are_told_apart_and_compared(tmp_path):
+    a = made(tmp_path / "a", 6.0)
+    same, other = made(tmp_path / "same", 6.0, 10), made(tmp_path / "b", 6.0, 10, build="c2" * 20)
+    assert not any("builds of the engine" in words for words in compare(a, same).warnings)
+    comparison = compare(a, other)
+    assert "different builds of the engine: A b1b1b1b1b1b1, B c2c2c2c2c2c2" in comparison.warnings
+    assert only(comparison).verdict != "cannot be compared"
+
+
+def test_invalid_runs_are_named(tmp_path):
+    a = made(tmp_path / "a", 6.0)
+    b = made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV while measuring")
+    judged = only(compare(a, b))
+    assert judged.verdict == "invalid"
+    assert judged.reasons == [f"B: 1 of 1 run invalid, {b}: engine died: SIGSEGV while measuring"]
+
+
+def test_a_few_invalid_runs_are_left_out_with_their_partners(tmp_path):
+    a, b = in_turn(tmp_path, 10, 6.0, 5.4)
+    change(b / "03", verdict={"valid": False, "reasons": ["ledger open: 3 mbufs missing"]})
+    comparison = compare(a, b)
+    assert only(comparison).verdict == "slower"
+    assert len(measure(comparison, "p50").a) == 9
+    assert f"{b / '03'}: invalid, excluded: ledger open: 3 mbufs missing" in comparison.warnings
+    assert f"{a / '03'}: excluded, it has no partner in time" in comparison.warnings
+    for n in range(6):
+        change(b / f"{n:02}", verdict={"valid": False, "reasons": ["ledger open: 3 mbufs missing"]})
+    assert only(compare(a, b)).reasons[0].startswith("B: 6 of 10 runs invalid")
+
+
+def test_runs_that_somebody_ended_say_nothing_against_the_others(tmp_path):
+    a, b = in_turn(tmp_path, 3, 6.0, 6.0)
+    for n in range(2):
+        change(a / f"{n:02}", verdict={"valid": False, "reasons": ["did not finish"]})
+    assert only(compare(a, b)).verdict == "no difference shown"
+
+
+def open_loop(**changes):
+    return workload(sample.plan(), load=OPEN, **changes)
+
+
+def test_the_latency_decides_an_open_loop_as_long_as_its_load_is_carried(tmp_path):
+    made(tmp_path / "a", 6.0, plan=open_loop())
+    made(tmp_path / "b", 6.0, 10, plan=open_loop())
+    made(tmp_path / "c", 6.0, 20, plan=open_loop(), lost=600_000)
+    assert only(compare(tmp_path / "a", tmp_path / "b")).decided_by == "p99"
+    judged = only(compare(tmp_path / "a", tmp_path / "c"))
+    assert judged.decided_by == "responses_per_s"
+    assert judged.because.startswith("the offered load was not reached: lost or unsent, B ")
+
+
+def test_without_a_client_the_packets_received_decide(tmp_path):
+    plan = sample.plan(("server",), wire="null", level="counts")
+    a, b = made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 3.0, 10, plan=plan)
+    judged = only(compare(a, b))
+    assert (judged.verdict, judged.decided_by) == ("slower", "received_per_s")
+
+
+def study(directory, mpps_by_batch, begin_s, **keys):
+    for number, (batch, mpps) in enumerate(mpps_by_batch.items()):
+        for repeat in range(4):
+            scenario = SCENARIO | {"server": {"batch": {"app_rx": batch}}} | keys
+            seed = 100 * number + repeat + int(begin_s)
+            made(directory / f"{batch}-{repeat}", mpps, begin_s + 10 * repeat, seed=seed, scenario=scenario)
+    return directory
+
+
+def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
+    a = study(tmp_path / "a", {8: 3.0, 32: 6.0, 64: 6.5}, 0)
+    b = study(tmp_path / "b", {8: 3.0, 32: 4.5, 128: 7.0}, 1000, seed=7, client={"inflight": 9})
+    comparison = compare(a, b)
+    verdicts = {point.factors["server.batch.app_rx"]: point.judged[0].verdict for point in comparison.points}
+    assert verdicts == {8: "no difference shown", 32: "slower"}
+    assert [(d.key, d.a, d.b) for d in comparison.points[0].differences] == [
+        ("seed", None, 7),
+        ("client.inflight", None, 9),
+    ]
+    assert {"only in A: server.batch.app_rx = 64", "only in B: server.batch.app_rx = 128"} <= set(comparison.warnings)
+    (whole,) = comparison.whole
+    assert (whole.verdict, whole.points) == ("slower", 2)
+    assert whole.interval.percent == pytest.approx(100 * (0.75**0.5 - 1), abs=2)
+
+
+def test_what_follows_from_a_factor_is_none(tmp_path):
+    """The pool's size follows from the batch, and in B from something else too."""
+    for side, begin in (("a", 0), ("b", 1000)):
+        for batch, size in ((8, 1023), (32, 4095)):
+            size += begin
+            server = {"batch": {"app_rx": batch}, "mempool": {"size": size}}
+            for n in range(3):
+                made(tmp_path / side / f"{batch}-{n}", 6.0, begin + 10 * n, seed=n + begin, scenario={"server": server})
+    comparison = compare(tmp_path / "a", tmp_path / "b")
+    assert [point.factors for point in comparison.points] == [{"server.batch.app_rx": 8}, {"server.batch.app_rx": 32}]
+    assert [(d.key, d.a, d.b) for d in comparison.points[0].differences] == [("server.mempool.size", 1023, 2023)]
+    scenarios = [{"server": {"mempool": {"size": size}}} for size in (1023, 2047)]
+    for side in "cd":
+        for n, scenario in enumerate(scenarios):
+            made(tmp_path / side / str(n), 6.0, n, scenario=scenario)
+    points = compare(tmp_path / "c", tmp_path / "d").points
+    assert [point.factors for point in points] == [{"server.mempool.size": 1023}, {"server.mempool.size": 2047}]
+
+
+def test_studies_without_a_point_in_common(tmp_path):
+    a = study(tmp_path / "a", {8: 3.0, 32: 6.0}, 0)
+    b = study(tmp_path / "b", {16: 3.0, 64: 6.0}, 1000)
+    judged = only(compare(a, b))
+    assert judged.verdict == "cannot be compared" and judged.reasons[0].startswith("no point in common")
+
+
+def test_what_was_never_measured_has_no_difference(tmp_path):
+    plan = sample.plan(level="counts")
+    comparison = compare(made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 6.0, 10, plan=plan))
+    found = measure(comparison, "server.app_rx.work_ns")
+    assert found.interval is None and found.unmeasured == "not measured in A" and not found.shown
+
+
+def test_windows_without_responses_are_no_zero(tmp_path):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 1e-7, 10)
+    comparison = compare(a, b)
+    assert only(comparison).verdict == "cannot be compared"
+    assert only(comparison).reasons[0].startswith("responses_per_s: ")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda run: change(run, version=99), "record of version 99"),
+        (lambda run: (run / "run.json").write_text("{"), "not JSON"),
+        (lambda run: (run / "windows.jsonl").write_text("[]\n"), "windows.jsonl:1: not a window"),
+        (lambda run: (run / "run.json").write_text('{"version": NaN}'), "record of version nan"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused_in_words(tmp_path, spoil, words):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10)
+    spoil(b)
+    with pytest.raises(UserError) as refused:
+        compare(a, b)
+    assert words in refused.value.message and str(b) in refused.value.message
+
+
+def test_a_window_that_a_crash_cut_off_is_said(tmp_path):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10)
+    with (b / "windows.jsonl").open("a") as file:
+        file.write('{"engine":"wind')
+    assert any("cut off by a crash" in words for words in compare(a, b).warnings)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        ("runs/a", "absent", "absent: no such file or directory"),
+        ("empty", "runs/a", "empty: no run in it or below it"),
+        ("runs/a", "runs/a", "a is on both sides"),
+        ("runs/a", "runs", "a is on both sides"),
+        ("file.toml", "runs/a", "is a file and"),
+        ("file.toml", "absent", "absent: no such file or directory"),
+    ],
+)
+def test_sides_that_are_none(tmp_path, a, b, words):
+    made(tmp_path / "runs" / "a", 6.0)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file.toml").write_text("")
+    with pytest.raises(UserError) as refused:
+        compare(tmp_path / a, tmp_path / b)
+    assert words in refused.value.message and refused.value.remedy
+
+
+def test_no_key_of_a_run_can_be_set(tmp_path):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10)
+    with pytest.raises(UserError, match="finished runs"):
+        hold(a, b, Running(sets_b=["server.batch.app_rx=64"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ("slower:5%", True),
+        ("slower", True),
+        ("slower:12%", False),
+        ("faster:1%", False),
+        ("responses_per_s:-5%", True),
+        ("responses_per_s:+5%", False),
+        ("p99:+50%", False),
+        ("invalid", False),
+    ],
+)
+def test_a_threshold_is_passed_by_the_whole_interval(pool, text, fails):
+    a, b = pool["slower"]
+    assert bool(failures(conditions([text]), compare(a, b))) == fails
+
+
+def test_with_any_condition_what_is_no_comparison_fails(tmp_path):
+    a = made(tmp_path / "a", 6.0)
+    b = made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV while measuring")
+    comparison = compare(a, b)
+    assert failures(conditions(["faster:5%"]), comparison)[0].startswith("echo: invalid: B: 1 of 1 run invalid")
+    assert failures([], comparison) == []
+
+
+def test_a_condition_on_what_was_not_measured_fails(tmp_path):
+    plan = sample.plan(level="off")
+    comparison = compare(made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 6.0, 10, plan=plan))
+    assert failures(conditions(["server.app_rx.work_ns:+5%"]), comparison) == [
+        "server.app_rx.work_ns:+5%: not measured"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "slower:", "slower:5", "slower:+5%", "p99:5%", "p98:+5%", "invalid:5%", "p99", "slower:5%x"]
+)
+def test_conditions_that_mean_nothing(text):
+    with pytest.raises(UserError) as refused:
+        conditions([text])
+    assert refused.value.message == f"--fail-if {text}: not a condition"

@@ -1,0 +1,330 @@
+"""Validity of a run: excluded windows, the end of the warm-up, drift, slow generators, clocks."""
+
+from math import isfinite
+from pathlib import Path
+
+import pytest
+import sample_lines as sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Load, LoadPhase
+from windtunnel.measure.validity import excluded_windows, generator, steady, validate
+from windtunnel.measure.validity.accounting import interrupted_check
+from windtunnel.runs import Record, Run, Verdict
+from windtunnel.runs.record import EngineRecord
+from windtunnel.runs.rows import WorkerRow, only
+from windtunnel.runs.summary import summarise
+from windtunnel.runs.validity import ExcludedWindow, Validity, counted
+from windtunnel.scenario.validity_keys import Validity as Limits
+
+LIMITS = Limits()
+SPAN = sample.WINDOW_NS
+
+
+def finished(windows=10):
+    """An engine of one sample plan with so many measured windows, as the engine would have written them."""
+    of = sample.plan()
+    lines = sample.engine_lines(of)
+    by_type = {line.type: line for line in lines}
+    engine = EngineRecord(
+        name="windtunnel", plan=of, hello=by_type["hello"], ready=by_type["ready"], result=by_type["result"]
+    )
+    some = [line for line in lines if isinstance(line, Window)]
+    before = [w for w in some if w.phase == "warmup"]
+    (shape, *_) = [w for w in some if w.phase == "measure"]
+    measured = [shape.model_copy(update={"index": len(before) + n}) for n in range(windows)]
+    return engine, before + measured
+
+
+def changed(window, worker=0, **what):
+    workers = [w.model_copy(update=what) if w.worker == worker else w for w in window.workers]
+    return window.model_copy(update={"workers": workers})
+
+
+def rated(window, factor):
+    """The same window with so many times the answers."""
+    one = window.workloads[0]
+    return window.model_copy(update={"workloads": [one.model_copy(update={"responses": int(one.responses * factor)})]})
+
+
+def judged(engine, windows, limits=LIMITS):
+    return validate([engine], {engine.name: windows}, limits)
+
+
+def check(validity, name):
+    (found,) = [c for c in validity.checks if c.name == name]
+    return found
+
+
+def measured_of(windows):
+    return [w for w in windows if w.phase == "measure"]
+
+
+def test_an_undisturbed_run_has_nothing_against_it():
+    engine, windows = finished()
+    found = judged(engine, windows)
+    assert found.reasons == [] and found.excluded == []
+    assert {c.name: c.state for c in found.checks} | {"resolution": "good"} == {
+        "windows": "good",
+        "clock": "good",
+        "steady": "good",
+        "generator": "good",
+        "neighbour": "good",
+        "accounting": "good",
+        "resolution": "good",
+        "emulated": "good",
+    }
+
+
+def test_batches_that_are_longer_than_what_counts_as_an_interruption_are_said():
+    def worker(interrupted, preempted=0.0):
+        return WorkerRow(0, 1, "server", 1.0, 1 - interrupted, 0.0, 0.0, interrupted, 0.0, preempted)
+
+    assert interrupted_check([worker(0.05), worker(0.1)], 50_000).state == "good"
+    assert interrupted_check([worker(0.9, preempted=0.8)], 50_000).state == "good"  # the kernel ran others
+    found = interrupted_check([worker(0.05), worker(0.99)], 50_000)
+    assert (
+        found.state == "warning" and found.value == 0.99 and "50" in found.words and "interrupted_above" in found.words
+    )
+
+
+def test_a_window_with_preemption_is_excluded_with_the_cpu():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], preempted_ns=SPAN // 4)
+    found = judged(engine, windows)
+    (mark,) = found.excluded
+    assert (mark.engine, mark.window) == ("windtunnel", windows[-1].index)
+    cpu = windows[-1].workers[0].cpu
+    assert mark.reasons == [f"preempted on CPU {cpu} for 25% of the window"]
+    assert found.reasons == []
+    assert check(found, "windows").value == 0.1
+
+
+def test_a_window_with_steal_is_excluded():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], steal_ns=SPAN // 5)
+    (mark,) = judged(engine, windows).excluded
+    assert mark.reasons[0].startswith("steal on CPU ")
+
+
+def test_the_limit_itself_is_allowed():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], preempted_ns=SPAN // 10, steal_ns=SPAN // 10)
+    assert judged(engine, windows).excluded == []
+    assert len(judged(engine, windows, Limits(max_preempted=0.09)).excluded) == 1
+
+
+def test_a_window_on_a_slower_core_is_excluded():
+    engine, windows = finished()
+    windows[-2] = changed(windows[-2], chain_ticks=windows[-2].workers[0].chain_ticks * 1.25)
+    (mark,) = judged(engine, windows).excluded
+    assert mark.window == windows[-2].index and "20% slower" in mark.reasons[0]
+
+
+def test_a_wait_that_began_windows_ago_takes_no_more_than_a_window():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], preempted_ns=SPAN * 13 // 10)
+    (mark,) = judged(engine, windows).excluded
+    assert mark.reasons[0].endswith("for 100% of the window")
+    assert judged(engine, windows, Limits(max_preempted=1)).excluded == []
+
+
+def test_too_many_excluded_windows_make_the_run_invalid_and_the_reason_names_the_preemption():
+    engine, windows = finished()
+    busy = [changed(w, preempted_ns=SPAN // 2) if w.phase == "measure" else w for w in windows]
+    found = judged(engine, busy)
+    cpu = windows[0].workers[0].cpu
+    (reason,) = found.reasons
+    assert reason.startswith("windows: 10 of 10 windows excluded, the limit is 50%")
+    assert f"preempted on CPU {cpu} for 50% of the time" in reason
+    assert judged(engine, busy[:-1] + windows[-1:], Limits(max_excluded_windows=1)).reasons == []
+    assert "none is left" in judged(engine, busy, Limits(max_excluded_windows=1)).reasons[0]
+
+
+def test_half_of_the_windows_may_be_excluded():
+    engine, windows = finished()
+    half = windows[:-5] + [changed(w, preempted_ns=SPAN) for w in windows[-5:]]
+    assert judged(engine, half).reasons == []
+    assert judged(engine, [*half[:-6], changed(half[-6], preempted_ns=SPAN), *half[-5:]]).reasons != []
+
+
+def test_marked_windows_are_in_no_figure_of_any_engine():
+    _, windows = finished(4)
+    one, other = measured_of(windows), measured_of(windows)
+    late = [w.model_copy(update={"index": w.index + 7}) for w in other]
+    marks = Validity(checks=[], excluded=[ExcludedWindow(engine="client", window=one[2].index, reasons=["x"])])
+    left = counted({"client": windows, "server": late}, marks)
+    assert [w.index for w in measured_of(left["client"])] == [one[n].index for n in (0, 1, 3)]
+    assert [w.index for w in left["server"]] == [late[n].index for n in (0, 1, 3)]
+    assert len(left["client"]) == len(windows) - 1  # the warm-up stays where it was
+
+
+def test_a_warm_up_that_was_too_short_is_found_and_left_out():
+    engine, windows = finished(12)
+    first = windows.index(measured_of(windows)[0])
+    for n, factor in enumerate((0.4, 0.7)):
+        windows[first + n] = rated(windows[first + n], factor)
+    found = judged(engine, windows)
+    assert [mark.window for mark in found.excluded] == [windows[first].index, windows[first + 1].index]
+    assert found.reasons == [] and "warming up" in check(found, "steady").words
+
+
+def test_a_drift_makes_the_run_invalid():
+    engine, windows = finished(12)
+    first = windows.index(measured_of(windows)[0])
+    falling = windows[:first] + [rated(w, 1 - 0.03 * n) for n, w in enumerate(windows[first:])]
+    found = judged(engine, falling)
+    (reason,) = found.reasons
+    assert reason.startswith("steady: responses a second fell by")
+    assert judged(engine, falling, Limits(max_drift=0.5)).reasons == []
+
+
+def test_seven_windows_cannot_tell():
+    engine, windows = finished(7)
+    assert check(judged(engine, windows), "steady").state == "unknown"
+
+
+def test_a_load_that_changes_is_not_checked_for_drift():
+    engine, windows = finished(12)
+    phase = LoadPhase(length_ns=10**9, rate_per_s=1e5, arrivals="poisson", on_ns=None, off_ns=None)
+    load = Load(mode="open", phases=[phase, phase], lead=0)
+    workload = engine.plan.workloads[0].model_copy(update={"load": load})
+    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
+    assert check(judged(engine, windows), "steady").state == "unknown"
+
+
+@given(st.lists(st.floats(min_value=99, max_value=101), min_size=8, max_size=60))
+def test_no_transient_is_seen_where_nothing_differs_by_more_than_the_limit(values):
+    assert steady.transient(values, 0.1) == 0
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1e9), max_size=40), st.floats(min_value=0, max_value=1))
+def test_whatever_the_values_at_most_half_is_a_transient(values, limit):
+    assert 0 <= steady.transient(values, limit) <= len(values) // 2
+    change = steady.drift(values)
+    assert change is None if len(values) < steady.LEAST_WINDOWS else isfinite(change)
+
+
+def test_a_drift_has_its_size_and_sign():
+    rising = [100 + n for n in range(11)]
+    assert abs(steady.drift(rising) - 10 / 105) < 1e-9
+    assert abs(steady.drift(rising[::-1]) + 10 / 105) < 1e-9
+    assert steady.drift([100, 101] * 6) == 0.0
+
+
+def opened(engine, windows, **of_workload):
+    """The same run in an open loop."""
+    phase = LoadPhase(length_ns=None, rate_per_s=1e5, arrivals="constant", on_ns=None, off_ns=None)
+    workload = engine.plan.workloads[0].model_copy(update={"load": Load(mode="open", phases=[phase], lead=0)})
+    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
+    return engine, [
+        w.model_copy(update={"workloads": [w.workloads[0].model_copy(update=of_workload)]})
+        if w.phase == "measure"
+        else w
+        for w in windows
+    ]
+
+
+def test_a_client_too_slow_for_its_rate_is_the_generators_fault():
+    engine, windows = opened(*finished(), offered=10_000, sent=9_000, inflight_full=0)
+    (reason,) = judged(engine, windows).reasons
+    assert reason.startswith("generator: the client is too slow for") and "10.0% of its messages are unsent" in reason
+
+
+def test_messages_that_find_the_inflight_budget_full_are_no_fault_of_the_client():
+    engine, windows = opened(*finished(), offered=10_000, sent=9_000, inflight_full=10**6)
+    found = judged(engine, windows)
+    assert found.reasons == []
+    assert check(found, "generator").state == "warning" and "overload: 10.0%" in check(found, "generator").words
+
+
+def test_a_client_that_catches_up_is_not_too_slow():
+    engine, windows = opened(*finished(), offered=10_000, sent=9_950, inflight_full=0)
+    assert check(judged(engine, windows), "generator").state == "good"
+
+
+def worker(sides, work):
+    return only(WorkerRow, sides=sides, work_share=work, stall_share=0.0)
+
+
+def test_in_a_closed_loop_the_busier_side_is_named():
+    engine, windows = finished()
+
+    def state(*workers):
+        (found,) = generator.checks(measured_of(windows), engine.plan, workers, LIMITS)
+        return found.state
+
+    assert state(worker("client", 0.99), worker("server", 0.5)) == "warning"
+    assert state(worker("client", 0.99), worker("server", 0.98)) == "good"
+    assert state(worker("client + server", 0.99)) == "unknown"
+
+
+def test_clocks_that_differ_make_the_run_invalid():
+    engine, windows = finished()
+    engine.result = engine.result.model_copy(update={"clock_error_ppm": -250.0})
+    assert judged(engine, windows).reasons == ["clock: the TSC and the kernel's clock differ by 250 ppm"]
+
+
+def test_a_neighbour_that_comes_and_goes_is_a_warning():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], wide_ticks=windows[-1].workers[0].wide_ticks * 1.5)
+    found = judged(engine, windows)
+    assert found.reasons == [] and check(found, "neighbour").state == "warning"
+
+
+def test_percentiles_that_are_not_shown_are_named():
+    engine, windows = finished(1)
+    few = sample.histogram([1000, 2000, 3000])
+    one = windows[-1].workloads[0].model_copy(update={"latency": few, "responses": 3})
+    windows[-1] = windows[-1].model_copy(update={"workloads": [one]})
+    found = check(judged(engine, windows), "samples")
+    assert found.words == "3 responses of echo are too few for p90, p99, p99.9: p99.9 needs 1000"
+
+
+def test_what_is_emulated_is_said():
+    engine, windows = finished()
+    assert check(judged(engine, windows), "emulated").words == 'the wire "ring" has no NIC'
+
+
+def test_a_run_without_windows_is_no_crash():
+    engine, windows = finished(0)
+    assert excluded_windows.windows_check({engine.name: []}, [], LIMITS).state == "good"
+    assert judged(engine, windows).excluded == []
+
+
+def test_a_full_port_is_the_data_planes_doing_too():
+    engine, windows = opened(*finished(), offered=10_000, sent=9_000, inflight_full=0)
+
+    def held(stage):
+        client = (stage.endpoint, stage.stage) == ("client", "nic_tx")
+        return stage.model_copy(update={"stalled_calls": stage.calls}) if client else stage
+
+    windows = [w.model_copy(update={"stages": [held(stage) for stage in w.stages]}) for w in windows]
+    found = judged(engine, windows)
+    assert found.reasons == [] and check(found, "generator").state == "warning"
+
+
+def test_figures_are_made_from_what_is_not_marked():
+    engine, windows = finished(4)
+    spoilt = measured_of(windows)[1]
+    windows = [rated(w, 0) if w.index == spoilt.index else w for w in windows]
+    marks = Validity(checks=[], excluded=[ExcludedWindow(engine="windtunnel", window=spoilt.index, reasons=["x"])])
+
+    def responses(validity):
+        about = {
+            "title": "",
+            "question": None,
+            "started": None,
+            "scenario": {},
+            "notes": [],
+            "host": {},
+            "versions": {},
+        }
+        record = Record(verdict=Verdict(True), validity=validity, engines=[engine], **about)
+        summary = summarise(Run(Path("run"), record, {"windtunnel": windows}))
+        return summary.workloads[0].responses_per_s, summary.measured_s
+
+    (whole, whole_s), (left, left_s) = responses(None), responses(marks)
+    assert left == pytest.approx(whole * 4 / 3) and left_s == pytest.approx(whole_s * 3 / 4)

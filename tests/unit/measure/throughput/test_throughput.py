@@ -1,0 +1,223 @@
+"""Runs as trials of a search: what counts as lost, what is run, what is refused, what is kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sample_lines as sample
+from fake_runs import FAKE
+from jsonschema import validate
+from scenario_tools import written
+from typer.testing import CliRunner
+
+import windtunnel
+from windtunnel.cli.app import app
+from windtunnel.engine.find import VARIABLE
+from windtunnel.engine.lines import Window
+from windtunnel.measure.search import Goal
+from windtunnel.measure.throughput.find import Finder, Options
+from windtunnel.measure.throughput.options import options
+from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.measure.throughput.trials import at_rate, balance
+from windtunnel.runs import EngineRecord, Record, Run, Verdict
+from windtunnel.scenario import load
+
+ROOT = Path(__file__).parents[4]
+SCENARIO = {
+    "duration": "60ms",
+    "warmup": "20ms",
+    "window": "20ms",
+    "drain": "20ms",
+    "client": {"rate": "1kpps", "inflight": 1024},
+    "workload": [{"handler": "l_app"}],
+}
+CAPACITY = 50_000
+QUICK = ("--trial", "40ms", "--trial-sum", "40ms", "--width", "10%", "--bursts", "0")
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """A fake engine that answers so many messages a second."""
+    monkeypatch.setenv(VARIABLE, str(FAKE))
+    monkeypatch.setenv("FAKE_CAPACITY", str(CAPACITY))
+
+
+def searched(tmp_path, *more, data=SCENARIO):
+    file = written(tmp_path, data)
+    return CliRunner().invoke(app, ["search", str(file), "--out", str(tmp_path / "found"), *more])
+
+
+def finished(*changes: tuple[str, dict]) -> Run:
+    """A run of one workload whose windows have these phases and counts."""
+    of = sample.plan()
+    shape = next(line for line in sample.engine_lines(of) if isinstance(line, Window))
+    zero = dict.fromkeys(("offered", "sent", "responses", "lost", "late", "unsent", "in_flight"), 0)
+    windows = [
+        shape.model_copy(
+            update={"index": n, "phase": phase, "workloads": [shape.workloads[0].model_copy(update=zero | counts)]}
+        )
+        for n, (phase, counts) in enumerate(changes)
+    ]
+    record = Record(
+        title="",
+        question=None,
+        started=None,
+        verdict=Verdict(True),
+        scenario={},
+        notes=[],
+        host={},
+        versions={},
+        engines=[EngineRecord(name="windtunnel", plan=of)],
+    )
+    return Run(Path("run"), record, {"windtunnel": windows})
+
+
+def test_what_has_no_response_after_the_drain_is_lost_and_what_never_left_is_unsent():
+    found = balance(
+        finished(
+            ("warmup", {"offered": 50, "unsent": 5}),
+            ("measure", {"offered": 100, "lost": 3}),
+            ("measure", {"offered": 100, "lost": 1, "unsent": 12, "in_flight": 40}),
+            ("drain", {"lost": 6, "unsent": 12, "in_flight": 2}),
+        )
+    )
+    assert (found.offered, found.unsent, found.lost) == (200, 7, 3 + 1 + 6 + 2)
+
+
+def test_losses_of_the_warm_up_cannot_make_more_lost_than_was_offered():
+    found = balance(finished(("measure", {"offered": 10, "lost": 40}), ("drain", {"unsent": 4})))
+    assert found.lost + found.unsent == found.offered == 10
+
+
+def test_a_search_finds_the_capacity_and_keeps_every_trial(tmp_path, device):
+    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--json")
+    assert done.exit_code == 0, done.output
+    record = SearchRecord.model_validate_json(done.stdout)
+    assert [goal.name for goal in record.goals] == ["NDR", "PDR"]
+    for goal in record.goals:
+        assert goal.irregular is None
+        assert goal.relevant_lower_bound <= CAPACITY * 1.01 / (1 - goal.loss_ratio)
+        assert goal.relevant_upper_bound >= CAPACITY * 0.99
+        assert goal.conditional_throughput <= goal.relevant_lower_bound
+    runs = {path.parent.name for path in (tmp_path / "found").glob("*/run.json")}
+    assert {trial.run for trial in record.trials} | {row.run for row in record.latency} == runs
+    assert [row.share for row in record.latency] == [0.1, 0.5, 0.9]
+    on_disk = json.loads((tmp_path / "found" / "search.json").read_text())
+    assert on_disk == json.loads(done.stdout)
+    validate(on_disk, json.loads((ROOT / "schemas" / "search.json").read_text()))
+    page = (tmp_path / "found" / "report.html").read_text()
+    assert page.rstrip().endswith("</html>") and "NDR" in page
+
+
+def test_a_closed_loop_says_where_to_look(tmp_path, device):
+    done = searched(tmp_path, *QUICK, "--json", "--no-report", "--no-latency")
+    record = SearchRecord.model_validate_json(done.stdout)
+    # the fake engine answers 1000 messages a window, and this run is one window of a second
+    assert record.closed_loop_per_s == pytest.approx(1000)
+    assert record.max_load == pytest.approx(1.5 * record.closed_loop_per_s)
+    assert not (tmp_path / "found" / "report.html").exists()
+
+
+def test_a_limit_below_the_capacity_is_irregular_and_ends_with_1(tmp_path, device):
+    done = searched(tmp_path, *QUICK, "--max", "20kpps", "--no-latency", "--no-report")
+    assert done.exit_code == 1
+    assert "irregular" in done.output and "the limit lies above" in " ".join(done.output.split())
+
+
+def test_rfc_2544_runs_one_trial_a_load(tmp_path, device):
+    done = searched(
+        tmp_path, *QUICK, "--method", "rfc2544", "--max", "200kpps", "--no-latency", "--json", "--no-report"
+    )
+    record = SearchRecord.model_validate_json(done.stdout)
+    (goal,) = record.goals
+    assert goal.name == "throughput" and goal.irregular is None
+    loads = [trial.load for trial in record.trials]
+    assert len(set(loads)) == len(loads)
+
+
+def test_a_run_that_breaks_ends_the_search_in_words(tmp_path, device, monkeypatch):
+    monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
+    with pytest.raises(windtunnel.UserError, match="the run broke: ledger open: 3 mbufs missing"):
+        windtunnel.search(written(tmp_path, SCENARIO), out=tmp_path / "found")
+    assert json.loads((tmp_path / "found" / "trial-001" / "run.json").read_text())["verdict"]["valid"] is False
+
+
+def test_an_interrupted_search_keeps_what_it_found(tmp_path, device):
+    class Once:
+        count, fd = 0, None
+
+    file = written(tmp_path, SCENARIO)
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.measure.throughput.find import Watch
+
+    with Interrupts() as interrupts:
+
+        def stop(trial, results):
+            interrupts.count += 1
+
+        goals = (Goal("NDR", 0.0, 0.5, 0.05, 0.04, 0.04, 0.12),)
+        chosen = Options(goals=goals, max_load=2e5, latency=False, bursts=0)
+        finder = Finder(file, [], chosen, tmp_path / "found", interrupts, Watch(trial=stop))
+        record = finder.find()
+    assert finder.interrupted and record.stopped == "interrupted by the user"
+    assert len(record.trials) == 1 and record.goals[0].irregular == "interrupted by the user"
+    assert SearchRecord.model_validate_json((tmp_path / "found" / "search.json").read_text()) == record
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"workload": [{"handler": "l_app", "rate": "1kpps"}]}, "workload 0 has a load of its own (`rate`)"),
+        ({"workload": [{"handler": "l_app", "phase": [{"duration": "1s", "rate": "1kpps"}]}]}, "(`phase`)"),
+        (
+            {"wire": {"kind": "null"}, "server": {}, "workload": [{"packet_handler": "drop"}]},
+            'the wire "null" answers nothing',
+        ),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_with_its_line(tmp_path, data, words):
+    with pytest.raises(windtunnel.UserError) as refused:
+        windtunnel.search(written(tmp_path, data), out=tmp_path / "found")
+    assert words in refused.value.message and "test.toml:" in refused.value.message and refused.value.remedy
+    assert not (tmp_path / "found").exists()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--goal", "NDR"),
+        ("--goal", "NDR=x"),
+        ("--goal", "A=0", "--goal", "A=1%"),
+        ("--goal", "A=100%"),
+        ("--width", "0"),
+        ("--width", "nan"),
+        ("--exceed", "100%"),
+        ("--trial", "0s"),
+        ("--trial", "1"),
+        ("--max", "5"),
+        ("--min", "10kpps", "--max", "1kpps"),
+        ("--within", "soon"),
+        ("--json", "--quiet"),
+    ],
+)
+def test_bad_options_are_refused_in_words(tmp_path, device, more):
+    done = searched(tmp_path, *more)
+    assert isinstance(done.exception, windtunnel.UserError) and done.exception.message
+    assert not list((tmp_path / "found").glob("trial-*"))
+
+
+def test_options_are_read_with_their_units():
+    found = options("mlrsearch", ["A=0", "B=2.5%"], "1%", "25%", "500ms", "5s", "1kpps", "2Mpps", "1min", False, 0)
+    assert [(goal.name, goal.loss_ratio) for goal in found.goals] == [("A", 0.0), ("B", 0.025)]
+    assert {(g.width, g.exceed_ratio, g.final_trial_duration_s, g.duration_sum_s) for g in found.goals} == {
+        (0.01, 0.25, 0.5, 5.0)
+    }
+    assert (found.min_load, found.max_load, found.time_s, found.latency, found.bursts) == (1e3, 2e6, 60.0, False, 0)
+
+
+def test_a_trial_is_the_scenario_at_another_rate(tmp_path):
+    scenario = load(written(tmp_path, SCENARIO))
+    changed = at_rate(scenario, 12345.5, 40_000_000, 0)
+    assert changed.client.rate == 12345.5 and changed.client.inflight == scenario.client.inflight
+    assert (changed.duration, changed.warmup, changed.window) == (40_000_000, 0, 40_000_000)
+    assert at_rate(scenario, None, 40_000_000, 0).client.rate is None

@@ -1,0 +1,277 @@
+"""From studies to models and predictions, by the command line: the truth of each study is known to its test."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
+from study_tools import invoke, refused
+
+from windtunnel.model.record import ModelRecord, read
+
+LOOKUP, CORES = "workload.0.table.0.lookup", "server.cores"
+
+
+def cost(entries: float, more: float = 1.0) -> float:
+    """Three levels: one at each end of the ladder's levels, and one that none of them is."""
+    w = 64 * entries
+    return 20 + 2 * w / (w + 32768) + more * (6 * w / (w + 2097152) + 60 * w / (w + 1.5e8))
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("ladder") / "ladder.json"
+    file.write_text(a_ladder().model_dump_json())
+    return file
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Path:
+    def law(point):
+        return cost(point[ENTRIES], 1.6 if point[LOOKUP] == "single" else 1.0) * (1 + 0.3 * (point[CORES] - 1))
+
+    factors = {ENTRIES: SIZES, LOOKUP: ["bulk", "single"], CORES: [1, 2]}
+    return a_study(tmp_path_factory.mktemp("studies") / "tables", law, factors, repeats=2)
+
+
+@pytest.fixture(scope="module")
+def fitted(study, ladder) -> tuple[Path, str]:
+    file = study.parent / "tables.json"
+    page = study.parent / "tables.html"
+    return file, invoke("model", "fit", study, "--ladder", ladder, "--out", file, "--report", page)
+
+
+def test_a_model_finds_the_truth_and_says_where_it_comes_from(fitted, study):
+    model = read(fitted[0])
+    assert [curve.settings for curve in model.curves] == [{LOOKUP: "bulk"}, {LOOKUP: "single"}]
+    for curve, more in zip(model.curves, (1.0, 1.6), strict=True):
+        assert curve.form == "cache"
+        assert next(one.mape for one in curve.tried if one.form == "cache") < 0.02
+        assert curve.contention == pytest.approx(0.3, abs=0.03)
+        t0 = curve.parameters[1]
+        assert t0.low < t0.value < t0.high and 19 < t0.value < 21
+        assert curve.beyond.bound == 1e6 and curve.beyond.mape < 0.2
+        assert 0.002 < curve.noise < 0.02
+        assert curve.points[0].ns == pytest.approx(cost(SIZES[0], more), rel=0.05)
+    assert model.provenance.study == str(study) and model.provenance.runs == 88
+    assert model.host["hostname"] == HERE["hostname"] and model.memory == "no-huge"
+    assert "chosen" not in fitted[1] or "cache" in fitted[1]
+    assert "Held out" not in fitted[1] and "held-out error" in fitted[1]
+
+
+def test_its_page_has_every_curve(fitted):
+    page = (fitted[0].parent / "tables.html").read_text()
+    assert page.count('id="plot-') >= 4 and "lookup single" in page and "held-out error" in page
+
+
+def test_predictions_hold_the_truth(fitted):
+    for entries, cores in (("300k", 1), ("2M", 2), ("5000", 1)):
+        said = json.loads(
+            invoke(
+                "model",
+                "predict",
+                fitted[0],
+                "--entries",
+                entries,
+                "--cores",
+                cores,
+                "--set",
+                f"{LOOKUP}=bulk",
+                "--json",
+            )
+        )
+        number = {"300k": 3e5, "2M": 2e6, "5000": 5e3}[entries]
+        true = cost(number) * (1 + 0.3 * (cores - 1))
+        assert said["ns"] == pytest.approx(true, rel=0.05)
+        assert said["low"] < true < said["high"] and not said["marks"]
+        assert said["mpps"] == pytest.approx(1e3 * cores / said["ns"])
+
+
+def test_far_outside_it_refuses_and_marks_what_was_asked_for(fitted):
+    one = ("model", "predict", fitted[0], "--set", f"{LOOKUP}=bulk", "--entries")
+    assert "beyond 1e+07" in invoke(*one, "25M")
+    refusal = refused(*one, "31M")
+    assert "no model is believed further than 3 times" in refusal.message and "--extrapolate" in refusal.remedy
+    assert "EXTRAPOLATED 3.1 times" in invoke(*one, "31M", "--extrapolate")
+    assert "smallest size" in refused(*one, "30").message
+
+
+def test_a_question_that_names_no_one_curve_is_refused(fitted):
+    refusal = refused("model", "predict", fitted[0], "--entries", "1M")
+    assert f"--set {LOOKUP}=bulk|single" in refusal.remedy
+    assert "no curve" in refused("model", "predict", fitted[0], "--entries", "1M", "--set", f"{LOOKUP}=both").message
+    assert "does not know" in refused("model", "predict", fitted[0], "--entries", "1M", "--set", "a.b=1").message
+    assert "not a key" in refused("model", "predict", fitted[0], "--entries", "1M", "--set", "bulk").message
+
+
+@pytest.mark.parametrize("entries", ["0", "-3", "many", "1.5", "1e6", "NaN", ""])
+def test_a_size_that_is_none_is_refused(fitted, entries):
+    refused("model", "predict", fitted[0], f"--entries={entries}", "--set", f"{LOOKUP}=bulk")
+
+
+def test_popular_keys_cost_less(fitted):
+    one = ("model", "predict", fitted[0], "--set", f"{LOOKUP}=bulk", "--entries", "10M", "--json")
+    uniform, skewed = (json.loads(invoke(*one, *more)) for more in ((), ("--zipf", "1.0")))
+    assert skewed["ns"] < 0.8 * uniform["ns"] and "Che" in skewed["marks"][0]
+
+
+def test_a_model_of_another_host_is_refused_unless_asked_for(fitted, tmp_path):
+    model = json.loads(fitted[0].read_text())
+    model["host"]["cpus"]["model"] = "Another CPU"
+    (tmp_path / "m.json").write_text(json.dumps(model))
+    one = ("model", "predict", tmp_path / "m.json", "--entries", "1M", "--set", f"{LOOKUP}=bulk")
+    refusal = refused(*one)
+    assert "cpus.model Another CPU there" in refusal.message and "--allow-other-host" in refusal.remedy
+    assert "Mpps" in invoke(*one, "--allow-other-host")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": 2}, "model of version 2"),
+        ({"curves": 3}, "curves"),
+        ({"kind": "guess"}, "kind"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_damaged_or_newer_model_is_refused(fitted, tmp_path, change, words):
+    (tmp_path / "m.json").write_text(json.dumps(json.loads(fitted[0].read_text()) | change))
+    assert words in refused("model", "predict", tmp_path / "m.json", "--entries", "1M").message
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', "\ud800", "[" * 9999])
+def test_a_file_that_is_no_model_is_refused(tmp_path, text):
+    (tmp_path / "m.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    refused("model", "predict", tmp_path / "m.json", "--entries", "1M")
+
+
+def test_nothing_is_overwritten(fitted, study, tmp_path):
+    before = fitted[0].read_bytes()
+    assert "exists already" in refused("model", "fit", study, "--out", fitted[0]).message
+    assert fitted[0].read_bytes() == before
+
+
+def test_a_study_of_one_point_is_refused(tmp_path, ladder):
+    study = a_study(tmp_path / "s", lambda point: 30.0, {ENTRIES: [10.0, 100.0]})
+    refusal = refused("model", "fit", study, "--ladder", ladder)
+    assert "2 sizes of the table (10, 100)" in refusal.message and "more sizes" in refusal.remedy
+
+
+def test_costs_that_do_not_see_the_table_are_refused(tmp_path, ladder):
+    study = a_study(tmp_path / "s", lambda point: 30.0, {ENTRIES: SIZES}, noise=0)
+    assert "cost the same to the last digit, 30 ns" in refused("model", "fit", study, "--ladder", ladder).message
+
+
+def test_runs_without_a_number_are_left_out_and_said(tmp_path, ladder):
+    def law(point):
+        return float("nan") if point[ENTRIES] == SIZES[3] else cost(point[ENTRIES])
+
+    study = a_study(tmp_path / "s", law, {ENTRIES: SIZES}, repeats=1)
+    model = ModelRecord.model_validate_json(invoke("model", "fit", study, "--ladder", ladder, "--json"))
+    assert model.provenance.left_out == ["runs/004-r1: its cost (pipeline) is nan"]
+    assert len(model.curves[0].points) == len(SIZES) - 1 and model.curves[0].noise is None
+
+
+def test_a_study_of_something_else_is_refused(tmp_path):
+    study = a_study(tmp_path / "s", lambda point: 30.0, {"client.inflight": [1.0, 2.0]})
+    refusal = refused("model", "fit", study)
+    assert "no factor changes a table's entries" in refusal.message and "workload.0.table.0.entries" in refusal.remedy
+    assert "not a study" in refused("model", "fit", tmp_path).message
+
+
+def test_a_column_can_be_modelled_as_cost_or_as_rate(tmp_path, ladder):
+    study = a_study(
+        tmp_path / "s", lambda point: 1e3 / cost(point[ENTRIES]), {ENTRIES: SIZES}, column="server_rx_mpps", repeats=1
+    )
+    model = ModelRecord.model_validate_json(
+        invoke("model", "fit", study, "--ladder", ladder, "--of", "server_rx_mpps", "--form", "cache", "--json")
+    )
+    assert model.curves[0].points[0].ns == pytest.approx(cost(SIZES[0]), rel=0.05)
+    assert "no column nothing" in refused("model", "fit", study, "--ladder", ladder, "--of", "nothing").message
+    assert "neither a cost" in refused("model", "fit", study, "--ladder", ladder, "--of", "server_idle").message
+    assert (
+        "one of flat, linear"
+        in refused("model", "fit", study, "--ladder", ladder, "--of", "server_rx_mpps", "--form", "x").remedy
+    )
+
+
+def test_a_bound_without_sizes_beyond_it_is_refused(study, ladder):
+    assert "--bound 2e+07" in refused("model", "fit", study, "--ladder", ladder, "--bound", "20M").message
+
+
+def test_a_foreign_ladder_is_refused(study, tmp_path):
+    (tmp_path / "l.json").write_text(a_ladder(host=HERE | {"hostname": "elsewhere"}).model_dump_json())
+    assert "another host" in refused("model", "fit", study, "--ladder", tmp_path / "l.json").message
+
+
+def test_a_study_from_elsewhere_has_no_forms_of_caches(tmp_path):
+    host = HERE | {"hostname": "elsewhere"}
+    study = a_study(tmp_path / "s", lambda point: 11 + 0.8 * point[ENTRIES], {ENTRIES: SIZES}, repeats=1, host=host)
+    said = invoke("model", "fit", study)
+    assert "no ladder of this host" in said and "a + b n" in said
+
+
+CAPACITY = 2.2e6
+LOADS = [CAPACITY * share for share in (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)]
+
+
+def percentiles(point, own):
+    wait = 1 / (1 - point["client.rate"] / CAPACITY)
+    return {
+        "p50": round(own * (6e3 + 2e3 * wait)),
+        "p90": round(own * (7e3 + 3e3 * wait)),
+        "p99": round(own * (8e3 + 5e3 * wait)),
+    }
+
+
+@pytest.fixture(scope="module")
+def latency(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("latency")
+    a_study(path / "load", None, {"client.rate": LOADS}, noise=0.01, cells=percentiles)
+    invoke("model", "fit", path / "load", "--out", path / "m.json", "--report", path / "m.html")
+    return path
+
+
+def test_latency_against_load_comes_back(latency):
+    [curve] = read(latency / "m.json").latency
+    assert curve.form == "polling" and curve.capacity == pytest.approx(CAPACITY, rel=0.05)
+    assert curve.capacity_low <= curve.capacity <= curve.capacity_high
+    assert max(curve.mape.values()) < 0.1 and set(curve.mape) == {"p50", "p90", "p99"}
+    said = json.loads(invoke("model", "predict", latency / "m.json", "--rate", "1Mpps", "--json"))
+    assert said["ns"]["p99"] == pytest.approx(8e3 + 5e3 / (1 - 1 / 2.2), rel=0.03)
+    assert "held-out error" in (latency / "m.html").read_text()
+
+
+def test_a_load_that_no_queue_carries_is_refused(latency):
+    file = latency / "m.json"
+    assert "would never end" in refused("model", "predict", file, "--rate", "3Mpps").message
+    assert "least load" in refused("model", "predict", file, "--rate", "1kpps").message
+    assert "outside the loads" in invoke("model", "predict", file, "--rate", "1kpps", "--extrapolate")
+    assert "use --rate RATE" in refused("model", "predict", file, "--entries", "5").remedy
+    assert "--of has no meaning" in refused("model", "fit", latency / "load", "--of", "p99").message
+
+
+def test_questions_that_are_none_are_refused(fitted, latency):
+    assert "nothing to predict" in refused("model", "predict", fitted[0]).message
+    assert "use --entries N" in refused("model", "predict", fitted[0], "--rate", "1Mpps").remedy
+    assert "and --rate" in refused("model", "predict", fitted[0], "--entries", "1", "--rate", "1pps").message
+    assert (
+        "takes one model, not 2" in refused("model", "predict", fitted[0], latency / "m.json", "--entries", "5").message
+    )
+
+
+def test_too_few_loads_are_refused(tmp_path):
+    study = a_study(tmp_path / "s", None, {"client.rate": LOADS[:4]}, cells=percentiles)
+    assert "4 loads" in refused("model", "fit", study).message
+
+
+def test_check_shows_every_study(study, latency, ladder):
+    said = invoke("model", "validate", study, latency / "load", "--ladder", ladder)
+    assert said.count("cache") == 2 and "polling" in said and "held out" in said
+
+
+def test_a_quicker_model_is_no_surer(fitted):
+    """Bands: wider than the noise, and all within reason."""
+    curve = read(fitted[0]).curves[0]
+    assert len(curve.draws) == 200 and np.isfinite(np.array(curve.draws)).all()

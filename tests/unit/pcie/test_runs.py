@@ -1,0 +1,313 @@
+"""Estimates of runs: by queue, from the windows that count, on the scenario's NIC; and how tables, documents and pages show them."""
+
+import json
+
+import pytest
+import sample_lines as sample
+from rich.console import Console
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.errors import UserError
+from windtunnel.pcie.measured import FILE, read_measured
+from windtunnel.pcie.nic import text_of
+from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.runs import RunWriter, Verdict, load
+from windtunnel.runs.summary import summarise
+from windtunnel.views.document import document
+from windtunnel.views.pages import charts, page
+from windtunnel.views.terminal.run import run_view
+
+IOSTAT = """ Performance counter stats for 'system wide':
+
+   port             Inbound Read(MB)    Inbound Write(MB)    Outbound Read(MB)   Outbound Write(MB)
+0000:00                    1                    0                    2                    3
+0000:17              1,120                  965                    0                   11
+
+       2.000000000 seconds time elapsed
+"""
+PCM = """Skt,PCIRdCur,ItoM,ItoMCacheNear,UCRdF,WiL,PCIe Rd (B),PCIe Wr (B)
+0,100,1,0,0,7,1000000,500000
+1,0,0,0,0,0,200000,0
+Skt,PCIRdCur,ItoM,ItoMCacheNear,UCRdF,WiL,PCIe Rd (B),PCIe Wr (B)
+0,100,1,0,0,7,2000000,700000
+1,0,0,0,0,0,0,0
+"""
+
+
+def change(window, **stages):
+    """The window with other bursts: nic_rx, nic_tx -> histogram."""
+    return window.model_copy(
+        update={
+            "stages": [
+                s.model_copy(update={"burst": stages[s.stage]}) if s.stage in stages else s for s in window.stages
+            ]
+        }
+    )
+
+
+def execute(directory, plans=None, names=("windtunnel",), verdict=None, resolved=None, bursts=None, xstats=None):
+    plans = plans or [sample.plan()]
+    about = {"resolved": resolved} if resolved else {}
+    writer = RunWriter(directory, sample.spec(plans, list(names), **about), {"hostname": "here"})
+    for name, plan in zip(names, plans, strict=True):
+        for line in sample.engine_lines(plan):
+            if bursts and line.type == "window":
+                line = change(
+                    line, **(bursts if line.phase == "measure" else {"nic_rx": {64: 900}, "nic_tx": {64: 900}})
+                )
+            writer.line(name, line, line.model_dump_json())
+    return writer.finish(verdict or Verdict(True))
+
+
+def text(run) -> str:
+    console = Console(width=220, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(run_view(run))
+    return console.export_text()
+
+
+def said(*arguments) -> str:
+    result = CliRunner().invoke(app, ["pcie", *map(str, arguments)], env={"COLUMNS": "220"})
+    if result.exception:
+        raise result.exception
+    return result.stdout
+
+
+def test_a_run_is_estimated_from_its_measured_windows(tmp_path):
+    """Eight windows of half a second, each with a hundred bursts of 4 and fifty of 8 on every port: 800 packets a window."""
+    run = execute(tmp_path / "run", bursts={"nic_rx": {0: 500, 4: 100, 8: 50}, "nic_tx": {4: 100, 8: 50}})
+    client, server = ports_of(run)
+    assert (client.port, server.port) == ("client", "server") and client.would_be and client.nic == "generic"
+    for port in (client, server):
+        [queue] = port.queues
+        traffic = queue.estimate.traffic
+        assert (traffic.rx_pps, traffic.tx_pps, traffic.rx_size, traffic.tx_size) == (1600, 1600, 128, 128)
+        assert traffic.tx_batches.exact == 800 / 150 and traffic.tx_batches.worded == 6
+        assert queue.estimate.rate.inbound_read == 1600 * (32 + 16 + 128)
+        assert queue.estimate.rate.outbound_write == pytest.approx(1600 * 4 * (1 / 32 + 150 / 800))
+        assert queue.estimate.worded == pytest.approx(1600 * 4 * (1 / 32 + 1 / 6))
+        assert port.rate == queue.estimate.rate and port.ceiling == queue.estimate.ceiling
+
+
+def test_queues_stand_apart_and_add_up(tmp_path):
+    plan = sample.plan()
+    document = plan.model_dump()
+    for number, endpoint in enumerate(document["endpoints"]):
+        endpoint["port"]["queues"] = 2
+        endpoint["dispatchers"].append({"workload": 0, "queue": 1})
+        document["workers"][number]["stages"] += [
+            {"endpoint": number, "stage": stage, "index": 1} for stage in ("nic_rx", "nic_tx")
+        ]
+    run = execute(
+        tmp_path / "run", [type(plan).model_validate(document)], bursts={"nic_rx": {4: 200}, "nic_tx": {4: 200}}
+    )
+    for port in ports_of(run):
+        assert [queue.number for queue in port.queues] == [0, 1]
+        one, other = (queue.estimate for queue in port.queues)
+        assert one.rate == other.rate and port.rate == one.rate + other.rate
+        assert port.ceiling == pytest.approx(one.ceiling / 2) and port.worded == 2 * one.worded
+    assert text(run).count(" all ") >= 2
+
+
+def test_without_accounting_there_is_the_mean_of_the_port(tmp_path):
+    plan = sample.plan(level="off")
+    writer = RunWriter(tmp_path / "run", sample.spec([plan]), {})
+    for line in sample.engine_lines(plan):
+        if line.type == "window":
+            line = line.model_copy(
+                update={"stages": [s.model_copy(update={"calls": 0, "burst": {}, "objects": 0}) for s in line.stages]}
+            )
+        writer.line("windtunnel", line, line.model_dump_json())
+    for port in ports_of(writer.finish(Verdict(True))):
+        [queue] = port.queues
+        batches = queue.estimate.traffic.tx_batches
+        assert queue.number is None and batches.exact > 20 and batches.worded is None and queue.estimate.worded is None
+
+
+def test_the_scenarios_nic_is_taken(tmp_path):
+    run = execute(tmp_path / "run", resolved={"client": {"nic_profile": "mlx5"}, "server": {"nic_profile": None}})
+    client, server = ports_of(run)
+    assert (client.nic, server.nic) == ("mlx5", "generic") and client.link.lanes == 16
+    assert [port.nic for port in ports_of(run, "ixgbe")] == ["ixgbe", "ixgbe"]
+    assert ports_of(run, link={"lanes": 1})[0].ceiling < ports_of(run)[0].ceiling / 8
+
+
+def test_thresholds_of_the_plan_are_taken_and_held_against_its_rings(tmp_path):
+    plan = sample.plan()
+    document = plan.model_dump()
+    document["endpoints"][0]["port"] |= {"rx_free_thresh": 64, "tx_rs_thresh": 8}
+    document["endpoints"][1]["port"] |= {"tx_descriptors": 16}
+    client, server = ports_of(execute(tmp_path / "run", [type(plan).model_validate(document)]))
+    settings = client.queues[0].estimate.settings
+    assert (settings.rx_free, settings.tx_rs) == (64, 8)
+    assert not server.queues and "tx_rs is 32, and the ring has 16 descriptors" in server.why_not
+    assert "no estimate: tx_rs is 32" in text(load(tmp_path / "run"))
+
+
+def test_show_has_the_estimate_and_says_what_it_is(tmp_path):
+    run = execute(tmp_path / "run")
+    shown = text(run)
+    assert (
+        "client, server: estimate: would be, on generic (Gen3 x8" in shown and "PCIe by counters: not measured" in shown
+    )
+    made = document(run)["pcie"]
+    assert [port["would_be"] for port in made["ports"]] == [True, True] and made["measured"] is None
+    assert made["ports"][0]["queues"][0]["ceiling_mpps"] > 0
+
+
+def test_an_invalid_run_has_no_estimate(tmp_path):
+    run = execute(tmp_path / "run", verdict=Verdict(False, ["nothing measured"]))
+    assert document(run)["pcie"] is None and "PCIe" not in text(run) and "PCIe traffic" not in page.render(run)
+    with pytest.raises(UserError, match="an invalid run has no numbers"):
+        said("estimate", tmp_path / "run")
+
+
+def test_the_report_has_the_table_and_the_ceiling(tmp_path):
+    run = execute(tmp_path / "run")
+    html = page.render(run)
+    assert "PCIe traffic: an estimate" in html and "estimate: would be, on generic" in html and "not measured" in html
+    link = tightest(ports_of(run))
+    layout = charts.all_of(run, summarise(run), link)["throughput"]["layout"]
+    [note] = layout["annotations"]
+    responses = sum(row.responses_per_s for row in summarise(run).workloads)
+    assert (
+        f"PCIe ceiling of the {link.port}" in note["text"]
+        and f"{responses * link.ceiling / 1e6:.1f} M/s" in note["text"]
+    )
+    assert "above this plot" in note["text"] and "annotations" not in charts.throughput(run)["layout"]
+
+
+def test_a_near_ceiling_is_drawn(tmp_path):
+    """Of a narrow link: the line lies at the rate times what it may grow, and within the plot."""
+    run = execute(tmp_path / "run")
+    link = tightest(ports_of(run, link={"generation": 2, "lanes": 4}))
+    layout = charts.throughput(run, link)["layout"]
+    line = layout["shapes"][-1]
+    responses = sum(row.responses_per_s for row in summarise(run).workloads)
+    assert line["type"] == "line" and line["y0"] == line["y1"] == pytest.approx(responses * link.ceiling)
+    assert layout["yaxis"]["range"][1] > line["y0"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"), [(IOSTAT, (560.5e6, 482.5e6, 1e6, 7e6)), (PCM, (1.6e6, 0.6e6, None, None))]
+)
+def test_what_was_measured_stands_beside(tmp_path, lines, expected):
+    run = execute(tmp_path / "run")
+    (run.path / FILE).write_text(lines)
+    tool = "perf iostat" if lines is IOSTAT else "pcm-pcie"
+    made = document(run)["pcie"]["measured"]
+    assert made["tool"] == tool
+    assert tuple(made[f"{way}_{what}"] for way in ("inbound", "outbound") for what in ("read", "write")) == expected
+    assert f"({tool}, all devices)" in text(run) and f"measured by {tool}" in page.render(run)
+    if expected[3] is None:
+        assert "outbound write not measured" in text(run)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("nothing", "neither of `perf iostat`"),
+        (IOSTAT.replace("965", "x"), ':5: "x" is no count'),
+        (IOSTAT.replace(" 11\n", "\n"), ":5: 3 figures of root port"),
+        (IOSTAT.replace("2.000000000 seconds", "soon"), "no line says how many seconds"),
+        (PCM.replace("500000", "-5"), ':2: "-5" is no count'),
+        (PCM.replace(",200000,0", ",0"), ":3: 7 cells in a table of 8"),
+        (PCM.replace("100,1", f"{200_000 * '1'},1").replace("500000", "x"), ':2: "x" is no count'),
+        (PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"), "neither of `perf iostat`"),
+        (PCM.splitlines()[0], ":1: no socket stands below"),
+        (IOSTAT.replace("0000:", "0000 "), ":3: no root port stands below"),
+        (
+            IOSTAT.replace("Inbound Read(MB)", "x").replace("Inbound Write(MB)", "Inbound Write(MB) Inbound Read(MB)"),
+            "neither",
+        ),
+    ],
+)
+def test_counters_that_cannot_be_read(tmp_path, lines, words):
+    (tmp_path / "text").write_text(lines)
+    with pytest.raises(UserError) as error:
+        said("estimate", "--pps", "1M", "--measured", tmp_path / "text")
+    assert words in error.value.message and error.value.remedy
+
+
+def test_two_tables_of_perf_are_their_mean(tmp_path):
+    (tmp_path / "text").write_text(IOSTAT + IOSTAT)
+    assert read_measured(tmp_path / "text").inbound_read == 560.5e6
+
+
+def test_the_command_without_a_run():
+    made = json.loads(said("estimate", "--pps", "13M", "--size", "64", "--burst", "4,8", "--json"))
+    [port] = made["ports"]
+    [queue] = port["queues"]
+    assert queue["inbound_read"] == 1456 and queue["outbound_write"] == 11.375 and queue["tx_burst_worded"] == 6
+    assert port["link"]["usable_gbps"] == pytest.approx(57.88, abs=0.01)
+    shown = said("estimate", "--pps", "10M", "--burst", "4", "--nic", "ixgbe", "--lanes", "4")
+    assert "would be, on ixgbe (Gen2 x4" in shown and "10.000" in shown
+
+
+def test_the_command_of_a_run_and_its_options(tmp_path):
+    execute(tmp_path / "run")
+    made = json.loads(said("estimate", tmp_path / "run", "--nic", "i40e", "--rx-free", "64", "--lanes", "4", "--json"))
+    assert [(p["nic"], p["link"]["lanes"], p["settings"]["rx_free"]) for p in made["ports"]] == [("i40e", 4, 64)] * 2
+
+
+def test_nics_are_listed_with_their_sources():
+    assert all(name in said("nics") for name in ("generic", "ixgbe", "mlx5"))
+    assert "mlx5_prm.h" in said("nics", "mlx5") and said("nics", "generic", "--toml").startswith(
+        "# The NIC of the VTune"
+    )
+
+
+def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):
+    file = tmp_path / "sweep.html"
+    assert said("estimate", "--sweep", "--out", file).strip() == str(file)
+    html = file.read_text()
+    figures = json.loads(html.split('id="figures">')[1].split("</script>")[0])
+    before, after = figures["outbound"]["data"][:2]
+    assert (before["x"][-1], before["y"][-1]) == (10, 11.25) and (after["x"][0], after["y"][0]) == (13, 11.375)
+    assert figures["outbound"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
+    assert figures["histograms"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
+    assert "14.625 to 11.375 MB/s" in html
+    with pytest.raises(UserError, match="exists already"):
+        said("estimate", "--sweep", "--out", file)
+    assert file.read_text() == html
+
+
+def test_a_nic_that_rings_for_every_packet_has_no_fracture(tmp_path):
+    every = text_of("generic").replace("doorbell_packets = { assumed = 0", "doorbell_packets = { assumed = 1")
+    (tmp_path / "mine.toml").write_text(every)
+    said("estimate", "--sweep", "--nic", tmp_path / "mine.toml", "--out", tmp_path / "sweep.html")
+    html = (tmp_path / "sweep.html").read_text()
+    assert "there is no fracture" in html and "falls from" not in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no traffic to estimate"),
+        (("--pps", "1M", "--sweep"), "--pps has no effect with --sweep"),
+        (("runs/x", "--sweep"), "RUN and --sweep exclude each other"),
+        (("runs/x", "--pps", "1M"), "--pps has no effect with RUN"),
+        (("--pps", "1M", "--out", "x"), "--out needs --sweep"),
+        (("--pps", ""), '"" is no packet rate'),
+        (("--pps", "1M", "--size", ""), '"" is no size'),
+        (("--pps", "1M", "--nic", ""), 'no NIC ""'),
+        (("--pps", "1M", "--ring", "0"), "rx_ring has 0 descriptors"),
+        (("runs/x", "--size", "64"), "--size has no effect with RUN"),
+        (("runs/x", "--burst", "4"), "--burst has no effect with RUN"),
+        (("--from-testpmd", "x", "--burst", "4"), "--burst has no effect with --from-testpmd"),
+        (("--sweep", "--burst", "4"), "--burst has no effect with --sweep"),
+        (("--sweep", "--json"), "--json has no effect with --sweep"),
+        (("--sweep", "--measured", "x"), "--measured has no effect with --sweep"),
+        (("--sweep", "--out", "/nonexistent/x"), "/nonexistent is no directory"),
+        (("runs/none",), "not a run directory"),
+        (("--pps", "1M", "--rx-free", "-1"), "rx_free is -1"),
+        (("--pps", "1M", "--tx-rs", "2000"), "tx_rs is 2000, and the ring has 1024"),
+        (("--pps", "1M", "--burst", "4", "--ring", "16"), "the ring has 16 descriptors"),
+        (("--pps", "1M", "--size", "0"), "is no size of a packet"),
+        (("--pps", "1M", "--nic", "none.toml"), "none.toml"),
+    ],
+)
+def test_questions_that_are_refused(arguments, words):
+    with pytest.raises(UserError) as error:
+        said("estimate", *arguments)
+    assert words in error.value.message and error.value.remedy

@@ -1,0 +1,123 @@
+"""Run directories that earlier releases wrote are read, with every value that they had.
+
+tests/support/records/<version> holds small samples (tests/support/keep_record.py made them from real runs). `metrics.json` is what
+`windtunnel show --json` of that version said of the sample.
+"""
+
+import json
+from dataclasses import asdict
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.tables import export, restore
+from windtunnel.measure.compare import Running, compare
+from windtunnel.runs import load
+from windtunnel.runs.joined import join
+from windtunnel.runs.migrate import FIRST_VERSION, RECORD_STEPS, WINDOW_STEPS
+from windtunnel.runs.record import RUN_VERSION
+from windtunnel.runs.summary import summarise
+from windtunnel.views.pages.page import render
+from windtunnel.views.terminal.run import run_view
+
+RECORDS = Path(__file__).resolve().parents[2] / "support" / "records"
+SAMPLES = sorted(file.parent for file in RECORDS.glob("*/*/run.json"))
+MEASURED = [sample for sample in SAMPLES if (sample / "metrics.json").exists()]
+
+RENAMED = {
+    "0.1.0": {"figures": "counters", "answered": "responses", "answered_per_s": "responses_per_s"},
+}
+"""Release -> key of its `metrics.json` -> key of today."""
+
+
+def name_of(sample: Path) -> str:
+    return f"{sample.parent.name}-{sample.name}"
+
+
+def today(value, names: dict[str, str]):
+    if isinstance(value, dict):
+        return {names.get(key, key): today(inner, names) for key, inner in value.items()}
+    return [today(inner, names) for inner in value] if isinstance(value, list) else value
+
+
+def held(sample: Path, file: str, found) -> None:
+    """Every value that the file has is there, and equal."""
+    wanted = today(json.loads((sample / file).read_text()), RENAMED.get(sample.parent.name, {}))
+    _within(wanted, json.loads(json.dumps(found)), file)
+
+
+def _within(wanted, found, at: str) -> None:
+    if isinstance(wanted, dict):
+        for key, value in wanted.items():
+            assert key in found, f"{at}.{key} is not there any more"
+            _within(value, found[key], f"{at}.{key}")
+    elif isinstance(wanted, list):
+        assert len(wanted) == len(found), at
+        for place, value in enumerate(wanted):
+            _within(value, found[place], f"{at}[{place}]")
+    else:
+        assert found == (pytest.approx(wanted) if isinstance(wanted, float) else wanted), at
+
+
+def test_every_version_that_can_be_read_has_its_steps_and_samples():
+    versions = {json.loads((sample / "run.json").read_text())["version"] for sample in SAMPLES}
+    assert set(RECORD_STEPS) == set(WINDOW_STEPS) == set(range(FIRST_VERSION, RUN_VERSION)) <= versions
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
+def test_a_kept_record_loads_with_all_its_windows(sample):
+    run = load(sample)
+    assert run.record.version == RUN_VERSION and run.problems == []
+    lines = (sample / "windows.jsonl").read_text().splitlines() if run.record.engines else []
+    assert sum(map(len, run.windows.values())) == len(lines)
+
+
+@pytest.mark.parametrize("sample", MEASURED, ids=name_of)
+def test_a_kept_record_has_the_values_that_it_had(sample):
+    held(sample, "metrics.json", asdict(summarise(load(sample))))
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.name == "side-client"], ids=name_of)
+def test_two_kept_sides_are_joined(sample):
+    joined = join([load(sample), load(sample.with_name("side-server"))])
+    held(sample, "joined.json", asdict(summarise(joined)))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
+def test_a_kept_record_is_shown(sample):
+    run, console = load(sample), Console(width=100, record=True, file=StringIO())
+    console.print(run_view(run))
+    shown, record = console.export_text(), json.loads((sample / "run.json").read_text())
+    assert record["title"] in shown and record["title"] in render(run)
+    assert ("invalid" in shown) != record["verdict"]["valid"]
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.name in ("echo", "tables-three", "invalid")], ids=name_of)
+def test_a_kept_record_is_exported_and_comes_back(sample, tmp_path):
+    run = load(sample)
+    back = restore(export(run, tmp_path / "tables", "parquet"), tmp_path / "back")
+    assert back.windows == run.windows
+    assert back.record == run.record
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.name == "echo"], ids=name_of)
+def test_kept_records_are_compared(sample):
+    comparison, _ = compare(sample, sample.with_name("open-loop"), Running())
+    keys = {difference.key for point in comparison.points for difference in point.differences}
+    assert "client.rate" in keys and not any(key.startswith("validity.") for key in keys)
+
+
+@pytest.mark.parametrize("version", [0, FIRST_VERSION - 1, RUN_VERSION + 1, "5", None])
+def test_a_version_that_nobody_can_read_is_refused_in_words(version, tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps({"version": version}))
+    with pytest.raises(UserError, match=f"record of version {version}, this windtunnel reads versions"):
+        load(tmp_path)
+
+
+def test_half_a_record_is_refused_in_words(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps({"version": FIRST_VERSION}))
+    with pytest.raises(UserError, match=f"not a whole record of version {FIRST_VERSION}"):
+        load(tmp_path)

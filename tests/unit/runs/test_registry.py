@@ -1,0 +1,105 @@
+"""The registry has every metric that rows have, and every counter that the engine counts."""
+
+import re
+from dataclasses import fields
+
+import pytest
+import sample_lines as sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.engine.counted import counters_of, levels_of
+from windtunnel.engine.lines import Hello, PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
+from windtunnel.runs import rows
+from windtunnel.runs.metrics import stage_rows
+from windtunnel.runs.registry import COUNTERS, METRICS, STAGE_COUNTERS, metrics
+from windtunnel.schemas.generate import CHECKOUT
+from windtunnel.views.metric_cells import WRITTEN, reported
+from windtunnel.views.terminal.metric_columns import columns
+
+ROWS = {
+    "stage": rows.StageRow,
+    "step": rows.StepRow,
+    "counter": rows.HandlerCounterRow,
+    "worker": rows.WorkerRow,
+    "port": rows.PortRow,
+    "workload": rows.WorkloadRow,
+    "phase": rows.PhaseRow,
+    "level": rows.LevelRow,
+}
+PLACES = {"endpoint", "stage", "instances", "step", "traffic", "of", "name", "unit", "kind", "worker", "cpu", "sides"} | {
+    "workload", "loop", "phase", "load", "result", "drops", "burst", "counters"
+}  # fmt: skip
+"""Fields that say which row it is, or that hold what other entries are made from."""
+BY_ANOTHER_NAME = {
+    "objects": "mpps",
+    "interrupted_calls": "interrupted_share",
+    "stalled_calls": "counters.stalled_calls",
+}
+
+
+def test_every_field_of_every_row_has_its_entry():
+    for noun, row in ROWS.items():
+        entries = {part for metric in metrics(noun) for part in (metric.name, metric.name.split(".")[0])}
+        found = {BY_ANOTHER_NAME.get(field.name, field.name) for field in fields(row)} - PLACES
+        assert found <= entries, f"{noun}: {found - entries}"
+
+
+def test_entries_are_whole_and_named_once():
+    for metric in METRICS:
+        assert metric.unit and metric.formula and metric.error and metric.form in WRITTEN, metric
+    names = [(metric.noun, metric.name) for metric in METRICS]
+    assert len(names) == len(set(names))
+    for noun in ROWS:
+        named = [metric.column for metric in metrics(noun) if metric.column]
+        assert len(named) == len(set(named)), noun
+
+
+def test_every_counter_and_level_says_what_it_is():
+    assert all(counter.help and counter.unit for of in COUNTERS.values() for counter in of)
+    levels = [level for model in (WorkloadWindow, RingLevel, PoolLevel) for level in levels_of(model)]
+    assert all(level.help and level.unit for level in levels) and len(levels) == 6
+
+
+@pytest.mark.parametrize(
+    ("model", "line", "derived"),
+    [(StageWindow, "stage", {"calls", "empty_calls", "objects"}), (WorkloadWindow, "workload", set())],
+)
+def test_the_engines_list_and_the_lines_name_the_same_counters(model, line, derived):
+    text = (CHECKOUT / "engine" / "core" / "counters.h").read_text()
+    listed = set(re.findall(rf"X\((\w+), {line}, (?:shown|hidden)\)", text))
+    assert listed | derived == {counter.name for counter in counters_of(model)}
+
+
+@given(st.integers(0, 5), st.integers(0, 1 << 40), st.integers(0, 1 << 40))
+def test_sums_are_of_all_windows_and_null_is_not_zero(at, first, second):
+    lines = sample.engine_lines(sample.plan())
+    hello = next(line for line in lines if isinstance(line, Hello))
+    windows = [line for line in lines if isinstance(line, Window) and line.phase == "measure"][:2]
+    name = STAGE_COUNTERS[3 + at]
+
+    def with_value(window: Window, value: int | None) -> Window:
+        stages = [stage.model_copy(update={name: value}) for stage in window.stages]
+        return window.model_copy(update={"stages": stages})
+
+    summed = stage_rows([with_value(windows[0], first), with_value(windows[1], second)], hello)
+    assert all(row.counters[name] == first + second for row in summed)
+
+
+def test_a_counter_that_a_part_of_the_windows_does_not_have_is_null():
+    lines = sample.engine_lines(sample.plan())
+    hello = next(line for line in lines if isinstance(line, Hello))
+    windows = [line for line in lines if isinstance(line, Window) and line.phase == "measure"][:2]
+    stages = [stage.model_copy(update={"traffic_cycles": None}) for stage in windows[0].stages]
+    for row in stage_rows([windows[0].model_copy(update={"stages": stages}), windows[1]], hello):
+        assert row.counters["traffic_cycles"] is None
+
+
+def test_tables_have_what_the_registry_shows():
+    lines = sample.engine_lines(sample.plan())
+    hello = next(line for line in lines if isinstance(line, Hello))
+    made = stage_rows([line for line in lines if isinstance(line, Window)], hello)
+    assert [column.head for column in columns("stage", made).values()] == [
+        metric.terminal.head for metric in metrics("stage") if metric.terminal
+    ]
+    assert [metric.report for metric in reported("stage", made)][-1] == "Stalled calls"

@@ -1,0 +1,306 @@
+"""Run directories: written whole, read back the same, refused in words."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample_lines as sample
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windtunnel.engine.lines import Window
+from windtunnel.errors import UserError
+from windtunnel.runs import RunWriter, Verdict, files, load
+from windtunnel.runs.record import DID_NOT_FINISH
+
+SUPPORT = Path(sample.__file__).parent
+HOST = {"hostname": "here", "cpus": {"model": "a processor", "allowed": [0, 1]}}
+
+
+def begin(directory, plans=None, names=("windtunnel",), **about):
+    """A writer that has had every line of these engines."""
+    spec = sample.spec(plans, names, **about)
+    writer = RunWriter(directory, spec, HOST)
+    finished = {name: sample.engine_lines(plan) for name, plan in zip(spec.names, spec.plans, strict=True)}
+    for name, lines in finished.items():
+        for line in lines:
+            writer.line(name, line, line.model_dump_json() + "\n")
+    return writer, finished
+
+
+def test_what_was_written_is_read_back(tmp_path):
+    writer, finished = begin(tmp_path / "run", notes=["a note"])
+    run = writer.finish(Verdict(True))
+    again = load(tmp_path / "run")
+    lines = finished["windtunnel"]
+    assert again.record == run.record and again.windows == run.windows and again.problems == []
+    assert again.windows["windtunnel"] == [line for line in lines if isinstance(line, Window)]
+    engine = again.record.engines[0]
+    assert [engine.hello, engine.ready, engine.result] == [lines[1], lines[3], lines[-1]]
+    assert [phase.name for phase in engine.phases] == ["starting EAL", "opening ports"]
+    assert again.record.verdict == Verdict(True) and again.record.finished >= again.record.started
+    assert again.record.versions["dpdk"] == "DPDK 22.11.7" and again.record.host == HOST
+    assert again.record.all_notes() == ["a note", "net_ring moves mbufs: no byte is copied on the wire"]
+
+
+def test_windows_keep_the_text_of_the_engine(tmp_path):
+    _, finished = begin(tmp_path / "run")
+    first = (tmp_path / "run" / "windows.jsonl").read_text().splitlines()[0]
+    window = next(line for line in finished["windtunnel"] if isinstance(line, Window))
+    assert first == '{"engine":"windtunnel",' + window.model_dump_json()[1:]
+
+
+def test_two_engines_keep_apart(tmp_path):
+    plans = [sample.plan(("server",), wire="memif"), sample.plan(("client",), wire="memif")]
+    writer, finished = begin(tmp_path / "run", plans, ("server", "client"))
+    run = writer.finish(Verdict(False, ["peer lost: the other one"]))
+    assert {p.name for p in map(writer.log_path, ("server", "client"))} == {"engine-server.log", "engine-client.log"}
+    for name, lines in finished.items():
+        assert run.windows[name] == [line for line in lines if isinstance(line, Window)]
+    assert run.record.wire == "memif" and run.record.memory == "hugepages"
+
+
+def test_one_engine_logs_to_engine_log(tmp_path):
+    writer, _ = begin(tmp_path / "run")
+    assert writer.log_path("windtunnel") == tmp_path / "run" / "engine.log"
+
+
+def test_unfinished_run_says_so_from_the_first_moment(tmp_path):
+    RunWriter(tmp_path / "run", sample.spec(), HOST)
+    run = load(tmp_path / "run")
+    assert run.record.verdict == Verdict(False, [DID_NOT_FINISH])
+    assert run.record.finished is None and run.windows == {"windtunnel": []}
+
+
+def test_existing_directory_is_refused(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine").write_text("keep")
+    with pytest.raises(UserError, match="exists already"):
+        RunWriter(tmp_path / "run", sample.spec(), HOST)
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["mine"]
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written: Not a directory"):
+        RunWriter(tmp_path / "file" / "run", sample.spec(), HOST)
+
+
+@pytest.mark.parametrize("verdict", [(True, ["why"]), (False, [])])
+def test_a_verdict_has_reasons_exactly_when_invalid(verdict):
+    with pytest.raises(ValueError, match="a verdict is valid without reasons"):
+        Verdict(*verdict)
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[2])
+import sample_lines as sample
+from pathlib import Path
+from windtunnel.engine.lines import Window
+from windtunnel.runs import RunWriter
+writer = RunWriter(Path(sys.argv[1]), sample.spec(), {})
+windows = 0
+for line in sample.engine_lines(sample.plan()):
+    writer.line("windtunnel", line, line.model_dump_json())
+    windows += isinstance(line, Window)
+    if windows == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_kill_9_leaves_every_finished_window(tmp_path):
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), str(SUPPORT)]
+    ended = subprocess.run(command, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    run = load(tmp_path / "run")
+    assert len(run.windows["windtunnel"]) == 5 and run.problems == []
+    assert run.record.verdict == Verdict(False, [DID_NOT_FINISH])
+    assert run.record.engines[0].hello is not None and run.record.engines[0].result is None
+    assert len(intervals(tmp_path / "run" / "latency.hlog")) == 3
+
+
+FULL = """
+import resource, sys
+sys.path.insert(0, sys.argv[2])
+import sample_lines as sample
+from pathlib import Path
+from windtunnel.errors import UserError
+from windtunnel.runs import RunWriter, Verdict
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+writer = RunWriter(Path(sys.argv[1]), sample.spec(), {})
+try:
+    for line in sample.engine_lines(sample.plan()):
+        writer.line("windtunnel", line, line.model_dump_json())
+except UserError as error:
+    print(error.message, "|", error.remedy)
+    writer.finish(Verdict(False, ["run directory: full"]))
+"""
+
+
+def test_full_disk_leaves_whole_lines_and_says_what_to_do(tmp_path):
+    command = [sys.executable, "-c", FULL, str(tmp_path / "run"), str(SUPPORT)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "windows.jsonl: cannot be written: File too large" in said and "free some space" in said
+    run = load(tmp_path / "run")
+    assert run.problems == [] and 0 < len(run.windows["windtunnel"]) < len(sample.PHASES)
+    assert run.record.verdict.reasons == ["run directory: full"]
+
+
+def test_failed_replacement_keeps_the_old_file(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "run.json"
+    files.replace(path, "old")
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        files.replace(path, "new")
+    assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_cut_off_last_window_is_left_out_and_named(tmp_path):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "windows.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    run = load(tmp_path / "run")
+    assert len(run.windows["windtunnel"]) == len(sample.PHASES) - 1
+    count = len(sample.PHASES)
+    assert run.problems == [
+        f"windows.jsonl:{count}: cut off by a crash and ignored; {count - 1} whole windows before it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "windows.jsonl:3: not a window"),
+        ("[]", "windows.jsonl:3: not a window"),
+        ('{"engine":"stranger"}', "windows.jsonl:3: not a window"),
+        ('{"engine":"windtunnel","type":"window"}', "windows.jsonl:3: index: Field required"),
+    ],
+)
+def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path, line, said):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "windows.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], line, *lines[3:]]) + "\n")
+    with pytest.raises(UserError, match=said):
+        load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "not JSON"),
+        ("[]", "record of version None"),
+        ('{"version": 99}', "record of version 99, this windtunnel reads versions 4 to 5"),
+        ('{"version": 5}', "title: Field required"),
+    ],
+)
+def test_what_is_no_record_is_refused(tmp_path, text, said):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(UserError, match=said):
+        load(tmp_path)
+
+
+def test_a_directory_without_a_run_is_refused(tmp_path):
+    with pytest.raises(UserError, match="not a run directory"):
+        load(tmp_path)
+
+
+def intervals(path: Path) -> list[HdrHistogram]:
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 60_000_000_000, 3))
+    read = []
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        read.append(interval)
+    return read
+
+
+def test_latency_log_opens_in_the_package(tmp_path):
+    _, finished = begin(tmp_path / "run")
+    measured = [line for line in finished["windtunnel"] if isinstance(line, Window) and line.phase == "measure"]
+    read = intervals(tmp_path / "run" / "latency.hlog")
+    assert [i.get_total_count() for i in read] == [w.workloads[0].responses for w in measured]
+    assert {i.get_tag() for i in read} == {"echo"}
+    assert read[0].get_end_time_stamp() - read[0].get_start_time_stamp() == pytest.approx(500, abs=1)
+    for interval, window in zip(read, measured, strict=True):
+        assert interval.get_max_value() >= window.workloads[0].latency.max >= interval.get_min_value()
+
+
+def test_no_client_no_latency_log(tmp_path):
+    begin(tmp_path / "run", [sample.plan(("server",), wire="null")])[0].finish(Verdict(True))
+    assert not (tmp_path / "run" / "latency.hlog").exists()
+
+
+def test_a_tag_cannot_break_the_log(tmp_path):
+    plan = sample.plan()
+    evil = plan.model_copy(update={"workloads": [plan.workloads[0].model_copy(update={"name": "a,b c\nd"})]})
+    begin(tmp_path / "run", [evil])
+    assert {i.get_tag() for i in intervals(tmp_path / "run" / "latency.hlog")} == {"a_b_c_d"}
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    title=st.text(),
+    notes=st.lists(st.text(), max_size=3),
+    resolved=st.dictionaries(st.text(), JSON, max_size=3),
+    reasons=st.lists(st.text(), max_size=3),
+)
+def test_any_text_survives_the_round_trip(title, notes, resolved, reasons):
+    with tempfile.TemporaryDirectory() as parent:
+        spec = sample.spec(title=title, notes=notes, resolved=resolved)
+        written = RunWriter(Path(parent) / "run", spec, HOST).finish(Verdict(not reasons, reasons))
+        record = load(Path(parent) / "run").record
+    assert record == written.record
+    assert (record.title, record.notes, record.scenario) == (title, notes, resolved)
+    assert record.verdict == Verdict(not reasons, reasons)
+
+
+def test_run_json_is_plain_json_with_its_version(tmp_path):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    document = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert document["version"] == 5 and document["verdict"] == {"valid": True, "reasons": []}
+
+
+def test_emulated_faults_are_marked_for_each_sender():
+    faults = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0025, "reorder_depth": 4}
+    with tempfile.TemporaryDirectory() as parent:
+        writer, _ = begin(Path(parent) / "run", [sample.plan(faults=faults)])
+        record = writer.finish(Verdict(True)).record
+    assert record.emulated == [
+        "emulated on what client and server send: loss 1%, reordering 0.25% (by up to 4 packets)"
+    ]
+
+
+def test_the_sample_closes_its_ledgers():
+    for line in sample.engine_lines(sample.plan(), lost=7):
+        if isinstance(line, Window):
+            for stage in line.stages:
+                assert stage.objects == sum(size * calls for size, calls in stage.burst.items())
+                assert stage.calls - stage.empty_calls == sum(stage.burst.values())
+            for workload in line.workloads:
+                assert workload.sent == workload.responses + workload.lost
+                assert workload.latency.total == workload.responses == sum(n for _, n in workload.latency.counts)
+    assert np.all([ledger.missing == 0 for ledger in (*line.mbufs, *line.packets, *line.messages)])

@@ -1,0 +1,152 @@
+"""Steps of handlers and what handlers count: from the engine's lines to rows, tables and the page."""
+
+import pytest
+import sample_lines as sample
+from plugin_tools import built
+from real_runs import assert_sound, execute, scenario
+from rich.console import Console
+from sample_windows import HELLO, stage, window, worker
+
+from windtunnel.engine.lines import HandlerCounterWindow, Ready, StepWindow
+from windtunnel.runs import metrics
+from windtunnel.runs.steps import counter_rows, step_rows
+from windtunnel.runs.summary import summarise
+from windtunnel.views.pages.page import render
+from windtunnel.views.pages.steps import steps as plot
+from windtunnel.views.terminal.steps import handler_counters, step_table
+
+READY = next(line for line in sample.engine_lines(sample.plan()) if isinstance(line, Ready))
+TICK_NS = 0.5
+"""HELLO's clock has 2 GHz."""
+
+
+def step(
+    name: str, cycles: int, packets: int, *, stamps: int = 10, traffic: bool = False, index: int = 0
+) -> StepWindow:
+    place = {"endpoint": "server", "stage": "disp_rx", "index": index, "worker": index}
+    return StepWindow(step=name, cycles=cycles, packets=packets, stamps=stamps, traffic=traffic, **place)
+
+
+def counter(name: str, value: int, *, kind: str = "count", of: str = "flows", index: int = 0) -> HandlerCounterWindow:
+    place = {"endpoint": "server", "stage": "disp_rx", "index": index}
+    return HandlerCounterWindow(name=name, of=of, value=value, kind=kind, unit="lookups", **place)
+
+
+def finished(steps, counters=(), **more):
+    """A window of a dispatcher that worked 10,000 ticks on 100 timed packets."""
+    counted = stage(stage="disp_rx", calls=50, objects=400, timed_calls=10, timed_objects=100, busy_cycles=10_000)
+    made = window([counted], [worker(timed_cycles=20_000)])
+    return made.model_copy(update={"steps": list(steps), "counters": list(counters)} | more)
+
+
+def test_steps_follow_the_formulas():
+    windows = [
+        finished([step("parser", 1000, 100), step("flows", 4000, 50), step("frames", 800, 100, traffic=True)])
+    ] * 2
+    parser, flows, frames = step_rows(windows, HELLO, READY)
+    assert (parser.step, flows.step, frames.step) == ("parser", "flows", "frames")
+    assert parser.stage_ns == parser.ns == 10 * TICK_NS
+    assert (flows.stage_ns, flows.ns) == (40 * TICK_NS, 80 * TICK_NS)
+    assert (parser.share, flows.share, frames.share) == (0.1, 0.4, None)
+    assert (flows.packets_share, frames.packets_share) == (0.5, 1.0)
+    assert parser.stamp_ns == pytest.approx(10 * READY.stamp_ticks * TICK_NS / 100)
+    assert step_rows(windows, HELLO, None)[0].stamp_ns is None
+
+
+def test_steps_of_nothing_are_not_zero():
+    (row,) = step_rows([finished([step("parser", 0, 0, stamps=0)])], HELLO, READY)
+    assert row.ns is None and row.stamp_ns is None and row.stage_ns == 0
+    assert step_rows([finished([step("parser", 5, 5)], phase="drain")], HELLO, READY) == []
+
+
+def test_instances_without_these_steps_are_no_base():
+    """Two dispatchers, of which one has another handler: its packets never could go through the step."""
+    other = stage(stage="disp_rx", index=1, worker=1, timed_objects=900, busy_cycles=90_000)
+    one = finished([step("parser", 1000, 100)])
+    (row,) = step_rows([one.model_copy(update={"stages": [*one.stages, other]})], HELLO, READY)
+    assert row.stage_ns == 10 * TICK_NS and row.share == 0.1
+
+
+def test_own_traffic_has_a_share_of_the_worker():
+    counted = stage(stage="disp_rx", busy_cycles=5000, idle_cycles=1000, traffic_cycles=4000)
+    (row,) = metrics.worker_rows([window([counted], [worker(timed_cycles=10_000)])])
+    assert (row.work_share, row.idle_share, row.traffic_share) == (0.5, 0.1, 0.4)
+
+
+def test_counts_add_up_and_levels_do_not():
+    windows = [
+        finished([], [counter("hits", 30), counter("hits", 12, index=1), counter("entries", 7, kind="level")]),
+        finished(
+            [], [counter("hits", 8), counter("entries", 9, kind="level"), counter("entries", 1, kind="level", index=1)]
+        ),
+    ]
+    hits, entries = counter_rows(windows)
+    assert (hits.value, hits.per_s) == (50, 25.0)
+    assert (entries.value, entries.per_s) == (10, None)
+
+
+def shown(table) -> str:
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(table)
+    return console.export_text()
+
+
+def test_tables_say_what_stands_apart():
+    rows = step_rows([finished([step("frames", 800, 100, traffic=True), step("parser", 1000, 100)])], HELLO, READY)
+    text = shown(step_table(rows))
+    assert "separate" in text and "server disp_rx" in text and text.count("server") == 1
+    counted = [counter("hits", 30), counter("wrong", 3, kind="wrong")]
+    text = shown(handler_counters(counter_rows([finished([], counted)])))
+    assert text.count("flows") == 1 and "wrong" in text and "30.0 /s" in text
+
+
+def test_plot_leaves_traffic_out_and_escapes_names():
+    rows = step_rows([finished([step("frames", 800, 100, traffic=True), step("<b>", 1000, 100)])], HELLO, READY)
+    figure_ = plot(rows)
+    assert [bar["name"] for bar in figure_["data"]] == ["&lt;b&gt;"]
+    assert plot([row for row in rows if row.traffic]) is None
+
+
+def test_run_steps_are_within_their_stage(tmp_path):
+    """A plug-in with steps on frames from nowhere, every call timed."""
+    library = built(tmp_path, "steps")
+    workload = {"packet_handler": f"./{library.name}"}
+    data = scenario(workload, wire={"kind": "null"}, server={}, accounting={"level": "cycles"})
+    run = execute(tmp_path, data).run
+    assert_sound(run)
+    windows = [w for w in run.windows["windtunnel"] if w.phase == "measure"]
+    for w in windows:
+        (disp,) = [s for s in w.stages if s.stage == "disp_rx"]
+        steps = {s.step: s for s in w.steps}
+        assert list(steps) == ["frames", "look", "send"]
+        assert disp.traffic_cycles == steps["frames"].cycles > 0
+        assert steps["look"].cycles + steps["send"].cycles < disp.busy_cycles
+        assert steps["frames"].packets == steps["send"].packets == disp.timed_objects
+        assert 0 < steps["look"].packets < disp.timed_objects
+        assert len({s.stamps for s in w.steps}) == 1
+    result = run.record.engines[0].result
+    seen = next(f.value for f in result.counters if f.name == "seen")
+    assert seen == sum(s.objects for w in run.windows["windtunnel"] for s in w.stages if s.stage == "disp_rx")
+    summary = summarise(run)
+    assert [row.step for row in summary.steps] == ["frames", "look", "send"]
+    page = render(run)
+    assert "Steps of the handlers" in page and 'id="steps"' in page and "Counters of the handlers" in page
+
+
+@pytest.mark.parametrize("level", ["counts", "off"])
+def test_levels_without_cycles_have_no_steps(tmp_path, level):
+    library = built(tmp_path, "steps")
+    data = scenario(
+        {"packet_handler": f"./{library.name}"}, wire={"kind": "null"}, server={}, accounting={"level": level}
+    )
+    run = execute(tmp_path, data).run
+    assert not any(w.steps for w in run.windows["windtunnel"])
+    assert any(f.name == "seen" and f.value for w in run.windows["windtunnel"] for f in w.counters)
+    assert "Steps of the handlers" not in render(run)
+
+
+def test_a_handler_that_was_wrong_makes_the_run_invalid(tmp_path):
+    library = built(tmp_path, "steps")
+    workload = {"packet_handler": f"./{library.name}", "options": {"wrong": 3}}
+    run = execute(tmp_path, scenario(workload, wire={"kind": "null"}, server={})).run
+    assert run.record.verdict.reasons == ["handler wrong: wrong of table: 3 packets (disp_rx:0)"]

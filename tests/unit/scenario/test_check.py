@@ -1,0 +1,79 @@
+"""windtunnel check: placement, demand and memory in words and as JSON; errors without a traceback."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from scenario_tools import ECHO, SHIPPED, engine, machine, written
+
+from windtunnel import scenario
+from windtunnel.cli import check as command
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_engine():
+    """Handlers are not what these tests are about: any name passes where no engine knows better."""
+    with engine("/nonexistent"):
+        yield
+
+
+@pytest.fixture
+def here(monkeypatch):
+    monkeypatch.setattr(scenario, "here", machine)
+
+
+def checked(capsys, *files, sets=None, as_json=False):
+    """(exit code, stdout, stderr) of the command."""
+    import typer
+
+    try:
+        command.check(list(files), sets, json=as_json)
+        code = 0
+    except typer.Exit as end:
+        code = end.exit_code
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+@pytest.mark.usefixtures("here")
+def test_says_where_everything_goes(capsys):
+    code, out, err = checked(capsys, SHIPPED / "echo.toml")
+    assert code == 0
+    assert "handlers and their options were not checked" in err  # the tests of scenarios have no engine to ask
+    assert "What does one small RPC cost, stage by stage?" in " ".join(out.split())  # a long path breaks the line
+    assert "nic_rx:0  disp_rx:0  app_rx:0  disp_tx:0  nic_tx:0" in out
+    assert "1024 in flight" in out
+    assert "without hugepages" in out
+
+
+@pytest.mark.usefixtures("here")
+def test_json_is_for_machines(capsys):
+    code, out, _ = checked(capsys, SHIPPED / "echo.toml", SHIPPED / "two-processes.toml", as_json=True)
+    echo, pair = json.loads(out)
+    assert code == 0
+    assert echo["workers"][0] == {
+        "engine": "windtunnel",
+        "cpu": 1,
+        "stages": {"server": ["nic_rx:0", "disp_rx:0", "app_rx:0", "disp_tx:0", "nic_tx:0"]},
+    }
+    assert echo["mbufs"]["client"]["by"]["in flight"] == 1024
+    assert [worker["engine"] for worker in pair["workers"]] == ["server", "client"]
+
+
+@pytest.mark.usefixtures("here")
+def test_one_bad_file_among_good_ones(capsys, tmp_path):
+    bad = written(tmp_path, ECHO | {"duration": "[red]5[/red]"})
+    code, out, err = checked(capsys, bad, SHIPPED / "echo.toml")
+    assert code == 2
+    assert "valid scenario" in out
+    assert f'{bad}:2: duration: "[red]5[/red]" is not a duration' in err
+    code, out, _ = checked(capsys, bad, SHIPPED / "echo.toml", as_json=True)
+    assert code == 2
+    assert [document["ok"] for document in json.loads(out)] == [False, True]
+
+
+def test_its_module_is_light():
+    code = "import sys, windtunnel.cli.check; print([m for m in ('pydantic', 'rich.table', 'tomllib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,127 @@
+"""Handlers and their options, checked against what an engine says of them."""
+
+import json
+import os
+
+import pytest
+from scenario_tools import SHIPPED, engine, finished, machine_for, skip_without_pipelines
+
+from windtunnel.engine.find import find_engine
+from windtunnel.errors import UserError
+from windtunnel.scenario import load, resolve
+
+KV = {
+    "name": "kv",
+    "kind": "message",
+    "help": "a store",
+    "options": [
+        {"name": "keys", "type": "count", "default": "100", "choices": [], "help": "how many"},
+        {"name": "value", "type": "bytes", "default": "32", "choices": [], "help": "how long"},
+        {"name": "order", "type": "choice", "default": "up", "choices": ["up", "down"], "help": "which way"},
+        {"name": "where", "type": "text", "default": "", "choices": [], "help": "a place"},
+        {"name": "list", "type": "file", "default": "", "choices": [], "help": "a file"},
+    ],
+}
+ECHO = {"name": "echo", "kind": "packet", "help": "back", "options": []}
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """An engine that knows kv and echo, and refuses every plug-in but its neighbour good.so."""
+    script = tmp_path / "engine"
+    script.write_text(
+        "#!/bin/sh\n"
+        f"case \"$3\" in '') echo '{json.dumps([KV, ECHO])}';; *good.so) echo '{json.dumps([KV])}';;"
+        " *) echo 'a library: noise' >&2; echo 'windtunnel-engine: handler ABI 9, this engine has 1' >&2;"
+        " echo 'remedy: build it again' >&2; exit 2;; esac\n"
+    )
+    script.chmod(0o755)
+    with engine(str(script)):
+        yield
+
+
+def planned(directory, workload):
+    return finished(directory, {"workload": [workload]}).plans[0].workloads[0]
+
+
+def refused(directory, workload):
+    with pytest.raises(UserError) as caught:
+        planned(directory, workload)
+    return f"{caught.value.message}; {caught.value.remedy}"
+
+
+@pytest.mark.usefixtures("fake")
+def test_options_become_plain_numbers_and_words(tmp_path):
+    options = {"keys": "100k", "value": "1KiB", "order": "down", "where": "64KiB"}
+    handler = planned(tmp_path, {"handler": "kv", "options": options}).handler
+    assert handler.options == {"keys": "100000", "value": "1024", "order": "down", "where": "64KiB"}
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("workload", "what"),
+    [
+        ({"handler": "kvs"}, 'no message handler "kvs"; did you mean "kv"?'),
+        ({"handler": "echo"}, 'echo is not a message handler; packet_handler = "echo"'),
+        ({"packet_handler": "kv"}, 'kv is not a packet handler; handler = "kv"'),
+        ({"handler": "kv", "options": {"key": 1}}, 'kv has no option "key"; did you mean "keys"?'),
+        ({"packet_handler": "echo", "options": {"x": 1}}, 'echo has no option "x"; it has none'),
+        ({"handler": "kv", "packet_handler": "echo", "packet_options": {"x": 1}}, 'echo has no option "x"'),
+        (
+            {"handler": "kv", "options": {"keys": "many"}},
+            'keys: "many" is not a count; units: k, M, G; how many: as in keys = 1000',
+        ),
+        ({"handler": "kv", "options": {"value": 1.5}}, "value: 1.5 is not a size"),
+        ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is no choice; one of up, down: which way'),
+    ],
+)
+def test_what_the_engine_does_not_know_is_refused(tmp_path, workload, what):
+    said = refused(tmp_path, workload)
+    assert said.startswith(f"{tmp_path / 'test.toml'}:1: ")
+    assert what in said
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_file_is_found_from_the_scenario(tmp_path, monkeypatch):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "list.txt").touch()
+    monkeypatch.chdir("/")
+    handler = planned(tmp_path / "deep", {"handler": "kv", "options": {"list": "../list.txt"}}).handler
+    assert handler.options == {"list": os.path.realpath(tmp_path / "list.txt")}
+    assert planned(tmp_path, {"handler": "kv", "options": {"list": ""}}).handler.options == {"list": ""}
+    said = refused(tmp_path, {"handler": "kv", "options": {"list": "deep"}})
+    assert f"list: no such file: {os.path.realpath(tmp_path / 'deep')}; its path is relative to the scenario" in said
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_plugin_goes_by_its_path_and_its_own_options(tmp_path):
+    (tmp_path / "good.so").touch()
+    handler = planned(tmp_path, {"handler": "./good.so", "options": {"keys": "1k"}}).handler
+    assert (handler.name, handler.options) == (os.path.realpath(tmp_path / "good.so"), {"keys": "1000"})
+    assert 'has no option "kees"; did you mean "keys"?' in refused(
+        tmp_path, {"handler": "good.so", "options": {"kees": 1}}
+    )
+    assert "good.so is not a packet handler" in refused(tmp_path, {"packet_handler": "good.so"})
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_plugin_that_the_engine_refuses(tmp_path):
+    (tmp_path / "old.so").touch()
+    said = refused(tmp_path, {"handler": "./old.so"})
+    assert said == f"{tmp_path / 'test.toml'}:1: handler ABI 9, this engine has 1; build it again"
+
+
+def test_without_an_engine_everything_passes_as_it_is(tmp_path):
+    with engine("/nonexistent"):
+        handler = planned(tmp_path, {"handler": "anything", "options": {"a": "1KiB", "b": True, "c": 2}}).handler
+    assert handler.options == {"a": "1KiB", "b": "true", "c": "2"}
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in SHIPPED.glob("*.toml") if file.name != "plugin.toml"))
+def test_shipped_scenarios_name_what_the_engine_has(name):
+    try:
+        find_engine()
+    except UserError as error:
+        pytest.skip(error.message)
+    skip_without_pipelines(name)
+    assert resolve(load(SHIPPED / name), machine_for(name)).plans

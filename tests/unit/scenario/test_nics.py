@@ -1,0 +1,166 @@
+"""The wire `pci` as the planning sees it: a machine made up in a directory, with NICs of every condition."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scenario_tools import engine, finished, loaded
+
+from windtunnel.errors import UserError
+from windtunnel.host.dpdk import read_nics
+from windtunnel.scenario import HostView, here
+
+NEAR, FAR, KERNEL, FREE, SHARED, DISK = (f"0000:{bus:02x}:00.0" for bus in range(1, 7))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_engine():
+    with engine("/nonexistent"):
+        yield
+
+
+@pytest.fixture
+def sysfs(tmp_path) -> Path:
+    """Two NICs that DPDK may have, on nodes 0 and 1; one of the kernel, one of nobody, one of both; and a disk."""
+    root = tmp_path / "machine"
+    device(root, NEAR, driver="vfio-pci", node=0, iommu=True)
+    device(root, FAR, driver="uio_pci_generic", node=1)
+    device(root, KERNEL, driver="e1000e", interface="eth1")
+    device(root, FREE, driver=None, iommu=True)
+    device(root, SHARED, driver="mlx5_core", interface="mlx0")
+    device(root, DISK, driver="ahci", number="0x010601")
+    for node, cpus in ((0, "0-1"), (1, "2-3")):
+        write(root / f"sys/devices/system/node/node{node}/cpulist", cpus)
+    write(root / "proc/net/route", "Iface\tDestination\tGateway\neth1\t0000A8C0\t00000000\n")
+    return root
+
+
+def device(
+    root: Path, address: str, driver: str | None, number="0x020000", node=-1, interface=None, iommu=False
+) -> None:
+    at = root / "sys/bus/pci/devices" / address
+    for name, text in (("class", number), ("numa_node", str(node)), ("vendor", "0x8086"), ("device", "0x10d3")):
+        write(at / name, text)
+    if driver:
+        (root / "sys/bus/pci/drivers" / driver).mkdir(parents=True, exist_ok=True)
+        (at / "driver").symlink_to(root / "sys/bus/pci/drivers" / driver)
+    if interface:
+        (at / "net" / interface).mkdir(parents=True)
+    if iommu:
+        (at / "iommu_group").mkdir()
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def host(root: Path, hugepages_mib: int = 1024, **changes) -> HostView:
+    pages = {"hugepages_free_bytes": hugepages_mib << 20, "hugepages_usable": hugepages_mib > 0}
+    return replace(here(root), **({"cpus": [0, 1], "root": True} | pages | changes))
+
+
+def pci(client: str | None, server: str | None, **keys) -> dict:
+    sides = {side: {"pci": nic} for side, nic in (("client", client), ("server", server)) if nic}
+    return {"wire": {"kind": "pci"}, "workload": [{"handler": "l_app"}]} | sides | keys
+
+
+def refused(tmp_path, data, view=None) -> UserError:
+    with pytest.raises(UserError) as caught:
+        finished(tmp_path, data, host=view) if view else loaded(tmp_path, data)
+    return caught.value
+
+
+def test_both_sides_run_in_one_process_on_their_nics(tmp_path, sysfs):
+    spec = finished(tmp_path, pci("01:00.0", SHARED), host=host(sysfs))
+    [plan] = spec.plans
+    nics = {e.side: e.port.options for e in plan.endpoints}
+    assert (nics["client"]["pci"], nics["server"]["pci"]) == (NEAR, SHARED), "a short address is one of domain 0000"
+    assert nics["client"]["steering"] == "auto" and nics["client"]["offloads"] == "rx_checksum|fast_free"
+    args = plan.eal.args
+    assert [args[i + 1] for i, word in enumerate(args) if word == "-a"] == [SHARED, NEAR]
+    assert not {"--no-pci", "--no-huge", "--iova-mode=va"} & set(args)
+    assert plan.eal.memory == "hugepages"
+    assert spec.notes == []
+
+
+def test_one_side_runs_alone(tmp_path, sysfs):
+    [plan] = finished(tmp_path, pci(None, FAR), host=host(sysfs)).plans
+    assert [e.side for e in plan.endpoints] == ["server"]
+    [plan] = finished(tmp_path, pci(FAR, None), host=host(sysfs)).plans
+    assert plan.endpoints[0].peer_mac is None, "a stranger is asked for its MAC"
+
+
+def test_a_queue_keeps_an_mbuf_in_every_receive_descriptor(tmp_path, sysfs):
+    demands = finished(tmp_path, pci(None, FAR), "server.rx_descriptors=512", host=host(sysfs)).demands
+    assert demands["server"].mbufs["descriptors"] == 512 + 1024
+
+
+def test_a_nic_of_the_kernel_is_refused_with_the_command_that_binds_it(tmp_path, sysfs):
+    error = refused(tmp_path, pci(None, KERNEL), host(sysfs))
+    assert "test.toml:3: NIC 0000:03:00.0 belongs to the kernel as eth1: it is bound to e1000e" in error.message
+    assert "dpdk-devbind.py --bind=vfio-pci 0000:03:00.0" in error.remedy
+    assert "enable_unsafe_noiommu_mode" in error.remedy and "eth1 has an IP address" in error.remedy
+
+
+def test_a_nic_of_nobody_is_refused_likewise(tmp_path, sysfs):
+    error = refused(tmp_path, pci(FREE, None), host(sysfs))
+    assert "NIC 0000:04:00.0 is bound to no driver" in error.message
+    assert error.remedy == "as root: modprobe vfio-pci && dpdk-devbind.py --bind=vfio-pci 0000:04:00.0"
+
+
+def test_an_address_that_is_not_there_is_refused_with_those_that_are(tmp_path, sysfs):
+    error = refused(tmp_path, pci(NEAR, "0000:0a:00.0"), host(sysfs))
+    assert "no device has the PCI address 0000:0a:00.0" in error.message
+    assert "0000:01:00.0 (vfio-pci)" in error.remedy and "0000:04:00.0 (no driver)" in error.remedy
+    assert "0000:06:00.0 is no NIC" in refused(tmp_path, pci(NEAR, DISK), host(sysfs)).message
+    assert "has no NIC" in refused(tmp_path, pci(NEAR, None), host(sysfs, nics=[])).remedy
+
+
+def test_ipv6_addresses_beyond_the_link_count(sysfs):
+    write(
+        sysfs / "proc/net/if_inet6",
+        "fe80000000000000000000000000000a 02 40 20 80 eth1\n20010db800000000000000000000000a 03 40 00 80 mlx0\n",
+    )
+    write(sysfs / "proc/net/route", "Iface\tDestination\tGateway\n")
+    assert {nic.address: nic.addressed for nic in read_nics(sysfs) if nic.addressed} == {SHARED: ["mlx0"]}
+
+
+def test_a_nic_on_another_node_than_its_workers_is_a_note(tmp_path, sysfs):
+    data = pci(NEAR, FAR)
+    spec = finished(tmp_path, data, "client.cores=[0]", "server.cores=[1]", host=host(sysfs))
+    assert spec.notes == [
+        "NIC 0000:02:00.0 of the server is on NUMA node 1, CPU 1 is not: every packet crosses; server.cores from 2-3 would not"
+    ]
+    assert not finished(tmp_path, data, "client.cores=[0]", "server.cores=[2]", host=host(sysfs, cpus=[0, 2])).notes
+
+
+def test_a_nic_cannot_do_without_hugepages(tmp_path, sysfs):
+    error = refused(tmp_path, pci(None, FAR, memory="no-huge"), host(sysfs))
+    assert 'the wire "pci" cannot run without hugepages' in error.message and "test.toml:1" not in error.message
+    error = refused(tmp_path, pci(None, FAR), host(sysfs, hugepages_mib=0))
+    assert "none can be used" in error.message
+    assert "nr_hugepages" in error.remedy and "no-huge" not in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (pci(None, "eth0"), '"eth0" is not the address of a PCI device'),
+        (pci(None, None) | {"server": {}}, "server.pci is missing"),
+        (pci(None, None), 'no endpoint on the wire "pci"'),
+        (pci(None, NEAR, wire={}), 'server.pci has no meaning on the wire "ring"'),
+        ({"server": {"steering": "rss"}, "workload": [{"handler": "l_app"}]}, "server.steering has no meaning"),
+        ({"server": {"offloads": []}, "workload": [{"handler": "l_app"}]}, "server.offloads has no meaning"),
+        (pci(None, None) | {"server": {"pci": NEAR, "steering": "hash"}}, "server.steering"),
+        (pci(None, None) | {"server": {"pci": NEAR, "offloads": ["tso"]}}, "server.offloads"),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_stands(tmp_path, data, words):
+    assert words in refused(tmp_path, data).message
+
+
+def test_one_nic_for_both_sides_of_one_host_is_refused(tmp_path, sysfs):
+    for client in (NEAR, NEAR.removeprefix("0000:")):
+        error = refused(tmp_path, pci(client, NEAR), host(sysfs))
+        assert "client and server have the same NIC" in error.message and "--side" in error.remedy

@@ -1,0 +1,196 @@
+"""`--side`: what is planned for one side alone, and what is refused; two run directories joined that were never run."""
+
+import json
+
+import pytest
+import sample_lines as sample
+from rich.console import Console
+from scenario_tools import SHIPPED, loaded, machine
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.engine.lines import Peer
+from windtunnel.errors import UserError
+from windtunnel.runs import RunWriter, Verdict
+from windtunnel.runs.joined import join
+from windtunnel.scenario import OneSide, load, resolve
+from windtunnel.views.document import joined_document
+from windtunnel.views.terminal.run import joined_view
+
+TWO_HOSTS = {
+    "wire": {"kind": "af_packet"},
+    "client": {"interface": "wt0", "cores": [0]},
+    "server": {"interface": "eth7", "cores": [55]},
+    "workload": [{"handler": "l_app"}],
+}
+
+
+def refused(directory, data, side, host=None):
+    with pytest.raises(UserError) as caught:
+        resolve(loaded(directory, data), host or machine(), OneSide(side))
+    return f"{caught.value.message}; {caught.value.remedy}"
+
+
+def test_one_side_is_planned_on_its_own_host_alone(tmp_path):
+    scenario = loaded(tmp_path, TWO_HOSTS)
+    client = resolve(scenario, machine(2, interfaces=("wt0",)), OneSide("client"))
+    server = resolve(scenario, machine(64, interfaces=("eth7",)), OneSide("server", 5 * 10**9))
+    assert (client.names, server.names) == (["client"], ["server"])
+    [asks], [responses] = client.plans, server.plans
+    assert [e.side for e in asks.endpoints + responses.endpoints] == ["client", "server"]
+    assert ({w.cpu for w in asks.workers}, {w.cpu for w in responses.workers}) == ({0}, {55})
+    assert (
+        asks.hash
+        == responses.hash
+        != resolve(loaded(tmp_path, TWO_HOSTS, "seed=2"), machine(), OneSide("client")).plans[0].hash
+    )
+    assert (asks.hello_wait_ns, responses.hello_wait_ns) == (60 * 10**9, 5 * 10**9)
+    assert asks.endpoints[0].peer_mac == responses.endpoints[0].mac
+    assert asks.workloads[0].load and responses.workloads[0].load is None
+    assert responses.workloads[0].client_slots == 1024, "a server expects the places of the client that runs elsewhere"
+    assert "server: CPU 55 is not there" in refused(tmp_path, TWO_HOSTS, "server", machine(2, interfaces=("eth7",)))
+
+
+def test_without_a_side_both_run_here(tmp_path):
+    data = TWO_HOSTS | {"server": {"interface": "eth7"}}
+    spec = resolve(loaded(tmp_path, data), machine(interfaces=("wt0", "eth7")))
+    assert spec.plans[0].hello_wait_ns is None and len(spec.plans[0].endpoints) == 2
+    with pytest.raises(UserError) as caught:
+        resolve(loaded(tmp_path, data), machine(interfaces=("wt0",)))
+    assert "--side, if the other side is another host's" in caught.value.remedy
+
+
+def test_the_ends_of_a_memif_keep_off_each_others_cpus(tmp_path):
+    data = {"wire": {"kind": "memif", "socket": "wt.sock"}, "workload": [{"handler": "l_app"}]}
+    plans = [resolve(loaded(tmp_path, data), machine(2), OneSide(side)).plans[0] for side in ("server", "client")]
+    assert [{worker.cpu for worker in plan.workers} for plan in plans] == [{1}, {0}]
+    assert len({plan.endpoints[0].port.options["socket"] for plan in plans}) == 1
+    assert len({plan.eal.file_prefix for plan in plans}) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"wire": {"kind": "ring"}, "client": {}, "server": {}},
+            'nobody else can be at the other end of the wire "ring"',
+        ),
+        ({"wire": {"kind": "memif"}, "client": {}, "server": {}}, "wire.socket is missing"),
+        ({"server": None}, "the file has no [server]"),
+        ({"client": None}, "the file has no [client]"),
+        (
+            {"client": {"interface": "wt0", "mtu": 100}, "server": {"interface": "eth7", "mtu": 100}},
+            "does not fit an MTU of 100; at least 124",
+        ),
+    ],
+)
+@pytest.mark.parametrize("side", ["server", "client"])
+def test_what_two_processes_cannot_run_is_refused(tmp_path, change, words, side):
+    said = refused(tmp_path, TWO_HOSTS | change, side)
+    assert words in said and f"--side {side}" in said and "test.toml:" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--wait", "5s"], "--wait has no effect without --side"),
+        (["--side", "client", "--wait", "5"], "--wait: "),
+        (["--side", "client", "--wait", "1ms"], "not between 1s and 24h"),
+    ],
+)
+def test_options_that_cannot_be(options, words):
+    done = CliRunner().invoke(app, ["run", str(SHIPPED / "two-hosts.toml"), *options])
+    assert isinstance(done.exception, UserError) and words in done.exception.message
+
+
+def test_two_hosts_may_have_nics_at_the_same_address(tmp_path):
+    nic = {"pci": "0000:01:00.0"}
+    data = {"wire": {"kind": "pci"}, "client": nic, "server": nic, "workload": [{"handler": "l_app"}]}
+    host = machine(hugepages_mib=1024)
+    for side in ("client", "server"):
+        assert (
+            resolve(loaded(tmp_path, data), host, OneSide(side)).plans[0].endpoints[0].port.options["pci"] == nic["pci"]
+        )
+    with pytest.raises(UserError, match="client and server have the same NIC"):
+        resolve(loaded(tmp_path, data), host)
+
+
+def test_the_shipped_scenario_is_right_on_either_host():
+    for side in ("client", "server"):
+        spec = resolve(load(SHIPPED / "two-hosts.toml"), machine(), OneSide(side))
+        assert spec.question == "What does one small RPC cost between two hosts?"
+
+
+def one_side(directory, side, session="ab" * 16, verdict=None, hostname="here", **changes):
+    """A run of one side as its host would have left it; `session` None: it met nobody."""
+    plan = sample.plan((side,), wire="af_packet").model_copy(update={"hello_wait_ns": 1} | changes)
+    about = {"resolved": {"title": plan.title, "client": {"of": side}, "server": {"of": side}}}
+    writer = RunWriter(directory, sample.spec([plan], [side], **about), {"hostname": hostname})
+    lines = sample.engine_lines(plan)
+    if session:
+        lines.insert(4, Peer(type="peer", at_ns=1, session=session))
+    for line in lines:
+        writer.line(side, line, line.model_dump_json())
+    return writer.finish(verdict or Verdict(True))
+
+
+def shown(view):
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(view)
+    return console.export_text()
+
+
+def test_two_sides_of_one_run_are_one_run(tmp_path):
+    client, server = (one_side(tmp_path / side, side, hostname=f"of-{side}") for side in ("client", "server"))
+    for joined in (join([client, server]), join([server, client])):
+        assert joined.record.verdict.valid and list(joined.windows) == ["server", "client"]
+        assert joined.record.scenario == {
+            "title": client.record.title,
+            "client": {"of": "client"},
+            "server": {"of": "server"},
+        }
+        assert [c.source for c in joined.crossings] == ["client", "server"]
+        document = json.loads(json.dumps(joined_document(joined)))
+        assert document["paths"] == {"server": str(server.path), "client": str(client.path)}
+        assert {row["endpoint"] for row in document["metrics"]["stages"]} == {"client", "server"}
+        text = shown(joined_view(joined))
+        assert "server on of-server" in text and "client on of-client" in text and "lost between hosts" in text
+        assert "ran elsewhere" not in text
+    assert any("the server ran elsewhere" in note for note in client.record.all_notes())
+
+
+def test_an_invalid_side_makes_both_invalid(tmp_path):
+    client = one_side(tmp_path / "client", "client")
+    server = one_side(tmp_path / "server", "server", verdict=Verdict(False, ["peer lost: gone"]))
+    joined = join([client, server])
+    assert joined.record.verdict.reasons == ["peer lost: gone [server]"]
+    assert "lost between the hosts" not in shown(joined_view(joined))
+    assert joined_document(joined)["metrics"] is None
+
+
+def test_sides_of_two_runs_are_refused(tmp_path):
+    client = one_side(tmp_path / "client", "client")
+    other = one_side(tmp_path / "other", "server", session="cd" * 16)
+    lonely = one_side(tmp_path / "lonely", "server", session=None)
+    with pytest.raises(UserError, match="two sides of two runs"):
+        join([client, other])
+    with pytest.raises(UserError, match="lonely: this side has met no other host"):
+        join([client, lonely])
+    assert join([client, client]) is None and join([client]) is None
+
+
+def test_a_joined_report_is_written_once_and_to_a_new_file(tmp_path):
+    paths = [str(one_side(tmp_path / side, side).path) for side in ("client", "server")]
+    file = tmp_path / "joined.html"
+    done = CliRunner().invoke(app, ["show", *paths, "--report", str(file)])
+    assert done.exit_code == 0, done.exception
+    page = file.read_text()
+    assert "Between the hosts" in page and "Host of the server" in page
+    for arguments, words in (
+        ([*paths, "--report", str(file)], "exists already"),
+        ([paths[0], "--report", str(tmp_path / "new.html")], "two sides of one run"),
+        ([*paths, "--report", str(file), "--json"], "exclude each other"),
+    ):
+        done = CliRunner().invoke(app, ["show", *arguments])
+        assert isinstance(done.exception, UserError) and words in done.exception.message
+    assert file.read_text() == page

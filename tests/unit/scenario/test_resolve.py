@@ -1,0 +1,264 @@
+"""Runs: plans that the contract accepts, demand that fits, memory, and what people are told about them."""
+
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scenario_tools import ECHO, SHIPPED, engine, finished, loaded, machine, machine_for, text, written
+
+from windtunnel.engine.plan import Plan
+from windtunnel.errors import UserError
+from windtunnel.scenario import load, resolve
+from windtunnel.scenario.topology import segments
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_engine():
+    """Handlers are not what these tests are about: any name passes where no engine knows better."""
+    with engine("/nonexistent"):
+        yield
+
+
+SELF_CONTAINED = sorted(path.name for path in SHIPPED.glob("*.toml") if path.name != "plugin.toml")
+PCAPNG = (
+    struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    + struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+    + struct.pack("<IIIIIII60sI", 6, 92, 0, 0, 0, 60, 60, bytes(60), 92)
+    + struct.pack("<III60sI", 3, 76, 60, bytes(60), 76)
+)
+"""A section, an interface, a frame in each of the two kinds of block."""
+
+
+def refused(directory, data, *sets, host=None):
+    with pytest.raises(UserError) as caught:
+        finished(directory, data, *sets, host=host)
+    return f"{caught.value.message}; {caught.value.remedy}"
+
+
+@pytest.mark.parametrize("name", SELF_CONTAINED)
+@pytest.mark.parametrize("cpus", [1, 2, 12])
+def test_every_shipped_scenario_resolves(name, cpus):
+    spec = resolve(load(SHIPPED / name), machine_for(name, cpus))
+    assert len(spec.plans) == len(spec.names)
+    for plan in spec.plans:
+        assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    assert all(demand.total <= demand.size for demand in spec.demands.values())
+
+
+def test_echo_asks_for_little_memory(tmp_path):
+    args = finished(tmp_path, ECHO).plans[0].eal.args
+    assert int(args[args.index("-m") + 1]) < 150
+    assert {"--no-huge", "--no-pci", "--iova-mode=va"} <= set(args)
+    assert args[args.index("--lcores") + 1] == "0@(0-1),1@1,2@0"
+
+
+def test_hugepages_are_taken_where_enough_are_free(tmp_path):
+    eal = finished(tmp_path, ECHO, host=machine(2, hugepages_mib=512)).plans[0].eal
+    assert eal.memory == "hugepages"
+    assert "--in-memory" in eal.args
+    assert "-m" not in eal.args
+    assert finished(tmp_path, ECHO, host=machine(2, hugepages_mib=32)).plans[0].eal.memory == "no-huge"
+    assert (
+        finished(tmp_path, ECHO, "memory=no-huge", host=machine(2, hugepages_mib=512)).resolved["memory"] == "no-huge"
+    )
+    assert "MiB of hugepages are wanted, 32 MiB are free" in refused(
+        tmp_path, ECHO, "memory=hugepages", host=machine(2, hugepages_mib=32)
+    )
+
+
+def test_names_of_a_run_are_its_own(tmp_path):
+    first, second = finished(tmp_path, ECHO).plans[0], finished(tmp_path, ECHO).plans[0]
+    assert first.eal.file_prefix != second.eal.file_prefix
+    assert first.hash == second.hash
+    assert first.hash != finished(tmp_path, ECHO, "seed=2").plans[0].hash
+
+
+def test_two_processes_meet_at_one_socket():
+    spec = resolve(load(SHIPPED / "two-processes.toml"), machine())
+    server, client = (plan.endpoints[0].port for plan in spec.plans)
+    assert spec.names == ["server", "client"]
+    assert server.options == client.options and server.options["role"] == "side"
+    assert Path(server.options["socket"]).is_absolute()
+    assert [plan.workloads[0].load is None for plan in spec.plans] == [True, False]
+    assert len({plan.eal.file_prefix for plan in spec.plans}) == 2
+    assert spec.plans[0].hash == spec.plans[1].hash
+
+
+def test_a_long_socket_name_is_refused(tmp_path):
+    assert "107 bytes" in refused(tmp_path, ECHO | {"wire": {"kind": "memif", "socket": "x" * 120}})
+
+
+def test_the_server_is_told_what_the_client_may_send(tmp_path):
+    data = {"workload": [{"handler": "a", "client": {"apps": 3}, "inflight": 100}, {"handler": "b", "inflight": 64}]}
+    workloads = finished(tmp_path, data).plans[0].workloads
+    assert [(w.client_applications, w.client_slots) for w in workloads] == [(4, 34), (4, 64)]
+
+
+def test_budget_and_rate_are_shared_out(tmp_path):
+    data = {
+        "client": {"inflight": 1000, "rate": "1Mpps", "arrivals": "poisson"},
+        "workload": [
+            {"handler": "a", "share": 1},
+            {"handler": "b", "share": 3},
+            {"handler": "c", "inflight": 50, "rate": "5pps"},
+        ],
+    }
+    plan = finished(tmp_path, data).plans[0]
+    client = next(endpoint for endpoint in plan.endpoints if endpoint.side == "client")
+    assert [application.inflight for application in client.applications] == [250, 750, 50]
+    assert [w.load.phases[0].rate_per_s for w in plan.workloads] == [250_000, 750_000, 5]
+    assert {w.load.phases[0].arrivals for w in plan.workloads} == {"poisson"}
+
+
+def test_workloads_have_names_of_their_own(tmp_path):
+    data = {"workload": [{"handler": "l_app"}, {"handler": "l_app"}, {"handler": "x", "name": "l_app-2"}]}
+    names = [w.name for w in finished(tmp_path, data).plans[0].workloads]
+    assert names == ["l_app", "l_app-3", "l_app-2"]
+
+
+def test_whom_the_client_asks(tmp_path):
+    def client(data, *sets):
+        return next(e for e in finished(tmp_path, ECHO | data, *sets).plans[-1].endpoints if e.side == "client")
+
+    ours = client({"server": {"mac": "02:00:00:00:00:09", "ip": "10.0.0.9", "port": 7}})
+    assert (ours.peer_mac, ours.peer_ip, ours.peer_udp_port) == ("02:00:00:00:00:09", "10.0.0.9", 7)
+    assert client({}, "client.peer_mac=resolve").peer_mac is None
+    assert client({}, "client.peer_mac=02:00:00:00:00:07").peer_mac == "02:00:00:00:00:07"
+    stranger = {"wire": {"kind": "af_packet"}, "client": {"interface": "wt0", "peer_ip": "10.0.0.7"}}
+    assert (client(stranger).peer_mac, client(stranger).peer_ip) == (None, "10.0.0.7")
+
+
+def test_packets_of_a_message():
+    assert [segments(size, 1500) for size in (16, 22, 1472, 1473, 100_000)] == [1, 1, 1, 2, 69]
+    assert segments(16 + 2 * 1456, 1500) == 2
+    assert segments(17 + 2 * 1456, 1500) == 3
+
+
+def test_a_recording_goes_into_the_run_directory(tmp_path):
+    spec = finished(tmp_path, ECHO | {"record": "f.pcap"}).into(tmp_path / "run")
+    assert spec.plans[0].record == str(tmp_path / "run" / "f.pcap")
+    both = finished(tmp_path, ECHO | {"record": "f.pcap", "wire": {"kind": "memif"}}).into(tmp_path / "run")
+    assert [Path(plan.record).name for plan in both.plans] == ["server-f.pcap", "client-f.pcap"]
+    assert finished(tmp_path, ECHO).into(tmp_path).plans[0].record is None
+
+
+def test_the_kernel_wire_says_what_it_needs():
+    scenario = load(SHIPPED / "kernel-ping.toml")
+    with pytest.raises(UserError, match="needs root"):
+        resolve(scenario, machine(root=False))
+    with pytest.raises(UserError, match='no interface "wt0"') as caught:
+        resolve(scenario, machine(interfaces=("lo",)))
+    assert "kernel-ping.sh up" in caught.value.remedy
+
+
+def test_the_xdp_wire_takes_no_program_away():
+    scenario = load(SHIPPED / "kernel-af_xdp.toml")
+    with pytest.raises(UserError, match="needs root"):
+        resolve(scenario, machine(root=False))
+    with pytest.raises(UserError, match='no interface "wt0"'):
+        resolve(scenario, machine(interfaces=("lo",)))
+    mine = replace(machine(), xdp_program={"wt0": "my_filter (id 7)"}.get)
+    with pytest.raises(UserError, match=r"has the XDP program my_filter \(id 7\) already") as caught:
+        resolve(scenario, mine)
+    assert "ip link set dev wt0 xdp off" in caught.value.remedy
+    # beside one descriptor's mbuf each: a full fill ring and a full completion ring
+    assert resolve(scenario, machine()).demands["server"].mbufs["descriptors"] == 2 * 2048 + 1024
+
+
+def test_the_tap_wire_makes_its_interface():
+    scenario = load(SHIPPED / "kernel-tap.toml")
+    with pytest.raises(UserError, match="makes a network interface, which needs root"):
+        resolve(scenario, machine(root=False))
+    with pytest.raises(UserError, match='an interface "wt-tap" exists'):
+        resolve(scenario, machine(interfaces=("lo", "wt-tap")))
+    assert resolve(scenario, machine()).plans[0].endpoints[0].port.options["interface"] == "wt-tap"
+
+
+def test_notes_say_what_a_reader_must_know(tmp_path):
+    spec = finished(tmp_path, ECHO | {"wire": {"faults": {"loss": 0.5}}, "duration": "300ms"}, host=machine(1))
+    assert spec.emulated == ["emulated on what client and server send: loss 50%"]
+    notes = " ".join(spec.notes)
+    assert "the window of 500ms" in notes and spec.plans[0].phases.window_ns == spec.plans[0].phases.duration_ns
+    assert "share CPU 0" in notes
+    assert "without hugepages" in notes
+
+
+def test_replayed_frames_are_looked_at(tmp_path):
+    data = {"wire": {"kind": "pcap", "replay": "x.pcap"}, "server": {}, "workload": [{"packet_handler": "echo"}]}
+    capture = (SHIPPED / "frames.pcap").read_bytes()
+    target = tmp_path / "x.pcap"
+    assert "no such file" in refused(tmp_path, data)
+    for content, what in (
+        (b"", "is not a capture"),
+        (b"#!/bin/sh\n" * 9, "is not a capture"),
+        (capture[:24], "holds no frame"),
+        (capture[:-1], "breaks off in frame 9"),
+        (capture[:30], "breaks off in frame 1"),
+        (PCAPNG[:-1], "breaks off in frame 2"),
+        (PCAPNG[:28] + b"\x03\0\0\0\0\0\0\0", "breaks off in frame 1"),
+    ):
+        target.write_bytes(content)
+        assert what in refused(tmp_path, data)
+    target.write_bytes(PCAPNG)
+    assert finished(tmp_path, data).demands["server"].mbufs["replayed frames"] == 2
+    target.write_bytes(capture)
+    assert finished(tmp_path, data).demands["server"].mbufs["replayed frames"] == 9
+    timed = finished(tmp_path, data, "wire.pace=capture")
+    assert "replayed frames" not in timed.demands["server"].mbufs, "they are copied when they fall due"
+    ports = [spec.plans[0].endpoints[0].port for spec in (finished(tmp_path, data), timed)]
+    assert [port.options["pace"] for port in ports] == ["speed", "capture"]
+    assert ["timed" in port.traits for port in ports] == [False, True]
+    assert "server.mtu = 1500" in refused(tmp_path, data, "server.mtu=1400")
+
+
+@given(st.integers(1, 4096), st.sampled_from(["22B", "86B", "4KiB", "100KB"]), st.sampled_from(["ring", "memif"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+def test_the_in_flight_that_is_named_fits_and_one_more_does_not(tmp_path, inflight, size, kind):
+    data = {
+        "wire": {"kind": kind},
+        "client": {"inflight": inflight, "batch": {"app_tx": 1}, "mempool": {"size": 8191}},
+        "workload": [{"handler": "l_app", "request": size, "response": size}],
+    }
+    scenario = loaded(tmp_path, data)
+    try:
+        spec = resolve(scenario, machine())
+        assert spec.demands["client"].total <= 8191
+    except UserError as error:
+        assert "the traffic can hold" in error.message
+        largest = int(error.remedy.rpartition("at most ")[2])
+        assert largest < inflight
+        finished(tmp_path, data, f"client.inflight={largest}")
+        refused(tmp_path, data, f"client.inflight={largest + 1}")
+
+
+def test_what_cannot_fit_names_file_line_and_remedy(tmp_path):
+    data = ECHO | {"server": {"mempool": {"size": 511}}}
+    assert f"{tmp_path / 'test.toml'}:2: server: the traffic can hold" in refused(tmp_path, data)
+    assert "smaller rings" in refused(tmp_path, data)
+
+
+def test_the_resolved_scenario_is_a_scenario_again(tmp_path):
+    for name in SELF_CONTAINED:
+        spec = resolve(load(SHIPPED / name), machine_for(name))
+        resolved = json.loads(json.dumps(spec.resolved))
+        for beside in ("frames.pcap", "filters.classbench"):
+            (tmp_path / beside).write_bytes((SHIPPED / beside).read_bytes())
+        again = finished(tmp_path, text(_without_nulls(resolved)), host=machine_for(name))
+        assert again.resolved == resolved
+        assert [plan.workers for plan in again.plans] == [plan.workers for plan in spec.plans]
+        assert [plan.endpoints[0].pool for plan in again.plans] == [plan.endpoints[0].pool for plan in spec.plans]
+
+
+def _without_nulls(value):
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def test_a_plugin_must_be_there(tmp_path):
+    assert "build the plug-in first" in refused(tmp_path, {"workload": [{"handler": "./libmine.so"}]})
+    assert f"{written(tmp_path, ECHO).parent}" in refused(tmp_path, {"workload": [{"packet_handler": "libmine.so"}]})

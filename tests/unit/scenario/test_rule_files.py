@@ -1,0 +1,163 @@
+"""Rules from files: what a line means, what is refused with its line, and that expanded ranges match what the ranges match."""
+
+import ipaddress
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_rules import FILTER
+
+from windtunnel.errors import UserError
+from windtunnel.scenario import rule_files
+from windtunnel.scenario.rule_files import is_classbench, kept, read_rules
+
+
+def rules(tmp_path, text: str, kind: str, key_bytes: int = 4):
+    file = tmp_path / "rules.txt"
+    file.write_text(text)
+    return read_rules(file, kind, key_bytes)
+
+
+def refused(tmp_path, text: str, kind: str, key_bytes: int = 4) -> str:
+    with pytest.raises(UserError) as caught:
+        rules(tmp_path, text, kind, key_bytes)
+    assert caught.value.remedy
+    return caught.value.message.removeprefix(f"{tmp_path}/")
+
+
+def test_prefixes(tmp_path):
+    text = "# a table\n10.0.0.0/8,7\n\n192.168.0.0/255.255.0.0 , 9 # two\n1.2.3.4/32\n"
+    read = rules(tmp_path, text, "lpm")
+    assert read.text == "10.0.0.0/8,7\n192.168.0.0/16,9\n1.2.3.4/32,4\n"
+    assert (read.rules, read.catches_all) == (3, False)
+    assert rules(tmp_path, "0.0.0.0/0,1\n", "lpm").catches_all
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("10.0.0.0/8,1\n10.0.0.0/8,2\n", "rules.txt:2: clashes with line 1: the same rule"),
+        ("10.0.0.0/8,1\n10.0.0.0/255.0.0.0,2\n", "rules.txt:2: clashes with line 1"),
+        ("10.0.0.1/8,1\n", "rules.txt:1: 10.0.0.1/8 has bits outside its mask"),
+        ("10.0.0.0/255.0.255.0,1\n", "rules.txt:1: the mask 255.0.255.0 is not contiguous"),
+        ("10.0.0.0/33,1\n", "rules.txt:1: '33' is no length from 0 to 32"),
+        ("10.0.0.0,1\n", "rules.txt:1: '10.0.0.0' has no length"),
+        ("10.0.0/8,1\n", "rules.txt:1: '10.0.0' is not an IPv4 address"),
+        ("\n10.0.0.0/8,x\n", "rules.txt:2: 'x' is no number from 0 to 2147483647"),
+        ("10.0.0.0/8,-1\n", "rules.txt:1: '-1' is no number"),
+        ("10.0.0.0/8,2147483648\n", "rules.txt:1: '2147483648' is no number"),
+        ("# nothing\n", "rules.txt: no rules"),
+    ],
+)
+def test_prefixes_that_cannot_be(tmp_path, text, words):
+    assert refused(tmp_path, text, "lpm").startswith(words)
+
+
+def test_lines_are_those_of_editors(tmp_path):
+    assert refused(tmp_path, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "lpm").startswith("rules.txt:2: 'x' has no length")
+    assert rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm").text == "10.0.0.0/8,1\n11.0.0.0/8,1\n"
+
+
+def test_what_can_be_read_once_alone_is_no_file_of_rules(tmp_path):
+    os.mkfifo(tmp_path / "rules.txt")
+    with pytest.raises(UserError, match="no regular file"):
+        read_rules(tmp_path / "rules.txt", "lpm", 4)
+
+
+def test_exact_keys(tmp_path):
+    assert rules(tmp_path, "0A000001,7\n0a000002\n", "exact").text == "0a000001,7\n0a000002,1\n"
+    assert refused(tmp_path, "0a0001,7\n", "exact") == "rules.txt:1: the key '0a0001' is not 8 hexadecimal digits"
+    assert "clashes with line 1" in refused(tmp_path, "0A000001,7\n0a000001,8\n", "exact")
+
+
+def test_ternary_keys(tmp_path):
+    assert rules(tmp_path, "0a000000/ff000000,7\n", "ternary").text == "0a000000/ff000000,7\n"
+    assert rules(tmp_path, "00000000/00000000\n", "ternary").catches_all
+    assert "bits outside its mask" in refused(tmp_path, "0a000001/ff000000\n", "ternary")
+    assert "has no mask" in refused(tmp_path, "0a000001\n", "ternary")
+
+
+def test_filters(tmp_path):
+    read = rules(tmp_path, FILTER, "ternary", 16)
+    lines = read.text.splitlines()
+    assert read.rules == len(lines) == 6  # 1024 : 65535 is six prefixes
+    assert lines[0] == "c0a804000a0000010000040006000000/ffffff00ffffffff0000fc00ff000000,0"
+    assert is_classbench(tmp_path / "rules.txt")
+
+
+def test_filters_that_meet_again_lose(tmp_path):
+    """The expansion of a later filter that an earlier one has already is left out: it could never win."""
+    wide, narrow = FILTER.replace("1024 : 65535", "0 : 65535"), FILTER.replace("1024 : 65535", "0 : 32767")
+    assert rules(tmp_path, wide + narrow, "ternary", 16).rules == 2
+    again = narrow + wide.replace("0 : 65535\t0 : 65535", "0 : 65535\t0 : 32767").replace("0x0200", "0x0100")
+    read = rules(tmp_path, again, "ternary", 16)
+    assert read.rules == 1 and read.text.endswith(",0\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (FILTER.replace("0 : 65535", "9 : 3"), "9 : 3 is no range of ports"),
+        (FILTER.replace("65535", "65536"), "0 : 65536 is no range of ports"),
+        (FILTER.replace("/24", "/40"), "'40' is no length"),
+        (FILTER.replace("10.0.0.1", "10.0.0.256"), "'10.0.0.256' is not an IPv4 address"),
+        (FILTER.replace("0x06/0xFF", "6"), "not a filter"),
+        (FILTER.replace("1024 : ", f"{5000 * '9'} : "), "not a filter"),
+        (FILTER + "00/00,1\n", "rules.txt:2: not a filter: '00/00,1'"),
+        (f"{32 * '0'}/{32 * '0'},1\n" + FILTER, "rules.txt:2: the mask '24"),
+        (FILTER * 2, "clashes with line 1: the same filter"),
+    ],
+)
+def test_filters_that_cannot_be(tmp_path, line, words):
+    assert words in refused(tmp_path, line, "ternary", 16)
+
+
+ports = st.integers(0, 65535)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.tuples(ports, ports).map(sorted), st.lists(ports, max_size=30))
+def test_a_range_matches_its_ports_and_no_other(bounds, probes):
+    low, high = bounds
+    prefixes = rule_files._range(str(low), str(high))
+    assert len(prefixes) <= 30
+    for port in {*probes, low, high, max(low - 1, 0), min(high + 1, 65535)}:
+        assert sum(port & mask == value for value, mask in prefixes) == (low <= port <= high)
+    for value, mask in prefixes:
+        assert value & ~mask == 0 and (~mask & 0xFFFF) & ((~mask & 0xFFFF) + 1) == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="0123456789abcdef./,:@# x\t\n", max_size=200), st.sampled_from(["exact", "lpm", "ternary"]))
+def test_any_text_is_rules_or_refused(tmp_path_factory, text, kind):
+    file = tmp_path_factory.getbasetemp() / "any.txt"
+    file.write_text(text)
+    rule_files._read.cache_clear()
+    rule_files._is_classbench.cache_clear()
+    try:
+        read = read_rules(file, kind, 4)
+    except UserError as error:
+        assert str(file) in error.message and error.remedy
+    else:
+        assert read.rules == len(read.text.splitlines()) > 0
+
+
+def test_prefixes_of_any_mask(tmp_path):
+    for bits in range(33):
+        net = ipaddress.IPv4Network((0xC0A80000 if bits >= 16 else 0, bits))
+        read = rules(tmp_path, f"{net.with_netmask},1\n", "lpm")
+        assert read.text == f"{net},1\n"
+        rule_files._read.cache_clear()
+
+
+def test_rules_are_kept_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    read = rules(tmp_path, "10.0.0.0/8,7\n", "lpm")
+    file = kept(read)
+    before = file.stat().st_mtime_ns
+    assert file.read_text() == read.text and kept(read) == file and file.stat().st_mtime_ns == before
+    assert [p.name for p in file.parent.iterdir()] == [file.name]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
+    with pytest.raises(UserError, match="cannot be written"):
+        kept(read)

@@ -1,0 +1,185 @@
+"""`[[workload.table]]`: what becomes of a table in the plan, and what is refused with its line."""
+
+from pathlib import Path
+
+import pytest
+from sample_rules import FILTER
+from scenario_tools import SHIPPED, engine, finished, loaded, machine
+
+from windtunnel.engine.pipeline import Pipeline
+from windtunnel.errors import UserError
+from windtunnel.scenario.table_memory import tables_bytes
+
+NULL = {"wire": {"kind": "null"}, "server": {}}
+FIELDS = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_engine():
+    with engine("/nonexistent"):
+        yield
+
+
+def tables(*given: dict, **workload) -> dict:
+    return {"workload": [{"packet_handler": "match_action", "table": list(given)} | workload]}
+
+
+def planned(tmp_path, *given: dict, top=NULL, **workload) -> Pipeline:
+    (plan,) = finished(tmp_path, top | tables(*given, **workload)).plans
+    (workload,) = plan.workloads
+    assert (workload.packet_handler.name, workload.packet_handler.options) == ("match_action", {})
+    return workload.pipeline
+
+
+def refused(tmp_path, *given: dict, top=NULL, **workload) -> str:
+    with pytest.raises(UserError) as caught:
+        finished(tmp_path, top | tables(*given, **workload))
+    assert caught.value.remedy
+    assert caught.value.message.startswith(f"{tmp_path}/test.toml:")
+    return caught.value.message.partition(": ")[2]
+
+
+def test_a_table_of_defaults(tmp_path):
+    pipeline = planned(tmp_path, {})
+    (table,) = pipeline.tables
+    assert (table.name, table.kind, table.method, table.rules) == ("exact0", "exact", "hash", 1000)
+    assert [(f.place, f.offset, f.bytes) for f in table.key.fields] == [("body", at, 4) for at in (0, 4, 8, 12)]
+    assert (pipeline.traffic, pipeline.body_offset, pipeline.body_bytes, table.expected) == ("frames", 0, 20, 16)
+    assert table.steered and table.hit == 1
+
+
+@pytest.mark.parametrize(("key", "segments"), [("4x4", 4), ("2x8", 8), ("1x16", 16)])
+def test_segments(tmp_path, key, segments):
+    (table,) = planned(tmp_path, {"key": key}).tables
+    assert [f.bytes for f in table.key.fields] == [segments] * (16 // segments)
+    assert table.key.segments == segments and table.key.bytes == 16
+
+
+def test_tables_have_keys_of_their_own(tmp_path):
+    three = [{}, {"kind": "lpm"}, {"kind": "ternary", "where": "egress"}]
+    pipeline = planned(tmp_path, *three, top=NULL | {"wire": {"kind": "null", "packet": "128B"}})
+    assert [t.key.fields[0].offset for t in pipeline.tables] == [0, 16, 20]
+    assert [t.expected for t in pipeline.tables] == [36, 40, 44]
+    assert pipeline.body_bytes == 48
+    assert len({t.seed for t in pipeline.tables}) == 3
+
+
+def test_fields_are_filled_up(tmp_path, monkeypatch):
+    """For rules from a file alone: a made key would have bits where the packet has none."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "acl.txt").write_text(FILTER)
+    fields = [*FIELDS, "ipv4.proto"]
+    (table,) = planned(tmp_path, {"kind": "ternary", "key": fields, "rules": "acl.txt"}).tables
+    assert table.key.bytes == 16 and sum(f.bytes for f in table.key.fields) == 13
+    assert [(f.place, f.offset) for f in table.key.fields] == [("l3", 12), ("l3", 16), ("l4", 0), ("l4", 2), ("l3", 9)]
+    assert refused(tmp_path, {"kind": "ternary", "key": fields}).startswith("the fields have 13 bytes, and made rules")
+
+
+def test_a_client_writes_keys_behind_an_inner_header(tmp_path):
+    pipeline = planned(tmp_path, {"kind": "lpm", "key": ["ipv4.dst"]}, top={})
+    assert (pipeline.traffic, pipeline.inner, pipeline.body_offset) == ("requests", True, 16)
+    assert pipeline.body_bytes == 28 + 4
+    assert not planned(tmp_path, {}, top={}).inner
+
+
+def test_fields_that_an_earlier_table_chooses(tmp_path):
+    lpm, acl = {"kind": "lpm", "key": ["ipv4.dst"]}, {"kind": "ternary", "key": FIELDS}
+    assert [t.steered for t in planned(tmp_path, lpm, acl).tables] == [True, False]
+    assert refused(tmp_path, lpm, acl | {"hit": 0.5}).startswith("hit: a table before this one chooses some of these")
+
+
+def test_a_capture_brings_its_own_keys(tmp_path):
+    top = {"wire": {"kind": "pcap", "replay": str(SHIPPED / "frames.pcap")}, "server": {}}
+    pipeline = planned(tmp_path, {"kind": "lpm", "key": ["ipv4.dst"]}, top=top)
+    assert (pipeline.traffic, pipeline.body_bytes) == ("none", 0)
+    assert refused(tmp_path, {"hit": 0.5}, top=top).startswith("hit: the keys of this traffic are not ours to choose")
+
+
+def test_rules_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "acl.txt").write_text(FILTER)
+    pipeline = planned(tmp_path, {"kind": "ternary", "rules": "acl.txt"})
+    (table,) = pipeline.tables
+    assert table.rules == 0 and Path(table.file).read_text().count("\n") == 6
+    assert [f.bytes for f in table.key.fields] == [4, 4, 2, 2, 1]
+    (tmp_path / "acl.txt").write_text("10.0.0.0/8,1\n10.0.0.0/8,2\n")
+    said = refused(tmp_path, {"kind": "lpm", "rules": "acl.txt"})
+    assert said == f"{tmp_path}/acl.txt:2: clashes with line 1: the same rule"
+
+
+@pytest.mark.parametrize("key", ["1x4", ["ipv4.src"], [*FIELDS], ["ipv4.dst", "ipv4.src", *FIELDS[2:], "ipv4.proto"]])
+def test_filters_have_fields_of_their_own(tmp_path, key):
+    (tmp_path / "acl.txt").write_text(FILTER)
+    said = refused(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": key})
+    assert said == f"{tmp_path}/acl.txt: its filters have fields of their own"
+    assert len(planned(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": "2x8"}).tables[0].key.fields) == 2
+
+
+def test_one_rule_for_all_cannot_miss(tmp_path):
+    (tmp_path / "all.txt").write_text("0.0.0.0/0,1\n")
+    said = refused(tmp_path, {"kind": "lpm", "rules": "all.txt", "hit": 0.9})
+    assert said == "a hit rate of 0.9, but one rule matches every key"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([{"kind": "lpm", "method": "hash"}], "hash is no method of an lpm table"),
+        ([{"kind": "lpm", "key": "4x4"}], "the key of an lpm table is one IPv4 address"),
+        ([{"key": "3x4"}], 'workload.0.table.0.key: "3x4" is no key'),
+        ([{"key": ["ipv6.src"]}], 'workload.0.table.0.key: "ipv6.src" is no field'),
+        ([{"key": ["ipv4.src", "ipv4.src"]}], "workload.0.table.0.key: names a field twice"),
+        ([{"entries": "10M", "rules": "x"}], "entries stand beside rules from a file"),
+        ([{"entries": "20M"}], 'workload.0.table.0.entries: "20M" is not between 1 and 10M'),
+        ([{"rules": "gone.csv"}], "gone.csv: no such file or directory"),
+        ([{"changes": 100}], "entries change, but a plain pointer says nothing about it"),
+        ([{"changes": 100, "access": "rcu", "tables": "per_core"}], "here each core has its own"),
+        ([{"action": "meter"}], "the rates of the meter are missing"),
+        ([{"meter": {}}], "meter has no meaning"),
+        ([{"action": "meter", "meter": {"peak": "1Mbps"}}], "the peak rate is below the committed one"),
+        ([{"kind": "ternary", "masks": 3}], "3 masks do not make pairs"),
+        ([{"name": "a"}, {"name": "a"}], 'two tables are called "a"'),
+        ([{"where": "egress"}, {}], "an ingress table behind one of egress"),
+        ([{}, {}], "packet: 64 bytes have no room for the keys of the tables"),
+        ([], "match_action has no table"),
+        ([{"name": str(n)} for n in range(9)], "workload.0.table: there are more than 8"),
+    ],
+)
+def test_tables_that_cannot_be(tmp_path, given, words):
+    assert words in refused(tmp_path, *given)
+
+
+def test_tables_in_the_wrong_place(tmp_path):
+    assert "tables are for match_action" in refused(tmp_path, {}, packet_handler="echo")
+    assert "no message would come" in refused(tmp_path, {}, handler="l_app", top={})
+    assert "takes no options" in refused(tmp_path, {}, options={"pipeline": "x"})
+    assert "request: 20 bytes have no room" in refused(tmp_path, {}, top={}, request=20)
+
+
+def test_changes_come_from_a_free_cpu(tmp_path):
+    live = {"access": "rcu", "changes": "10k"}
+    assert planned(tmp_path, live).change_cpu == 0  # the server has the higher of two
+    crowded = NULL | {"server": {"cores": [0, 1]}}
+    spec = finished(tmp_path, crowded | tables(live, dispatchers=2))
+    assert spec.plans[0].workloads[0].pipeline.change_cpu is None and any(
+        "none of which is free" in note for note in spec.notes
+    )
+
+
+def test_tables_larger_than_memory(tmp_path, monkeypatch):
+    from windtunnel.scenario import table_memory
+
+    scenario = loaded(
+        tmp_path,
+        NULL
+        | {"wire": {"kind": "null", "packet": "128B"}}
+        | tables({"entries": "10M"}, {"entries": 10}, dispatchers=2),
+    )
+    monkeypatch.setattr(table_memory, "_asked", lambda pipeline: [t.rules * 100 for t in pipeline.tables])
+    assert tables_bytes(scenario, machine(memory_bytes=4 << 30)) == 1_000_001_000
+    with pytest.raises(Exception) as caught:
+        tables_bytes(scenario, machine(memory_bytes=1 << 30))
+    assert caught.value.path == ("workload", 0, "table", 0, "entries")
+    assert caught.value.what == "the tables want 953 MiB, the machine has 1,024 MiB"
+    own = loaded(tmp_path, NULL | tables({"entries": "10M", "tables": "per_core"}, dispatchers=2))
+    assert tables_bytes(own, machine(memory_bytes=4 << 30)) == 2_000_000_000

@@ -1,0 +1,161 @@
+"""The wire of a scenario: options by its descriptor, and what is said of those that are wrong."""
+
+import json
+
+import pytest
+from scenario_tools import ECHO, finished, loaded, machine
+
+from windtunnel.engine.wires import known
+from windtunnel.errors import UserError
+from windtunnel.scenario import wires
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.reference import keys_of, table_at
+
+NEEDED = {"interface": "wt0", "file": "frames.pcap", "pci": "01:00.0"}
+"""A value for each type of option that a wire may require."""
+
+
+def with_required(kind: str, sides: list[str]) -> dict:
+    """A scenario on the wire, with a value for each option that it cannot do without."""
+    data: dict = {"wire": {"kind": kind}} | {side: {"rate": "1kpps"} if side == "client" else {} for side in sides}
+    for option in known()[kind].options:
+        if option.required and option.type in NEEDED:
+            for table in ["wire"] if option.scope == "wire" else sides:
+                data[table][option.name] = NEEDED[option.type]
+    return ECHO | data
+
+
+def sides_of(kind: str) -> list[str]:
+    wire = known()[kind]
+    return [
+        side
+        for side in ("server", "client")
+        if side in wire.traits and (side == "server" or "server" not in wire.traits)
+    ]
+
+
+def refused(tmp_path, data, *sets) -> UserError:
+    with pytest.raises(UserError) as caught:
+        loaded(tmp_path, data, *sets)
+    assert caught.value.remedy
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", known())
+def test_every_wire_is_taken_with_nothing_but_what_it_requires(tmp_path, kind):
+    scenario = loaded(tmp_path, with_required(kind, sides_of(kind)))
+    for option in known()[kind].options:
+        if option.default is not None:
+            side = None if option.scope == "wire" else sides_of(kind)[0]
+            assert wires.value(scenario, option.name, side) is not None, option.name
+
+
+@pytest.mark.parametrize("kind", known())
+def test_every_required_option_is_asked_for(tmp_path, kind):
+    for option in known()[kind].options:
+        if not option.required or option.type == "socket":
+            continue
+        table = "wire" if option.scope == "wire" else sides_of(kind)[0]
+        data = with_required(kind, sides_of(kind))
+        del data[table][option.name]
+        error = refused(tmp_path, data)
+        assert f"{table}.{option.name} is missing" in error.message
+        assert f'{option.name} = "{option.example}"' in error.remedy
+
+
+@pytest.mark.parametrize("kind", known())
+def test_every_option_of_another_wire_has_no_meaning(tmp_path, kind):
+    own = {option.name for option in known()[kind].options}
+    for other in known().values():
+        for option in other.options:
+            if option.name in own:
+                continue
+            table = "wire" if option.scope == "wire" else sides_of(kind)[0]
+            data = with_required(kind, sides_of(kind))
+            data[table][option.name] = "x"
+            error = refused(tmp_path, data)
+            assert f'{table}.{option.name} has no meaning on the wire "{kind}"' in error.message
+            assert f'"{other.name}"' in error.remedy
+
+
+@pytest.mark.parametrize("kind", known())
+def test_every_option_is_a_key_with_help_default_and_schema(kind):
+    schema = Scenario.model_json_schema()
+    for option in known()[kind].options:
+        for table in ["wire"] if option.scope == "wire" else ["client", "server"]:
+            key = keys_of(table_at((table,)))[option.name]
+            assert kind in key.help and option.help in key.help
+            properties = schema["$defs"][table.capitalize()]["properties"]
+            assert option.name in properties
+    assert kind in schema["$defs"]["Wire"]["properties"]["kind"]["enum"]
+    assert schema["$defs"]["Wire"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("wire", "what", "remedy"),
+    [
+        ({"kind": "nul"}, 'wire.kind is "nul"', 'did you mean "null"?'),
+        ({"kind": "fabric"}, 'the wire "fabric" is not in this version', '"ring"'),
+        ({"kind": "null", "packt": 64}, 'unknown key "packt" in [wire]', 'did you mean "packet"?'),
+        ({"kind": "null", "packet": "59B"}, 'wire.packet: "59B" is not between 60B and 9014B', "a size"),
+        ({"kind": "null", "packet": True}, "wire.packet: true is not a size", "a size"),
+        ({"kind": "null", "copy": "yes"}, 'wire.copy is "yes"', "true or false"),
+        ({"kind": "pcap", "replay": 5}, "wire.replay is 5", "text"),
+        ({"kind": "pcap", "replay": "x", "pace": "captur"}, 'wire.pace is "captur"', 'did you mean "capture"?'),
+    ],
+)
+def test_options_that_are_none(tmp_path, wire, what, remedy):
+    error = refused(tmp_path, ECHO | {"server": {}, "wire": wire})
+    assert what in error.message and remedy in error.remedy
+
+
+def test_endpoints_have_options_too(tmp_path):
+    data = {"wire": {"kind": "pci"}, "server": {"pci": "1:00.0"}} | ECHO
+    assert "is not the address of a PCI device" in refused(tmp_path, data).message
+    data["server"] = {"pci": "01:00.0", "offloads": ["rx_checksum", "x"]}
+    assert "server.offloads" in refused(tmp_path, data).message
+    data["server"] = {"pci": "01:00.0", "steering": "rsss"}
+    assert 'did you mean "rss"?' in refused(tmp_path, data).remedy
+    data["server"] = {"pci": "01:00.0", "interfac": "x"}
+    assert 'unknown key "interfac" in [server]' in refused(tmp_path, data).message
+
+
+def test_a_value_is_kept_as_it_is_written_back(tmp_path):
+    for packet in (128, "128B", "0.128KB"):
+        scenario = loaded(tmp_path, ECHO | {"server": {}, "wire": {"kind": "null", "packet": packet}})
+        assert wires.value(scenario, "packet") == 128
+        assert scenario.model_dump(mode="json")["wire"]["packet"] == "128B"
+
+
+def test_a_plan_has_every_option_as_text(tmp_path):
+    data = {"wire": {"kind": "null", "packet": "100B"}, "server": {}, "workload": [{"packet_handler": "l2fwd"}]}
+    spec = finished(tmp_path, data, "wire.copy=false")
+    port = spec.plans[0].endpoints[0].port
+    assert (port.wire, port.options) == ("null", {"packet": "100", "copy": "false"})
+    assert port.traits == list(known()["null"].traits)
+    assert (spec.resolved["wire"]["packet"], spec.resolved["wire"]["copy"]) == ("100B", False)
+
+
+def test_no_offload_may_be_asked_for(tmp_path):
+    data = {"wire": {"kind": "pci"}, "server": {"pci": "01:00.0", "offloads": []}} | ECHO
+    spec = finished(tmp_path, data, host=machine(hugepages_mib=1024))
+    assert spec.plans[0].endpoints[0].port.options["offloads"] == ""
+
+
+def test_defaults_are_those_of_the_descriptor(tmp_path):
+    data = {"wire": {"kind": "null"}, "server": {}, "workload": [{"packet_handler": "l2fwd"}]}
+    options = finished(tmp_path, data).plans[0].endpoints[0].port.options
+    assert options == {option.name: option.default for option in known()["null"].options}
+
+
+def test_the_scenario_that_ran_is_one_again(tmp_path):
+    data = {"wire": {"kind": "pci"}, "server": {"pci": "01:00.0"}} | ECHO
+    resolved = finished(tmp_path, data, host=machine(hugepages_mib=1024)).resolved
+    assert resolved["server"]["offloads"] == ["rx_checksum", "fast_free"] and resolved["server"]["steering"] == "auto"
+    json.dumps(resolved)
+
+
+def test_remedies_name_the_wires_that_fit():
+    assert wires.named("both_ends") == '"memif" or "ring"'
+    assert '"af_packet"' in wires.named("strangers", without=("process_each",))
+    assert "memif" not in wires.named("strangers", without=("process_each",))

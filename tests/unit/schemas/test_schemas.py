@@ -1,0 +1,40 @@
+"""What is generated from the models is as they are now."""
+
+import json
+import tomllib
+
+import jsonschema
+import pytest
+from scenario_tools import SHIPPED
+
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.reference import keys_of
+from windtunnel.schemas.generate import CHECKOUT, generated
+from windtunnel.sharing import docs
+
+GENERATED = {path: (text, "windtunnel.schemas") for path, text in generated().items()} | {
+    path: (text, "windtunnel.sharing.docs") for path, text in docs.generated().items()
+}
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=str)
+def test_generated_files_are_fresh(path):
+    text, module = GENERATED[path]
+    assert (CHECKOUT / path).read_text() == text, f"run: python -m {module}"
+
+
+def test_shipped_scenarios_hold_to_the_schema():
+    schema = jsonschema.Draft202012Validator(json.loads((CHECKOUT / "schemas" / "scenario.json").read_text()))
+    for file in SHIPPED.glob("*.toml"):
+        schema.validate(tomllib.loads(file.read_text()))
+
+
+def test_every_key_says_what_it_takes_and_why():
+    def check(table):
+        for key in keys_of(table).values():
+            assert key.wanted, key
+            assert key.help, key
+            if key.table:
+                check(key.table)
+
+    check(Scenario)

@@ -1,0 +1,368 @@
+"""The HTTP API: what it grants, refuses, shows and bounds."""
+
+import asyncio
+import json
+import socket
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pool_tools import Pools, Turns
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon import api, http
+from windtunnel.sharing.daemon.autoscale import Memory
+from windtunnel.sharing.daemon.core import Chosen, Core
+from windtunnel.sharing.daemon.events import WAITING, Events
+from windtunnel.sharing.daemon.keys import Autoscale, Serve
+
+KV = {"kv1": {"weight": 64, "slo_p99": "1ms"}, "kv2": {"weight": 64}}
+
+
+def make_core(pools):
+    return Core(
+        Serve(), pools, SimpleNamespace(slicers={}, now=pools.carrier.now), None, Chosen("turns", Turns), "none"
+    )
+
+
+def talk(ask, pools=None, token=None):
+    """Lets `ask(client, pools)` speak with the API, without a socket."""
+    pools = pools or Pools((0, 1, 2), **KV)
+
+    async def run():
+        app = http.Limits(api.make(make_core(pools)), token)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
+            return await ask(client, pools)
+
+    return asyncio.run(run())
+
+
+def test_a_weight_is_changed_and_shown():
+    async def ask(client, pools):
+        changed = await client.patch("/v1/tenants/kv1", json={"weight": 192})
+        return changed.json(), (await client.get("/v1/tenants/1")).json(), (await client.get("/v1/pools")).json()
+
+    planned, tenant, pools = talk(ask)
+    assert planned == {"dry_run": False, "changed": 1, "ls": [2], "be": [0, 1], "loads": {"2": 256}, "overfull": {}}
+    assert (tenant["weight"], tenant["cpus"], tenant["promised"], tenant["entitled"]) == (192, [2], 0.75, 0.75)
+    assert (pools["weight"], pools["room"]) == (256, 256)
+
+
+def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing():
+    async def ask(client, pools):
+        dry = await client.post(
+            "/v1/batch",
+            json={"dry_run": True, "changes": [{"tenant": "kv1", "weight": 256}, {"tenant": "2", "weight": 100}]},
+        )
+        carried = len(pools.carrier.carried)
+        bad = await client.post(
+            "/v1/batch", json={"changes": [{"tenant": "kv1", "weight": 256}, {"tenant": "kv2", "weight": 257}]}
+        )
+        return dry.json(), bad, carried, pools
+
+    dry, bad, carried, pools = talk(ask)
+    assert (dry["ls"], dry["dry_run"]) == ([2, 1], True)
+    assert bad.status_code == 409
+    assert "kv2: a weight of 257 is not between 1 and 256" in bad.json()["error"]
+    assert pools.weights() == {"kv1": 64, "kv2": 64}
+    assert len(pools.carrier.carried) == carried
+
+
+def test_what_the_system_refuses_is_taken_back():
+    async def ask(client, pools):
+        pools.carrier.refuses = "the kernel refused: Operation not permitted"
+        return await client.patch("/v1/tenants/kv1", json={"weight": 200}), pools
+
+    response, pools = talk(ask)
+    assert (response.status_code, response.json()["error"]) == (409, "the kernel refused: Operation not permitted")
+    assert pools.weights()["kv1"] == 64
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/v1/tenants/nobody", None, 404),
+        ("PATCH", "/v1/tenants/nobody", {"weight": 1}, 404),
+        ("DELETE", "/v1/tenants/nobody", None, 404),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 0}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"weight": -5}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 10**9}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 10**30}, 422),
+        ("PATCH", "/v1/tenants/kv1", {"weight": "64"}, 422),
+        ("PATCH", "/v1/tenants/kv1", {"weight": None}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"wieght": 64}, 422),
+        ("PATCH", "/v1/tenants/kv1", {"min": 100}, 409),
+        ("POST", "/v1/batch", {"changes": []}, 422),
+        ("POST", "/v1/tenants", {"name": "../x", "pid": 1}, 422),
+        ("POST", "/v1/tenants/kv1/report", {"polls": 2}, 422),
+    ],
+)
+def test_bad_requests_are_refused_and_change_nothing(method, path, body, status):
+    async def ask(client, pools):
+        before = pools.weights()
+        response = await client.request(method, path, json=body)
+        assert pools.weights() == before
+        return response
+
+    assert talk(ask).status_code == status
+
+
+def test_an_objective_alone_chooses_a_weight():
+    async def ask(client, pools):
+        await client.patch("/v1/tenants/kv2", json={"slo_p99_ns": 150_000})
+        return pools
+
+    pools = talk(ask)
+    assert (pools.tenants["kv2"].wish.weight, pools.tenants["kv2"].wish.slo_ns) == (128, 150_000)
+
+
+def test_exit_parks_and_a_weight_takes_back():
+    async def ask(client, pools):
+        await client.post("/v1/exit")
+        parked = (await client.get("/v1/tenants/kv1")).json()
+        await client.patch("/v1/tenants/kv1", json={"weight": 64})
+        return parked, (await client.get("/v1/tenants/kv1")).json()
+
+    parked, back = talk(ask)
+    assert (parked["parked"], parked["cpus"]) == (True, [])
+    assert (back["parked"], back["cpus"]) == (False, [2])
+
+
+def test_a_report_moves_the_weight_as_far_as_there_is_room():
+    pools = Pools((0, 1), **KV)
+    pools.tenants["kv1"].rule, pools.tenants["kv1"].memory = Autoscale(rest="1ms"), Memory()
+
+    async def ask(client, pools):
+        responses = []
+        for p99 in (4_000_000, 900_000, 8_000_000):
+            responses.append((await client.post("/v1/tenants/kv1/report", json={"p99_ns": p99})).json()["weight"])
+            await asyncio.sleep(0.002)
+        return responses, pools.events.since(0)
+
+    weights, events = talk(ask, pools)
+    assert weights == [128, 128, 192]
+    assert [e["why"] for e in events if e["event"] == "scaled"] == [
+        "p99 4000 us against 1000 us: 64 -> 128",
+        "p99 8000 us against 1000 us: 128 -> 256; ls has room for 192",
+    ]
+
+
+def test_metrics_are_openmetrics():
+    async def ask(client, pools):
+        await client.post("/v1/tenants/kv1/report", json={"wait_p99_ns": 250_000})
+        return (await client.get("/metrics")).text
+
+    text = talk(ask)
+    assert 'windtunnel_share_weight{pool="ls",tenant="kv1"} 64.0' in text
+    assert 'windtunnel_share_wait_to_serve_seconds{quantile="0.99",tenant="kv1"} 0.00025' in text
+    assert text.endswith("# EOF\n")
+
+
+def test_the_api_is_described():
+    async def ask(client, pools):
+        return (await client.get("/openapi.json")).json()
+
+    paths = talk(ask)["paths"]
+    assert {"/v1/tenants", "/v1/batch", "/v1/watch", "/v1/pools", "/v1/exit", "/metrics"} <= paths.keys()
+
+
+@pytest.mark.parametrize("sent", [None, "Bearer", "Bearer wrong", "Basic " + "t" * 40, "Bearer " + "t" * 39])
+def test_without_the_token_there_is_nothing(sent):
+    async def ask(client, pools):
+        return await client.get("/v1/tenants", headers={"Authorization": sent} if sent else {})
+
+    assert talk(ask, token="t" * 40).status_code == 401
+
+
+def test_with_the_token_there_is():
+    async def ask(client, pools):
+        return await client.get("/v1/tenants", headers={"Authorization": "Bearer " + "t" * 40})
+
+    assert talk(ask, token="t" * 40).status_code == 200
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=10,
+)
+FIELDS = st.fixed_dictionaries(
+    {}, optional={name: JSON | st.integers(-5, 600) for name in ("weight", "min", "max", "cap", "slo_p99_ns", "pool")}
+)
+
+
+@given(st.lists(FIELDS, max_size=5))
+def test_whatever_is_asked_the_pools_hold(bodies):
+    async def ask(client, pools):
+        for body in bodies:
+            content = json.dumps(body).encode(errors="replace")
+            response = await client.patch(
+                "/v1/tenants/kv1", content=content, headers={"Content-Type": "application/json"}
+            )
+            assert response.status_code in (200, 409, 422)
+            wish = pools.tenants["kv1"].wish
+            assert wish.least <= wish.weight <= (wish.most or 256)
+            assert sum(pools.plan.loads().values()) == sum(
+                t.wish.weight for t in pools.tenants.values() if t.wish.shares
+            )
+            assert len(pools.plan.ls) <= 2
+
+    talk(ask)
+
+
+@asynccontextmanager
+async def served(pools, token=None):
+    """The real server on a loopback port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = http.server(api.make(make_core(pools)), token)
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await task
+
+
+async def raw(port, *parts):
+    """What comes back for some bytes, until the server closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+        return await asyncio.wait_for(reader.read(), 60)
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+HEAD = b"GET /v1/pools HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "status"),
+    [
+        ([b"\x00\xff\r\n\r\n"], b"400"),
+        ([HEAD + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n"], b"400"),
+        ([b"POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"], b"413"),
+        (
+            [b"POST /v1/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"]
+            + [b"10000\r\n" + b"x" * 65536 + b"\r\n"] * 20,
+            b"413",
+        ),
+        ([HEAD + b"Connection: close\r\n\r\n"], b"200"),
+    ],
+)
+def test_hostile_requests_are_bounded(parts, status):
+    async def run():
+        async with served(Pools((0, 1, 2), **KV)) as port:
+            said = await raw(port, *parts)
+            assert (await raw(port, HEAD + b"Connection: close\r\n\r\n"))[9:12] == b"200"
+            return said
+
+    # Whoever sends more than is read may find the connection reset before it reads.
+    said = asyncio.run(run())[9:12]
+    assert said == status or (said == b"" and sum(map(len, parts)) > 1 << 19)
+
+
+def test_a_slow_head_and_a_silent_client_are_cut_off(monkeypatch):
+    monkeypatch.setattr(http, "HEAD_S", 0.2)
+
+    async def run():
+        async with served(Pools((0, 1, 2), **KV)) as port:
+            return await raw(port), await raw(port, HEAD)
+
+    assert asyncio.run(run()) == (b"", b"")
+
+
+def test_a_slow_body_is_cut_off(monkeypatch):
+    monkeypatch.setattr(http, "BODY_S", 0.2)
+
+    async def run():
+        async with served(Pools((0, 1, 2), **KV)) as port:
+            return await raw(port, b"POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+
+    assert asyncio.run(run())[9:12] == b"413"
+
+
+def test_one_connection_too_many_is_closed(monkeypatch):
+    monkeypatch.setattr(http, "MOST_CONNECTIONS", 2)
+
+    async def run():
+        async with served(Pools((0, 1, 2), **KV)) as port:
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            await asyncio.sleep(0.05)
+            third = await raw(port, HEAD + b"\r\n")
+            for _, writer in held:
+                writer.close()
+            return third
+
+    assert asyncio.run(run()) == b""
+
+
+def test_a_watcher_hears_and_one_that_does_not_read_is_dropped(monkeypatch):
+    monkeypatch.setattr(http, "SLOW_S", 0.2)
+
+    async def run():
+        pools = Pools((0, 1, 2), **KV)
+        async with served(pools) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")
+            await reader.readuntil(b": windtunnel share\n\n")
+            pools.events.publish("news", text="hello")
+            heard = await reader.readuntil(b"hello")
+            for _ in range(200):
+                for n in range(WAITING // 2):
+                    pools.events.publish("news", text="x" * 2000, n=n)
+                await asyncio.sleep(0.01)
+                if not pools.events._watchers:
+                    break
+            left = len(pools.events._watchers)
+            writer.close()
+            return heard, left
+
+    heard, left = asyncio.run(run())
+    assert b"event: news" in heard
+    assert left == 0
+
+
+def test_events_are_bounded_and_a_slow_queue_ends():
+    async def run():
+        events = Events()
+        with events.watch() as queue:
+            for n in range(5000):
+                events.publish("news", n=n)
+            ended = [queue.get_nowait() for _ in range(queue.qsize())]
+        return ended, len(events.since(0)), events.last
+
+    assert asyncio.run(run()) == ([None], 512, 5000)
+
+
+def test_who_comes_back_hears_what_it_missed():
+    async def run():
+        events = Events()
+        for n in range(5):
+            events.publish("news", n=n)
+        with events.watch(since=3) as queue:
+            return [queue.get_nowait()["n"] for _ in range(queue.qsize())]
+
+    assert asyncio.run(run()) == [3, 4]
+
+
+def test_a_token_that_others_may_read_is_refused(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("t" * 40)
+    token.chmod(0o644)
+    with pytest.raises(UserError, match="others may read"):
+        http.token_of(token)
+    token.chmod(0o600)
+    assert http.token_of(token) == "t" * 40
+    token.write_text("short")
+    with pytest.raises(UserError, match="32 characters"):
+        http.token_of(token)

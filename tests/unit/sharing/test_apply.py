@@ -1,0 +1,104 @@
+"""An arrangement carried out on threads that live, and taken back whole where a slicer refuses on the way."""
+
+import os
+from typing import ClassVar
+
+import pytest
+from pool_tools import Turns
+from sharing_tools import needs_rights, tenant
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import threads
+from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.pools.apply import Carrier
+from windtunnel.sharing.pools.plan import Arrangement
+
+CPUS = sorted(os.sched_getaffinity(0))
+pytestmark = [needs_rights, pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")]
+
+
+class Telling(Turns):
+    """Says what it was told, and on which CPUs threads were then; `refuses` is the CPU on which it does nothing any more."""
+
+    told: ClassVar[list[tuple[int, dict[int, int], dict[int, tuple[int, ...]]]]] = []
+    watched: ClassVar[list[int]] = []
+    refuses: ClassVar[int | None] = None
+
+    def set_members(self, members):
+        if self.cpu == Telling.refuses and members:
+            raise UserError("it refuses")
+        places = {tid: tuple(sorted(os.sched_getaffinity(tid))) for tid in Telling.watched}
+        Telling.told.append((self.cpu, {member.tid: member.weight for member in members}, places))
+        super().set_members(members)
+
+
+@pytest.fixture
+def carried(tmp_path):
+    """A carrier with two threads on the last CPU, and both."""
+    with tenant() as one, tenant() as two, held(tmp_path / "a.journal") as journal:
+        carrier = Carrier(journal, Telling, 100_000)
+        Telling.told, Telling.watched, Telling.refuses = [], [one.pid, two.pid], None
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128, two.pid: 128}}), {})
+        Telling.told = []
+        yield carrier, one.pid, two.pid
+        Telling.refuses = None
+        carrier.close()
+
+
+def places(*tids):
+    return [sorted(os.sched_getaffinity(tid)) for tid in tids]
+
+
+def test_a_resize_moves_threads_before_any_slicer_is_told(carried):
+    carrier, one, two = carried
+    carrier.carry(Arrangement({CPUS[-1]: {one: 128}, CPUS[0]: {two: 200}}), {})
+    moved = {one: (CPUS[-1],), two: (CPUS[0],)}
+    assert Telling.told == [(CPUS[-1], {one: 128}, moved), (CPUS[0], {two: 200}, moved)]
+
+
+def test_slicers_whose_members_are_the_same_are_not_told(carried):
+    carrier, one, two = carried
+    same = Arrangement({CPUS[-1]: {one: 128, two: 128}})
+    carrier.carry(same, {})
+    assert Telling.told == []
+    carrier.carry(Arrangement({CPUS[-1]: {one: 128, two: 64}}), {})
+    assert [told[:2] for told in Telling.told] == [(CPUS[-1], {one: 128, two: 64})]
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_what_a_slicer_refuses_is_taken_back_and_the_next_try_holds(carried, grows):
+    carrier, one, two = carried
+    small = Arrangement({CPUS[-1]: {one: 128, two: 128}})
+    large = Arrangement({CPUS[-1]: {one: 128}, CPUS[0]: {two: 200}})
+    before, after = (small, large) if grows else (large, small)
+    carrier.carry(before, {})
+    Telling.refuses = CPUS[0] if grows else CPUS[-1]
+    if grows:
+        with pytest.raises(UserError, match="it refuses; everything is as before"):
+            carrier.carry(after, {})
+        assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
+    else:
+        with pytest.raises(UserError, match="could not be taken back"):  # the same slicer would have to
+            carrier.carry(after, {})
+    Telling.refuses = None
+    for arrangement, there in ((after, CPUS[-1 if not grows else 0]), (before, CPUS[-1 if grows else 0])):
+        carrier.carry(arrangement, {})
+        assert places(one, two) == [[CPUS[-1]], [there]]
+        members = {cpu: [member.tid for member in slicer.members] for cpu, slicer in carrier.slicers.items()}
+        assert {tid: cpu for cpu, tids in members.items() for tid in tids} == {one: CPUS[-1], two: there}
+
+
+def test_who_was_with_a_slicer_that_ended_is_taken_again(carried):
+    carrier, one, two = carried
+    carrier.broken(CPUS[-1])
+    assert places(one, two) == [CPUS, CPUS]
+    carrier.carry(Arrangement({CPUS[-1]: {one: 128, two: 128}}), {})
+    assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
+
+
+def test_everybody_is_put_back_at_the_end(carried):
+    carrier, one, two = carried
+    carrier.carry(Arrangement({CPUS[-1]: {one: 128}, CPUS[0]: {two: 200}}), {})
+    carrier.close()
+    assert places(one, two) == [CPUS, CPUS]
+    assert [threads.read(tid)["nice"] for tid in (one, two)] == [os.getpriority(os.PRIO_PROCESS, 0)] * 2

@@ -1,0 +1,251 @@
+"""The daemon as a whole: tenants taken in, moved, put back; kills, restarts, rights, a second daemon."""
+
+import os
+import signal
+import socket
+import threading
+
+import pytest
+from daemon_tools import CPUS, daemon, start, tenant_toml, write
+from sharing_tools import POLL, needs_rights, tenant, until
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import rights
+from windtunnel.sharing.softirqs import softirq_threads
+
+pytestmark = [
+    needs_rights,
+    pytest.mark.root,
+    pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs"),
+]
+HEAD = f"cpus = {CPUS}\nbe_cpus = 0"
+NEW_THREAD = """
+import sys, threading, time
+sys.stdin.readline()
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+while True: time.sleep(60)
+"""
+
+
+def affinity(pid):
+    return sorted(os.sched_getaffinity(pid))
+
+
+def test_tenants_are_shared_out_resized_and_put_back(tmp_path):
+    with tenant() as one, tenant() as two, tenant() as batch:
+        before = {process.pid: threads.read(process.pid) for process in (one, two, batch)}
+        toml = tenant_toml("a", one.pid, weight=128) + tenant_toml("b", two.pid, weight=128)
+        file = write(tmp_path, toml + tenant_toml("work", batch.pid, pool="be"), HEAD)
+        with daemon(file) as running, running.client() as client:
+            assert affinity(one.pid) == affinity(two.pid) == [CPUS[-1]]
+            assert affinity(batch.pid) == CPUS[:-1]
+            planned = client.ask("PATCH", "/v1/tenants/a", {"weight": 256})
+            assert planned["ls"] == [CPUS[-1], CPUS[-2]]
+            assert affinity(one.pid) != affinity(two.pid)
+            if len(CPUS) == 2:  # ls has all: batch runs when they are idle
+                assert os.sched_getscheduler(batch.pid) == os.SCHED_IDLE
+            client.ask("POST", "/v1/exit")
+            assert affinity(one.pid) == affinity(two.pid) == CPUS
+            assert os.sched_getscheduler(batch.pid) == os.SCHED_OTHER
+            client.ask("PATCH", "/v1/tenants/b", {"weight": 1})
+            assert affinity(two.pid) == [CPUS[-1]]
+        assert {pid: threads.read(pid) for pid in before} == before
+        assert not list((tmp_path / "state").glob("*.journal"))
+
+
+def test_after_a_kill_every_tenant_is_as_it_was(tmp_path):
+    with tenant() as one, tenant(POLL) as two:
+        os.sched_setaffinity(one.pid, CPUS[:1])
+        before = {process.pid: threads.read(process.pid) for process in (one, two)}
+        file = write(tmp_path, tenant_toml("a", one.pid) + tenant_toml("b", two.pid), HEAD)
+        softirqs = softirq_threads(CPUS)
+        with daemon(file) as running:
+            assert affinity(one.pid) == [CPUS[-1]]
+            assert {os.sched_getscheduler(tid) for tid in softirqs} <= {os.SCHED_FIFO}
+            shield = f"windtunnel-share-{running.process.pid}"
+            if (controller := threads.mounts().get("cpu")) is not None:
+                assert threads.cgroups_of(two.pid)["cpu"] == f"/{shield}"
+                assert (controller / shield / "cpu.shares").read_text() == "262144\n"
+            running.kill()
+            until(lambda: all(threads.read(pid) == then for pid, then in before.items()))
+            until(lambda: controller is None or not (controller / shield).exists())
+            until(lambda: {os.sched_getscheduler(tid) for tid in softirqs} <= {os.SCHED_OTHER})
+
+
+def test_a_process_of_that_name_is_no_softirq_thread(tmp_path):
+    for pid, name, flags in (
+        (11, "ksoftirqd/0", 0x04208040),
+        (12, "ksoftirqd/0", 0x00400000),
+        (13, "ksoftirqd/1", 0x04208040),
+    ):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags} 0 0\n")
+    assert softirq_threads([0], tmp_path) == [11]
+
+
+def test_state_survives_a_kill_and_the_file_holds_where_it_is_changed(tmp_path):
+    with tenant() as one, tenant() as two, tenant() as three:
+        toml = tenant_toml("a", one.pid, weight=64) + tenant_toml("b", two.pid, weight=64)
+        file = write(tmp_path, toml, HEAD)
+        with daemon(file) as running:
+            with running.client() as client:
+                client.ask(
+                    "POST", "/v1/batch", {"changes": [{"tenant": "a", "weight": 100}, {"tenant": "b", "weight": 90}]}
+                )
+                client.ask("POST", "/v1/tenants", {"name": "c", "pid": three.pid, "weight": 7})
+            until(lambda: '"c"' in (tmp_path / "state" / "state.json").read_text())
+            running.kill()
+        write(tmp_path, tenant_toml("a", one.pid, weight=64) + tenant_toml("b", two.pid, weight=32), HEAD)
+        with daemon(file) as running, running.client() as client:
+            assert {one["name"]: one["weight"] for one in client.get("/v1/tenants")} == {"a": 100, "b": 32, "c": 7}
+            assert affinity(three.pid) == [CPUS[-1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not a state"),
+        ('{"schema": 2, "tenants": []}', "schema 2"),
+        ('{"tenants": [{"name": 3}]}', "tenants.0.name"),
+    ],
+)
+def test_a_state_that_is_not_ours_is_refused(tmp_path, text, words):
+    file = write(tmp_path, "")
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "state.json").write_text(text)
+    process = start(file)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, words in said) == (2, True), said
+
+
+def test_a_second_daemon_is_refused_in_words(tmp_path):
+    (tmp_path / "other").mkdir()
+    with daemon(write(tmp_path, "", HEAD)) as running:
+        for directory, words in (
+            (tmp_path, f"process {running.process.pid}"),
+            (tmp_path / "other", "another daemon shares out CPU"),
+        ):
+            process = start(write(directory, "", HEAD))
+            _, said = process.communicate(timeout=60)
+            assert (process.returncode, words in said) == (2, True), said
+        with running.client() as client:
+            assert client.get("/v1/tenants") == []
+
+
+def test_one_that_dies_gives_its_weight_back_and_one_that_comes_is_taken_in(tmp_path):
+    with tenant() as one, tenant() as two:
+        toml = tenant_toml("a", one.pid, weight=200) + tenant_toml("b", two.pid, weight=56)
+        pidfile = '[[tenant]]\nname = "late"\npidfile = "late.pid"\nweight = 30\n'
+        with daemon(write(tmp_path, toml + pidfile, HEAD)) as running, running.client() as client:
+            one.kill()
+            one.wait()
+            until(lambda: client.get("/v1/pools")["weight"] == 56)
+            assert client.get("/v1/tenants/a")["pid"] is None
+            with tenant() as late:
+                (tmp_path / "late.pid").write_text(f"{late.pid}\n")
+                until(lambda: client.get("/v1/tenants/late")["pid"] == late.pid)
+                until(lambda: affinity(late.pid) == [CPUS[-1]])
+                assert client.get("/v1/pools")["weight"] == 86
+            until(lambda: client.get("/v1/pools")["weight"] == 56)
+            kinds = [event["event"] for event in client.get("/v1/events")]
+            assert kinds.count("ended") == 2
+
+
+def test_new_threads_are_taken_in(tmp_path):
+    with (
+        tenant(NEW_THREAD) as one,
+        daemon(write(tmp_path, tenant_toml("a", one.pid), HEAD)) as running,
+        running.client() as client,
+    ):
+        assert client.get("/v1/tenants/a")["threads"] == [one.pid]
+        one.stdin.write("\n")
+        one.stdin.flush()
+        until(lambda: len(client.get("/v1/tenants/a")["threads"]) == 2)
+        tids = client.get("/v1/tenants/a")["threads"]
+        until(lambda: all(affinity(tid) == [CPUS[-1]] for tid in tids))
+
+
+@pytest.mark.parametrize("strays", ["put back", "leave"])
+def test_one_that_changes_its_affinity_is_told_and_put_right_or_left(tmp_path, strays):
+    with tenant() as one:
+        file = write(tmp_path, tenant_toml("a", one.pid), f'{HEAD}\nstrays = "{strays}"')
+        with daemon(file) as running, running.client() as client:
+            os.sched_setaffinity(one.pid, CPUS[:1])
+            until(lambda: any(event["event"] == "strayed" for event in client.get("/v1/events")))
+            if strays == "put back":
+                until(lambda: affinity(one.pid) == [CPUS[-1]])
+            else:
+                assert affinity(one.pid) == CPUS[:1]
+
+
+def test_a_tenant_that_cannot_be_is_refused_with_nothing_changed(tmp_path):
+    with tenant() as one, tenant() as two:
+        before = threads.read(one.pid)
+        file = write(
+            tmp_path, tenant_toml("a", one.pid, weight=256) + tenant_toml("b", two.pid, weight=1), f"cpus = {CPUS[-2:]}"
+        )
+        process = start(file)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert "tenant b: weights of 257 need 2 CPUs, and ls can have 1" in said
+        assert threads.read(one.pid) == before
+
+
+def test_pvccs_client_and_http_see_the_same(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with tenant() as one, tenant() as two:
+        toml = tenant_toml("a", one.pid) + tenant_toml("b", two.pid) + f'[pvcc]\nlisten = "127.0.0.1:{port}"\n'
+        with daemon(write(tmp_path, toml, HEAD)) as running, running.client() as client:
+            heard = threading.Event()
+
+            def watch():
+                with running.client() as watcher:
+                    for event in watcher.watch(since=0):
+                        if event["event"] == "changed" and event["tenant"] == "b":
+                            heard.set()
+                            return
+
+            listening = threading.Thread(target=watch, daemon=True)
+            listening.start()
+            with socket.create_connection(("127.0.0.1", port)) as old:
+                old.sendall(b"SET 2 77")
+                assert old.recv(1024) == b"OK\n"
+                old.sendall(b"SET 9 77")
+                assert old.recv(1024).startswith(b"NG no tenant")
+            assert client.get("/v1/tenants/b")["weight"] == 77
+            assert heard.wait(60)
+
+
+def test_only_the_rights_that_are_needed_are_kept(tmp_path):
+    with daemon(write(tmp_path, "", HEAD)) as running:
+        status = (threads.PROC / str(running.process.pid) / "status").read_text()
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        kept = sum(1 << number for number in rights.KEPT.values())
+        for name in ("CapPrm", "CapEff", "CapBnd", "CapInh"):
+            held = int(fields[name], 16)
+            assert held >> rights.SYS_NICE & 1
+            assert held & ~kept == 0
+        assert fields["NoNewPrivs"] == "1"
+        assert os.stat(running.socket).st_mode & 0o777 == 0o600
+
+
+def test_without_cap_sys_nice_it_says_so(tmp_path):
+    status = tmp_path / "status"
+    status.write_text("CapPrm:\t0\nCapEff:\t0\nCapBnd:\t0\n")
+    with pytest.raises(UserError, match="CAP_SYS_NICE is missing") as refused:
+        rights.check(status)
+    assert "AmbientCapabilities" in refused.value.remedy
+    process = start(write(tmp_path, "", HEAD), "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, "CAP_SYS_NICE is missing" in said) == (2, True), said
+
+
+def test_ctrl_c_puts_everything_back(tmp_path):
+    with tenant() as one:
+        before = threads.read(one.pid)
+        with daemon(write(tmp_path, tenant_toml("a", one.pid), HEAD)) as running:
+            running.process.send_signal(signal.SIGINT)
+            assert running.process.wait(60) == 0
+        assert threads.read(one.pid) == before

@@ -1,0 +1,107 @@
+"""`windtunnel share list`, `set` and `restore` by a daemon's answers, without a daemon."""
+
+import json
+
+import pytest
+from study_tools import invoke, refused
+
+from windtunnel.engine.lines import Histogram
+from windtunnel.sharing.cli import daemon_requests
+from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
+
+SECOND = 10**9
+MS = 10**6
+
+
+def figures(cpu: int) -> dict:
+    """Two members that take turns of 4 ms, where 100 us were asked for, beside a neighbour."""
+    slices = Histogram(bits=10, counts=[(40 * MS, 250)], total=250, sum=10 * SECOND, min=40 * MS, max=40 * MS)
+    member = {
+        "weight": 64,
+        "nice": 0,
+        "ran_ns": SECOND // 4,
+        "slices": 60,
+        "waited_ns": 0,
+        "entitled": 0.5,
+        "share": 0.5,
+    }
+    return SliceReading(
+        cpu=cpu, slice_ns=100_000, interval_ns=SECOND, source="switches", slice=slices, gap=slices, mean_slice_ns=4e6, kicks=0, late=None,
+        own_share=0.5, others_share=0.5, lost_records=0, members=[MemberReading(tid=tid, **member) for tid in (11, 12)], warnings=[],
+    ).model_dump()  # fmt: skip
+
+
+def tenant(number: int, name: str, pool: str = "ls") -> dict:
+    return {
+        "name": name, "number": number, "pool": pool, "parked": False, "weight": 64, "cpus": [1], "promised": 0.25, "entitled": 0.5, "told": None,
+        "slo_p99_ns": None, "pid": 10 + number, "threads": [10 + number],
+    }  # fmt: skip
+
+
+class Daemon:
+    """Answers as one does; `asked` is what it was told to change."""
+
+    def __init__(self):
+        self.asked = []
+        pools = {
+            "ls": [1],
+            "be": [0],
+            "overfull": {},
+            "slicer": "kicker",
+            "slice_ns": 100_000,
+            "weight": 128,
+            "room": 128,
+            "shield": "none",
+        }
+        self.responses = {
+            "/v1/tenants": [tenant(1, "kv1"), tenant(2, "kv2"), tenant(3, "batch", "be")],
+            "/v1/pools": pools,
+            "/v1/readings": {"0": figures(0), "1": figures(1)},
+        }
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def get(self, path: str):
+        return self.responses[path]
+
+    def ask(self, method: str, path: str, body: dict):
+        self.asked.append(body)
+        return {"ls": [1], "be": [0], "overfull": {}}
+
+
+@pytest.fixture
+def daemon(monkeypatch):
+    responses = Daemon()
+    monkeypatch.setattr(daemon_requests, "_client", lambda socket: responses)
+    return responses
+
+
+def test_what_is_wrong_with_a_cpu_of_ls_is_listed(daemon):
+    found = json.loads(invoke("share", "list", "--json"))["findings"]
+    assert {(one["cpu"], one["code"]) for one in found} == {(1, "tick-bound"), (1, "neighbour")}
+    assert all(one["evidence"] and one["remedy"] for one in found)
+    shown = invoke("share", "list")
+    assert "neighbour: somebody else runs on the core" in shown and "remedy:" in shown
+
+
+def test_what_best_effort_is_not_promised_is_not_shown(daemon):
+    [batch] = [line for line in invoke("share", "list").splitlines() if " batch " in line]
+    assert "0.250" not in batch and "0.500" not in batch
+
+
+def test_a_change_tells_the_weights_that_it_made(daemon):
+    said = invoke("share", "set", "kv1", "--slo", "500us")
+    assert "kv1: weight 64" in said and "kv2" not in said
+    assert daemon.asked == [{"changes": [{"tenant": "kv1", "slo_p99_ns": 500_000}], "dry_run": False}]
+    assert "weight 64" not in invoke("share", "set", "2=64", "--dry-run")
+
+
+def test_what_is_no_journal_is_not_touched(tmp_path):
+    """An empty file would pass for a journal of nobody, and be removed."""
+    mine = tmp_path / "notes.txt"
+    mine.write_text("")
+    assert refused("share", "restore", str(mine)).remedy and mine.exists()

@@ -1,0 +1,119 @@
+"""vCPU threads of a QEMU guest are found, and share a core like others. The guest is a boot sector that polls for ever."""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import pytest
+from sharing_tools import needs_rights, tenant, until
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import guests, threads
+from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.slicers import SLICERS, Member
+
+QEMU = shutil.which("qemu-system-x86_64")
+POLLS = bytes.fromhex("fa ebfe").ljust(510, b"\0") + b"\x55\xaa"
+"""cli; jmp to itself."""
+CPU = max(os.sched_getaffinity(0))
+
+
+def accelerators():
+    return [
+        "tcg",
+        pytest.param(
+            "kvm", marks=pytest.mark.skipif(not os.access("/dev/kvm", os.R_OK | os.W_OK), reason="no /dev/kvm here")
+        ),
+    ]
+
+
+@contextmanager
+def guest(directory, accelerator, number):
+    if QEMU is None:
+        pytest.skip("qemu-system-x86_64 is not installed (tests/guest/packages installs it)")
+    sector, monitor = directory / f"{number}.img", directory / f"{number}.qmp"
+    sector.write_bytes(POLLS)
+    words = [
+        QEMU,
+        "-accel",
+        accelerator,
+        "-name",
+        f"polls{number},debug-threads=on",
+        "-m",
+        "16",
+        "-display",
+        "none",
+        "-nodefaults",
+    ]
+    words += ["-vga", "none", "-qmp", f"unix:{monitor},server=on,wait=off", "-drive", f"format=raw,file={sector}"]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        try:
+            until(lambda: monitor.exists() or process.poll() is not None)
+            if process.poll() is not None:
+                pytest.skip(f"no guest with {accelerator}: {process.stderr.read().decode()}")
+            yield process.pid, monitor
+        finally:
+            process.kill()
+
+
+@needs_rights
+@pytest.mark.parametrize("accelerator", accelerators())
+def test_vcpus_share_a_core(tmp_path, accelerator):
+    with guest(tmp_path, accelerator, 1) as (one, first), guest(tmp_path, accelerator, 2) as (two, second):
+        asked = [guests.vcpus_by_qmp(monitor) for monitor in (first, second)]  # who answers has its threads
+        assert asked == [guests.vcpus(one), guests.vcpus(two)] and list(asked[0]) == [0]
+        tids = [each[0] for each in asked]
+        before = [threads.read(tid) for tid in tids]
+        with held(tmp_path / "a.journal") as journal, SLICERS["kicker"](journal) as slicer:
+            slicer.start(CPU, 200_000)
+            slicer.set_members([Member(tid) for tid in tids])
+            ran = [0, 0]
+
+            def both_ran():
+                for at, member in enumerate(slicer.read().members):
+                    ran[at] += member.ran_ns
+                return all(ran)
+
+            until(both_ran)
+        assert [threads.read(tid) for tid in tids] == before
+
+
+def test_a_process_without_vcpus_is_said():
+    with tenant() as one, pytest.raises(UserError, match="no thread that is named as a vCPU"):
+        guests.vcpus(one.pid)
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"", b"hello\n", b"[]\n", b'{"QMP": {}}\n' * 3, b'{"QMP": {}}\n{"error": {"desc": "no"}}\n', b"x" * (2 << 20)],
+)
+def test_whoever_does_not_speak_qmp_is_refused(tmp_path, greeting):
+    path = tmp_path / "a.qmp"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+
+        def response():
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    connection.sendall(greeting)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(4096):
+                        pass
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=response)
+        thread.start()
+        with pytest.raises(UserError, match="no QMP server answers"):
+            guests.vcpus_by_qmp(path)
+        thread.join()
+
+
+def test_no_socket_is_said(tmp_path):
+    with pytest.raises(UserError, match="no QMP server answers"):
+        guests.vcpus_by_qmp(tmp_path / "none")

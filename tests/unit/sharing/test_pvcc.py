@@ -1,0 +1,284 @@
+"""PvCC's text protocol: what is answered, what is refused, and that nothing that is sent harms."""
+
+import asyncio
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pool_tools import Pools
+
+from windtunnel.sharing.daemon import pvcc
+from windtunnel.sharing.daemon.pvcc import Lines, Pvcc, Set, Wrong, parse, response
+
+FIG_11 = {f"seastar{n}": {"weight": weight} for n, weight in enumerate((128, 64, 32, 16), 1)}
+
+
+def test_the_figures_weights_give_one_one_and_two_cores():
+    pools = Pools(range(6), **FIG_11)
+    cores = []
+    for weights in ([128, 64, 32, 16], [128, 64, 32, 32], [128] * 4, [128, 64, 32, 32]):
+        lines = [f"SET {vm} {weight}".encode() for vm, weight in enumerate(weights, 1)]
+        assert response(pools, lines, "test") == (["OK"] * 4, False)
+        assert list(pools.weights().values()) == weights
+        cores.append(len(pools.plan.ls))
+    assert cores == [1, 1, 2, 1]
+
+
+def test_exit_resets_weights_and_gives_the_cores_back_and_set_takes_one_again():
+    pools = Pools(range(6), **FIG_11)
+    response(pools, [b"SET 1 256", b"SET 2 256"], "test")
+    assert response(pools, [b"EXIT", b"SET 1 1"], "test") == (["OK"], True)
+    assert pools.weights() == {"seastar1": 128, "seastar2": 64, "seastar3": 32, "seastar4": 16}
+    assert (pools.plan.ls, pools.plan.be) == ((), tuple(range(6)))
+    assert set(pools.carrier.now.be.values()) == {frozenset(range(6))}
+    assert response(pools, [b"SET 3 40"], "test") == (["OK"], False)
+    assert (pools.plan.ls, pools.carrier.now.turns) == ((5,), {5: {300: 40}})
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("SET 5 128", 'NG no tenant "5"'),
+        ("SET 0 128", 'NG no tenant "0"'),
+        ("SET 1 0", "NG seastar1: a weight of 0 is not between 1 and 256"),
+        ("SET 1 -1", "NG seastar1: a weight of -1 is not"),
+        ("SET 1 1000000000", "NG seastar1: a weight of 1000000000 is not"),
+        ("SET 1", "NG a SET has a tenant and a whole number"),
+        ("SET 1 128 9", "NG a SET has"),
+        ("SET 1 1.5", "NG a SET has"),
+        ("set 1 128", "NG unknown command"),
+        ("ENDE", "NG unknown command"),
+        ("", "NG unknown command"),
+        ("HELP\x00", "NG unknown command"),
+    ],
+)
+def test_errors_are_errors(line, reason):
+    pools = Pools(range(6), **FIG_11)
+    (said,), ends = response(pools, [line.encode()], "test")
+    assert said.startswith(reason)
+    assert (ends, list(pools.weights().values())) == (False, [128, 64, 32, 16])
+
+
+def test_a_weight_beyond_the_machine_is_refused_and_nothing_changes():
+    pools = Pools((0, 1), **FIG_11)
+    said, _ = response(pools, [b"SET 4 32", b"SET 4 33"], "test")
+    assert said == ["OK", "NG weights of 257 need 2 CPUs, and ls can have 1, because 1 of 2 stay with be"]
+    assert pools.weights()["seastar4"] == 32
+
+
+def test_what_the_system_refuses_is_ng_for_all_that_were_carried_out_together():
+    pools = Pools(range(6), **FIG_11)
+    pools.carrier.refuses = "the kernel refused"
+    said, _ = response(pools, [b"SET 1 100", b"SET 9 1", b"SET 2 100"], "test")
+    assert said == ["NG the kernel refused", 'NG no tenant "9"', "NG the kernel refused"]
+    assert list(pools.weights().values()) == [128, 64, 32, 16]
+
+
+class Clock(list):
+    """What was put off, by `later`."""
+
+    def of(self, pools):
+        pools.later = self.append
+        return pools
+
+
+def test_weights_alone_are_granted_at_once_and_carried_out_together():
+    later = Clock()
+    pools = later.of(Pools(range(6), **FIG_11))
+    response(pools, [b"SET 1 100"], "test")
+    pools.settle_late()
+    later.clear()
+    carried = len(pools.carrier.carried)
+    for weight in (90, 80, 70):
+        assert response(pools, [f"SET 1 {weight}".encode()], "test") == (["OK"], False)
+    assert (len(pools.carrier.carried), len(later), pools.weights()["seastar1"]) == (carried, 1, 70)
+    pools.settle_late()
+    assert (len(pools.carrier.carried), pools.carrier.now.turns[5][100]) == (carried + 1, 70)
+
+
+@pytest.mark.parametrize("line", [b"SET 1 256", b"EXIT"])
+def test_a_change_of_cores_is_carried_out_before_it_is_responses(line):
+    later = Clock()
+    pools = later.of(Pools(range(6), **FIG_11))
+    response(pools, [b"SET 1 100"], "test")
+    before = pools.plan.ls
+    response(pools, [b"SET 1 90"], "test")
+    response(pools, [line], "test")
+    assert pools.plan.ls != before
+    assert pools.carrier.now == pools.carrier.carried[-1]
+    carried = len(pools.carrier.carried)
+    pools.settle_late()
+    assert len(pools.carrier.carried) == carried
+
+
+def test_what_was_put_off_and_cannot_be_is_taken_back_and_told():
+    pools = Clock().of(Pools(range(6), **FIG_11))
+    response(pools, [b"SET 1 100"], "test")
+    pools.settle_late()
+    response(pools, [b"SET 1 90"], "test")
+    pools.carrier.refuses = "the kernel refused"
+    pools.settle_late()
+    assert pools.weights()["seastar1"] == 100
+    assert pools.events.since(0)[-1]["why"] == "the kernel refused"
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_understood_or_wrong(text):
+    try:
+        asked = parse(text)
+    except Wrong:
+        return
+    assert asked in ("END", "EXIT") or isinstance(asked, Set)
+
+
+@given(st.from_regex(r"[a-z0-9_][a-z0-9_.-]{0,63}", fullmatch=True), st.integers(-(10**12) + 1, 10**12 - 1))
+def test_every_set_is_understood(vm, weight):
+    assert parse(f"SET {vm} {weight}") == Set(vm, weight)
+
+
+@given(st.lists(st.binary(max_size=300), max_size=20))
+def test_lines_are_the_same_however_they_are_cut(chunks):
+    whole, parts = Lines(), Lines()
+    try:
+        expected = whole.feed(b"".join(chunks)) + whole.flush()
+    except Wrong:
+        return
+    assert [line for chunk in chunks for line in parts.feed(chunk)] + parts.flush() == expected
+
+
+async def _serve(pools, allow=("127.0.0.0/8",)):
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Pvcc(pools, allow), "127.0.0.1", 0)
+    return server, server.sockets[0].getsockname()[1]
+
+
+async def _talk(port, *messages):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for message in messages:
+        writer.write(message)
+        await asyncio.sleep(0)
+    with contextlib.suppress(OSError):  # the server has closed already
+        writer.write_eof()
+    said = await asyncio.wait_for(reader.read(), 30)
+    writer.close()
+    return said.decode()
+
+
+def test_the_originals_clients_send_no_line_ends():
+    async def talk():
+        pools = Pools(range(6), **FIG_11)
+        server, port = await _serve(pools)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"SET 2 256")
+        assert await asyncio.wait_for(reader.read(1024), 30) == b"OK\n"
+        writer.write(b"END")
+        assert await asyncio.wait_for(reader.read(1024), 30) == b"OK\n"
+        assert await asyncio.wait_for(reader.read(1024), 30) == b""
+        writer.close()
+        server.close()
+        return pools.weights()["seastar2"]
+
+    assert asyncio.run(talk()) == 256
+
+
+def test_a_hundred_thousand_in_a_row():
+    async def talk():
+        pools = Pools(range(6), **FIG_11)
+        server, port = await _serve(pools)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        said = asyncio.create_task(reader.read(-1))
+        for n in range(1000):
+            writer.write(b"".join(b"SET %d %d\r\n" % (1 + k % 4, 1 + (n + k) % 256) for k in range(100)))
+            await writer.drain()
+        writer.write_eof()
+        responses = (await asyncio.wait_for(said, 120)).split()
+        writer.close()
+        server.close()
+        return responses
+
+    responses = asyncio.run(talk())
+    assert (len(responses), set(responses)) == (100_000, {b"OK"})
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"SET 1 1" + b" " * 300, "NG a line longer than 256 bytes\n"),
+        (b"\xff\xfe\n", "NG not ASCII\n"),
+        (b"SET 1 100\nEND\nSET 1 200\n", "OK\nOK\n"),
+        (b"SET 1 100", "OK\n"),
+    ],
+)
+def test_over_a_socket(sent, said):
+    async def talk():
+        server, port = await _serve(Pools(range(6), **FIG_11))
+        responses = await _talk(port, sent)
+        server.close()
+        return responses
+
+    assert asyncio.run(talk()) == said
+
+
+def test_who_is_not_allowed_is_told_so():
+    async def talk():
+        server, port = await _serve(Pools(range(6), **FIG_11), allow=("192.0.2.0/24",))
+        responses = await _talk(port)
+        server.close()
+        return responses
+
+    assert asyncio.run(talk()) == "NG not from this address\n"
+
+
+def test_one_connection_too_many_is_told_so(monkeypatch):
+    monkeypatch.setattr(pvcc, "MOST_CONNECTIONS", 2)
+
+    async def talk():
+        server, port = await _serve(Pools(range(6), **FIG_11))
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in held:
+            writer.write(b"SET 1 1\n")
+            await reader.readline()
+        responses = await _talk(port)
+        for _, writer in held:
+            writer.close()
+        server.close()
+        return responses
+
+    assert asyncio.run(talk()) == "NG 2 connections are the most\n"
+
+
+def test_who_does_not_read_is_cut_off(monkeypatch):
+    monkeypatch.setattr(pvcc, "SLOW_S", 0.1)
+
+    async def talk():
+        server, port = await _serve(Pools(range(6), **FIG_11))
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        with pytest.raises(ConnectionError):
+            while True:
+                writer.write(b"NOTHING\n" * 10_000)
+                await asyncio.wait_for(writer.drain(), 60)
+        server.close()
+        return Pvcc.connections
+
+    assert asyncio.run(talk()) == 0
+
+
+@given(
+    st.lists(st.binary(max_size=200) | st.sampled_from([b"SET 1 5\n", b"SET 2 ", b"9\n", b"EXIT", b"\n"]), max_size=12)
+)
+def test_whatever_is_sent_the_next_client_is_served(chunks):
+    async def talk():
+        pools = Pools(range(6), **FIG_11)
+        server, port = await _serve(pools)
+        try:
+            said = await _talk(port, *chunks)
+        except ConnectionError:
+            said = "NG\n"
+        assert all(line[:2] in ("OK", "NG") for line in said.splitlines())
+        assert await _talk(port, b"SET 1 77\n") == "OK\n"
+        server.close()
+        return pools
+
+    pools = asyncio.run(talk())
+    assert pools.weights()["seastar1"] == 77

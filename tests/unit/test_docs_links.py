@@ -1,0 +1,45 @@
+"""Links between the texts of the checkout: each names a file that is there, and a heading of it. mkdocs checks docs/ alone."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    [
+        *CHECKOUT.glob("*.md"),
+        *CHECKOUT.glob("docs/**/*.md"),
+        *CHECKOUT.glob("plugins/*/README.md"),
+        CHECKOUT / "bench/README.md",
+    ]
+)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as mkdocs and forges make them."""
+    plain = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    heads = re.findall(r"^#+ (.+)$", plain, re.MULTILINE)
+    return {re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", head).strip().lower()) for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        assert file.exists(), f"{target}: no such file"
+        assert not anchor or anchor in anchors(file), f"{target}: no such heading"
+
+
+def test_the_readme_is_short():
+    assert len((CHECKOUT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_every_page_is_in_the_navigation():
+    nav = (CHECKOUT / "mkdocs.yml").read_text()
+    for page in (CHECKOUT / "docs").glob("**/*.md"):
+        assert f": {page.relative_to(CHECKOUT / 'docs')}\n" in nav

@@ -1,0 +1,234 @@
+"""The report and the tables: right for every kind of run, deaf to hostile text, silent on an invalid run's numbers."""
+
+import json
+import re
+
+import plotly.graph_objects as go
+import pytest
+import sample_lines as sample
+from rich.console import Console
+from sample_runs import HOSTILE, RUNS, Page, execute, shown_by
+
+from windtunnel import format as fmt
+from windtunnel.errors import UserError
+from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.runs import Verdict, load
+from windtunnel.runs.summary import summarise
+from windtunnel.views import pages as report
+from windtunnel.views.document import document
+from windtunnel.views.pages import charts
+from windtunnel.views.terminal.run import ledger_line, run_view
+from windtunnel.views.terminal.side_by_side import beside_view
+
+
+@pytest.fixture(params=RUNS)
+def run(request, tmp_path):
+    return execute(tmp_path / "run", *RUNS[request.param])
+
+
+def printed(view, width=100) -> str:
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(view)
+    return console.export_text()
+
+
+def test_the_report_is_one_file_that_loads_nothing(run):
+    path = report.write(run.path)
+    assert path == run.path / "report.html"
+    page = Page(path.read_text())
+    assert not [attrs for _, attrs in page.tags if {"src", "href", "srcset", "action"} & attrs.keys()]
+    policies = [attrs["content"] for tag, attrs in page.tags if tag == "meta" and "content" in attrs]
+    assert any(policy.startswith("default-src 'none'") for policy in policies)
+
+
+def test_every_figure_has_its_place_and_is_one_that_plotly_knows(run):
+    summary = summarise(run)
+    figures = charts.all_of(run, summary, tightest(ports_of(run)))
+    page = Page(report.write(run.path).read_text())
+    assert figures.keys() <= page.ids
+    assert json.loads(page.scripts[1]) == json.loads(json.dumps(figures))
+    for figure in figures.values():
+        go.Figure(json.loads(re.sub(r"var\(--[a-z0-9-]+\)", "#123456", json.dumps(figure))))
+
+
+def test_every_colour_that_a_figure_names_is_defined(run):
+    html = report.write(run.path).read_text()
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    named = set(re.findall(r"var\((--[a-z0-9-]+)\)", json.dumps(charts.all_of(run, summarise(run))) + style))
+    assert named <= set(re.findall(r"(--[a-z0-9-]+):", style))
+
+
+def test_only_what_was_measured_has_a_figure(tmp_path):
+    def shown(name):
+        finished = execute(tmp_path / name.replace(" ", "-"), *RUNS[name])
+        return set(charts.all_of(finished, summarise(finished)))
+
+    assert shown("both sides") == {"cost", "workers", "throughput", "latency", "bursts"}
+    assert shown("packets alone") == {"throughput", "bursts"}
+    assert shown("not accounted") == {"throughput", "latency"}
+
+
+def test_numbers_of_the_page_are_those_of_the_metrics(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"])
+    text = Page(report.write(finished.path).read_text()).text
+    summary = summarise(finished)
+    for row in summary.stages:
+        assert f"{row.mpps:.3f}" in text and fmt.number(row.work_ns) in text
+    assert fmt.rate(summary.workloads[0].responses_per_s) in text
+    assert fmt.duration(summary.workloads[0].latency.p999) in text
+    assert "valid" in text and "wire ring" in text and "memory hugepages" in text
+    assert "net_ring moves mbufs" in text and "bad_checksum" in text and "not available" in text
+
+
+def test_emulated_faults_are_marked_wherever_results_show(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["histograms"])
+    mark = "emulated on what client and server send: loss 1%"
+    assert mark in Page(report.write(finished.path).read_text()).text
+    assert mark in printed(run_view(finished)) and mark in document(finished)["emulated"]
+    assert "emulated" in printed(beside_view([finished, finished]))
+
+
+def test_hostile_text_stays_text(tmp_path):
+    plan = sample.plan(title=HOSTILE)
+    plan = plan.model_copy(update={"workloads": [plan.workloads[0].model_copy(update={"name": HOSTILE})]})
+    about = {"question": HOSTILE, "notes": [HOSTILE], "resolved": {"title": HOSTILE, HOSTILE: 1}}
+    finished = execute(tmp_path / "run", [plan], ["windtunnel"], **about)
+    page = Page(report.write(finished.path).read_text())
+    assert len(page.scripts) == 3 and not [tag for tag, _ in page.tags if tag == "img"]
+    assert page.text.count(HOSTILE) >= 5
+    assert "<script" not in json.dumps(charts.all_of(finished, summarise(finished)))
+    finished = execute(tmp_path / "invalid", [plan], ["windtunnel"], Verdict(False, [HOSTILE]), **about)
+    page = Page(report.write(finished.path).read_text())
+    assert page.scripts == [] and page.text.count(HOSTILE) >= 5
+
+
+def test_terminal_markup_in_a_title_stays_text(tmp_path):
+    finished = execute(tmp_path / "run", [sample.plan(title="[red]no[/red] [/]")], ["windtunnel"], notes=["[/bold]"])
+    assert "[red]no[/red] [/]" in printed(run_view(finished)) and "[/bold]" in printed(run_view(finished))
+    assert "[red]no[/red] [/]" in printed(beside_view([finished, finished]))
+
+
+def test_an_invalid_run_shows_reasons_where_numbers_would_stand(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
+    html = report.write(finished.path).read_text()
+    views = [Page(html).text, printed(run_view(finished)), printed(beside_view([finished, finished]))]
+    for view in views:
+        assert "peer lost: gone" in view and "invalid" in view
+        for row in summarise(finished).stages:
+            assert f"{row.mpps:.3f}" not in view and row.stage not in view
+    assert document(finished)["metrics"] is None
+    assert "Plotly" not in html
+
+
+def test_a_run_that_died_before_it_spoke_has_a_report(tmp_path):
+    finished = execute(
+        tmp_path / "run",
+        *RUNS["two engines"],
+        Verdict(False, ["engine died: SIGSEGV while starting EAL"]),
+        lines=lambda plan: sample.engine_lines(plan)[:1],
+    )
+    assert "SIGSEGV while starting EAL" in Page(report.write(finished.path).read_text()).text
+    assert "no metrics" in printed(run_view(finished))
+    assert "none, because an engine gave no result" in ledger_line(finished.record.engines).plain
+
+
+def test_an_open_ledger_names_what_is_missing(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"])
+    result = finished.record.engines[0].result
+    assert ledger_line(finished.record.engines).plain.startswith("ledger: closed")
+    result.mbufs[0] = result.mbufs[0].model_copy(update={"missing": 12})
+    result.messages[0] = result.messages[0].model_copy(update={"missing": -3})
+    assert ledger_line(finished.record.engines).plain == (
+        "ledger: not closed: 12 mbufs of the client, -3 messages of echo"
+    )
+
+
+def test_tables_fit_80_columns_without_cutting_a_figure(run):
+    shown = printed(run_view(run), width=80)
+    assert "…" not in shown
+    for row in summarise(run).stages:
+        assert f"{row.mpps:.3f}" in shown and row.stage in shown
+
+
+def test_a_cut_off_window_is_said_in_every_view(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"])
+    path = finished.path / "windows.jsonl"
+    path.write_bytes(path.read_bytes()[:-5])
+    finished = load(finished.path)
+    for view in (printed(run_view(finished)), printed(beside_view([finished, finished]), 200)):
+        assert "cut off by a crash" in view
+    assert "cut off by a crash" in Page(report.write(finished.path).read_text()).text
+
+
+def test_show_prints_one_run(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["two engines"])
+    shown = shown_by(finished.path)
+    assert "wire memif" in shown and "ledger: closed" in shown and "p99.9" in shown
+
+
+def test_show_sets_runs_beside_each_other_and_warns_of_memory(tmp_path):
+    same = [execute(tmp_path / name, *RUNS["both sides"]).path for name in ("a", "b")]
+    other = execute(tmp_path / "c", *RUNS["histograms"]).path
+    assert "memory modes differ" not in shown_by(*same)
+    mixed = shown_by(*same, other)
+    assert "memory modes differ (a hugepages, b hugepages, c no-huge)" in " ".join(mixed.split())
+    assert mixed.index("memory modes differ") < mixed.index("app_tx")
+
+
+def test_show_json_is_a_list_with_every_run(tmp_path):
+    paths = [execute(tmp_path / name, *RUNS[name]).path for name in ("both sides", "packets alone")]
+    first, second = json.loads(shown_by("--json", *paths))
+    assert first["metrics"]["workloads"][0]["latency"]["p50"] > 0 and first["verdict"] == {"valid": True, "reasons": []}
+    assert second["metrics"]["workloads"] == [] and second["metrics"]["stages"][0]["work_ns"] is None
+
+
+def test_show_html_makes_the_report_anew(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"])
+    assert shown_by("--html", finished.path).split() == [str(finished.path / "report.html")]
+    assert (finished.path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_show_refuses_what_it_cannot_do(tmp_path):
+    with pytest.raises(UserError, match="not a run directory"):
+        shown_by(tmp_path)
+    with pytest.raises(UserError, match="exclude each other"):
+        shown_by("--json", "--html", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (fmt.duration(None), "–"),
+        (fmt.duration(0), "0 ns"),
+        (fmt.duration(999.4), "999 ns"),
+        (fmt.duration(999.6), "1.00 µs"),
+        (fmt.duration(12_345), "12.3 µs"),
+        (fmt.duration(999_999), "1.00 ms"),
+        (fmt.duration(250e9), "250 s"),
+        (fmt.rate(1_234_567), "1.23 M/s"),
+        (fmt.rate(999_999), "1.00 M/s"),
+        (fmt.rate(12), "12.0 /s"),
+        (fmt.number(12_345.67), "12,345.7"),
+        (fmt.count(1_000_000), "1,000,000"),
+        (fmt.percent(0.1234), "12.3%"),
+        (fmt.size(300 << 20), "300 MiB"),
+        (fmt.size(12), "12 B"),
+    ],
+)
+def test_numbers_are_formatted_for_people(shown, text):
+    assert shown == text
+
+
+def test_a_nics_own_counters_are_kept_and_its_losses_are_told(tmp_path):
+    counted = {"rx_good_packets": 5, "rx_missed_errors": 1234}
+
+    def lines(plan):
+        for line in sample.engine_lines(plan):
+            yield line.model_copy(update={"xstats": {"server": counted}}) if line.type == "result" else line
+
+    run = execute(tmp_path / "run", [sample.plan()], ["windtunnel"], lines=lines)
+    assert run.record.engines[0].result.xstats == {"server": counted}
+    page = Page(report.write(run.path).read_text()).text
+    assert "Counters of the server’s NIC" in page and "rx_good_packets" in page
+    told = "the server's NIC lost packets: rx_missed_errors 1,234"
+    assert told in page and f"warning: {told}" in printed(run_view(run))
