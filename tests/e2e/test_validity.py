@@ -46,7 +46,7 @@ def test_a_client_too_slow_for_its_rate_leaves_requests_unsent_and_loses_none(tm
     sets = {"duration": "600ms", "warmup": "100ms", "window": "200ms"} | lenient
     run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
     (reason,) = run.record.verdict.reasons
-    assert reason.startswith("generator: the client is too slow") and "they are no loss" in reason
+    assert reason.startswith("generator: the client is too slow") and "are unsent" in reason
     (ledger,) = run.record.engines[0].result.messages
     assert ledger.lost == 0 and ledger.unsent > 0
 

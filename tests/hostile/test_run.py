@@ -87,7 +87,7 @@ def test_a_terminals_commands_in_a_file_are_shown_and_not_obeyed(tmp_path, refus
         ("duration=-1s", "not a duration"),
         ("client.inflight=8", "a full batch would never come together"),
         ("client.batch.app_tx=1025", "a whole number from 1 to 1024"),
-        ("server.ring_size=3", "2 or 4"),
+        ("server.ring_size=3", "2 and 4 are"),
         ("server.mempool.size=600", "the traffic can hold"),
         ("server.cores=[4000]", "CPU 4000 is not there"),
         ("workload.0.handler=./absent.so", "absent.so"),

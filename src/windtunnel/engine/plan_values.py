@@ -92,7 +92,8 @@ class PowerOfTwo:
     @staticmethod
     def checked(value: int) -> int:
         if value & (value - 1):
-            raise ValueError(f"{value} is not a power of two")
+            below = 1 << value.bit_length() - 1
+            raise ValueError(f"{value} is not a power of two: {below} and {2 * below} are")
         return value
 
 

@@ -9,7 +9,7 @@ from windtunnel.engine.query import Wire, read_wires, wires
 from windtunnel.errors import UserError
 
 SNAPSHOT = Path(__file__).parent / "wires.json"
-"""schemas/wires.json, which is what `windtunnel-engine --wires` printed."""
+"""What `windtunnel-engine --wires` printed when this version was made; `python -m windtunnel.schemas` writes it."""
 
 
 def known() -> dict[str, Wire]:

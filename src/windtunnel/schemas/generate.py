@@ -6,7 +6,7 @@ from typing import Any
 
 from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
-from windtunnel.engine.wires import known
+from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.study.record import StudyRecord
@@ -52,7 +52,7 @@ def generated() -> dict[Path, str]:
         "studies": catalogue_page.studies_page(CHECKOUT),
     }
     described = [wire.model_dump(mode="json") for wire in wires]
-    files[Path("schemas/wires.json")] = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
+    files[SNAPSHOT.relative_to(CHECKOUT)] = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
     return files | {Path("docs/reference") / f"{name}.md": text for name, text in pages.items()}
 
 

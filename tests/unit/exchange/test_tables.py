@@ -144,7 +144,10 @@ def spoil(directory, name, old, new):
     [
         (lambda d: (d / "export.json").unlink(), "not an export, it has no export.json"),
         (lambda d: (d / "export.json").write_text("{"), "export.json: cannot be read"),
-        (lambda d: spoil(d, "export.json", '"version": 1', '"version": 9'), "export of version 9"),
+        (
+            lambda d: spoil(d, "export.json", '"version": 2', '"version": 1'),
+            "export of version 1, this windtunnel reads version 2",
+        ),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"../latency.hlog"'), "is not the name of one"),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"run.json"'), "is not the name of one"),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"gone.log"'), "gone.log: No such file"),

@@ -74,7 +74,7 @@ def test_a_size_that_is_reported_and_not_measured_is_said():
     assert "larger than the ladder" in words[0] and "L3 300 MiB" in words[0]
     assert "L2 400 KiB: no level ends there" in words[1]
     assert disagreements(a_ladder(reported=[Cache(level=2, bytes=2 << 20)])) == [
-        "every reported cache ends where a level was measured to end"
+        "every reported cache size agrees with a measured level"
     ]
 
 

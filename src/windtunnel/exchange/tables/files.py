@@ -20,7 +20,8 @@ from windtunnel.runs.files import LineFile, cannot_write, replace
 from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 
-EXPORT_VERSION: Final = 1
+EXPORT_VERSION: Final = 2
+"""1: columns of releases before 0.6.0, whose names have changed since."""
 MANIFEST, OTHERS = "export.json", "files"
 FORMATS = ("csv", "parquet", "json")
 _WRITE = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet", "json": "FORMAT json"}
@@ -33,7 +34,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Literal[1] = EXPORT_VERSION
+    version: Literal[2] = EXPORT_VERSION
     windtunnel: str
     format: Literal["csv", "parquet", "json"]
     windows: bool = Field(description="whether the run had a windows.jsonl")
@@ -150,7 +151,10 @@ def _manifest(source: Path) -> Manifest:
         raise UserError(f"{path}: cannot be read: {error}") from error
     version = document.get("version") if isinstance(document, dict) else None
     if version != EXPORT_VERSION:
-        raise UserError(f"{path}: export of version {version}, this windtunnel reads version {EXPORT_VERSION}")
+        raise UserError(
+            f"{path}: export of version {version}, this windtunnel reads version {EXPORT_VERSION}",
+            remedy="export the run directory again: a run directory of any earlier release is read",
+        )
     try:
         return Manifest.model_validate(document)
     except ValidationError as error:

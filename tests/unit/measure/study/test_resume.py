@@ -212,7 +212,7 @@ def test_ctrl_c_ends_it_in_good_order_and_it_goes_on(tmp_path, twice):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in out + err and "nanobind" not in err  # what DuckDB says of a process that leaves it in use
-    assert "runs are left; windtunnel study out goes on" in err
+    assert "runs are left; continue with: windtunnel study out" in err
     aborted = list((tmp_path / "out" / "aborted").iterdir())
     assert len(aborted) == 1
     assert "interrupted by the user" in json.loads((aborted[0] / "run.json").read_text())["verdict"]["reasons"][0]

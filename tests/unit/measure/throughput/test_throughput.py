@@ -137,7 +137,7 @@ def test_rfc_2544_runs_one_trial_a_load(tmp_path, device):
 
 def test_a_run_that_breaks_ends_the_search_in_words(tmp_path, device, monkeypatch):
     monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
-    with pytest.raises(windtunnel.UserError, match="the run broke: ledger open: 3 mbufs missing"):
+    with pytest.raises(windtunnel.UserError, match="the run failed: ledger open: 3 mbufs missing"):
         windtunnel.search(written(tmp_path, SCENARIO), out=tmp_path / "found")
     assert json.loads((tmp_path / "found" / "trial-001" / "run.json").read_text())["verdict"]["valid"] is False
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_searched_is_refused_with_its_line(tmp_path, data, words)
         ("--exceed", "100%"),
         ("--trial", "0s"),
         ("--trial", "1"),
-        ("--max", "5"),
+        ("--max", "5kz"),
         ("--min", "10kpps", "--max", "1kpps"),
         ("--within", "soon"),
         ("--json", "--quiet"),
