@@ -22,7 +22,7 @@
 #include <sys/select.h>
 #include <time.h>
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 enum { MS = 1000000 };
 static const int64_t SECOND = 1000000000, PATIENCE_NS = 100000000, FOR_EVER = -1;

@@ -45,7 +45,7 @@ def first(tmp_path_factory):
     file = directory / "echo.toml"
     file.write_text(SCENARIO.format(duration="60ms"))
     done = windtunnel("compare", file, file, "--set-b", SLOWER, "--pairs", 3, "--out", "here", cwd=directory)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and "2 of 3 pairs" in done.stderr
     return done.stdout, directory / "here"
 
 
@@ -59,7 +59,7 @@ def test_two_scenarios_are_run_in_turn_and_everything_is_kept(finished):
     said, directory = finished
     assert "echo: slower" not in said and "l_app: slower, responses_per_s -20.0%" in said
     assert "3 of A and 3 of B · pairs run in turn" in said and "smallest detectable difference" in said
-    assert "window  20ms → 25ms" in said and "2 of 3 pairs" in said
+    assert "window  20ms → 25ms" in said
     assert sorted(path.relative_to(directory).as_posix() for path in directory.glob("?/*")) == [
         *("a/01", "a/02", "a/03"),
         *("b/01", "b/02", "b/03"),
@@ -144,7 +144,7 @@ def test_a_wire_that_cannot_be_opened_twice_runs_one_after_the_other(scenario, t
     assert done.returncode == 0, done.stderr
     paired = json.loads((tmp_path / "here" / "comparison.json").read_text())["paired_runs"]
     assert paired["change"] == "run"
-    refused = windtunnel("compare", scenario, scenario, *memif, "--change", "window", "--out", "not", cwd=tmp_path)
+    refused = windtunnel("compare", scenario, scenario, *memif, "--alternate", "window", "--out", "not", cwd=tmp_path)
     assert refused.returncode == 2 and 'cannot have the wire "memif" at once' in refused.stderr
     assert not (tmp_path / "not").exists()
 

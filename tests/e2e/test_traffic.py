@@ -4,7 +4,7 @@ import os
 from math import sqrt
 
 import pytest
-from real_runs import L_APP, SIDES, STAGES, drops, messages, ports, recorded, run_well, scenario
+from real_runs import L_APP, PATIENT, SIDES, STAGES, drops, messages, ports, recorded, run_well, scenario
 
 LOSSY = {"loss": 0.02, "duplicate": 0.02, "reorder": 0.05}
 
@@ -142,7 +142,7 @@ def test_open_loop_offers_its_rate(tmp_path, arrivals, apps):
 
 
 def test_what_can_be_sent_is_sent(tmp_path):
-    run = run_well(tmp_path, scenario(client={"rate": "1kpps"}))
+    run = run_well(tmp_path, scenario(client={"rate": "1kpps"}), *PATIENT)
     ledger = messages(run)
     assert ledger.unsent == 0 and ledger.sent == ledger.responses
     [windows] = run.windows.values()
