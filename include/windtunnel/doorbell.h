@@ -34,7 +34,7 @@ static inline void wt_doorbell_ring(struct wt_doorbell *bell, unsigned tenant) {
     const uint64_t bit = (uint64_t)1 << (tenant % WT_DOORBELL_TENANTS);
     if (__atomic_fetch_or(&bell->due, bit, __ATOMIC_RELEASE) & bit) return;
     __atomic_fetch_add(&bell->word, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &bell->word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+    syscall(SYS_futex, &bell->word, FUTEX_WAKE, INT_MAX);
 }
 
 #ifdef __cplusplus

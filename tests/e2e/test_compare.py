@@ -69,7 +69,7 @@ def test_two_scenarios_are_run_in_turn_and_everything_is_kept(finished):
     assert all(order[n : n + 2] in ("ab", "ba") for n in (0, 2, 4))
     document = json.loads((directory / "comparison.json").read_text())
     jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "comparison.json").read_text()))
-    assert document["finished"] == {
+    assert document["paired_runs"] == {
         "pairs_wanted": 3,
         "pairs": 3,
         "seed": 1,
@@ -145,7 +145,7 @@ def test_a_wire_that_cannot_be_opened_twice_runs_one_after_the_other(scenario, t
     paired = json.loads((tmp_path / "here" / "comparison.json").read_text())["paired_runs"]
     assert paired["change"] == "run"
     refused = windtunnel("compare", scenario, scenario, *memif, "--alternate", "window", "--out", "not", cwd=tmp_path)
-    assert refused.returncode == 2 and 'cannot have the wire "memif" at once' in refused.stderr
+    assert refused.returncode == 2 and 'two runs cannot use the wire "memif" at the same time' in refused.stderr
     assert not (tmp_path / "not").exists()
 
 

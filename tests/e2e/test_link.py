@@ -91,7 +91,7 @@ def test_several_queues_share_the_line(tmp_path):
         (link(rate="10kbps"), '"10kbps" is not between 1Mbps and 1000Gbps'),
         (link(rate="1Mpps"), "is not a bit rate"),
         (link(queue=0), "link.queue is 0; it takes a whole number from 1"),
-        (link(delay="11s"), '"11s" is not between 0s and 10s'),
+        (link(delay="11s"), '"11s" is not between 0ns and 10s'),
         ({"kind": "af_packet"} | link(delay="1s"), 'a link cannot be emulated on the wire "af_packet"'),
     ],
 )

@@ -65,7 +65,7 @@ def change_after(specs: Sequence[RunSpec], asked: Change | None) -> Change:
     kinds = {spec.scenario.wire.kind for spec in specs if not has(spec.scenario, "twice")}
     if asked == "window" and kinds:
         raise UserError(
-            f'--change window: two runs cannot use the wire "{kinds.pop()}" at the same time',
-            remedy=f"--change run, or wire.kind = {named('twice')}",
+            f'--alternate window: two runs cannot use the wire "{kinds.pop()}" at the same time',
+            remedy=f"--alternate run, or wire.kind = {named('twice')}",
         )
     return "run" if kinds else "window"
