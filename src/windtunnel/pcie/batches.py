@@ -1,4 +1,4 @@
-"""How many packets a burst had, and what their average is. There are two, and they answer different questions."""
+"""How many packets a burst had, and the two averages of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from math import ceil
 
 @dataclass(frozen=True)
 class Batches:
-    """Packets a burst -> bursts. Bursts without a packet are left out: they ring no doorbell."""
+    """Packets a burst -> bursts. Bursts without a packet are left out, because they write no doorbell."""
 
     bursts: Mapping[float, float]
     mean_only: bool = False
-    """Bursts of one size stand for bursts of many, of which only the mean is known."""
+    """Only the mean is known: one size stands for bursts of several sizes."""
 
     @classmethod
     def of(cls, histogram: Mapping[int, float]) -> "Batches":
@@ -24,7 +24,7 @@ class Batches:
 
     @classmethod
     def of_mean(cls, packets: float, bursts: float) -> "Batches":
-        """Where nobody counted bursts by their size."""
+        """Where bursts were not counted by their size."""
         return cls({packets / bursts: bursts} if packets and bursts else {}, mean_only=True)
 
     @property
@@ -38,15 +38,14 @@ class Batches:
 
     @property
     def worded(self) -> float | None:
-        """The average of the burst that a packet finds itself in, sum b p / sum p, as the VTune recipe words it. Never below `exact`:
-        doorbells that are
-        counted with it come out too few where bursts differ. None where only the mean is known."""
+        """The average burst that a packet is part of, sum b p / sum p, as the VTune recipe words it. Never below `exact`: where bursts
+        differ, it gives too few doorbells. None where only the mean is known."""
         if not self.bursts or self.mean_only:
             return None
         return sum(size * size * n for size, n in self.bursts.items()) / self.packets
 
     def doorbells(self, at_most: int) -> float | None:
-        """Doorbells a packet where one rings for a burst, and once more for every `at_most` packets of it (0: no such limit)."""
+        """Doorbells a packet: one a burst, or one for every `at_most` packets of a burst (0: no such limit)."""
         if not self.bursts:
             return None
         rings = sum(n * (ceil(size / at_most) if at_most else 1) for size, n in self.bursts.items())

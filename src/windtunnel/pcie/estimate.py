@@ -1,12 +1,13 @@
-"""The equations: what one packet moves over the link, and from it rates, utilisation and the rate at which the link is full.
+"""The equations: the bytes that one packet moves over the link, and from them rates, utilisation and the rate at which the link is full.
 
-As the VTune recipe "PCIe Traffic in DPDK Apps" has its steps, for R packets a second of S bytes, descriptors of D bytes, a tail register of W:
+The steps of the VTune recipe "PCIe Traffic in DPDK Apps", for R packets a second of S bytes, descriptors of D bytes, a tail register of W:
 Inbound Read R (D_rx + D_tx + S), Inbound Write R (S + D_rx + D_tx / T_rs), Outbound Read 0, Outbound Write R W (1/max(T_rxf, B_rx) + 1/B_tx).
-Here what is received and what is sent are apart, because a queue may do more of one.
+Receiving and sending are computed separately, because a queue may do more of one.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import ceil
 
 from windtunnel.errors import UserError
@@ -21,48 +22,60 @@ LEAST_RING, MOST_RING = 4, 65535
 
 
 @dataclass(frozen=True)
+class Effective:
+    """The settings of a queue, with the defaults of the NIC's driver. Raises UserError for thresholds that no ring takes."""
+
+    rx_free: int
+    tx_rs: int
+    rx_ring: int | None
+    tx_ring: int | None
+    inline: int
+    compressed: float
+
+    def __post_init__(self) -> None:
+        _threshold("rx_free", self.rx_free, 0, self.rx_ring, 1)
+        _threshold("tx_rs", self.tx_rs, 1, self.tx_ring, 3)
+        if self.inline < 0:
+            raise UserError(f"inline is {self.inline}", remedy="bytes, from 0 on; 0 sends nothing inline")
+        if not 0 <= self.compressed <= 1:
+            raise UserError(f"compressed is {self.compressed}", remedy="a share from 0 to 1")
+
+
+@dataclass(frozen=True)
 class Settings:
-    """What an application chooses of a queue; None: as the NIC's driver has it."""
+    """What an application chooses for a queue. None: the default of the NIC's driver."""
 
     rx_free: int | None = None
     tx_rs: int | None = None
     rx_ring: int | None = None
-    """Descriptors; None: not known, nothing is held against it."""
+    """Descriptors. None: not known, and no threshold is checked against it."""
     tx_ring: int | None = None
     inline: int | None = None
-    """Packets up to so many bytes are sent within their descriptors."""
+    """Packets of up to this many bytes are sent inline, within their descriptors."""
     compressed: float = 0.0
     """Share of received packets whose write-back the NIC compresses."""
 
-    def of(self, nic: Nic) -> "Settings":
-        """Every choice made. Raises UserError for thresholds that no ring takes."""
-        made = replace(
-            self,
+    def of(self, nic: Nic) -> Effective:
+        """Raises UserError for thresholds that no ring takes."""
+        return Effective(
             rx_free=nic.rx.free_threshold.number if self.rx_free is None else self.rx_free,
             tx_rs=nic.tx.rs_threshold.number if self.tx_rs is None else self.tx_rs,
+            rx_ring=self.rx_ring,
+            tx_ring=self.tx_ring,
             inline=nic.tx.inline.number if self.inline is None else self.inline,
+            compressed=self.compressed,
         )
-        made.check()
-        return made
 
     def __post_init__(self) -> None:
         for name in ("rx_ring", "tx_ring"):
             if (ring := getattr(self, name)) is not None and not LEAST_RING <= ring <= MOST_RING:
                 raise UserError(f"{name} has {ring} descriptors", remedy=f"a ring of {LEAST_RING} to {MOST_RING}")
 
-    def check(self) -> None:
-        _threshold("rx_free", self.rx_free, 0, self.rx_ring, 1)
-        _threshold("tx_rs", self.tx_rs, 1, self.tx_ring, 3)
-        if self.inline is not None and self.inline < 0:
-            raise UserError(f"inline is {self.inline}", remedy="bytes from 0 on; 0: nothing is sent within descriptors")
-        if not 0 <= self.compressed <= 1:
-            raise UserError(f"compressed is {self.compressed}", remedy="a share from 0 to 1")
 
-
-def _threshold(name: str, value: int | None, least: int, ring: int | None, spare: int) -> None:
-    if value is not None and value < least:
-        raise UserError(f"{name} is {value}", remedy=f"descriptors from {least} on")
-    if value is not None and ring is not None and value > ring - spare:
+def _threshold(name: str, value: int, least: int, ring: int | None, spare: int) -> None:
+    if value < least:
+        raise UserError(f"{name} is {value}", remedy=f"descriptors, from {least} on")
+    if ring is not None and value > ring - spare:
         raise UserError(
             f"{name} is {value}, and the ring has {ring} descriptors", remedy=f"a threshold of at most {ring - spare}"
         )
@@ -112,7 +125,7 @@ COSTS = ("inbound_read", "inbound_write", "outbound_read", "outbound_write", "up
 
 
 class Loaded(ABC):
-    """What moves bytes over a link."""
+    """Traffic on a link."""
 
     link: Link
 
@@ -129,18 +142,18 @@ class Loaded(ABC):
 
     @property
     def ceiling(self) -> float | None:
-        """Times that this traffic may grow, sizes and bursts staying as they are, until the link is full."""
+        """Factor by which this traffic may grow, with the same sizes and bursts, until the link is full."""
         used = self.utilisation
         return 1 / max(used) if used and max(used) else None
 
 
 @dataclass(frozen=True)
 class Estimate(Loaded):
-    """Of one queue, or the sum of a port's. `received` and `sent` are what a packet costs each way, None where nothing is known of it;
-    `worded` is the outbound write in bytes a second with the other average of the batch, None where it is not known."""
+    """Of one queue. `received` and `sent` are the cost of a packet each way, None where it is not known. `worded` is the outbound
+    write in bytes a second with the other average of the burst, None where it is not known."""
 
     traffic: Traffic
-    settings: Settings
+    settings: Effective
     link: Link
     received: Cost | None
     sent: Cost | None
@@ -149,41 +162,44 @@ class Estimate(Loaded):
     @property
     def rate(self) -> Cost | None:
         """Bytes a second; None: rates are not known."""
-        parts = [(self.received, self.traffic.rx_pps), (self.sent, self.traffic.tx_pps)]
-        if any(pps is None or (cost is None and pps) for cost, pps in parts):
-            return None
-        return sum((cost.times(pps) for cost, pps in parts if cost is not None), Cost())
+        total = Cost()
+        for cost, pps in ((self.received, self.traffic.rx_pps), (self.sent, self.traffic.tx_pps)):
+            if pps is None or (cost is None and pps):
+                return None
+            if cost is not None:
+                total += cost.times(pps)
+        return total
 
     @property
     def packet(self) -> Cost | None:
-        """Of a packet that is received and sent again: what a link carries for each, whatever the rate."""
+        """Of a packet that is received and forwarded, at any rate."""
         return self.received + self.sent if self.received and self.sent else self.received or self.sent
 
     @property
     def ceiling_pps(self) -> float | None:
-        """Packets a second that the link carries of packets that are received and sent again."""
+        """Packets a second that the link carries, if each is received and forwarded."""
         return self.link.usable / max(self.packet.up, self.packet.down) if self.packet else None
 
 
 def estimate(traffic: Traffic, nic: Nic, settings: Settings, link: Link) -> Estimate:
     """Raises UserError for settings that the NIC's rings do not take."""
-    settings = settings.of(nic)
-    rx_bells, tx_bells = _rx_doorbells(traffic.rx_batches.exact, settings), traffic.tx_batches.doorbells(_limit(nic))
+    used = settings.of(nic)
+    rx_bells, tx_bells = _rx_doorbells(traffic.rx_batches.exact, used), traffic.tx_batches.doorbells(_limit(nic))
     rx_worded, tx_worded = (
-        _rx_doorbells(traffic.rx_batches.worded, settings),
+        _rx_doorbells(traffic.rx_batches.worded, used),
         _inverse(traffic.tx_batches.worded, _limit(nic)),
     )
-    received = _received(traffic.rx_size, rx_bells, nic, settings, link)
-    sent = _sent(traffic.tx_size, traffic.tx_batches.exact, tx_bells, nic, settings, link)
-    return Estimate(traffic, settings, link, received, sent, _worded(traffic, nic, rx_worded, tx_worded))
+    received = _received(traffic.rx_size, rx_bells, nic, used, link)
+    sent = _sent(traffic.tx_size, traffic.tx_batches.exact, tx_bells, nic, used, link)
+    return Estimate(traffic, used, link, received, sent, _worded(traffic, nic, rx_worded, tx_worded))
 
 
 def _limit(nic: Nic) -> int:
     return nic.tx.doorbell_packets.number
 
 
-def _rx_doorbells(burst: float | None, settings: Settings) -> float | None:
-    """Tail writes a received packet: descriptors are given back when more than the threshold are free, after a burst at the earliest."""
+def _rx_doorbells(burst: float | None, settings: Effective) -> float | None:
+    """Tail writes a received packet. The driver returns descriptors when more than the threshold are free, at most once a burst."""
     return None if burst is None else 1 / max(burst, settings.rx_free)
 
 
@@ -196,13 +212,18 @@ def _worded(traffic: Traffic, nic: Nic, rx_bells: float | None, tx_bells: float 
         (traffic.rx_pps, nic.rx.doorbell.number, rx_bells),
         (traffic.tx_pps, nic.tx.doorbell.number, tx_bells),
     ]
-    if any(pps is None or (pps and bells is None) for pps, _, bells in parts):
-        return None
-    return sum(pps * size * bells for pps, size, bells in parts if pps)
+    total = 0.0
+    for pps, size, bells in parts:
+        if pps == 0:
+            continue
+        if pps is None or bells is None:
+            return None
+        total += pps * size * bells
+    return total
 
 
-def _received(size: float | None, bells: float | None, nic: Nic, settings: Settings, link: Link) -> Cost | None:
-    """Fetch a descriptor, write the packet, write the descriptor back; now and then a tail register. Compressed write-backs share a write."""
+def _received(size: float | None, bells: float | None, nic: Nic, settings: Effective, link: Link) -> Cost | None:
+    """Fetch a descriptor, write the packet, write the descriptor back, and a share of a tail write. Compressed write-backs share a write."""
     if size is None or bells is None:
         return None
     rx, part = nic.rx, settings.compressed
@@ -223,9 +244,9 @@ def _received(size: float | None, bells: float | None, nic: Nic, settings: Setti
 
 
 def _sent(
-    size: float | None, burst: float | None, bells: float | None, nic: Nic, settings: Settings, link: Link
+    size: float | None, burst: float | None, bells: float | None, nic: Nic, settings: Effective, link: Link
 ) -> Cost | None:
-    """A tail register; fetch a descriptor, read the packet; a status report every so many."""
+    """A tail write, fetch a descriptor, read the packet, and a share of a status report."""
     if size is None or burst is None or bells is None:
         return None
     tx = nic.tx
@@ -248,7 +269,7 @@ def _descriptors(header: int, each: float, unit: int, burst: float) -> float:
     return ceil((header + each * burst) / unit) * unit / burst if header else ceil(each / unit) * unit
 
 
-def _shared(move, size: float, together: int) -> OnWire:
-    """What one of so many that are moved at once costs on the wire."""
+def _shared(move: Callable[[float], OnWire], size: float, together: int) -> OnWire:
+    """What one of `together` items costs on the wire that one transfer moves."""
     whole = move(size * together)
     return OnWire(whole.up / together, whole.down / together)

@@ -1,4 +1,4 @@
-"""A PCIe link: what a transfer costs on the wire, and how much of the wire is left for transfers.
+"""A PCIe link: the cost of a transfer on the wire, and the part of the wire that transfers can use.
 
 Sizes are bytes, rates bytes a second where the name does not say otherwise. Sources: PCI Express Base Specification 5.0, sections 2.2
 (headers), 2.6.1.2 (flow control updates), 3.6.2 (acknowledgements), 4.2.7 (SKP); the model of pcie-bench (Neugebauer et al., SIGCOMM 2018).
@@ -28,7 +28,7 @@ _SKIP = 4 / 1538
 _TLP_OVERHEAD = 28
 """What the specification's formula adds to a payload."""
 _INTERNAL_DELAY = {1: 19, 2: 70, 3: 115, 4: 115, 5: 115}
-"""Symbol times that a receiver may take before it answers, by generation."""
+"""Symbol times that a receiver may take before it responds, by generation."""
 _ACK_FACTOR = {1: (1.4, 1.4), 2: (1.4, 1.4), 4: (1.4, 1.4), 8: (2.5, 2.5), 16: (3.0, 3.0)}
 """Lanes -> factor at a payload of 128 and of 256 bytes; above that it is 1, of 16 lanes 2."""
 
@@ -42,18 +42,18 @@ class OnWire(NamedTuple):
 
 @dataclass(frozen=True)
 class Link:
-    """A link as it was negotiated. Raises UserError for what no link is."""
+    """A link as it was negotiated. Raises UserError for values that no link has."""
 
     generation: int = 3
     lanes: int = 8
     mps: int = 256
-    """Most bytes that one transfer carries (maximum payload size)."""
+    """Maximum payload size: most bytes that one transfer carries."""
     mrrs: int = 512
-    """Most bytes that one read request asks for."""
+    """Maximum read request size: most bytes that one read request asks for."""
     rcb: int = 64
-    """Read completion boundary: where a root complex may cut an answer."""
+    """Read completion boundary: where a root complex may cut a completion."""
     completions: Literal["mps", "rcb"] = "mps"
-    """Whether the root complex fills its answers to a read, or cuts them at every boundary."""
+    """Whether the root complex fills its read completions, or cuts them at every boundary."""
 
     def __post_init__(self) -> None:
         _among("the generation of the link", self.generation, tuple(GIGATRANSFERS))
@@ -64,13 +64,13 @@ class Link:
         _among("where completions are cut", self.completions, ("mps", "rcb"))
 
     def write(self, size: float) -> OnWire:
-        """The device writes so many bytes to memory."""
+        """The device writes `size` bytes to memory."""
         return OnWire(up=ceil(size / self.mps) * WRITE_HEADER + size, down=0)
 
     def read(self, size: float) -> OnWire:
-        """The device reads so many bytes of memory: requests up, answers down."""
-        response = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
-        return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=ceil(size / response) * COMPLETION_HEADER + size)
+        """The device reads `size` bytes of memory: requests up, completions down."""
+        completion = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
+        return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=ceil(size / completion) * COMPLETION_HEADER + size)
 
     def register(self, size: float) -> OnWire:
         """The CPU writes a register of the device."""
@@ -101,6 +101,6 @@ class Link:
         return f"Gen{self.generation} x{self.lanes}, MPS {self.mps}, MRRS {self.mrrs}"
 
 
-def _among(what: str, value: object, known: tuple) -> None:
+def _among(what: str, value: object, known: tuple[object, ...]) -> None:
     if value not in known:
         raise UserError(f"{what} is {value}", remedy=f"one of {', '.join(map(str, known))}")

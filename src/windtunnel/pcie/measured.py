@@ -1,7 +1,7 @@
-"""What hardware counters counted on the links, from the texts of the tools that read them; where there is no text, nothing was measured.
+"""Values of the hardware counters of PCIe links, from the output of the tools that read them. Without such output nothing was measured.
 
 Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe root port, all four directions. `pcm-pcie -B -csv` (PCM):
-bytes of all devices of each socket in a sample, counted in cache lines; it has no bytes of what the CPU wrote to registers.
+bytes of all devices of each socket in a sample, counted in cache lines; it does not count the bytes that the CPU writes to registers.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from windtunnel.exchange.source import MAX_FILE_BYTES
 from windtunnel.text_file import read_text
 
 FILE = "pcie-counters.txt"
-"""Name in a run directory of such a text, taken while the run ran: `show` and the report put it beside the estimate."""
+"""Such output in a run directory, taken during the run: `show` and the report put it beside the estimate."""
 SYSFS = "sys/bus/event_source/devices"
 _MB = 1e6
 _IOSTAT = ("Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)", "Outbound Write(MB)")
@@ -39,11 +39,11 @@ def read_measured(file: Path) -> Measured:
             return _iostat(file, lines, number)
         if set(_PCM) <= set(_cells(line)):
             return _pcm(file, lines, number)
-    raise UserError(f"{file}: neither of `perf iostat` nor of `pcm-pcie -B -csv`", remedy=_REMEDY)
+    raise UserError(f"{file}: output of neither `perf iostat` nor `pcm-pcie -B -csv`", remedy=_REMEDY)
 
 
 def measured_with_run(run: Path) -> Measured | None:
-    """What lies in a run directory under the name `FILE`; None: nothing was measured."""
+    """From `FILE` in a run directory. None: nothing was measured."""
     file = run / FILE
     return read_measured(file) if file.is_file() else None
 
@@ -54,7 +54,7 @@ def counters_there(root: Path = Path("/")) -> bool:
 
 
 def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root ports; the elapsed time stands below them. Of several such tables the mean."""
+    """Sums over the root ports; the elapsed time follows them. Of several tables the mean."""
     totals, ports, elapsed = [0.0] * len(_IOSTAT), 0, 0.0
     for number, line in enumerate(lines[head:], start=head + 1):
         words = line.split()
@@ -63,15 +63,15 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
         elif words and ":" in words[0]:
             if len(words) != len(_IOSTAT) + 1:
                 raise UserError(
-                    f"{file}:{number}: {len(words) - 1} figures of root port {words[0]}, not {len(_IOSTAT)}",
+                    f"{file}:{number}: {len(words) - 1} values of root port {words[0]}, not {len(_IOSTAT)}",
                     remedy=_REMEDY,
                 )
             totals = [total + _number(file, number, word) for total, word in zip(totals, words[1:], strict=True)]
             ports += 1
     if not ports:
-        raise UserError(f"{file}:{head}: no root port stands below", remedy="the whole text of `perf iostat`")
+        raise UserError(f"{file}:{head}: no root port follows", remedy="the whole output of `perf iostat`")
     if not elapsed:
-        raise UserError(f"{file}: no line says how many seconds elapsed", remedy="the whole text of `perf iostat`")
+        raise UserError(f"{file}: no line with the seconds that elapsed", remedy="the whole output of `perf iostat`")
     return Measured("perf iostat", *(total * _MB / elapsed for total in totals))
 
 
@@ -93,7 +93,7 @@ def _pcm(file: Path, lines: list[str], head: int) -> Measured:
                 for total, column in zip(totals, (read, write), strict=True)
             ]
     if not sockets:
-        raise UserError(f"{file}:{head}: no socket stands below", remedy=_REMEDY)
+        raise UserError(f"{file}:{head}: no socket follows", remedy=_REMEDY)
     return Measured("pcm-pcie", totals[0] / samples, totals[1] / samples, None, None)
 
 
@@ -108,5 +108,5 @@ def _number(file: Path, line: int, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e18:
-        raise UserError(f'{file}:{line}: "{text[:40]}" is no count', remedy=_REMEDY)
+        raise UserError(f'{file}:{line}: "{text[:40]}" is not a count', remedy=_REMEDY)
     return value

@@ -17,7 +17,7 @@ from windtunnel.text_file import read_text
 MAX_FILE_BYTES = 64 << 10
 GENERIC = "generic"
 MOST = 65535
-"""No number of a NIC is greater: what is would be a slip of the pen."""
+"""No number of a NIC is greater. A greater one is a typing error."""
 
 
 class Part(BaseModel):
@@ -36,16 +36,18 @@ class Known(Part):
     def _one_of_both(self) -> "Known":
         sourced, assumed = (self.value, self.source), (self.assumed, self.why)
         if (None in sourced) == (None in assumed) or (None in sourced and sourced != (None, None)):
-            raise ValueError("needs a value and its source, or what is assumed and why")
+            raise ValueError("needs value and source, or assumed and why")
         return self
 
     @property
     def number(self) -> int:
-        return self.assumed if self.value is None else self.value
+        number = self.assumed if self.value is None else self.value
+        assert number is not None  # _one_of_both
+        return number
 
     @property
     def words(self) -> str:
-        return f"assumed: {self.why}" if self.value is None else self.source
+        return f"assumed: {self.why}" if self.source is None else self.source
 
 
 class _Positive(Known):
@@ -184,7 +186,7 @@ def _refusal(error: Any) -> Refusal:
     return Refusal(path, f"{name} is {shown(error['input'])}: {error['msg']}", _remedy(path))
 
 
-def _remedy(path: tuple) -> str:
+def _remedy(path: tuple[int | str, ...]) -> str:
     if len(path) == 1:
         return f"write the table [{path[0]}]"
     return f'{path[1]} = {{ value = 16, source = "where it is written" }}' if path[0] != "nic" else f"{path[-1]} = ..."

@@ -1,38 +1,24 @@
-"""The words of a command line as rates, sizes and bursts. Each raises UserError for what is none."""
+"""Command-line options as rates, sizes and bursts. Each function raises UserError for a bad value."""
 
 import re
 
 from windtunnel.errors import UserError
 from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import Traffic
-from windtunnel.scenario.quantities import parse
+from windtunnel.scenario import quantities
 
-HIGHEST_PPS = 1e9
 MAX_BURST = 1024
 _PART = re.compile(r"([0-9]{1,6})(?::([0-9]{1,9}(?:\.[0-9]{1,9})?))?")
 
 
 def rate(text: str) -> float:
     """Packets a second: 10M, 14.88M, 9500k, 10Mpps."""
-    for kind in ("count", "rate"):
-        try:
-            value = float(parse(kind, text))
-        except ValueError:
-            continue
-        if 0 < value <= HIGHEST_PPS:
-            return value
-    raise UserError(f'--pps "{text}" is no packet rate', remedy="more than 0 and at most 1G, as in 10M or 14.88Mpps")
+    return float(quantities.option("--pps", "rate", text, "0.001pps", "1000Mpps"))
 
 
 def size(text: str) -> int:
     """Bytes of a packet: 64, 1500B."""
-    try:
-        value = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else int(parse("size", text))
-    except ValueError:
-        value = 0
-    if not 1 <= value <= 65535:
-        raise UserError(f'--size "{text}" is no size of a packet', remedy="bytes from 1 to 65535, as in 64")
-    return value
+    return int(quantities.option("--size", "size", text, "1B", "65535B"))
 
 
 def bursts(text: str, ring: int) -> Batches:
@@ -43,7 +29,7 @@ def bursts(text: str, ring: int) -> Batches:
         match = _PART.fullmatch(part.strip())
         number, weight = (int(match[1]), float(match[2] or 1)) if match else (0, 0.0)
         if not 1 <= number <= min(ring, MAX_BURST) or not weight or number in packets:
-            raise UserError(f'--burst "{text}": "{part.strip()}" is no burst', remedy=remedy)
+            raise UserError(f'--burst "{text}": "{part.strip()}" is not a burst size', remedy=remedy)
         packets[number] = weight
     return Batches.with_packets(packets)
 

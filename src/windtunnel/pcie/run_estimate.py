@@ -1,7 +1,7 @@
-"""What a run's packets would move over a PCIe link, queue by queue, from the bursts of nic_rx and nic_tx that it counted.
+"""PCIe traffic of a run's packets, by queue, estimated from the bursts that nic_rx and nic_tx counted.
 
-On a wire without a NIC this is what it would be on one; on a NIC it is an estimate all the same. Sizes are the port's mean, in whole
-bytes: it counts bytes for all its queues together.
+On a wire without a NIC it is the traffic that a NIC would cause. On a NIC it is an estimate too. Sizes are the port's mean in whole
+bytes, because a port counts bytes for all its queues together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,31 +48,31 @@ class PortEstimate(Loaded):
     @property
     def rate(self) -> Cost | None:
         """Bytes a second of all queues; None where one of them is not known."""
-        rates = [queue.estimate.rate for queue in self.queues]
-        return None if not rates or None in rates else sum(rates, Cost())
+        rates = [rate for queue in self.queues if (rate := queue.estimate.rate) is not None]
+        return sum(rates, Cost()) if self.queues and len(rates) == len(self.queues) else None
 
     @property
     def worded(self) -> float | None:
-        parts = [queue.estimate.worded for queue in self.queues]
-        return None if not parts or None in parts else sum(parts)
+        parts = [worded for queue in self.queues if (worded := queue.estimate.worded) is not None]
+        return sum(parts) if self.queues and len(parts) == len(self.queues) else None
 
     @property
     def label(self) -> str:
-        """Whose figures these are, as in "estimate: would be, on generic"."""
+        """As in "estimate: would be, on generic"."""
         return f"estimate: would be, on {self.nic}" if self.would_be else f"estimate, on {self.nic}"
 
 
 def tightest(ports: Sequence[PortEstimate]) -> PortEstimate | None:
     """The port whose link would be full first; None where none can be told."""
-    known = [port for port in ports if port.ceiling is not None]
-    return min(known, key=lambda port: port.ceiling, default=None)
+    known = [(ceiling, port) for port in ports if (ceiling := port.ceiling) is not None]
+    return min(known, key=lambda one: one[0])[1] if known else None
 
 
 def ports_of(
     run: Run, nic: str | None = None, settings: Mapping[str, Any] = NOTHING, link: Mapping[str, Any] = NOTHING
 ) -> list[PortEstimate]:
-    """The ports of every engine of a run, over the windows that its figures are made from. `nic`, `settings` and `link` (by the names of
-    their fields) stand in the place of what the scenario says. Empty for an imported run. Raises UserError for what is no NIC or link."""
+    """The ports of every engine of a run, over the windows that its metrics use. `nic`, `settings` and `link` (by the names of their
+    fields) replace what the scenario says. Empty for an imported run. Raises UserError for an unknown NIC or link."""
     found = []
     for engine in run.record.engines:
         windows = measured(run.counted[engine.name])
@@ -83,8 +83,9 @@ def ports_of(
 
 
 def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
-    """As the scenario says; without a word the one that stands for the driver that ran."""
-    if (chosen := (run.record.scenario.get(endpoint.side) or {}).get("nic_profile")) is not None:
+    """The scenario's; where it names none, the one that stands for the driver that ran."""
+    chosen: str | None = (run.record.scenario.get(endpoint.side) or {}).get("nic_profile")
+    if chosen is not None:
         return chosen
     driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
     return for_driver(driver) if "nic" in endpoint.port.traits else GENERIC
@@ -102,14 +103,14 @@ def _port(
         for number, traffic in _traffic(endpoint, windows):
             made.append(Queue(number, estimate(traffic, nic, settings, link)))
     except UserError as error:
-        why_not = f"{error.message}: {nic.name} would not run so"
-        return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, (), why_not)
-    why_not = None if made else "no packet passed while it was measured"
+        refused = f"{error.message}: {nic.name} would not start with it"
+        return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, (), refused)
+    why_not = None if made else "no packet passed during the measurement"
     return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, made, why_not)
 
 
 def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | None, Traffic]]:
-    """Queue -> its traffic; one for all where stages were not counted. Queues that carried nothing are left out."""
+    """Queue -> its traffic; one entry for all where stages were not counted. Queues without packets are left out."""
     side, duration = endpoint.side, seconds(windows)
     ports = [port for window in windows for port in window.ports if port.endpoint == side]
     total = {name: sum(getattr(port, name) for port in ports) for name in _COUNTS}
@@ -118,24 +119,30 @@ def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | 
         return []
     bursts = _bursts(side, windows)
     if not bursts:
-        batches = [Batches.of_mean(total[f"{way}_packets"], total[f"{way}_bursts"]) for way in ("rx", "tx")]
-        rates = [ratio(total[f"{way}_packets"], duration) for way in ("rx", "tx")]
-        return [(None, Traffic(*rates, rx_size, tx_size, *batches))]
-    found = []
+        rx, tx = (Batches.of_mean(total[f"{way}_packets"], total[f"{way}_bursts"]) for way in ("rx", "tx"))
+        rx_pps, tx_pps = (ratio(total[f"{way}_packets"], duration) for way in ("rx", "tx"))
+        return [(None, Traffic(rx_pps, tx_pps, rx_size, tx_size, rx, tx))]
+    found: list[tuple[int, Traffic]] = []
     for index, dispatcher in enumerate(endpoint.dispatchers):
         rx, tx = (Batches.of(bursts.get((stage, index), {})) for stage in ("nic_rx", "nic_tx"))
         if rx.bursts or tx.bursts:
-            rates = ratio(rx.packets, duration), ratio(tx.packets, duration)
-            sizes = rx_size if rx.bursts else None, tx_size if tx.bursts else None
-            found.append((dispatcher.queue, Traffic(*rates, *sizes, rx, tx)))
-    return sorted(found)
+            traffic = Traffic(
+                ratio(rx.packets, duration),
+                ratio(tx.packets, duration),
+                rx_size if rx.bursts else None,
+                tx_size if tx.bursts else None,
+                rx,
+                tx,
+            )
+            found.append((dispatcher.queue, traffic))
+    return [*sorted(found, key=lambda one: one[0])]
 
 
 _COUNTS = ("rx_packets", "rx_bytes", "rx_bursts", "tx_packets", "tx_bytes", "tx_bursts")
 
 
 def _mean_size(bytes_: int, packets: int) -> float | None:
-    """In whole bytes: a window's ends cut bytes and packets at different moments, and a fraction would cost a transfer more."""
+    """In whole bytes: a window's ends cut bytes and packets at different moments, and a fraction would add a transfer."""
     return max(round(bytes_ / packets), 1) if packets and bytes_ else None
 
 

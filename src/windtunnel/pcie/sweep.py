@@ -1,8 +1,8 @@
 """The charts of the VTune recipe "PCIe Traffic in DPDK Apps": PCIe traffic over the packet rate, with the fracture where bursts grow.
 
-Its pictures are lost; its text says that at 10 Mpps bursts had 4 packets, that at 13 Mpps there was a peak at 8 beside it, and that Outbound
-Write drops where this peak appears. How many packets each peak had it does not say: as many, here. Where between both rates the peak appears it does
-not say either: the charts leave that stretch open.
+The recipe's pictures are not available. Its text says that bursts had 4 packets at 10 Mpps, that there was a second peak at 8 packets at
+13 Mpps, and that Outbound Write drops where this peak appears. It does not say how many packets each peak had: here both have as many. It does not
+say at which rate the peak appears either: the charts draw nothing between both rates.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""What testpmd's packets moved over the links of its NICs, from the lines that `--record-burst-stats` adds to its statistics.
+"""PCIe traffic of testpmd's packets, from the lines that `--record-burst-stats` adds to its statistics.
 
-testpmd prints no rate and no size: both come from the command line. It cuts the decimals of its percentages, so that the number of calls
-without a packet is known within one in a hundred; each average of the batch carries what this leaves open.
+testpmd prints no rate and no size: both come from the command line. It cuts the decimals of its percentages, so the number of calls
+without a packet is known within one in a hundred. Each average of the burst has bounds that include this error.
 """
 
 import re
@@ -28,7 +28,7 @@ _THRESHOLDS = (
 
 @dataclass(frozen=True)
 class Counted:
-    """Bursts of one direction of one queue: as good as percentages tell, and between which averages the true one lies."""
+    """Bursts of one direction of one queue, as percentages give them. The true average is between `low` and `high`."""
 
     port: str
     queue: int | None
@@ -41,9 +41,9 @@ class Counted:
 
 def counted(bursts: Bursts, packets: int) -> Counted | None:
     """None where no packet passed, or none in a burst that was counted."""
-    sizes = [size for size, _ in bursts.shares if size != 0]
-    told = None not in (size for size, _ in bursts.shares)
-    if not packets or not bursts.calls or not sizes:
+    sizes = [size for size, _ in bursts.shares if size]
+    told = all(size is not None for size, _ in bursts.shares)
+    if not packets or not bursts.calls or (told and not sizes):
         return None
     least, most = (min(sizes), max(sizes)) if told else (1, 512)
     empty = next((share for size, share in bursts.shares if size == 0), 0)
@@ -72,7 +72,7 @@ def _place(bursts: Bursts) -> tuple[str, int | None]:
 
 
 def read_counted(file: Path) -> tuple[list[Counted], Settings]:
-    """The bursts of the last report in a text, and the thresholds that testpmd says it has set. Raises UserError with file and line."""
+    """The bursts of the last report in a text, and the thresholds that testpmd printed. Raises UserError with file and line."""
     foreign = read(file)
     parsed, faults = parse(foreign.text)
     if parsed is None:
@@ -87,21 +87,27 @@ def read_counted(file: Path) -> tuple[list[Counted], Settings]:
 def ports_of(
     found: Sequence[Counted], nic: Nic, settings: Settings, link: Link, size: float, pps: float | None
 ) -> list[PortEstimate]:
-    """`pps`: packets that testpmd received a second, in all; shared out by what each queue counted. None: bytes a packet are known,
+    """`pps`: packets that testpmd received a second, in all, divided among the queues by their counts. None: bytes a packet are known,
     rates are not."""
     received = sum(one.packets for one in found if one.way == "RX")
     if not received and pps:
-        raise UserError("no packet was received: a rate cannot be shared out", remedy="the same without --pps")
+        raise UserError(
+            "testpmd received no packet: --pps cannot be divided among its queues", remedy="the same without --pps"
+        )
+    counts = {(one.port, one.queue, one.way): one for one in found}
     places = sorted({(one.port, one.queue) for one in found}, key=lambda place: (int(place[0]), place[1] or 0))
     ports: dict[str, list[Queue]] = {}
     for place in places:
-        rx, tx = (next((o for o in found if (o.port, o.queue) == place and o.way == way), None) for way in ("RX", "TX"))
-        rates = [_rate(one, pps, received) for one in (rx, tx)]
-        sizes = [size if one else None for one in (rx, tx)]
-        batches = [one.batches if one else Batches({}) for one in (rx, tx)]
-        ports.setdefault(place[0], []).append(
-            Queue(place[1], estimate(Traffic(*rates, *sizes, *batches), nic, settings, link))
+        rx, tx = (counts.get((*place, way)) for way in ("RX", "TX"))
+        traffic = Traffic(
+            _rate(rx, pps, received),
+            _rate(tx, pps, received),
+            size if rx else None,
+            size if tx else None,
+            rx.batches if rx else Batches({}),
+            tx.batches if tx else Batches({}),
         )
+        ports.setdefault(place[0], []).append(Queue(place[1], estimate(traffic, nic, settings, link)))
     return [
         PortEstimate(f"port {name}", nic.name, nic.nic.title, False, link, queues) for name, queues in ports.items()
     ]

@@ -47,8 +47,8 @@ def test_a_missing_table(tmp_path, table):
 
 WRONG = [
     ("{ value = 32, source = \"VTune recipe, table: Rx Descriptor Size, B\" }", "32", "rx.descriptor is 32"),
-    ("{ value = 32, source = \"VTune recipe, table: Rx Descriptor Size, B\" }", "{ value = 32 }", "needs a value and its source"),
-    ("{ value = 32, source = \"VTune recipe, table: Rx Descriptor Size, B\" }", "{ assumed = 32 }", "needs a value and its source"),
+    ("{ value = 32, source = \"VTune recipe, table: Rx Descriptor Size, B\" }", "{ value = 32 }", "needs value and source"),
+    ("{ value = 32, source = \"VTune recipe, table: Rx Descriptor Size, B\" }", "{ assumed = 32 }", "needs value and source"),
     ("value = 32, source = \"VTune recipe, table: Rx Descriptor", "value = -1, source = \"VTune recipe, table: Rx Descriptor", "rx.descriptor.value is -1"),
     ("value = 32, source = \"VTune recipe, table: Rx Descriptor", "value = 0, source = \"VTune recipe, table: Rx Descriptor", "must be at least 1"),
     ("value = 32, source = \"VTune recipe, table: Rx Descriptor", "value = 32.5, source = \"VTune recipe, table: Rx Descriptor", "rx.descriptor.value is 32.5"),

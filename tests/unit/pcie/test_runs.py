@@ -206,16 +206,16 @@ def test_what_was_measured_stands_beside(tmp_path, lines, expected):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("nothing", "neither of `perf iostat`"),
-        (IOSTAT.replace("965", "x"), ':5: "x" is no count'),
-        (IOSTAT.replace(" 11\n", "\n"), ":5: 3 figures of root port"),
-        (IOSTAT.replace("2.000000000 seconds", "soon"), "no line says how many seconds"),
-        (PCM.replace("500000", "-5"), ':2: "-5" is no count'),
+        ("nothing", "neither `perf iostat`"),
+        (IOSTAT.replace("965", "x"), ':5: "x" is not a count'),
+        (IOSTAT.replace(" 11\n", "\n"), ":5: 3 values of root port"),
+        (IOSTAT.replace("2.000000000 seconds", "soon"), "no line with the seconds"),
+        (PCM.replace("500000", "-5"), ':2: "-5" is not a count'),
         (PCM.replace(",200000,0", ",0"), ":3: 7 cells in a table of 8"),
-        (PCM.replace("100,1", f"{200_000 * '1'},1").replace("500000", "x"), ':2: "x" is no count'),
-        (PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"), "neither of `perf iostat`"),
-        (PCM.splitlines()[0], ":1: no socket stands below"),
-        (IOSTAT.replace("0000:", "0000 "), ":3: no root port stands below"),
+        (PCM.replace("100,1", f"{200_000 * '1'},1").replace("500000", "x"), ':2: "x" is not a count'),
+        (PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"), "neither `perf iostat`"),
+        (PCM.splitlines()[0], ":1: no socket follows"),
+        (IOSTAT.replace("0000:", "0000 "), ":3: no root port follows"),
         (
             IOSTAT.replace("Inbound Read(MB)", "x").replace("Inbound Write(MB)", "Inbound Write(MB) Inbound Read(MB)"),
             "neither",
@@ -261,11 +261,11 @@ def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):
     file = tmp_path / "sweep.html"
     assert said("estimate", "--sweep", "--out", file).strip() == str(file)
     html = file.read_text()
-    figures = json.loads(html.split('id="figures">')[1].split("</script>")[0])
-    before, after = figures["outbound"]["data"][:2]
+    plots = json.loads(html.split('id="figures">')[1].split("</script>")[0])
+    before, after = plots["outbound"]["data"][:2]
     assert (before["x"][-1], before["y"][-1]) == (10, 11.25) and (after["x"][0], after["y"][0]) == (13, 11.375)
-    assert figures["outbound"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
-    assert figures["histograms"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
+    assert plots["outbound"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
+    assert plots["histograms"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
     assert "14.625 to 11.375 MB/s" in html
     with pytest.raises(UserError, match="exists already"):
         said("estimate", "--sweep", "--out", file)
@@ -288,8 +288,8 @@ def test_a_nic_that_rings_for_every_packet_has_no_fracture(tmp_path):
         (("runs/x", "--sweep"), "RUN and --sweep exclude each other"),
         (("runs/x", "--pps", "1M"), "--pps has no effect with RUN"),
         (("--pps", "1M", "--out", "x"), "--out needs --sweep"),
-        (("--pps", ""), '"" is no packet rate'),
-        (("--pps", "1M", "--size", ""), '"" is no size'),
+        (("--pps", ""), '--pps: "" is not a rate'),
+        (("--pps", "1M", "--size", ""), '--size: "" is not a size'),
         (("--pps", "1M", "--nic", ""), 'no NIC ""'),
         (("--pps", "1M", "--ring", "0"), "rx_ring has 0 descriptors"),
         (("runs/x", "--size", "64"), "--size has no effect with RUN"),
@@ -303,7 +303,7 @@ def test_a_nic_that_rings_for_every_packet_has_no_fracture(tmp_path):
         (("--pps", "1M", "--rx-free", "-1"), "rx_free is -1"),
         (("--pps", "1M", "--tx-rs", "2000"), "tx_rs is 2000, and the ring has 1024"),
         (("--pps", "1M", "--burst", "4", "--ring", "16"), "the ring has 16 descriptors"),
-        (("--pps", "1M", "--size", "0"), "is no size of a packet"),
+        (("--pps", "1M", "--size", "0"), '--size: "0" is not between 1B and 65535B'),
         (("--pps", "1M", "--nic", "none.toml"), "none.toml"),
     ],
 )
