@@ -48,7 +48,6 @@ ALLOWED: dict[str, set[str]] = {
     "src/windtunnel/exchange": {"answered", "figure", "held up", "somebody else"},
     "src/windtunnel/library.py": {"lands"},
     "src/windtunnel/measure": {"answered", "figures", "flights", "meeting", "polling in vain", "ran others"},
-    "src/windtunnel/model": {"figures", "landed", "no place"},
     "src/windtunnel/runs": {"answered", "held up", "held_up", "in no figure", "ran others", "run_delay"},
     "src/windtunnel/scenario": {"stolen", "stranger", "unanswered"},
     "src/windtunnel/sharing": {

@@ -1,4 +1,4 @@
-"""Pipelines of several tables that were run, held against what models of one table each say of them: never fitted to them."""
+"""Compares measured pipelines of several tables with predictions from models of one table each. Nothing is fitted to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from windtunnel.measure.study import query, record
 from windtunnel.model.measured_runs import Parts, parts_of
-from windtunnel.model.neighbour import without
+from windtunnel.model.neighbour import corrected
 from windtunnel.model.pipeline import predict_pipeline, sized, speed_of
 from windtunnel.model.record import ModelRecord
 
@@ -30,22 +30,24 @@ class Composed:
 
 
 def is_composed(path: Path) -> bool:
-    """Whether the runs of this study have several tables. Raises UserError where it is no study with results."""
+    """Whether the runs of this study have several tables. Raises UserError for a directory that is not a study with results."""
     parts = next((parts for _, parts in _runs(path)), None)
     return parts is not None and len(parts.table_names()) > 1
 
 
 def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
-    """Every point that was run, in its order, brought to the speed of a core that the models are added up at. Raises UserError where the models do not reach it."""
+    """Every measured point, in order, corrected to the core speed at which the models are added. Raises UserError where the models
+    cannot predict one."""
     kept = record.read(path / record.NAME)
-    by_point: dict[int, list[Parts]] = {}
+    by_point: dict[int, list[tuple[float, Parts]]] = {}
     for point, parts in _runs(path):
         if parts.pipeline_ns is not None:
-            by_point.setdefault(point, []).append(parts)
-    rows, speed = [], speed_of(models)
+            by_point.setdefault(point, []).append((parts.pipeline_ns, parts))
+    rows: list[Composed] = []
+    speed = speed_of(models)
     for point, runs in sorted(by_point.items()):
-        measured = [without(run.pipeline_ns, run.wide_ticks, speed) for run in runs]
-        said = predict_pipeline(models, sized(runs[0]), extrapolate=True)
+        measured = [corrected(ns, parts.wide_ticks, speed) for ns, parts in runs]
+        said = predict_pipeline(models, sized(runs[0][1]), extrapolate=True)
         middle = float(np.median(measured))
         noise = float(np.mean(np.abs(np.array(measured) / middle - 1))) if len(measured) > 1 else None
         rows.append(Composed(kept.point(point).name, middle, said.ns, said.low, said.high, noise))
@@ -53,7 +55,7 @@ def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
 
 
 def _runs(path: Path) -> list[tuple[int, Parts]]:
-    """Point and parts of every valid run whose directory is still there."""
+    """Point and parts of every valid run whose directory exists."""
     rows = query.query("select point, directory from results where valid order by point, repeat", [path]).dicts()
     points = [row["point"] for row in rows]
     found = zip(points, parts_of([path / row["directory"] for row in rows], points), strict=True)

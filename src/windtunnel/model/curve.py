@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from windtunnel.errors import UserError
 from windtunnel.model import heldout
-from windtunnel.model.forms import CACHE
-from windtunnel.model.heldout import Candidate
+from windtunnel.model.arrays import Floats
+from windtunnel.model.forms import CACHE, Form
+from windtunnel.model.heldout import Candidate, Held, Judged
 from windtunnel.model.observe import Series, noise_floor, points_of
 from windtunnel.model.points import NoFit, Points, World
 from windtunnel.model.record import Beyond, Curve, Parameter, Sized, Tried
@@ -17,7 +19,7 @@ from windtunnel.model.table_settings import own_settings
 DRAWS = 200
 CONFIDENCE = 0.95
 PARTS = 10
-"""Of the largest size: what `beyond` trains up to where nobody says."""
+"""`beyond` fits up to the largest size divided by this, by default."""
 HELP = "more sizes, over a wider range (log = { from = 100, to = 10M, points = 11 }), or more repeats"
 
 
@@ -39,7 +41,7 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
     contention = contention_of(series)
     single = on_one_core(series, contention)
     points = points_of(single)
-    _refuse_what_says_nothing(series, points)
+    _refuse_too_few(series, points)
     beyond = _beyond(points, world, options.bound)
     tried = heldout.candidates(points, world)
     best = _chosen(tried, options.form, series)
@@ -69,7 +71,7 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
 
 
 def contention_of(series: Series) -> float:
-    """By how much a packet costs more for each further core, from sizes that several numbers of cores have run; never below 0.
+    """Share by which a packet costs more for each further core, from sizes with several numbers of cores; never below 0.
 
     The Universal Scalability Law's contention (Gunther, 2007): c cores carry c/(1 + s (c - 1)) times what one does.
     """
@@ -93,16 +95,16 @@ def on_one_core(series: Series, contention: float) -> Series:
     return replace(series, runs=runs)
 
 
-def bootstrap(best: Candidate, points: Points, series: Series, world: World, seed: int) -> list[np.ndarray]:
-    """Parameters of DRAWS fits to costs redrawn: the runs of each size among themselves, and then the form's own relative
-    residuals, widened for the parameters that were taken from them. Fits that fail are left out."""
+def bootstrap(best: Judged, points: Points, series: Series, world: World, seed: int) -> list[Floats]:
+    """Parameters of DRAWS fits to resampled costs: the runs of each size, then the form's relative residuals, widened for the
+    parameters that were fitted to them. Fits that fail are left out."""
     rng = np.random.default_rng(seed)
     fitted = best.form.at(best.parameters, points.entries, points.bytes, world)
     residuals = points.ns / fitted - 1
     free = max(len(points) - int(np.count_nonzero(best.parameters)), 1)
     residuals = (residuals - residuals.mean()) * np.sqrt(len(points) / free)
     runs = [np.array([run.ns for run in series.at(size)]) for size in points.entries]
-    draws = []
+    draws: list[Floats] = []
     for _ in range(DRAWS):
         medians = np.array([np.median(rng.choice(ns, len(ns))) / np.median(ns) for ns in runs])
         redrawn = fitted * medians * (1 + rng.choice(residuals, len(points)))
@@ -113,7 +115,7 @@ def bootstrap(best: Candidate, points: Points, series: Series, world: World, see
     return draws
 
 
-def _interval(draws: list[np.ndarray]) -> tuple[Sequence[float | None], Sequence[float | None]]:
+def _interval(draws: list[Floats]) -> tuple[Sequence[float | None], Sequence[float | None]]:
     if len(draws) < DRAWS // 2:
         unknown = [None] * (len(draws[0]) if draws else 99)
         return unknown, unknown
@@ -122,36 +124,36 @@ def _interval(draws: list[np.ndarray]) -> tuple[Sequence[float | None], Sequence
     return [float(x) for x in low], [float(x) for x in high]
 
 
-def _refuse_what_says_nothing(series: Series, points: Points) -> None:
+def _refuse_too_few(series: Series, points: Points) -> None:
     count = len(points)
     if count < heldout.LEAST_SIZES:
         sizes = ", ".join(f"{n:g}" for n in points.entries)
         raise UserError(
-            f"{series.name}: {count} size{'' if count == 1 else 's'} of the table ({sizes}): a model that is judged by what it has "
-            f"not seen needs {heldout.LEAST_SIZES} or more",
+            f"{series.name}: {count} size{'' if count == 1 else 's'} of the table ({sizes}): held-out errors need "
+            f"{heldout.LEAST_SIZES} or more",
             remedy=HELP,
         )
     if np.ptp(points.ns) == 0:
         raise UserError(
-            f"{series.name}: all {count} sizes cost the same to the last digit, {points.ns[0]:g} ns: the cost that was chosen "
-            "does not see the table",
+            f"{series.name}: all {count} sizes cost exactly the same, {points.ns[0]:g} ns: the chosen cost "
+            "does not depend on the table",
             remedy="another --of: table, pipeline, or a column of the study",
         )
 
 
-def _chosen(tried: list[Candidate], form: str | None, series: Series) -> Candidate:
-    """Raises UserError where none fits, or the one that was asked for does not."""
+def _chosen(tried: list[Candidate], form: str | None, series: Series) -> Judged:
+    """Raises UserError where no form fits, or `form` does not."""
     if form is not None:
         named = next((one for one in tried if one.form.name == form), None)
         known = ", ".join(one.form.name for one in tried)
         if named is None:
             raise UserError(
-                f"--form {form}: no such form, or none for this table with what is known of the host",
+                f"--form {form}: not a form for this table on this host",
                 remedy=f"one of {known}",
             )
-        if named.held is None:
+        if named.judged is None:
             raise UserError(f"{series.name}: {form} does not fit: {named.why}", remedy=HELP)
-        return named
+        return named.judged
     try:
         return heldout.chosen(tried)
     except NoFit as no:
@@ -163,7 +165,7 @@ def _caches(tried: list[Candidate]) -> list[float] | None:
     return None if found is None else [float(value) for value in found]
 
 
-def _of_the_choice(points: Points, world: World, best: Candidate) -> heldout.Held:
+def _of_the_choice(points: Points, world: World, best: Judged) -> Held:
     """The held-out error of choosing and fitting; of fitting alone where too few sizes are left to choose with."""
     try:
         return heldout.of_the_choice(points, world)
@@ -188,10 +190,12 @@ def _beyond(points: Points, world: World, asked: float | None) -> Beyond | None:
         if asked:
             raise UserError(f"--bound {asked:g}: {no}", remedy="a bound with 4 sizes below it and one above") from None
         return None
+    thesis: Form | None = None
+    of_thesis: Held | None = None
     try:
         thesis, of_thesis = heldout.beyond(points, world, bound, heldout.THESIS)
     except NoFit:
-        thesis = of_thesis = None
+        pass
     return Beyond(
         bound=bound,
         form=form.name,
@@ -202,7 +206,7 @@ def _beyond(points: Points, world: World, asked: float | None) -> Beyond | None:
     )
 
 
-def _sized(points: Points, series: Series, held: heldout.Held) -> list[Sized]:
+def _sized(points: Points, series: Series, held: Held) -> list[Sized]:
     errors = dict(zip(held.entries, held.errors, strict=True))
     return [
         Sized(
@@ -223,14 +227,14 @@ def _tried(one: Candidate) -> Tried:
         form=one.form.name,
         words=one.form.words,
         thesis=one.form.thesis,
-        mape=one.held and one.held.mape,
-        most=one.held and one.held.most,
-        onwards=one.onwards and one.onwards.mape,
+        mape=one.judged and one.judged.held.mape,
+        most=one.judged and one.judged.held.most,
+        onwards=one.judged and one.judged.onwards and one.judged.onwards.mape,
         why=one.why,
     )
 
 
-def _table(series: Series, axis: str) -> dict:
-    """The axis' table as resolved; empty where no run directory says it."""
+def _table(series: Series, axis: str) -> dict[str, Any]:
+    """The axis' table as resolved; empty where no run directory has it."""
     table = next((run.parts.table_at(axis) for run in series.runs if run.parts), None)
     return own_settings(table) if table else {}

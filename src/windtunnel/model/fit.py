@@ -1,4 +1,4 @@
-"""A study becomes a model: one curve a series, the rest of the pipeline beside it, with host, versions and the study's digest."""
+"""Fits a model to a study: one curve a series, the other steps of the pipeline, host, versions and the study's digest."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -11,20 +11,20 @@ from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.model.curve import Options, fit_curve
 from windtunnel.model.measured_runs import Parts
-from windtunnel.model.neighbour import without
+from windtunnel.model.neighbour import corrected
 from windtunnel.model.observe import Observed, observe
 from windtunnel.model.points import World
 from windtunnel.model.record import ModelRecord, Provenance, Step
 from windtunnel.version import __version__
 
 OTHER = "stages"
-"""Name of what the pipeline costs outside the handler's steps."""
+"""Name of the pipeline's cost outside the handler's steps."""
 
 
 def fit(
     path: Path, response: str | None = None, ladder: Ladder | None = None, options: Options | None = None
 ) -> ModelRecord:
-    """The model of a study's tables. Raises UserError where the study says too little, or is none."""
+    """The model of a study's tables. Raises UserError where the data do not suffice, or are not a study."""
     observed = observe(path, response)
     world = world_of(ladder)
     curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]
@@ -49,7 +49,7 @@ def fit(
 
 
 def world_of(ladder: Ladder | None) -> World:
-    """The ladder as forms take it. A level that ends behind the last rung but one was not seen to end."""
+    """The ladder as forms use it. The end of a level after the last rung but one was not measured."""
     if ladder is None:
         return World()
     steps = [float(step) for step in ladder.steps()]
@@ -75,12 +75,14 @@ def memory_of(kept: StudyRecord) -> str | None:
 
 
 def other_steps(observed: Observed) -> list[Step]:
-    """What a packet costs outside tables: the handler's other steps, and the stages about it; medians over all runs."""
+    """Cost of a packet outside tables: the handler's other steps, and the rest of the stages; medians over all runs."""
     spent: dict[str, list[float]] = {}
     for series in observed.series:
         for run in series.runs:
-            for name, ns in _outside(run.parts).items() if run.parts else ():
-                spent.setdefault(name, []).append(without(ns, run.parts.wide_ticks, observed.neighbour))
+            if run.parts is None:
+                continue
+            for name, ns in _outside(run.parts).items():
+                spent.setdefault(name, []).append(corrected(ns, run.parts.wide_ticks, observed.neighbour))
     return [_step(name, ns) for name, ns in spent.items()]
 
 

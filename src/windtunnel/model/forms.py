@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 
+from windtunnel.model.arrays import Floats
 from windtunnel.model.points import NoFit, Points, World
 
 _GRID = 32
@@ -24,36 +25,36 @@ class Form:
     name: str
     words: str
     names: Callable[[World], list[str]]
-    fit: Callable[[Points, World], np.ndarray]
+    fit: Callable[[Points, World], Floats]
     """Raises NoFit."""
-    at: Callable[[np.ndarray, np.ndarray, np.ndarray, World], np.ndarray]
+    at: Callable[[Floats, Floats, Floats, World], Floats]
     """Parameters, entries, bytes, world -> ns."""
     thesis: bool = False
-    """Among those that Endrass's thesis uses (seed of this part)."""
+    """One of the forms of Endrass's thesis."""
     needs_ladder: bool = False
     needs_parts: bool = False
     """Of `World.touched`."""
     grows: bool = False
-    """For ever, with the entries."""
+    """Without limit, with the entries."""
 
     def least(self, world: World) -> int:
-        """Points that determine it, and one more."""
+        """Points that it needs: one more than its parameters."""
         return len(self.names(world)) + 1
 
 
-def solve(columns: list[np.ndarray], ns: np.ndarray) -> tuple[np.ndarray, float]:
+def solve(columns: list[Floats], ns: Floats) -> tuple[Floats, float]:
     """Non-negative coefficients of the columns for the least squared relative error, and that error."""
     matrix = np.column_stack(columns) / ns[:, None]
     scale = np.linalg.norm(matrix, axis=0)
     scale[scale == 0] = 1.0
     try:
         coefficients, error = nnls(matrix / scale, np.ones_like(ns))
-    except RuntimeError as error:
-        raise NoFit("non-negative least squares did not converge") from error
+    except RuntimeError as failed:
+        raise NoFit("non-negative least squares did not converge") from failed
     return coefficients / scale, float(error)
 
 
-def search(low: float, high: float, columns: Callable[[float], list[np.ndarray]], ns: np.ndarray) -> np.ndarray:
+def search(low: float, high: float, columns: Callable[[float], list[Floats]], ns: Floats) -> Floats:
     """The value between `low` and `high` whose columns fit best, in front of their coefficients."""
     grid = np.linspace(np.log(low), np.log(high), _GRID)
     errors = [solve(columns(float(np.exp(x))), ns)[1] for x in grid]
@@ -67,9 +68,7 @@ def search(low: float, high: float, columns: Callable[[float], list[np.ndarray]]
     return np.concatenate([[value], solve(columns(value), ns)[0]])
 
 
-def search_two(
-    low: float, high: float, column: Callable[[np.ndarray], np.ndarray], ns: np.ndarray, rounds: int = 4
-) -> np.ndarray:
+def search_two(low: float, high: float, column: Callable[[Floats], Floats], ns: Floats, rounds: int = 4) -> Floats:
     """As `search` for a constant and one column, all values of the grid at once: `column` takes them as a column vector. Every
     round is a grid about the best of the one before."""
     grid = np.linspace(np.log(low), np.log(high), _GRID)
@@ -81,7 +80,7 @@ def search_two(
     return np.array([value, a, b])
 
 
-def fit_two(columns: np.ndarray, ns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def fit_two(columns: Floats, ns: Floats) -> tuple[Floats, Floats, Floats]:
     """Squared relative errors, constants and slopes, one a row of `columns`: the best of the three ways to be non-negative."""
     one, x = 1 / ns, columns / ns
     oo, xx, ox, o, s = one @ one, (x * x).sum(1), x @ one, one.sum(), x.sum(1)
@@ -107,23 +106,24 @@ def checked(points: Points, form: str, least: int) -> None:
 
 
 def _flat() -> Form:
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "flat", 2)
         return solve([np.ones_like(points.ns)], points.ns)[0]
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         return np.full_like(entries, x[0])
 
     return Form("flat", "t0", lambda world: ["t0"], fit, at)
 
 
 def _linear() -> Form:
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "linear", 3)
         return solve([np.ones_like(points.ns), points.entries], points.ns)[0]
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
-        return x[0] + x[1] * entries
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
+        ns: Floats = x[0] + x[1] * entries
+        return ns
 
     return Form("linear", "a + b n", lambda world: ["a", "b"], fit, at, thesis=True, grows=True)
 
@@ -131,32 +131,34 @@ def _linear() -> Form:
 def _depth() -> Form:
     """Of tries and trees: a step down for every doubling."""
 
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "depth", 3)
         return solve([np.ones_like(points.ns), np.log2(1 + points.entries)], points.ns)[0]
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
-        return x[0] + x[1] * np.log2(1 + entries)
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
+        ns: Floats = x[0] + x[1] * np.log2(1 + entries)
+        return ns
 
     return Form("depth", "a + b log2(1 + n)", lambda world: ["a", "b"], fit, at, grows=True)
 
 
 def _power() -> Form:
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "power", 4)
         return search_two(0.03, 1.5, lambda p: points.entries**p, points.ns)
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
-        return x[1] + x[2] * entries ** x[0]
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
+        ns: Floats = x[1] + x[2] * entries ** x[0]
+        return ns
 
     return Form("power", "a + b n^p", lambda world: ["p", "a", "b"], fit, at, grows=True)
 
 
 def _cache() -> Form:
     """`steps` from the ladder, and one more that is fitted: it absorbs the last cache, the TLB and paging, and is no cache size. It is
-    at most FURTHEST_LEVEL times the largest working set: a level that nobody has come near would be a slope without an end."""
+    at most FURTHEST_LEVEL times the largest working set: a level far beyond all points would be a slope without an end."""
 
-    def columns(bytes_: np.ndarray, world: World) -> Callable[[float], list[np.ndarray]]:
+    def columns(bytes_: Floats, world: World) -> Callable[[float], list[Floats]]:
         known = [np.ones_like(bytes_), *(bytes_ / (bytes_ + step) for step in world.steps)]
         return lambda last: [*known, bytes_ / (bytes_ + last)]
 
@@ -164,28 +166,29 @@ def _cache() -> Form:
         levels = [f"D{n + 1}" for n in range(len(world.steps) + 1)]
         return ["S_last", "t0", *levels]
 
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         # what is held at 0 costs no freedom: three sizes above the fewest parameters suffice, however many levels there are
         checked(points, "cache", 5)
         low = max([*world.steps, points.bytes[0]])
         return search(low, FURTHEST_LEVEL * max(points.bytes[-1], low), columns(points.bytes, world), points.ns)
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         return np.column_stack(columns(np.asarray(bytes_, float), world)(x[0])) @ x[1:]
 
     return Form("cache", "t0 + sum of D W/(W + S)", names, fit, at, needs_ladder=True)
 
 
 def _ladder() -> Form:
-    """k loads that wait, of memory that is s times the table: everything about the host is in its ladder. With s far from 1 noise at
-    two sizes would be a cliff at the next."""
+    """k loads that wait, of memory that is s times the table. The ladder holds all about the host. With s far from 1, noise at
+    two sizes would become a cliff at the next."""
 
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "ladder", 4)
         return search_two(0.25, 4.0, lambda s: world.load_ns(s * points.bytes) - world.rung_ns[0], points.ns)
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
-        return x[1] + x[2] * (world.load_ns(x[0] * bytes_) - world.rung_ns[0])
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
+        ns: Floats = x[1] + x[2] * (world.load_ns(x[0] * bytes_) - world.rung_ns[0])
+        return ns
 
     return Form("ladder", "t0 + k load(s W)", lambda world: ["s", "t0", "k"], fit, at, needs_ladder=True)
 
@@ -193,37 +196,43 @@ def _ladder() -> Form:
 def _parts() -> Form:
     """A load that waits in each part of the table that a lookup touches, of memory that is s times the part."""
 
-    def columns(entries: np.ndarray, world: World) -> Callable[[float], list[np.ndarray]]:
-        parts = world.touched(entries)
+    def columns(entries: Floats, world: World) -> Callable[[float], list[Floats]]:
+        parts = touched(entries, world)
         return lambda s: [
             np.ones_like(entries, dtype=float),
             *(world.load_ns(s * part) - world.rung_ns[0] for part in parts),
         ]
 
-    def names(world: World) -> list[str]:
-        return ["s", "t0", *(f"k{n + 1}" for n in range(len(world.touched(np.ones(1)))))]
+    def touched(entries: Floats, world: World) -> list[Floats]:
+        parts = world.touched(entries)
+        if parts is None:
+            raise NoFit("which memory a lookup touches is not known")
+        return parts
 
-    def fit(points: Points, world: World) -> np.ndarray:
+    def names(world: World) -> list[str]:
+        return ["s", "t0", *(f"k{n + 1}" for n in range(len(touched(np.ones(1), world))))]
+
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "parts", len(names(world)) + 1)
         return search(0.25, 4.0, columns(points.entries, world), points.ns)
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         return np.column_stack(columns(entries, world)(x[0])) @ x[1:]
 
     return Form("parts", "t0 + sum of k load(s part)", names, fit, at, needs_ladder=True, needs_parts=True)
 
 
 def _both(one: Form, other: Form) -> Form:
-    """The geometric mean of two forms, each fitted alone: errors of opposite signs take each other away (Bates and Granger,
+    """The geometric mean of two forms, each fitted alone: errors of opposite signs cancel (Bates and Granger,
     The Combination of Forecasts, 1969)."""
 
     def names(world: World) -> list[str]:
         return [f"{name} ({form.name})" for form in (one, other) for name in form.names(world)]
 
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         return np.concatenate([one.fit(points, world), other.fit(points, world)])
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         cut = len(one.names(world))
         return np.sqrt(one.at(x[:cut], entries, bytes_, world) * other.at(x[cut:], entries, bytes_, world))
 

@@ -1,9 +1,9 @@
-"""How wrong a form is at sizes that it has not seen: the one thing by which forms are chosen, and judged.
+"""Held-out errors: errors of a form at sizes that it was not fitted to. Forms are chosen and judged by nothing else.
 
-leave one out   each size in turn is left out, all its runs; the form is fitted to the rest and asked for it
-onwards         fitted to the smaller sizes, asked for the next two; from several places
-beyond          fitted up to a bound, asked above it
-The error of a choice is taken one level further out: what was left out has no part in choosing the form either.
+leave one out   each size in turn is left out with all its runs; the form is fitted to the rest and predicts it
+onwards         fitted to the smaller sizes, predicts the next two; from several places
+beyond          fitted up to a bound, predicts above it
+The error of a choice leaves the size out of choosing the form too.
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,8 @@ FORMS: tuple[Form, ...] = (
     forms.CACHE_AND_LADDER,
     forms.CACHE_AND_PARTS,
 )
+from windtunnel.model.arrays import Floats, Mask
+
 _PLACES = 4
 LEAST_SIZES = 4
 """Sizes below which nothing can be left out and still be fitted."""
@@ -50,28 +52,38 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A form tried on all points."""
+class Judged:
+    """A form that was fitted to all points, and held out."""
 
     form: Form
-    parameters: np.ndarray | None
-    """None: it does not fit."""
-    held: Held | None
+    parameters: Floats
+    held: Held
     """Leave one out."""
     onwards: Held | None
-    why: str | None
-    """Why it does not fit, or cannot be held out."""
 
     @property
     def score(self) -> float:
-        """By which forms are chosen: mean absolute error of all that was held out, within the sizes and on the way out of them."""
+        """Forms are chosen by it: mean absolute error of all that was held out, within the sizes and beyond them."""
         errors = (*self.held.errors, *(self.onwards.errors if self.onwards else ()))
         return float(np.mean(np.abs(errors)))
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A form tried on all points."""
+
+    form: Form
+    parameters: Floats | None
+    """None: it does not fit."""
+    judged: Judged | None
+    """None: it does not fit, or cannot be held out."""
+    why: str | None
+    """Why not."""
+
+
 def usable(world: World) -> list[Form]:
-    """Those that what is known allows. Where ladder and parts are known these are means of two forecasts alone: which of single forms
-    is ahead by the score rests on a few sizes, and beyond them they were up to three times as wrong."""
+    """Forms that need nothing unknown. Where ladder and parts are known, only means of two forms: the order of single forms by the
+    score depends on a few sizes, and their errors beyond the sizes were up to three times as large."""
     if world.levels_off and world.touched(np.ones(1)) is not None:
         return [forms.FLAT, forms.CACHE_AND_LADDER, forms.CACHE_AND_PARTS]
     return [
@@ -88,13 +100,14 @@ def leave_one_out(form: Form, points: Points, world: World) -> Held:
     errors = []
     for i in range(len(points)):
         x = form.fit(points.without(i), world)
-        errors.append(error_at(form, x, points, np.array([i]), world)[0])
+        errors.append(float(error_at(form, x, points, points.only(i), world)[0]))
     return Held(tuple(points.entries), tuple(errors))
 
 
 def onwards(form: Form, points: Points, world: World) -> Held | None:
-    """The next two sizes, from each of the last few places from which the form can be fitted; None where it can from none."""
-    entries, errors = [], []
+    """The next two sizes, from each of the last few places from which the form can be fitted; None where there is none."""
+    entries: list[float] = []
+    errors: list[float] = []
     for known in range(max(LEAST_SIZES, len(points) - _PLACES - 1), len(points)):
         there = np.arange(len(points))
         try:
@@ -107,7 +120,7 @@ def onwards(form: Form, points: Points, world: World) -> Held | None:
     return Held(tuple(entries), tuple(errors)) if errors else None
 
 
-def error_at(form: Form, x: np.ndarray, points: Points, where: np.ndarray, world: World) -> np.ndarray:
+def error_at(form: Form, x: Floats, points: Points, where: Mask, world: World) -> Floats:
     there = points.where(where)
     return form.at(x, there.entries, there.bytes, world) / there.ns - 1
 
@@ -119,19 +132,19 @@ def candidates(points: Points, world: World, only: Sequence[Form] | None = None)
         try:
             x = form.fit(points, world)
         except NoFit as no:
-            tried.append(Candidate(form, None, None, None, str(no)))
+            tried.append(Candidate(form, None, None, str(no)))
             continue
         try:
             held = leave_one_out(form, points, world)
-            tried.append(Candidate(form, x, held, onwards(form, points, world), None))
+            tried.append(Candidate(form, x, Judged(form, x, held, onwards(form, points, world)), None))
         except NoFit as no:
-            tried.append(Candidate(form, x, None, None, f"without one of the sizes: {no}"))
+            tried.append(Candidate(form, x, None, f"without one of the sizes: {no}"))
     return tried
 
 
-def chosen(tried: Sequence[Candidate]) -> Candidate:
+def chosen(tried: Sequence[Candidate]) -> Judged:
     """The one with the least held-out error. Raises NoFit where none could be held out."""
-    judged = [one for one in tried if one.held is not None]
+    judged = [one.judged for one in tried if one.judged is not None]
     if not judged:
         raise NoFit("; ".join(f"{one.form.name}: {one.why}" for one in tried))
     return min(judged, key=lambda one: one.score)
@@ -142,12 +155,12 @@ def of_the_choice(points: Points, world: World, only: Sequence[Form] | None = No
     errors = []
     for i in range(len(points)):
         best = chosen(candidates(points.without(i), world, only))
-        errors.append(error_at(best.form, best.parameters, points, np.array([i]), world)[0])
+        errors.append(float(error_at(best.form, best.parameters, points, points.only(i), world)[0]))
     return Held(tuple(points.entries), tuple(errors))
 
 
 def beyond(points: Points, world: World, bound: float, only: Sequence[Form] | None = None) -> tuple[Form, Held]:
-    """Chosen and fitted up to `bound` entries, asked above it; `only` of these forms. Raises NoFit where either part has too few sizes."""
+    """Chosen and fitted up to `bound` entries, predicts above it; `only` of these forms. Raises NoFit where either part has too few sizes."""
     known = points.entries <= bound
     if known.all() or known.sum() < LEAST_SIZES:
         raise NoFit(f"{known.sum()} sizes up to {bound:g} and {(~known).sum()} above it")

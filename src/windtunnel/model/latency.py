@@ -29,23 +29,26 @@ from windtunnel.model.record import LatencyCurve, LatencyPoint, ModelRecord, Tri
 from windtunnel.version import __version__
 
 DRAWS = 100
-HELP = "more loads between a tenth and nine tenths of what it carries, or more repeats"
+HELP = "more loads between 10% and 90% of the capacity, or more repeats"
 Row = dict[str, Any]
 
 
 def fit_latency(path: Path, seed: int = 1) -> ModelRecord:
-    """The model of a study whose axis is an offered rate. Raises UserError where it says too little."""
+    """The model of a study whose axis is an offered rate. Raises UserError where its data do not suffice."""
     kept = record.read(path / record.NAME)
-    factor, axis = axis_of(kept, RATE)
+    found = axis_of(kept, RATE)
+    if found is None:
+        raise UserError(f"{path}: no factor changes a rate", remedy="a study with a factor whose key is client.rate")
+    factor, axis = found
     rows = query.query("from results order by point, repeat", [path]).dicts()
     good, said = [], []
     for row in rows:
         if row["valid"] and all(row[name] for name in JUDGED):
             good.append(row)
     if len(good) < len(rows):
-        said.append(f"{len(rows) - len(good)} runs left out: invalid, or without latencies")
+        said.append(f"{len(rows) - len(good)} runs not used: invalid, or without latencies")
     others = [other for other in kept.factors if other is not factor]
-    groups: dict[tuple, list[Row]] = {}
+    groups: dict[tuple[tuple[str, Any], ...], list[Row]] = {}
     for row in good:
         settings = {other.keys[0]: kept.point(row["point"]).cells[other.name] for other in others}
         groups.setdefault((*settings.items(), ("workload", row["workload"])), []).append(row)
@@ -74,7 +77,7 @@ def _curve(settings: dict[str, Any], rows: list[Row], column: str, seed: int) ->
     loads = _loads(rows, column)
     if len(loads) < LEAST_LOADS:
         raise UserError(
-            f"{len(loads)} loads: a model that is judged by what it has not seen needs {LEAST_LOADS} or more",
+            f"{len(loads)} loads: held-out errors need {LEAST_LOADS} or more",
             remedy=HELP,
         )
     tried = tried_queues(loads)
@@ -89,7 +92,7 @@ def _curve(settings: dict[str, Any], rows: list[Row], column: str, seed: int) ->
     low, high = _capacity_interval(best.fitted, rows, column, loads, seed)
     return LatencyCurve(
         settings=settings,
-        form=best.queue.name,
+        form=best.fitted.queue.name,
         capacity=best.fitted.capacity,
         capacity_low=low,
         capacity_high=high,
@@ -103,13 +106,13 @@ def _curve(settings: dict[str, Any], rows: list[Row], column: str, seed: int) ->
 
 
 def fitted_of(curve: LatencyCurve) -> Fitted:
-    """The curve as what can be asked for a load."""
+    """The curve as a form that predicts a latency at a load."""
     queue = next(queue for queue in QUEUES if queue.name == curve.form)
     return Fitted(queue, curve.capacity, {name: (a, b) for name, (a, b) in curve.coefficients.items()})
 
 
 def _loads(rows: Sequence[Row], column: str) -> Loads:
-    """Medians of the runs at each offered load; a load that some percentile is missing at is left out."""
+    """Medians of the runs at each offered load, of the percentiles that every run has."""
     names = [name for name in PERCENTILES if all(row[name] for row in rows)]
     loads = sorted({float(row[column]) for row in rows})
     of = {load: [row for row in rows if float(row[column]) == load] for load in loads}
@@ -120,7 +123,7 @@ def _loads(rows: Sequence[Row], column: str) -> Loads:
 def _capacity_interval(
     fitted: Fitted, rows: Sequence[Row], column: str, loads: Loads, seed: int
 ) -> tuple[float | None, float | None]:
-    """95%, from runs redrawn within each load; None where a load has one run only."""
+    """95%, by bootstrap within each load; None where a load has one run only."""
     of = {load: [row for row in rows if float(row[column]) == load] for load in loads.load}
     if min(map(len, of.values())) < 2:
         return None, None
@@ -152,7 +155,8 @@ def _points(loads: Loads, errors: dict[str, list[float]]) -> list[LatencyPoint]:
 
 
 def _tried_row(one: TriedQueue) -> Tried:
-    judged = [abs(e) for name in JUDGED for e in one.errors.get(name, ())]
+    errors = one.judged.errors if one.judged else {}
+    judged = [abs(e) for name in JUDGED for e in errors.get(name, ())]
     return Tried(
         form=one.queue.name,
         words=one.queue.words,

@@ -1,7 +1,7 @@
-"""What run directories say of tables beyond the study's table: the cost of each step, and the tables' own figures.
+"""Run directories of a study: the cost of each step, and the tables' own counters.
 
-On a shared machine another hardware thread has a part of the core at times. Workers measure that between their loops: the ticks of
-additions that fill a core (`wide_ticks`) know nothing of tables, and rise by half and more. Windows in which they did are left out.
+On a shared machine another hardware thread uses a part of the core at times. Workers measure that between their loops: the ticks of
+additions that fill a core (`wide_ticks`) do not depend on tables, and rise by half and more. Windows in which they rose are left out.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from windtunnel.runs.rows import StepRow
 from windtunnel.runs.summary import Summary, summarise
 
 LINE = 64
-"""Bytes that one lookup in a table of prefixes touches: a slot, and nobody else's in the same line."""
+"""Bytes that one lookup in a table of prefixes touches: a slot, alone in its line."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Parts:
     tables: list[list[Table]]
     """Of each workload, as the plan has them."""
     steps: dict[str, float]
-    """ns of a packet of the stage, what the clock's stamps cost taken out; steps that make traffic are left out."""
+    """ns of a packet of the stage, without the cost of the time stamps; steps that make traffic are left out."""
     pipeline_ns: float | None
-    """Work and stall of all stages of the server, a packet, the stamps taken out likewise; None: not timed."""
+    """Work and stall of all stages of the server, a packet, without the time stamps. None: not timed."""
     wide_ticks: float | None
-    """Of additions that fill a core, between the workers' loops: the median of the windows that count; None: not taken."""
-    figures: dict[tuple[str, str], float]
-    """(Table's name, figure's name) -> value at the end."""
+    """Of additions that fill a core, between the workers' loops: the median of the measured windows. None: not taken."""
+    counters: dict[tuple[str, str], float]
+    """(Table's name, counter's name) -> value at the end."""
     windows: int = 1
-    """That the costs are made of; 0: somebody else had a part of the core in all of them, and there are no costs."""
+    """Windows that the costs come from. 0: all were on a shared core, and there are no costs."""
 
     def table_at(self, axis: str) -> Table | None:
         """The table whose key this path is; None where there is none."""
@@ -52,15 +52,17 @@ class Parts:
         return {table["name"] for tables in self.tables for table in tables}
 
     def entries_of(self, table: Table) -> float:
-        """As many as it holds, whoever made them."""
-        return self.figures.get((table["name"], "entries")) or float(table["rules"])
+        """Entries that it holds, from the scenario or a file."""
+        return self.counters.get((table["name"], "entries")) or float(table["rules"])
 
     def bytes_of(self, table: Table | None) -> float | None:
-        """What lookups choose among; None where the handler does not say what memory the table has.
+        """The memory that lookups read; None where the handler does not count the table's memory.
 
-        Tables that change are there twice. A table of prefixes has a slot for every address, of which few are ever looked at.
+        Live tables have two copies. A table of prefixes has a slot for every address; lookups read few of them.
         """
-        memory = table and self.figures.get((table["name"], "memory"))
+        if table is None:
+            return None
+        memory = self.counters.get((table["name"], "memory"))
         if not memory:
             return None
         memory /= 2 if table["access"] == "rcu" else 1
@@ -68,27 +70,29 @@ class Parts:
 
 
 def parts_of(directories: Sequence[Path], points: Sequence[int]) -> list[Parts | None]:
-    """Of the runs of one study, from the windows in which the core was theirs alone; `points`: which run repeats which.
+    """Of the runs of one study, from the windows in which no core was shared; `points`: the point of each run.
 
-    None for a run whose directory is no longer there. Where a point would lose all its runs, all runs count with all their
-    windows. Raises UserError for a damaged directory.
+    None for a run whose directory is missing. Where a point would lose all its runs, all windows of all runs count. Raises UserError for a damaged directory.
     """
     runs = [load(directory) if (directory / "run.json").is_file() else None for directory in directories]
     alone = _alone([run for run in runs if run])
-    left = {point for run, point in zip(runs, points, strict=True) if run and any(alone(run).windows.values())}
+    quiet = [run and alone(run) for run in runs]
+    left = {
+        point for run, point in zip(quiet, points, strict=True) if run and run.windows and any(run.windows.values())
+    }
     if left >= {point for run, point in zip(runs, points, strict=True) if run}:
-        runs = [alone(run) if run else None for run in runs]
-    return [run and _parts(run) for run in runs]
+        runs = quiet
+    return [_parts(run) if run else None for run in runs]
 
 
 QUIET = 5
-"""Percentile of all windows' ticks that a core of one's own has: few windows of a busy host are quiet, and no window is too quiet."""
+"""Percentile of all windows' ticks that counts as a core without a neighbour. Low, because few windows of a busy host are quiet."""
 SHARED = 1.2
-"""Times as many: somebody else had a part of it. Seen: 840 to 1050 ticks alone, 1440 to 1600 shared (AMD EPYC, SMT)."""
+"""Factor from which a core counts as shared. Measured: 840 to 1050 ticks alone, 1440 to 1600 shared (AMD EPYC, SMT)."""
 
 
 def _alone(runs: Sequence[Run]) -> Callable[[Run], Run]:
-    """A run with the windows alone in which no worker's core was shared; all of them where nobody measured that."""
+    """Reduces a run to the windows in which no worker's core was shared; keeps all where that was not measured."""
     ticks = [most for run in runs for window in _measured(run) if (most := _most_ticks(window))]
     limit = SHARED * float(np.percentile(ticks, QUIET)) if ticks else float("inf")
 
@@ -107,16 +111,18 @@ def _measured(run: Run) -> list[Window]:
 
 
 def _most_ticks(window: Window) -> float | None:
-    """Of its workers; None where none has measured them."""
+    """Of its workers; None where no worker measured them."""
     return max((worker.wide_ticks for worker in window.workers if worker.wide_ticks), default=None)
 
 
 def _parts(run: Run) -> Parts:
     summary = summarise(run)
-    steps = {row.step: _own_ns(row) for row in summary.steps if not row.traffic and row.stage_ns is not None}
-    figures = {(row.of, row.name): float(row.value) for row in summary.counters}
+    steps = {
+        row.step: _own_ns(row, row.stage_ns) for row in summary.steps if not row.traffic and row.stage_ns is not None
+    }
+    counters = {(row.of, row.name): float(row.value) for row in summary.counters}
     tables = tables_of(engine.plan for engine in run.record.engines)
-    return Parts(tables, steps, _pipeline_ns(summary), _wide_ticks(run), figures, len(_measured(run)))
+    return Parts(tables, steps, _pipeline_ns(summary), _wide_ticks(run), counters, len(_measured(run)))
 
 
 def _wide_ticks(run: Run) -> float | None:
@@ -124,11 +130,12 @@ def _wide_ticks(run: Run) -> float | None:
     return median(ticks) if ticks else None
 
 
-def _own_ns(row: StepRow) -> float:
-    """A step without the stamps that timed it, which are part of no run that is not timed."""
-    return max(row.stage_ns - (row.stamp_ns or 0.0) * (row.packets_share or 0.0), 0.0)
+def _own_ns(row: StepRow, stage_ns: float) -> float:
+    """A step without the time stamps, which a run without timing does not have."""
+    return max(stage_ns - (row.stamp_ns or 0.0) * (row.packets_share or 0.0), 0.0)
 
 
 def _pipeline_ns(summary: Summary) -> float | None:
-    stages, steps = ([row for row in rows if row.endpoint == "server"] for rows in (summary.stages, summary.steps))
+    stages = [row for row in summary.stages if row.endpoint == "server"]
+    steps = [row for row in summary.steps if row.endpoint == "server"]
     return packet_ns(stages, steps)

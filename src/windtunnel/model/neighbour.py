@@ -1,9 +1,9 @@
-"""What a stranger on the same physical core does to costs, taken out.
+"""Corrects costs for another hardware thread on the same physical core.
 
-On a shared machine a run's costs rise and fall together, by tens of percent, because another hardware thread has a part of the
-core. Each worker measures that between its loops: the ticks of additions that fill a core (`wide_ticks`) know nothing of tables,
-and rise with it. So a cost is brought to one value of these ticks, the study's median, by an exponent that comes from runs of the
-same size alone: what a size costs has no part in it (analysis of covariance).
+On a shared machine a run's costs rise and fall together, by tens of percent, because another hardware thread uses a part of the
+core. Each worker measures that between its loops: the ticks of additions that fill a core (`wide_ticks`) do not depend on tables,
+and rise with it. A cost is corrected to one value of these ticks, the study's median, with an exponent that comes only from runs
+of the same size, so the size has no part in it (analysis of covariance).
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.model.arrays import Floats
 from windtunnel.model.record import Neighbour
 
 LEAST_RUNS = 8
 LEAST_CORRELATION = 0.5
-"""Below it the ticks explain less than a quarter of the scatter: nothing is taken out."""
+"""Below it the ticks explain less than a quarter of the scatter: nothing is corrected."""
 MOST = 1.5
 """Of the exponent; 1 is a cost that rises as the ticks do."""
 
@@ -30,7 +31,7 @@ class CostedRun:
 
 
 def neighbour_of(runs: Sequence[CostedRun]) -> Neighbour | None:
-    """None where some run has no ticks, where they are too few, or where costs do not follow them."""
+    """None where a run has no ticks, where there are too few runs, or where costs do not follow the ticks."""
     if any(not run.ticks for run in runs):
         return None
     points = np.array([run.point for run in runs])
@@ -45,14 +46,15 @@ def neighbour_of(runs: Sequence[CostedRun]) -> Neighbour | None:
     return Neighbour(exponent=min(together / squares, MOST), ticks=float(np.exp(np.median(ticks))))
 
 
-def without(ns: float, ticks: float | None, neighbour: Neighbour | None) -> float:
-    """The cost at the model's ticks; as it is where nothing is taken out, or a run has no ticks."""
+def corrected(ns: float, ticks: float | None, neighbour: Neighbour | None) -> float:
+    """The cost at the model's ticks; unchanged where there is no correction, or a run has no ticks."""
     if neighbour is None or not ticks:
         return ns
-    return ns * (neighbour.ticks / ticks) ** neighbour.exponent
+    factor: float = (neighbour.ticks / ticks) ** neighbour.exponent
+    return ns * factor
 
 
-def _within(values: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _within(values: Floats, points: Floats) -> Floats:
     """Distances from the mean of the same point."""
     apart = values.copy()
     for point in _distinct(points):
@@ -60,5 +62,5 @@ def _within(values: np.ndarray, points: np.ndarray) -> np.ndarray:
     return apart
 
 
-def _distinct(points: np.ndarray) -> Iterable[int]:
+def _distinct(points: Floats) -> Iterable[int]:
     return dict.fromkeys(points.tolist())

@@ -1,11 +1,11 @@
-"""From a study's directory to what a model is fitted to: one cost a run, by the size of the table and by what else was changed.
+"""Reads a study as data to fit: one cost a run, by the size of the table and the other factors.
 
-The axis is found by a factor's path in the scenario (`workload.0.table.0.entries`, `client.rate`), whatever its column is called.
-What a packet costs comes from one of
+The axis is found by a factor's path in the scenario (`workload.0.table.0.entries`, `client.rate`), whatever the name of its column.
+The cost of a packet is one of
 
-table      the step of the table that the axis is about: what the study is for, where handlers name their steps
+table      the step of the axis' table, where handlers name their steps
 pipeline   work and stall of all stages of the server
-a column   of the study's table: ..._mpps and ..._per_s become ns a packet and core, what ends in _ns is taken as it is
+a column   of the study's table: ..._mpps and ..._per_s become ns a packet and core, ..._ns stays as it is
 """
 
 import math
@@ -21,7 +21,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.study import query, record
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.model.measured_runs import Parts, parts_of
-from windtunnel.model.neighbour import CostedRun, neighbour_of, without
+from windtunnel.model.neighbour import CostedRun, corrected, neighbour_of
 from windtunnel.model.points import Points
 from windtunnel.model.record import Neighbour
 
@@ -31,7 +31,7 @@ SERVER_STAGES = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
 TABLE, PIPELINE = "table", "pipeline"
 CORES = "cores"
 SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
-"""Ends of columns that are costs, or rates: ns a packet at a rate of 1."""
+"""Suffix of a column that is a cost or a rate -> ns a packet at a value of 1."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class ObservedRun:
     entries: float
     cores: int
     ns: float
-    """A packet and core; what a stranger on the same core did to it is taken out."""
+    """A packet and core, corrected for another hardware thread on the core."""
     bytes: float | None
-    """Of the table, as it says itself; None: it does not."""
+    """Memory of the table by its own counter. None: it has none."""
     parts: Parts | None
-    """What its directory says beyond the study's table."""
+    """What its run directory adds to the study's table."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Runs that differ in the axis, in the number of cores, and in nothing else."""
+    """Runs that differ only in the axis and in the number of cores."""
 
     settings: dict[str, Any]
     """Path of every other factor -> its cell."""
@@ -79,9 +79,9 @@ class Observed:
     response: str
     series: tuple[Series, ...]
     neighbour: Neighbour | None = None
-    """What was taken out of the costs."""
+    """The correction of the costs."""
     left_out: list[str] = field(default_factory=list)
-    """Sentences: what is not in the series, and why."""
+    """Sentences: runs that are not in the series, and why."""
 
 
 def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, str] | None:
@@ -106,9 +106,9 @@ def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
 
 
 def observe(path: Path, response: str | None = None) -> Observed:
-    """Reads a study whose axis is a table's entries. `response`: as above; without it the table's step, else the pipeline.
+    """Reads a study whose axis is a table's entries. `response`: as above; by default the table's step, else the pipeline.
 
-    Raises UserError where the directory is no study, has no such axis, or nothing valid in it.
+    Raises UserError for a directory that is not a study, has no such axis, or no valid run.
     """
     kept = record.read(path / record.NAME)
     factor, axis = table_axis(path, kept)
@@ -116,7 +116,7 @@ def observe(path: Path, response: str | None = None) -> Observed:
     valid, shared = _with_parts([row for row in rows if row["valid"]], path)
     said = _left_out(sum(not row["valid"] for row in rows), "invalid") + _left_out(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
-    groups: dict[tuple, list[ObservedRun]] = {}
+    groups: dict[tuple[tuple[str, Any], ...], list[ObservedRun]] = {}
     for row, parts in valid:
         cores = max(1, len(kept.point(row["point"]).cpus.get("server", [])))
         ns = _cost(row, parts, chosen, axis, cores, path)
@@ -126,13 +126,18 @@ def observe(path: Path, response: str | None = None) -> Observed:
         settings = settings_of(kept, row["point"], factor)
         groups.setdefault(tuple(settings.items()), []).append(
             ObservedRun(
-                row["point"], float(row[factor.name]), cores, ns, parts and parts.bytes_of(parts.table_at(axis)), parts
+                row["point"],
+                float(row[factor.name]),
+                cores,
+                ns,
+                parts.bytes_of(parts.table_at(axis)) if parts else None,
+                parts,
             )
         )
     if not groups:
         raise UserError(
-            f"{path}: nothing to fit: {'; '.join(said) or 'no run has landed'}",
-            remedy=f"windtunnel study {path} runs what is missing; --of names another cost",
+            f"{path}: nothing to fit: {'; '.join(said) or 'no run has finished'}",
+            remedy=f"windtunnel study {path} executes the missing runs; --of selects another cost",
         )
     neighbour = neighbour_of([_costed(run) for runs in groups.values() for run in runs])
     series = tuple(
@@ -142,22 +147,22 @@ def observe(path: Path, response: str | None = None) -> Observed:
 
 
 def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:
-    """Rows with what their directories say, and how many had the core for themselves in no window."""
+    """Rows with their run directories, and how many had a shared core in every window."""
     parts = parts_of([path / row["directory"] for row in rows], [row["point"] for row in rows])
     kept = [(row, said) for row, said in zip(rows, parts, strict=True) if said is None or said.windows]
     return kept, len(rows) - len(kept)
 
 
 def _costed(run: ObservedRun) -> CostedRun:
-    return CostedRun(run.point, run.ns, run.parts and run.parts.wide_ticks)
+    return CostedRun(run.point, run.ns, run.parts.wide_ticks if run.parts else None)
 
 
 def _alone(run: ObservedRun, neighbour: Neighbour | None) -> ObservedRun:
-    return replace(run, ns=without(run.ns, run.parts and run.parts.wide_ticks, neighbour))
+    return replace(run, ns=corrected(run.ns, run.parts.wide_ticks if run.parts else None, neighbour))
 
 
 def settings_of(kept: StudyRecord, point: int, axis: FactorRecord) -> dict[str, Any]:
-    """Path -> cell of what else the point sets. A number of cores is no setting of a table: its cost counts per core."""
+    """Path -> cell of the point's other factors. The number of cores is not one of them: the cost is that of one core."""
     cells = kept.point(point).cells
     others = [factor for factor in kept.factors if factor is not axis and not is_cores(factor)]
     return {factor.keys[0]: cells[factor.name] for factor in others}
@@ -177,7 +182,7 @@ def points_of(series: Series, ns: Sequence[float] | None = None) -> Points:
 
 
 def working_sets(series: Series) -> list[tuple[float, float]]:
-    """Entries and bytes: what the table itself says of its memory, else what its kind is known to take an entry."""
+    """Entries and bytes: by the table's own counter, else ENTRY_BYTES an entry."""
     sizes = series.sizes()
     said = [[run.bytes for run in series.at(n) if run.bytes] for n in sizes]
     if all(said):
@@ -186,13 +191,13 @@ def working_sets(series: Series) -> list[tuple[float, float]]:
 
 
 ENTRY_BYTES = 64.0
-"""Of an entry where nothing says it: one line of the caches."""
+"""Of an entry where it is not counted: one cache line."""
 
 
 def noise_floor(series: Series) -> float | None:
-    """Mean absolute difference, as a share, between one run and the median of the others of its size: what no model can be
-    better than. None where no size has two runs."""
-    apart = []
+    """Mean absolute difference, as a share, between one run and the median of the others of its size. No model can have a
+    smaller error. None where no size has two runs."""
+    apart: list[float] = []
     for size in series.sizes():
         for cores in {run.cores for run in series.at(size)}:
             ns = [run.ns for run in series.at(size) if run.cores == cores]
@@ -205,8 +210,8 @@ def _left_out(count: int, words: str) -> list[str]:
 
 
 def _table_ns(parts: Parts | None, axis: str) -> float | None:
-    table = parts and parts.table_at(axis)
-    return parts.steps.get(table["name"]) if table else None
+    table = parts.table_at(axis) if parts else None
+    return parts.steps.get(table["name"]) if parts and table else None
 
 
 def _cost(row: dict[str, Any], parts: Parts | None, response: str, axis: str, cores: int, path: Path) -> float | None:
@@ -224,9 +229,9 @@ def _cost(row: dict[str, Any], parts: Parts | None, response: str, axis: str, co
     scale = next((scale for end, scale in SCALES.items() if response.endswith(end)), None)
     if scale is None:
         raise UserError(
-            f"--of {response}: neither a cost nor a rate", remedy="a column whose name ends in _ns, _mpps or _per_s"
+            f"--of {response}: not a cost and not a rate", remedy="a column whose name ends in _ns, _mpps or _per_s"
         )
-    value = row[response]
+    value: float | None = row[response]
     if value is None or scale == 1:
         return value
     return scale * cores / value if value else None

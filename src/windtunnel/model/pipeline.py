@@ -1,7 +1,7 @@
 """A pipeline of several tables, from models of one table each: parser, deparser and all other steps, and the sum of the tables.
 
-Nothing is fitted here. Tables of one pipeline share the caches: each curve's form `cache`, whichever form
-was chosen, says by how much it costs more with the part that Che's approximation leaves it.
+Nothing is fitted here. Tables of one pipeline share the caches. Che's approximation gives each table's part of them, and the
+curve's form `cache` (also where another form was chosen) gives the additional cost.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import numpy as np
 
 from windtunnel.engine.tables import Table
 from windtunnel.errors import UserError
+from windtunnel.model.arrays import Floats
 from windtunnel.model.fit import world_of
 from windtunnel.model.measured_runs import Parts
 from windtunnel.model.points import World
@@ -28,13 +29,14 @@ def sized(parts: Parts) -> list[tuple[Table, float]]:
 def predict_pipeline(
     models: Sequence[ModelRecord], tables: Sequence[tuple[Table, float]], cores: int = 1, extrapolate: bool = False
 ) -> Prediction:
-    """`tables`: as the plan has them, each with its entries, at least one. Raises UserError where no model has been fitted to a table
-    like one of them, or none has timed the steps about them."""
+    """`tables`: as the plan has them, each with its entries, at least one. Raises UserError where no model was fitted to such a table,
+    or no model timed the steps outside the tables."""
     if not tables:
-        raise UserError("the scenario has no tables", remedy="[[workload.table]], as docs/reference/tables.md has it")
+        raise UserError("the scenario has no tables", remedy="add [[workload.table]], see docs/reference/tables.md")
     found = [_curve_like(models, table) for table, _ in tables]
     speed = speed_of(models)
-    marks, rng = [], np.random.default_rng(1)
+    marks: list[str] = []
+    rng = np.random.default_rng(1)
     total, samples = 0.0, np.zeros(SAMPLES)
     shares = _shares(found, [entries for _, entries in tables])
     for (model, curve), (table, entries), share in zip(found, tables, shares, strict=True):
@@ -63,13 +65,13 @@ def _curve_like(models: Sequence[ModelRecord], table: Table) -> tuple[ModelRecor
     missing = f"; the nearest differs in {', '.join(nearest)}" if nearest else ""
     raise UserError(
         f"no model was fitted to a table like {table['name']} ({table['kind']}, {table['method']}){missing}",
-        remedy="fit a study of such a table by its entries, and name its model too",
+        remedy="fit a study of such a table over its entries, and name this model too",
     )
 
 
 def speed_of(models: Sequence[ModelRecord]) -> Neighbour | None:
-    """The speed of a core that a pipeline's parts are added up at: of the models' speeds the one with the least stranger, with the
-    mean of their exponents. None where no model knows of one."""
+    """The speed of a core at which a pipeline's parts are added: that of the least busy neighbour of the models, with the mean of
+    their exponents. None where no model was corrected."""
     known = [model.neighbour for model in models if model.neighbour]
     if not known:
         return None
@@ -77,45 +79,47 @@ def speed_of(models: Sequence[ModelRecord]) -> Neighbour | None:
 
 
 def _scale(model: ModelRecord, speed: Neighbour | None) -> float:
-    """By which this model's costs become costs at that speed; 1 for a model that took nothing out."""
-    return 1.0 if model.neighbour is None else (speed.ticks / model.neighbour.ticks) ** model.neighbour.exponent
+    """Converts this model's costs to that speed; 1 for a model that was not corrected."""
+    if model.neighbour is None or speed is None:
+        return 1.0
+    factor: float = (speed.ticks / model.neighbour.ticks) ** model.neighbour.exponent
+    return factor
 
 
 def _other_steps(
     models: Sequence[ModelRecord], of_tables: Sequence[ModelRecord], speed: Neighbour | None
 ) -> list[tuple[Step, float]]:
-    """What a packet costs outside tables, once, each step with its scale: a pipeline parses and deparses once. What a step costs
-    depends on the tables' actions (a rewrite has the checksum computed anew): the dearest that one of them has seen is
-    what all of them together need. Models of these tables come first; any other one, where they have timed nothing."""
+    """Cost of a packet outside tables, each step once, with its scale: a pipeline parses and deparses once. The cost of a step
+    depends on the tables' actions (a rewrite computes the checksum again), so the most expensive measurement of each step
+    counts. Models of these tables come first; another model counts only where they timed nothing."""
     timed = [model for model in of_tables if model.steps] or [model for model in models if model.steps][:1]
     if not timed:
         raise UserError(
-            "no model has timed the steps about the tables",
+            "no model timed the steps outside the tables",
             remedy="fit a study that ran with accounting sampled or cycles",
         )
     steps = [(step, _scale(model, speed)) for model in timed for step in model.steps]
-    dearest: dict[str, tuple[Step, float]] = {}
+    costliest: dict[str, tuple[Step, float]] = {}
     for step, scale in steps:
-        if step.name not in dearest or scale * step.ns > dearest[step.name][1] * dearest[step.name][0].ns:
-            dearest[step.name] = step, scale
-    return list(dearest.values())
+        if step.name not in costliest or scale * step.ns > costliest[step.name][1] * costliest[step.name][0].ns:
+            costliest[step.name] = step, scale
+    return list(costliest.values())
 
 
 def _shares(found: Sequence[tuple[ModelRecord, Curve]], entries: Sequence[float]) -> list[float]:
-    """By how much each table costs more because others use the caches too; 1 for a curve that knows of none."""
+    """Factor by which each table costs more because others use the caches too; 1 for a curve without caches."""
     shares = [1.0] * len(found)
-    knowing = [n for n, (_, curve) in enumerate(found) if curve.caches is not None]
-    if len(knowing) < 2:
+    cached = [(n, model, curve.caches) for n, (model, curve) in enumerate(found) if curve.caches is not None]
+    if len(cached) < 2:
         return shares
-    bytes_ = np.array([bytes_at(found[n][1], entries[n]) for n in knowing])
-    for place, n in enumerate(knowing):
-        model, curve = found[n]
-        shares[n] = _crowded(curve, world_of(model.ladder), bytes_, place)
+    bytes_ = np.array([bytes_at(found[n][1], entries[n]) for n, _, _ in cached])
+    for place, (n, model, caches) in enumerate(cached):
+        shares[n] = _crowded(caches, world_of(model.ladder), bytes_, place)
     return shares
 
 
-def _crowded(curve: Curve, world: World, bytes_: np.ndarray, place: int) -> float:
-    last, t0, *levels = curve.caches
+def _crowded(caches: Sequence[float], world: World, bytes_: Floats, place: int) -> float:
+    last, t0, *levels = caches
     alone = crowded = t0
     for step, cost in zip([*world.steps, last], levels, strict=True):
         alone += cost * bytes_[place] / (bytes_[place] + step)

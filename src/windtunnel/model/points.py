@@ -6,31 +6,36 @@ from typing import Any, Self
 
 import numpy as np
 
+from windtunnel.model.arrays import Floats, Mask
 from windtunnel.model.table_settings import is_of_fixed_depth, touched
 
 
 class NoFit(Exception):
-    """A form that these points do not determine. `args[0]` says why, in words for the user."""
+    """These points do not determine a form. `args[0]` says why, for the user."""
 
 
 @dataclass(frozen=True)
 class Points:
     """Arrays of one length, by ascending entries, every entry once."""
 
-    entries: np.ndarray
-    bytes: np.ndarray
+    entries: Floats
+    bytes: Floats
     """Working set of the table at these entries: what its lookups choose among."""
-    ns: np.ndarray
+    ns: Floats
     """Cost of a packet: the median of the runs at these entries."""
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def where(self, chosen: np.ndarray) -> "Points":
+    def where(self, chosen: Mask) -> "Points":
         return Points(self.entries[chosen], self.bytes[chosen], self.ns[chosen])
 
+    def only(self, index: int) -> Mask:
+        mask: Mask = np.arange(len(self)) == index
+        return mask
+
     def without(self, index: int) -> "Points":
-        return self.where(np.arange(len(self)) != index)
+        return self.where(~self.only(index))
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class World:
     """What is known before anything is fitted: the host's caches, as its ladder has them (nothing from lscpu), and the table."""
 
     steps: Sequence[float] = ()
-    """Bytes at which a level ends, the last one's end left out of it: that one is fitted."""
+    """Bytes at which each level but the last ends: the last end is fitted."""
     rung_bytes: Sequence[float] = ()
     rung_ns: Sequence[float] = ()
     """The ladder itself; empty where there is none."""
@@ -54,13 +59,13 @@ class World:
 
     @property
     def levels_off(self) -> bool:
-        """Whether no cost can rise for ever: the furthest memory is in the ladder, and a lookup goes there so many times at most."""
+        """Whether every cost has a limit: the ladder has the furthest memory, and the loads of a lookup have a limit."""
         return self.has_ladder and is_of_fixed_depth(self.table)
 
-    def touched(self, entries: np.ndarray) -> list[np.ndarray] | None:
+    def touched(self, entries: Floats) -> list[Floats] | None:
         return touched(self.table, np.asarray(entries, float))
 
-    def load_ns(self, bytes_: np.ndarray) -> np.ndarray:
-        """ns of a load that waits, among so many bytes: between rungs by ratios, beyond them that of the nearest."""
+    def load_ns(self, bytes_: Floats) -> Floats:
+        """ns of a load that waits, in memory of this size: between rungs by ratios, beyond them that of the nearest."""
         sizes, ns = np.asarray(self.rung_bytes, float), np.maximum.accumulate(np.asarray(self.rung_ns, float))
         return np.exp(np.interp(np.log(np.maximum(bytes_, 1.0)), np.log(sizes), np.log(ns)))

@@ -1,10 +1,9 @@
-"""How often a cache does not have the line that a lookup wants, for keys that are not all wanted equally often.
+"""How often a lookup misses a cache, for keys of unequal popularity.
 
-Che's approximation (Che, Tung and Wang, 2002): a line that is asked for with probability p is in the cache where it was asked for
-within the last T accesses, T being the same for all lines and such that as many are in it as it holds; here for a cache
-that evicts at random, 1 - 1/(1 + p T) (Fricker, Robert and Roberts, 2012), which is what gives uniform keys the soft step
-W/(W + S) that lookups really show: a cache of size S, shared with everything else that the loop touches, holds the share
-S/(W + S) of a table of size W.
+Che's approximation (Che, Tung and Wang, 2002): a line that is accessed with probability p is in the cache if it was accessed
+within the last T accesses. T is the same for all lines, and such that the cache is full. Here the cache evicts at random:
+1 - 1/(1 + p T) (Fricker, Robert and Roberts, 2012). This gives uniform keys the soft step W/(W + S) that lookups show: a
+cache of size S, shared with everything else that the loop touches, holds the share S/(W + S) of a table of size W.
 """
 
 from functools import lru_cache
@@ -12,8 +11,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
+from windtunnel.model.arrays import Floats
+
 _EXACT = 1000
-"""Ranks that are taken one by one; those behind them in groups of about equal probability."""
+"""Ranks that are computed one by one; further ones in groups of about equal probability."""
 _GROUPS_A_DECADE = 60
 
 
@@ -28,25 +29,26 @@ def misses(entries: float, capacity: float, exponent: float) -> float:
     return float(np.sum(ranks * probability / (1 + probability * age)))
 
 
-def shared_misses(entries: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+def shared_misses(entries: Floats, capacity: Floats) -> Floats:
     """Of several tables that share a cache, each looked up once a packet with uniform keys: the share of each one's lookups that miss.
 
-    `capacity`: entries of each table that the cache would hold were it that table's alone. Lines of all tables are asked for in
-    the same loop, so that T is one; sizes count in bytes through the capacities.
+    `capacity`: entries of each table that the cache would hold if the table were alone. One loop accesses the lines of all tables, so
+    there is one T; sizes count in bytes through the capacities.
     """
     sizes = entries / capacity
-    held = sizes.sum() / (1 + sizes.sum())
+    held = float(sizes.sum() / (1 + sizes.sum()))
 
     def spare(log_age: float) -> float:
         age = np.exp(log_age)
         return float(np.sum(sizes * age / (sizes + age))) - held
 
-    age = np.exp(brentq(spare, -60.0, 60.0))
-    return sizes / (sizes + age)
+    age = float(np.exp(brentq(spare, -60.0, 60.0)))
+    shares: Floats = sizes / (sizes + age)
+    return shares
 
 
 @lru_cache(maxsize=256)
-def ranks_of(entries: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+def ranks_of(entries: int, exponent: float) -> tuple[Floats, Floats]:
     """How many ranks each group has, and the probability of one of them; together they make 1."""
     first = np.arange(1, min(entries, _EXACT) + 1, dtype=float)
     counts, weights = np.ones_like(first), first**-exponent
@@ -59,15 +61,15 @@ def ranks_of(entries: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
     return counts, weights / np.sum(counts * weights)
 
 
-def _integral(edges: np.ndarray, exponent: float) -> np.ndarray:
+def _integral(edges: Floats, exponent: float) -> Floats:
     """Of x to the power of minus `exponent` between neighbouring edges."""
     if abs(exponent - 1) < 1e-9:
         return np.diff(np.log(edges))
     return np.diff(edges ** (1 - exponent)) / (1 - exponent)
 
 
-def _age(ranks: np.ndarray, probability: np.ndarray, held: float) -> float:
-    """T: so many lines are in the cache as it holds."""
+def _age(ranks: Floats, probability: Floats, held: float) -> float:
+    """T, with which the cache is full."""
 
     def spare(log_age: float) -> float:
         hot = probability * np.exp(log_age)

@@ -1,4 +1,4 @@
-"""What a fitted model says of a size that was not run, how sure it is, and when it will not say anything."""
+"""Predictions of a fitted model for sizes that were not run, their intervals, and the range in which they are made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ import numpy as np
 
 from windtunnel.errors import UserError
 from windtunnel.model import heldout
+from windtunnel.model.arrays import Floats
 from windtunnel.model.curve import CONFIDENCE
 from windtunnel.model.fit import world_of
 from windtunnel.model.forms import Form
@@ -17,7 +18,7 @@ from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.scenario.quantities import UNITS, parse
 
 FURTHEST = 3.0
-"""Times the largest size, or below the smallest, up to which a curve is believed."""
+"""Factor beyond the largest or below the smallest size up to which a curve predicts."""
 SAMPLES = 2000
 AnyCurve = TypeVar("AnyCurve", Curve, LatencyCurve)
 
@@ -32,9 +33,9 @@ class Prediction:
     """95%: of the parameters and of the held-out errors of the form."""
     cores: int
     of: str
-    """What it is the cost of: table, pipeline, or a column."""
+    """The cost that it predicts: table, pipeline, or a column."""
     marks: list[str] = field(default_factory=list)
-    """Sentences that belong beside the number wherever it is shown."""
+    """Sentences that are shown with the number."""
 
     @property
     def mpps(self) -> float:
@@ -58,7 +59,7 @@ def predict(
     zipf: float = 0.0,
 ) -> Prediction:
     """`settings`: KEY=VALUE as `--set` takes them, enough to name one curve; `zipf`: exponent of the keys' popularity, where the curve was
-    measured with uniform keys. Raises UserError where the model has no such curve, and for sizes that are too far out."""
+    measured with uniform keys. Raises UserError where the model has no such curve, and for sizes that are too far from the measured ones."""
     curve, world = select(model.curves, settings), world_of(model.ladder)
     marks = range_marks(curve, entries, extrapolate)
     samples = curve_samples(curve, entries, world, np.random.default_rng(1))
@@ -66,13 +67,11 @@ def predict(
     if zipf:
         share = zipf_share(curve, entries, world, zipf)
         ns, samples = ns * share, samples * share
-        marks.append(
-            f"keys by Zipf's law with exponent {zipf:g}: from the curve of uniform ones by Che's approximation"
-        )
+        marks.append(f"keys by Zipf's law with exponent {zipf:g}: computed from uniform keys by Che's approximation")
     marks += _core_marks(curve, cores)
-    ns, samples = (value * (1 + curve.contention * (cores - 1)) for value in (ns, samples))
-    low, high = band(samples)
-    return Prediction(ns, low, high, cores, model.response, marks)
+    more = 1 + curve.contention * (cores - 1)
+    low, high = band(samples * more)
+    return Prediction(ns * more, low, high, cores, model.response, marks)
 
 
 def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
@@ -82,8 +81,8 @@ def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
     for path in wanted:
         if path not in known:
             raise UserError(
-                f"--set {path}: the model holds it or does not know it",
-                remedy=f"it distinguishes {', '.join(known)}" if known else "it has one curve, and takes no --set",
+                f"--set {path}: the model's curves do not differ in it",
+                remedy=f"they differ in {', '.join(known)}" if known else "the model has one curve: leave out --set",
             )
     fitting = [c for c in curves if all(_same(c.settings[path], text) for path, text in wanted.items())]
     if len(fitting) == 1:
@@ -95,14 +94,14 @@ def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
     levels = {path: sorted({str(curve.settings[path]) for curve in fitting}) for path in open_}
     raise UserError(
         f"{len(fitting)} curves of the model fit",
-        remedy="say which: " + "; ".join(f"--set {path}={'|'.join(values)}" for path, values in levels.items()),
+        remedy="select one: " + "; ".join(f"--set {path}={'|'.join(values)}" for path, values in levels.items()),
     )
 
 
 def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
-    """Nothing inside the sizes that were run, a mark a little outside of them; far outside a mark where it was asked for.
+    """No mark inside the sizes that were run, one outside of them.
 
-    Raises UserError for what is further than FURTHEST times outside and was not asked for.
+    Raises UserError for sizes further than FURTHEST times outside, without `extrapolate`.
     """
     low, high = curve.points[0].entries, curve.points[-1].entries
     times = max(entries / high, low / max(entries, 1e-9))
@@ -113,8 +112,8 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
         return [f"beyond {edge}"]
     if not extrapolate:
         raise UserError(
-            f"{entries:g} entries are {times:.3g} times beyond {edge}: no model is believed further than {FURTHEST:g} times",
-            remedy="run it, or ask for the number all the same with --extrapolate",
+            f"{entries:g} entries are {times:.3g} times beyond {edge}: models predict up to {FURTHEST:g} times beyond",
+            remedy="run this size, or predict it with --extrapolate",
         )
     return [f"EXTRAPOLATED {times:.3g} times beyond {edge}: verify it with a run"]
 
@@ -125,19 +124,20 @@ def curve_ns(curve: Curve, entries: float, world: World) -> float:
     return float(form.at(x, np.array([float(entries)]), np.array([bytes_at(curve, entries)]), world)[0])
 
 
-def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> np.ndarray:
-    """SAMPLES costs: each of a fit of the bootstrap, with one of the errors that the choice made at a size left out."""
+def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> Floats:
+    """SAMPLES costs, each from a fit of the bootstrap and one held-out error of the choice."""
     form, n, world = _form(curve), np.array([float(entries)]), world.of(curve.table)
     bytes_ = np.array([bytes_at(curve, entries)])
     draws = np.array(
         [form.at(np.array(x), n, bytes_, world)[0] for x in curve.draws] or [curve_ns(curve, entries, world)]
     )
-    # an error of the prediction p is p/true - 1, so that the truth is p/(1 + error)
+    # an error of the prediction p is p/true - 1, so the true value is p/(1 + error)
     errors = np.array([point.held_out / point.ns - 1 for point in curve.points if point.held_out is not None])
-    return rng.choice(draws, SAMPLES) / np.maximum(1 + rng.choice(errors, SAMPLES), 0.05)
+    samples: Floats = rng.choice(draws, SAMPLES) / np.maximum(1 + rng.choice(errors, SAMPLES), 0.05)
+    return samples
 
 
-def band(samples: np.ndarray) -> tuple[float, float]:
+def band(samples: Floats) -> tuple[float, float]:
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.percentile(samples, [tail, 100 - tail])
     return float(low), float(high)
@@ -152,11 +152,11 @@ def bytes_at(curve: Curve, entries: float) -> float:
 
 
 def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> float:
-    """By how much keys of this popularity cost less than uniform ones. Raises UserError for a curve that knows of no caches."""
+    """Cost with keys of this popularity, in parts of that of uniform keys. Raises UserError for a curve without caches."""
     if curve.caches is None:
         raise UserError(
-            "the model was fitted without a ladder and knows nothing of caches: popularity has no meaning in it",
-            remedy="windtunnel model fit --ladder FILE, or run the keys as they are drawn",
+            "the model was fitted without a ladder: it has no caches, and --zipf needs them",
+            remedy="windtunnel model fit --ladder FILE, or run keys of this popularity",
         )
     last, t0, *levels = curve.caches
     bytes_ = bytes_at(curve, entries)
@@ -171,25 +171,27 @@ def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> f
 def _form(curve: Curve) -> Form:
     form = next((form for form in heldout.FORMS if form.name == curve.form), None)
     if form is None:
-        raise UserError(f"the model has a curve of the form {curve.form}, which this windtunnel does not know")
+        raise UserError(
+            f"the model has a curve of the form {curve.form}, which this version of windtunnel does not have"
+        )
     return form
 
 
 def _core_marks(curve: Curve, cores: int) -> list[str]:
     if cores == 1 or curve.contention:
         return []
-    return [f"{cores} cores: in proportion, what they cost each other was not measured or nothing"]
+    return [f"{cores} cores: proportional; no contention between cores was measured"]
 
 
 def _pair(text: str) -> tuple[str, str]:
     path, equals, value = text.partition("=")
     if not equals:
-        raise UserError(f"--set {text}: not a key and its value", remedy="as in --set workload.0.table.0.lookup=bulk")
+        raise UserError(f"--set {text}: not KEY=VALUE", remedy="as in --set workload.0.table.0.lookup=bulk")
     return path.strip(), value.strip()
 
 
 def _same(cell: Any, text: str) -> bool:
-    """Whether a cell of a study's table is what somebody typed."""
+    """Whether a cell of a study's table has the value that a user typed."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return str(cell).lower() == text.lower() if isinstance(cell, bool) else str(cell) == text
     for kind in UNITS:

@@ -1,7 +1,7 @@
 """Latency percentiles against load, by queueing forms that share one capacity.
 
-polling     L_p = a_p + b_p / (1 - r): a loop that polls takes t = f/(1 - r) when each of the messages that came meanwhile adds its own
-            time; a message waits for the rest of one loop and for its own, so that every percentile is a multiple of t
+polling     L_p = a_p + b_p / (1 - r): a polling loop takes t = f/(1 - r) when each message that came in the meantime adds its own
+            time; a message waits for the rest of one loop and for its own, so every percentile is a multiple of t
 M/G/1       L_p = a_p + v max(0, ln(r/(1 - p)))/(1 - r): the exponential tail of the waiting time in heavy traffic (Kingman, 1962),
             where one number v says how uneven arrivals and services are
 bursts      L_p = a_p + b_p / (1 - r)^2: where what varies is itself the longer the fuller the queue
@@ -14,16 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.model.arrays import Floats, Mask
 from windtunnel.model.forms import fit_two
 from windtunnel.model.points import NoFit
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 JUDGED = ("p50", "p90", "p99")
-"""The forms are chosen by these. p99.9 is shown: on a shared machine it is the host's."""
+"""The forms are chosen by these. p99.9 is shown only: on a shared machine the host decides it."""
 LEAST_LOADS = 5
 _GRID = 60
 _FULLEST = 0.9995
-"""Of the capacity, that the largest load may be."""
+"""Largest load, as a share of the capacity."""
 _EMPTIEST = 0.02
 
 
@@ -31,13 +32,13 @@ _EMPTIEST = 0.02
 class Loads:
     """Loads in ascending order and, of each percentile, the latencies at them."""
 
-    load: np.ndarray
-    ns: dict[str, np.ndarray]
+    load: Floats
+    ns: dict[str, Floats]
 
     def __len__(self) -> int:
         return len(self.load)
 
-    def where(self, chosen: np.ndarray) -> "Loads":
+    def where(self, chosen: Mask) -> "Loads":
         return Loads(self.load[chosen], {name: ns[chosen] for name, ns in self.ns.items()})
 
     def without(self, index: int) -> "Loads":
@@ -50,7 +51,7 @@ class Queue:
 
     name: str
     words: str
-    column: Callable[[np.ndarray, float], np.ndarray]
+    column: Callable[[Floats, float], Floats]
     shared: bool = False
     """Whether all percentiles have the same second coefficient."""
 
@@ -71,7 +72,7 @@ class Fitted:
         return float(a + b * self.queue.column(np.array([load / self.capacity]), PERCENTILES[percentile])[0])
 
 
-def _tail(utilisation: np.ndarray, share: float) -> np.ndarray:
+def _tail(utilisation: Floats, share: float) -> Floats:
     return np.maximum(np.log(np.maximum(utilisation, 1e-12) / (1 - share)), 0.0) / (1 - utilisation)
 
 
@@ -99,23 +100,25 @@ def fit_queue(queue: Queue, loads: Loads) -> Fitted:
     return Fitted(queue, float(capacities[best]), chosen)
 
 
-Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
+Pairs = dict[str, tuple[Floats, Floats]]
 
 
-def _at_capacities(queue: Queue, loads: Loads, capacities: np.ndarray) -> tuple[np.ndarray, Pairs]:
+def _at_capacities(queue: Queue, loads: Loads, capacities: Floats) -> tuple[Floats, Pairs]:
     """Of each capacity: the squared relative error of the judged percentiles, and the coefficients of all."""
     utilisation = loads.load[None, :] / capacities[:, None]
     columns = {name: queue.column(utilisation, PERCENTILES[name]) for name in loads.ns}
     if queue.shared:
         return _shared(loads, columns)
-    error, coefficients = np.zeros(len(capacities)), {}
+    error = np.zeros(len(capacities))
+    coefficients: Pairs = {}
     for name, ns in loads.ns.items():
-        squared, *coefficients[name] = fit_two(columns[name], ns)
+        squared, constants, slopes = fit_two(columns[name], ns)
+        coefficients[name] = constants, slopes
         error += squared if name in JUDGED else 0.0
     return error, coefficients
 
 
-def _shared(loads: Loads, columns: dict[str, np.ndarray]) -> tuple[np.ndarray, Pairs]:
+def _shared(loads: Loads, columns: dict[str, Floats]) -> tuple[Floats, Pairs]:
     """One second coefficient for all percentiles, from the judged ones: least squares with the first ones taken out of it."""
     above = below = 0.0
     for name in JUDGED:
@@ -123,7 +126,8 @@ def _shared(loads: Loads, columns: dict[str, np.ndarray]) -> tuple[np.ndarray, P
         rest = x - (x @ one)[:, None] / (one @ one) * one
         above, below = above + rest @ (1 - one.sum() / (one @ one) * one), below + (rest**2).sum(1)
     v = np.maximum(above / np.maximum(below, 1e-30), 0.0)
-    error, coefficients = np.zeros(len(v)), {}
+    error = np.zeros(len(v))
+    coefficients: Pairs = {}
     for name, ns in loads.ns.items():
         one, rest = 1 / ns, 1 - v[:, None] * columns[name] / ns
         a = np.maximum(rest @ one / (one @ one), 0.0)
@@ -133,17 +137,24 @@ def _shared(loads: Loads, columns: dict[str, np.ndarray]) -> tuple[np.ndarray, P
 
 
 @dataclass(frozen=True)
-class TriedQueue:
-    """A form on all loads, and its errors where each in turn was left out: percentile -> predicted/measured - 1."""
+class JudgedQueue:
+    """A form on all loads, and its errors with each in turn left out: percentile -> predicted/measured - 1."""
 
-    queue: Queue
-    fitted: Fitted | None
+    fitted: Fitted
     errors: dict[str, list[float]]
-    why: str | None
 
     @property
     def score(self) -> float:
         return float(np.mean([np.abs(self.errors[name]) for name in JUDGED if name in self.errors]))
+
+
+@dataclass(frozen=True)
+class TriedQueue:
+    """A form, and why it does not fit where nothing could be judged."""
+
+    queue: Queue
+    judged: JudgedQueue | None
+    why: str | None
 
 
 def tried_queues(loads: Loads) -> list[TriedQueue]:
@@ -158,14 +169,14 @@ def _tried(queue: Queue, loads: Loads) -> TriedQueue:
             without = fit_queue(queue, loads.without(i))
             for name, ns in loads.ns.items():
                 errors[name].append(min(without.at(float(loads.load[i]), name) / ns[i] - 1, 10.0))
-        return TriedQueue(queue, fitted, errors, None)
+        return TriedQueue(queue, JudgedQueue(fitted, errors), None)
     except NoFit as no:
-        return TriedQueue(queue, None, {}, str(no))
+        return TriedQueue(queue, None, str(no))
 
 
-def best_queue(tried: Sequence[TriedQueue]) -> TriedQueue:
+def best_queue(tried: Sequence[TriedQueue]) -> JudgedQueue:
     """The one with the least held-out error of the judged percentiles. Raises NoFit where none fits."""
-    judged = [one for one in tried if one.fitted]
+    judged = [one.judged for one in tried if one.judged]
     if not judged:
         raise NoFit("; ".join(f"{one.queue.name}: {one.why}" for one in tried))
     return min(judged, key=lambda one: one.score)

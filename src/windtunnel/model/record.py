@@ -28,11 +28,11 @@ class Provenance(Part):
     started: AwareDatetime
     results_sha256: str
     runs: int = Field(description="valid ones")
-    left_out: list[str] = Field(description="sentences: what was not used, and why")
+    left_out: list[str] = Field(description="sentences: runs that were not used, and why")
 
 
 class Parameter(Part):
-    """95% interval by bootstrap; null: too few of its fits came to an end."""
+    """95% interval by bootstrap; null: too few of its fits converged."""
 
     name: str
     value: float
@@ -47,11 +47,13 @@ class Sized(Part):
     bytes: float = Field(description="working set")
     ns: float = Field(description="median of the runs")
     runs: list[float]
-    held_out: float | None = Field(description="what the form says that was chosen and fitted without this size, ns")
+    held_out: float | None = Field(
+        description="prediction of the form that was chosen and fitted without this size, ns"
+    )
 
 
 class Tried(Part):
-    """One form, and how wrong it was at sizes that it had not seen; shares. null: it could not be fitted or held out."""
+    """One form and its held-out errors, as shares. null: it could not be fitted or held out."""
 
     form: str
     words: str
@@ -63,7 +65,7 @@ class Tried(Part):
 
 
 class Beyond(Part):
-    """Fitted up to a bound, asked above it."""
+    """Fitted up to a bound, predicts above it."""
 
     bound: float
     form: str
@@ -74,14 +76,14 @@ class Beyond(Part):
 
 
 class Curve(Part):
-    """What a packet costs by a table's entries, all other settings held."""
+    """Cost of a packet by a table's entries, with all other settings fixed."""
 
     settings: dict[str, Any] = Field(description="path of every other factor -> its cell")
     table: dict[str, Any] = Field(description="the table's own keys as resolved, its size left out; empty: not known")
     form: str
     parameters: list[Parameter]
     caches: list[float] | None = Field(
-        description="parameters of the form `cache`, whichever was chosen: for popular keys and shared caches; null: none could be fitted"
+        description="parameters of the form `cache`, whichever form was chosen: for popular keys and shared caches; null: not fitted"
     )
     contention: float = Field(description="share by which a packet costs more for each core beyond the first")
     points: list[Sized]
@@ -95,16 +97,16 @@ class Curve(Part):
 
 
 class Neighbour(Part):
-    """What a stranger on the same physical core does to costs: taken out of them."""
+    """The correction of costs for another hardware thread on the same physical core."""
 
     exponent: float = Field(
-        description="a cost goes with this power of the workers' wide_ticks, by runs of the same size"
+        description="costs are proportional to this power of the workers' wide_ticks, by runs of the same size"
     )
-    ticks: float = Field(description="wide_ticks that all costs are brought to: the median of the runs")
+    ticks: float = Field(description="wide_ticks to which all costs are corrected: the median of the runs")
 
 
 class Step(Part):
-    """A part of the pipeline that is no table: its median cost over all runs, ns a packet."""
+    """A part of the pipeline outside the tables: its median cost over all runs, ns a packet."""
 
     name: str
     ns: float
@@ -125,7 +127,7 @@ class LatencyCurve(Part):
 
     settings: dict[str, Any]
     form: str
-    capacity: float = Field(description="messages a second at which the queue would not end")
+    capacity: float = Field(description="messages a second from which the queue grows without limit")
     capacity_low: float | None
     capacity_high: float | None
     coefficients: dict[str, list[float]] = Field(description="percentile -> coefficients of the form")
@@ -145,22 +147,22 @@ class ModelRecord(Part):
     question: str
     fitted: AwareDatetime
     axis: str = Field(description="path of the key that the curves run over")
-    response: str = Field(description="what is modelled: table, pipeline, or a column of the study's table")
+    response: str = Field(description="modelled cost: table, pipeline, or a column of the study's table")
     provenance: Provenance
     host: dict[str, Any]
     memory: str | None = Field(description="hugepages or no-huge; null: more than one")
     versions: dict[str, str]
     ladder: Ladder | None = Field(
-        description="of the host, measured for this model; null: none, and no form that needs it"
+        description="of the host, measured for this model; null: none, and no form that needs one was tried"
     )
-    neighbour: Neighbour | None = Field(description="null: nothing was taken out")
+    neighbour: Neighbour | None = Field(description="null: costs were not corrected")
     curves: list[Curve]
-    steps: list[Step] = Field(description="of the pipeline that are no tables; empty: not timed")
+    steps: list[Step] = Field(description="of the pipeline outside the tables; empty: not timed")
     latency: list[LatencyCurve]
 
 
 def read(path: Path) -> ModelRecord:
-    """Raises UserError where the file is no model, or one of another version."""
+    """Raises UserError for a file that is not a model, or one of another version."""
     how = "windtunnel model fit STUDY writes one"
     try:
         text = path.read_text(encoding="utf-8")
@@ -172,11 +174,11 @@ def read(path: Path) -> ModelRecord:
         raise UserError(f"{path}: not JSON: {error}", remedy=how) from error
     found = document.get("version") if isinstance(document, dict) and "curves" in document else None
     if found is None:
-        raise UserError(f"{path}: no model", remedy=how)
+        raise UserError(f"{path}: not a model", remedy=how)
     if found != MODEL_VERSION:
         raise UserError(
             f"{path}: model of version {found}, this windtunnel reads version {MODEL_VERSION}",
-            remedy="fit it anew from its study, or take the windtunnel that wrote it",
+            remedy="fit it again from its study, or use the version of windtunnel that wrote it",
         )
     try:
         return ModelRecord.model_validate_json(text)

@@ -1,4 +1,4 @@
-"""What `windtunnel model predict` asks, from words to answers."""
+"""The requests of `windtunnel model predict`: its arguments become predictions."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +16,10 @@ from windtunnel.model.pipeline import predict_pipeline
 from windtunnel.model.predict import FURTHEST, Prediction, predict, select
 from windtunnel.model.record import ModelRecord, read
 from windtunnel.model.same_host import refuse_other_host
-from windtunnel.scenario.quantities import parse
+from windtunnel.scenario.quantities import option
+
+MOST_ENTRIES = "1000G"
+"""More than any table has."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles at a load, ns, each with the mean error that its form made at loads left out."""
+    """Percentiles at a load, ns, each with the mean held-out error of its form."""
 
     load: float
     utilisation: float
@@ -47,10 +50,10 @@ class Latency:
         return asdict(self)
 
 
-def read_models(files: Sequence[Path], foreign: bool) -> list[ModelRecord]:
-    """Raises UserError where one was measured on another host, and `foreign` does not allow that."""
+def read_models(files: Sequence[Path], allow_other_host: bool) -> list[ModelRecord]:
+    """Raises UserError where one was measured on another host, unless `allow_other_host`."""
     models = [read(file) for file in files]
-    if not foreign:
+    if not allow_other_host:
         here = to_jsonable_python(facts.collect())
         for file, model in zip(files, models, strict=True):
             refuse_other_host(model, here, str(file))
@@ -61,7 +64,7 @@ def ask_table(
     model: ModelRecord, entries: str, cores: int, sets: Sequence[str], extrapolate: bool, zipf: float
 ) -> Said:
     if model.kind != "cost":
-        raise UserError("the model is of latency against load", remedy="use --rate RATE")
+        raise UserError("this is a latency model, and --entries needs a cost model", remedy="use --rate RATE")
     return Said(predict(model, count("--entries", entries), cores, sets, extrapolate, zipf))
 
 
@@ -72,31 +75,28 @@ def ask_pipeline(models: Sequence[ModelRecord], file: Path, sets: Sequence[str],
     tables = [(table, float(table["rules"])) for tables in tables_of(plans) for table in tables]
     if unknown := [table["name"] for table, entries in tables if not entries]:
         raise UserError(
-            f"{file}: table {unknown[0]} has its rules from a file: how many is known when it has run",
-            remedy="entries = N instead of rules",
+            f"{file}: table {unknown[0]} has its rules from a file, so its size is not known before a run",
+            remedy="use entries = N instead of rules",
         )
     return Said(predict_pipeline(models, tables, cores, extrapolate))
 
 
 def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate: bool) -> Latency:
-    """Raises UserError at the capacity and above, and for loads far below what was run."""
+    """Raises UserError at the capacity and above, and for loads far below those that were run."""
     if model.kind != "latency":
-        raise UserError("the model is of what tables cost", remedy="use --entries N")
-    try:
-        at = float(parse("rate", load))
-    except ValueError as error:
-        raise UserError(f"--rate: {error}", remedy="as in --rate 1Mpps") from None
+        raise UserError("this is a cost model, and --rate needs a latency model", remedy="use --entries N")
+    at = float(option("--rate", "rate", load, "0pps", "1000Mpps"))
     curve = select(model.latency, sets)
     low, high = curve.points[0].load, curve.points[-1].load
     if at >= curve.capacity:
         raise UserError(
-            f"{rate(at)} is not below the capacity, {rate(curve.capacity)}: the queue would never end",
+            f"{rate(at)} is not below the capacity, {rate(curve.capacity)}: the queue would grow without limit",
             remedy="a lower --rate",
         )
     if at < low / FURTHEST and not extrapolate:
         raise UserError(
-            f"{rate(at)} is more than {FURTHEST:g} times below {rate(low)}, the least load that was run",
-            remedy="run it, or ask all the same with --extrapolate",
+            f"{rate(at)} is more than {FURTHEST:g} times below {rate(low)}, the lowest load that was run",
+            remedy="run this load, or predict it with --extrapolate",
         )
     fitted = fitted_of(curve)
     marks = [] if low <= at <= high else [f"outside the loads that were run, {rate(low)} to {rate(high)}"]
@@ -104,12 +104,6 @@ def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate:
     return Latency(at, at / curve.capacity, ns, curve.mape, marks)
 
 
-def count(option: str, text: str) -> float:
+def count(name: str, text: str) -> float:
     """A number of entries as scenarios write it, above 0. Raises UserError."""
-    try:
-        number = float(parse("count", int(text) if text.isdigit() else text))
-    except ValueError as error:
-        raise UserError(f"{option}: {error}", remedy=f"as in {option} 2M") from None
-    if number < 1:
-        raise UserError(f"{option} {text}: less than one entry", remedy=f"as in {option} 2M")
-    return number
+    return float(option(name, "count", text, "1", MOST_ENTRIES))

@@ -8,7 +8,7 @@ from windtunnel.host.ladder import Ladder
 from windtunnel.model.record import ModelRecord
 
 FACTS = ("hostname", "architecture", "cpus.model", "cpus.online")
-"""Facts that make a machine another one."""
+"""Facts that identify a machine."""
 
 
 def refuse_other_host(model: ModelRecord, here: dict[str, Any], name: str) -> None:
@@ -16,16 +16,16 @@ def refuse_other_host(model: ModelRecord, here: dict[str, Any], name: str) -> No
     if apart := differences(model.host, here):
         raise UserError(
             f"{name}: measured on another host: {'; '.join(apart)}",
-            remedy="fit one here, or ask for it all the same with --allow-other-host",
+            remedy="fit a model on this host, or accept this one with --allow-other-host",
         )
 
 
 def refuse_ladder(ladder: Ladder, host: dict[str, Any], file: Path) -> None:
-    """Raises UserError where the ladder is not of the host that a study was run on."""
+    """Raises UserError where the ladder is of another host than the study."""
     if apart := differences(ladder.host, host):
         raise UserError(
-            f"{file}: a ladder of another host than the study's: {'; '.join(apart)}",
-            remedy="the ladder of the study's own host",
+            f"{file}: the ladder and the study are of different hosts: {'; '.join(apart)}",
+            remedy="use a ladder of the study's host",
         )
 
 

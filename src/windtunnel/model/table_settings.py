@@ -1,4 +1,4 @@
-"""Tables as a plan has them, resolved to the last key: which of them are alike, and how large they are."""
+"""Tables of a plan with every key resolved: which of them are alike, and how large they are."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from windtunnel.engine.tables import Table
+from windtunnel.model.arrays import Floats
 
-ELSEWHERE = ("name", "where", "rules", "file", "changes_per_s", "seed", "steered", "expected")
-"""Keys of a table that do not change what a lookup in it costs, or that are its size."""
+NOT_COMPARED = ("name", "where", "rules", "file", "changes_per_s", "seed", "steered", "expected")
+"""Keys of a table that do not change the cost of a lookup, and its size."""
 
 
 def own_settings(table: Table) -> dict[str, Any]:
-    """What makes a lookup in this table what it is, its size left out. Where in the packet its key lies does not matter."""
-    own = {key: value for key, value in table.items() if key not in ELSEWHERE and value is not None}
+    """The keys that decide the cost of a lookup, without the size. The offset of the key in the packet does not matter."""
+    own = {key: value for key, value in table.items() if key not in NOT_COMPARED and value is not None}
     if own.get("popularity") == "uniform":
         own.pop("exponent", None)
     if isinstance(key := own.get("key"), dict):
@@ -30,20 +31,20 @@ def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 PLACES, LINE = 8, 64
 """Keys of a bucket of rte_hash, and its bytes (lib/hash/rte_cuckoo_hash.h)."""
 DATA, ALIGNED = 8, 16
-"""Bytes that stand beside a key of rte_hash, and to what both are rounded up."""
+"""Bytes of data beside a key of rte_hash, and the multiple to which both are rounded up."""
 OF_FIXED_DEPTH = ("exact", "lpm")
 """Kinds whose lookups touch as many lines in a large table as in a small one."""
 
 
 def is_of_fixed_depth(table: Mapping[str, Any]) -> bool:
-    """Whether a lookup costs at most so many loads, each of them at most what the furthest memory costs: then no form that rises for
-    ever is one of this table's. Tuple-space search has its tuples by the masks, not by the entries."""
+    """Whether the loads of a lookup have a limit. No form that grows without limit fits such a table. The tuples of tuple-space search
+    depend on the masks, not on the entries."""
     return table.get("kind") in OF_FIXED_DEPTH or table.get("method") == "tss"
 
 
-def touched(table: Mapping[str, Any], entries: np.ndarray) -> list[np.ndarray] | None:
-    """Bytes of each part of which a lookup loads one line, at so many entries: of a hash its buckets, the keys in it, and the entries
-    that they point to. None where that is not known: `table` is as `own_settings` has it."""
+def touched(table: Mapping[str, Any], entries: Floats) -> list[Floats] | None:
+    """Bytes of each part of the table of which a lookup loads one line: of a hash its buckets, its keys, and the entries that they
+    point to. None where that is not known. `table`: from `own_settings`."""
     if table.get("kind") != "exact" or "load" not in table or not table.get("key"):
         return None
     places = 2.0 ** np.ceil(np.log2(np.maximum(entries / table["load"], PLACES)))

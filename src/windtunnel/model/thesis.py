@@ -1,11 +1,12 @@
-"""The thesis' throughput of a table (Endrass, 2019): T = A/(n + K) + D, in one piece or in two that meet where the last cache is full.
+"""The thesis' throughput of a table (Endrass, 2019): T = A/(n + K) + D, in one piece, or in two that meet where the last cache is full.
 
-As a cost it is t = 1/T = b + d n/(n + k) with b = K/(A + D K), d = 1/D - b and k = K + A/D: one cache level. So it is fitted as
-such, and given back with the thesis' own parameters.
+As a cost it is t = 1/T = b + d n/(n + k) with b = K/(A + D K), d = 1/D - b and k = K + A/D: one cache level. It is fitted
+as such, and returned with the thesis' own parameters.
 """
 
 import numpy as np
 
+from windtunnel.model.arrays import Floats
 from windtunnel.model.forms import Form, checked, search_two
 from windtunnel.model.points import NoFit, Points, World
 
@@ -15,17 +16,17 @@ PUBLISHED = ((1932.81057, 1.44044, 1608.13472, 4.97731), (19575541.84198, 55.852
 """Exact table, 4 x 4 B keys: A, b, K, D of T = c (A/(b n + K) + D) in Mpps, below and above the size that fills L3."""
 
 
-def published_mpps(entries: np.ndarray, cores: int = 1) -> np.ndarray:
-    """The thesis' exact table on its own machine: the lower of its two pieces before they cross, the upper one behind."""
+def published_mpps(entries: Floats, cores: int = 1) -> Floats:
+    """The thesis' exact table on its own machine: the lower piece up to where both cross, the upper one above it."""
     below, above = (cores * (a / (b * entries + k) + d) for a, b, k, d in PUBLISHED)
     return np.where(entries < _CROSSING, below, above)
 
 
 _CROSSING = 1.5e5
-"""Where the published pieces cross, about; the thesis says "L3 cache filling"."""
+"""About where the published pieces cross; the thesis says "L3 cache filling"."""
 
 
-def piece(points: Points) -> np.ndarray:
+def piece(points: Points) -> Floats:
     """k, b and d of one piece. Raises NoFit."""
     checked(points, "a piece", PIECE)
     high = 100 * points.entries[-1]
@@ -35,17 +36,18 @@ def piece(points: Points) -> np.ndarray:
     )
 
 
-def cost(x: np.ndarray, entries: np.ndarray) -> np.ndarray:
+def cost(x: Floats, entries: Floats) -> Floats:
     """ns of a piece k, b, d."""
-    return x[1] + x[2] * entries / (entries + x[0])
+    ns: Floats = x[1] + x[2] * entries / (entries + x[0])
+    return ns
 
 
 def _one() -> Form:
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "one piece", PIECE + 1)
         return piece(points)
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         return cost(x, entries)
 
     # where its one level lies far beyond the sizes, it is a slope
@@ -53,9 +55,9 @@ def _one() -> Form:
 
 
 def _two() -> Form:
-    def fit(points: Points, world: World) -> np.ndarray:
+    def fit(points: Points, world: World) -> Floats:
         checked(points, "two pieces", 2 * PIECE + 1)
-        best: tuple[float, np.ndarray] | None = None
+        best: tuple[float, Floats] | None = None
         for split in range(PIECE, len(points) - PIECE + 1):
             inside = np.arange(len(points)) < split
             left, right = points.where(inside), points.where(~inside)
@@ -64,10 +66,10 @@ def _two() -> Form:
             if best is None or error < best[0]:
                 best = error, x
         if best is None:
-            raise NoFit("two pieces have no place to meet")
+            raise NoFit("too few sizes on one side of every split")
         return best[1]
 
-    def at(x: np.ndarray, entries: np.ndarray, bytes_: np.ndarray, world: World) -> np.ndarray:
+    def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         return np.where(entries < x[0], cost(x[1:4], entries), cost(x[4:7], entries))
 
     names = ["n at L3", "k", "b", "d", "k above", "b above", "d above"]

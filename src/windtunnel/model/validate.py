@@ -1,4 +1,4 @@
-"""Every model of some studies, by its held-out errors: what docs/explanation/models.md shows."""
+"""Held-out errors of the models of several studies, as docs/explanation/models.md shows them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,17 +15,17 @@ from windtunnel.model.observe import ENTRIES, RATE, axis_of
 from windtunnel.model.record import ModelRecord
 
 GOALS = {"leave one out": 0.05, "beyond": 0.12, "pipeline": 0.10, "latency": 0.20}
-"""Mean absolute errors that the project holds its models to, shares; latency of p50, p90 and p99."""
+"""Goals: mean absolute errors, as shares; latency of p50, p90 and p99."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of each study."""
+    """The models, and their predictions of pipelines."""
 
     models: list[tuple[Path, ModelRecord]]
-    """Those that a model was fitted to."""
+    """Studies that a model was fitted to."""
     pipelines: list[tuple[Path, list[Composed]]]
-    """Those of several tables, that the others' models were asked for."""
+    """Studies of several tables, with predictions of the others' models."""
 
 
 def is_latency(path: Path) -> bool:
@@ -37,8 +37,8 @@ def is_latency(path: Path) -> bool:
 def check(
     studies: Sequence[Path], ladder: Ladder | None, options: Options, bounds: Mapping[Path, float] | None = None
 ) -> Checked:
-    """Fits the studies of one table and those over loads, and asks them for those of several tables; `bounds`: of studies
-    whose bound is not the options'. Raises UserError."""
+    """Fits studies of one table and over loads, and predicts those of several tables; `bounds`: of studies with a bound of their
+    own. Raises UserError."""
     bounds = bounds or {}
 
     def fitted(path: Path) -> ModelRecord:

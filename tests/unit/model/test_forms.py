@@ -1,4 +1,4 @@
-"""The forms: each finds the law that it stands for, says no where it cannot, and is judged by what it has not seen."""
+"""Forms: each finds its own law, is refused where it does not fit, and is judged by held-out errors."""
 
 import numpy as np
 import pytest
@@ -41,16 +41,16 @@ def test_a_form_finds_its_own_law_and_is_chosen(name):
     own = next(one for one in tried if one.form.name == name)
     fitted = own.form.at(own.parameters, SIZES, 64 * SIZES, WORLD)
     assert np.max(np.abs(fitted / ns - 1)) < 0.01
-    assert heldout.chosen(tried).score <= own.score
-    assert own.held.mape < (0.02 if name != "two pieces" else 0.2)
+    assert heldout.chosen(tried).score <= own.judged.score
+    assert own.judged.held.mape < (0.02 if name != "two pieces" else 0.2)
 
 
-def test_errors_of_opposite_signs_take_each_other_away():
+def test_errors_of_opposite_signs_cancel():
     """Costs half-way between the two forms, in ratios: neither follows them, their mean does."""
     ns = np.sqrt(laws()["cache"] * laws()["ladder"])
     tried = {one.form.name: one for one in heldout.candidates(points(ns), WORLD)}
     both = tried["cache & ladder"]
-    assert both.held.mape < min(tried["cache"].held.mape, tried["ladder"].held.mape)
+    assert both.judged.held.mape < min(tried["cache"].judged.held.mape, tried["ladder"].judged.held.mape)
     parts = [tried[name].form.at(tried[name].parameters, SIZES, 64 * SIZES, WORLD) for name in ("cache", "ladder")]
     assert both.form.at(both.parameters, SIZES, 64 * SIZES, WORLD) == pytest.approx(np.sqrt(parts[0] * parts[1]))
 
@@ -92,7 +92,7 @@ def test_two_columns_are_solved_as_non_negative_least_squares_does():
 def test_what_is_no_cost_is_refused(bad):
     ns = np.array([*range(20, 20 + len(SIZES))], float)
     ns[4] = bad
-    assert all(one.held is None for one in heldout.candidates(points(ns), WORLD))
+    assert all(one.judged is None for one in heldout.candidates(points(ns), WORLD))
 
 
 def test_too_few_sizes_are_refused_in_words():
@@ -226,10 +226,10 @@ def test_some_form_follows_what_lookups_were_measured_to_cost(name):
     assert min(fits) < 0.1
 
 
-def stranger(
+def runs_beside_a_neighbour(
     exponent: float, seed: int, count: int = 12, ticks: bool = True
 ) -> tuple[list[neighbour.CostedRun], np.ndarray]:
-    """Runs of `count` points, 3 each, whose costs go with a power of the ticks, and the costs without the stranger."""
+    """Runs of `count` points, 3 each, whose costs go with a power of the ticks, and the costs without the neighbour."""
     rng = np.random.default_rng(seed)
     runs, true = [], []
     for point in range(count):
@@ -242,19 +242,19 @@ def stranger(
 
 @given(st.floats(0.4, 1.4), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_a_stranger_on_the_core_is_taken_out(exponent, seed):
-    runs, true = stranger(exponent, seed, count=48)
+def test_costs_are_corrected_for_a_neighbour(exponent, seed):
+    runs, true = runs_beside_a_neighbour(exponent, seed, count=48)
     found = neighbour.neighbour_of(runs)
     assert found.exponent == pytest.approx(exponent, abs=0.05)
-    one_side = np.array([neighbour.without(run.ns, run.ticks, found) for run in runs])
+    one_side = np.array([neighbour.corrected(run.ns, run.ticks, found) for run in runs])
     assert np.std(one_side / true) / np.mean(one_side / true) < 0.03, "all costs stand at one speed of the core"
 
 
 def test_what_costs_do_not_follow_is_not_taken_out():
-    assert neighbour.neighbour_of(stranger(0.0, 5)[0]) is None, "no correlation"
-    assert neighbour.neighbour_of(stranger(1.0, 5, ticks=False)[0]) is None
-    assert neighbour.neighbour_of(stranger(1.0, 5, count=2)[0]) is None, "six runs"
-    assert neighbour.neighbour_of(stranger(-1.0, 5)[0]) is None, "nobody gets faster of it"
+    assert neighbour.neighbour_of(runs_beside_a_neighbour(0.0, 5)[0]) is None, "no correlation"
+    assert neighbour.neighbour_of(runs_beside_a_neighbour(1.0, 5, ticks=False)[0]) is None
+    assert neighbour.neighbour_of(runs_beside_a_neighbour(1.0, 5, count=2)[0]) is None, "six runs"
+    assert neighbour.neighbour_of(runs_beside_a_neighbour(-1.0, 5)[0]) is None, "nobody gets faster of it"
     one_each = [neighbour.CostedRun(point, 10.0 + point, 90.0 + point) for point in range(20)]
     assert neighbour.neighbour_of(one_each) is None, "sizes and ticks cannot be told apart"
-    assert neighbour.without(5.0, 3.0, None) == 5.0
+    assert neighbour.corrected(5.0, 3.0, None) == 5.0

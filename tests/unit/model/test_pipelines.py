@@ -104,7 +104,7 @@ def test_what_cannot_be_added_up_is_refused():
 
 
 def test_each_table_has_its_own_limits():
-    with pytest.raises(UserError, match="no model is believed"):
+    with pytest.raises(UserError, match="models predict up to"):
         predict_pipeline([a_model(linear(EXACT, 20, 0))], tables(EXACT | {"rules": 10**7}))
     said = predict_pipeline([a_model(linear(EXACT, 20, 0))], tables(EXACT | {"rules": 10**7}), extrapolate=True)
     assert said.marks[0].startswith("table t0: EXTRAPOLATED 10 times")
@@ -117,8 +117,8 @@ def test_the_axis_names_its_table():
 
 
 def test_a_table_says_what_its_lookups_choose_among():
-    figures = {("a", "memory"): 6.4e7, ("b", "memory"): 6.7e7, ("b", "entries"): 1e4}
-    parts = Parts([], {}, None, None, figures)
+    counters = {("a", "memory"): 6.4e7, ("b", "memory"): 6.7e7, ("b", "entries"): 1e4}
+    parts = Parts([], {}, None, None, counters)
     exact = EXACT | {"name": "a", "access": "pointer", "rules": 10**6}
     assert parts.bytes_of(exact) == 6.4e7
     assert parts.bytes_of(exact | {"access": "rcu"}) == 3.2e7, "one copy of two"
@@ -185,12 +185,12 @@ def test_a_run_is_taken_apart(a_run):
     assert 0 < rows["flows"].stamp_ns < rows["flows"].stage_ns
     stages = sum(row.work_ns + row.stall_ns for row in summary.stages if row.endpoint == "server")
     assert parts.pipeline_ns == pytest.approx(stages - rows["flows"].stamp_ns - rows["parser"].stamp_ns)
-    assert parts.figures == {("flows", "memory"): float(1 << 20)} and parts.tables == [[]]
+    assert parts.counters == {("flows", "memory"): float(1 << 20)} and parts.tables == [[]]
     assert parts_of([a_run.parent / "nothing"], [1]) == [None]
 
 
 def shared(run: Path, to: Path, which: slice) -> Path:
-    """A copy of the run, in which a stranger had a part of the core in these of the measured windows."""
+    """A copy of the run, in which a neighbour used the core in these of the measured windows."""
     shutil.copytree(run, to)
     file = to / "windows.jsonl"
     windows = [json.loads(line) for line in file.read_text().splitlines()]
@@ -214,7 +214,7 @@ def test_windows_on_a_shared_core_are_left_out(a_run, tmp_path):
     assert everything[1].windows == quiet.windows and everything[1].steps["flows"] > 2 * quiet.steps["flows"]
 
 
-def test_the_dearest_of_each_other_step_is_what_all_tables_need():
+def test_the_costliest_measurement_of_each_other_step_counts():
     """A checksum is computed where one table rewrites, whatever the others do."""
     computed = [
         step.model_copy(update={"ns": 9.0, "low": 8.9, "high": 9.1}) if step.name == "deparser" else step
@@ -241,7 +241,7 @@ def test_tables_stand_in_the_plan(a_run):
 
 
 def test_parts_of_a_pipeline_stand_at_one_speed_of_the_core():
-    """The exact table was measured beside a stranger that doubled its costs."""
+    """The exact table was measured beside a neighbour that doubled its costs."""
     exact = a_model(linear(EXACT, 40, 0)).model_copy(update={"neighbour": Neighbour(exponent=1.0, ticks=2000)})
     lpm = a_model(linear(LPM, 6, 0)).model_copy(update={"neighbour": Neighbour(exponent=0.5, ticks=1000)})
     those = tables(EXACT | {"rules": 100}, LPM | {"rules": 100})

@@ -1,4 +1,4 @@
-"""Studies of one table and of pipelines, whose runs name their steps, beside a stranger on the core: what `model check` makes of them."""
+"""Studies of one table and of pipelines, whose runs name their steps, beside a neighbour on the core: what `model validate` shows of them."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def table(name: str, entries: float) -> dict:
 
 
 def parts(entries: list[float], slow: float, own: float = 1.0) -> Parts:
-    """A run whose core was slowed by a stranger, which the ticks know, and by `own`, which they do not."""
+    """A run whose core was slowed by a neighbour, which the ticks show, and by `own`, which they do not."""
     tables = [table(f"t{n}", size) for n, size in enumerate(entries)]
     steps = {"parser": 5.0} | {t["name"]: cost(t["rules"]) for t in tables}
     slowed = {name: ns * slow * own for name, ns in steps.items()}
