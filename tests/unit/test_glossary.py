@@ -50,16 +50,6 @@ ALLOWED: dict[str, set[str]] = {
     "src/windtunnel/measure": {"answered", "figures", "flights", "meeting", "polling in vain", "ran others"},
     "src/windtunnel/runs": {"answered", "held up", "held_up", "in no figure", "ran others", "run_delay"},
     "src/windtunnel/scenario": {"stolen", "stranger", "unanswered"},
-    "src/windtunnel/sharing": {
-        "answered",
-        "disturbed",
-        "figures",
-        "greeting",
-        "held against",
-        "landed",
-        "somebody else",
-        "stolen",
-    },
     "src/windtunnel/views": {
         "answered",
         "dearer",

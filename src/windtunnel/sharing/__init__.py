@@ -1,5 +1,5 @@
 """Sharing: many poll-mode tenants on few cores.
 
-Slicers turn stock Linux' millisecond ticks into microsecond slices, pools say who gets how much of which core, a daemon keeps
-it so and lets tenants ask for more; a simulator and a model answer for machines that are not here.
+Slicers make microsecond slices on stock Linux, pools assign cores by weight, and a daemon maintains both and takes requests of
+tenants. A simulator and a model give estimates, also for other machines.
 """

@@ -290,8 +290,8 @@ def _words(fields: Fields) -> str:
 def _remedy(tid: int, fields: Fields, error: OSError) -> str | None:
     if not isinstance(error, PermissionError):
         return None
-    real_time = fields.get("policy", (0,))[0] in (sched.FIFO, sched.RR)
+    real_time = "policy" in fields and threads.numbers(fields, "policy")[0] in (sched.FIFO, sched.RR)
     child = [path for name, path in threads.read(tid).items() if name.startswith(threads.CGROUP) and path != "/"]
     if real_time and child:
-        return f"CAP_SYS_NICE; with RT_GROUP_SCHED its cgroup also wants a real-time budget (cpu.rt_runtime_us): {child[0]}"
-    return "it wants CAP_SYS_NICE (or root)"
+        return f"CAP_SYS_NICE; with RT_GROUP_SCHED its cgroup also needs a real-time budget (cpu.rt_runtime_us): {child[0]}"
+    return "this needs CAP_SYS_NICE (or root)"

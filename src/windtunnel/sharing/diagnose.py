@@ -57,12 +57,25 @@ class Shared:
     tick_ns: int | None = None
     l2_bytes: int | None = None
     switch_ns: int | None = None
-    """What a slice costs here (`slice_ns` of a fitted model); None: as it was seen elsewhere."""
+    """Cost of a slice on this host (`slice_ns` of a fitted model). None: that of another host."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """What is known of the host of a core; as in `Shared`."""
+
+    pool: str = "ls"
+    tick_ns: int | None = None
+    l2_bytes: int | None = None
+    switch_ns: int | None = None
+
+
+UNKNOWN_HOST = Host()
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`code` is for machines and does not change."""
+    """`code` is for programs and does not change."""
 
     code: str
     title: str
@@ -72,15 +85,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Nothing found is an answer only for what could be looked at."""
+    """Findings, and the checks that could not be made."""
 
     findings: list[Finding] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
-    """Codes of the checks whose figures were missing."""
+    """Codes of the checks without the values that they need."""
 
 
-def of_reading(slicer: str, seen: SliceReading, tenants: list[SharedTenant], **host) -> Shared:
-    """From what a slicer saw of its core; `host`: tick_ns, l2_bytes, switch_ns and pool, where they are known."""
+def of_reading(slicer: str, seen: SliceReading, tenants: list[SharedTenant], host: Host = UNKNOWN_HOST) -> Shared:
+    """From a slicer's reading of its core."""
     return Shared(
         slicer,
         seen.slice_ns,
@@ -90,16 +103,19 @@ def of_reading(slicer: str, seen: SliceReading, tenants: list[SharedTenant], **h
         seen.gap,
         seen.late if seen.kicks else None,
         own_share(seen),
-        **host,
+        host.pool,
+        host.tick_ns,
+        host.l2_bytes,
+        host.switch_ns,
     )
 
 
 class Untold(Exception):
-    """A figure that the check needs was not measured."""
+    """A value that the check needs was not measured."""
 
 
 def diagnose(run: Shared) -> Diagnosis:
-    """Every check, in the order in which remedies should be tried."""
+    """All checks, in the order in which to try their remedies."""
     found, untold = [], []
     for code, check in CHECKS.items():
         try:
@@ -113,16 +129,16 @@ def diagnose(run: Shared) -> Diagnosis:
 
 
 def tick_bound(run: Shared) -> Finding | None:
-    """Slices end at the kernel's tick, whatever was asked for."""
+    """Slices end at the kernel's tick, not at the requested length."""
     tick, median = _told(run.tick_ns), _told(percentile(run.slices, 50))
-    alone = len(run.tenants) < 2  # nobody is there to take turns with
+    alone = len(run.tenants) < 2  # no other tenant shares the core
     if alone or run.slice_ns > tick / 2 or median < 0.6 * tick:
         return None
     return Finding(
         "tick-bound",
         "slices end at the tick",
-        f"{_us(run.slice_ns)} were asked for, the median slice is {_us(median)}, a tick is {_us(tick)}",
-        "a slicer that this host holds: `windtunnel share probe` measures them; the kicker needs no help of the kernel",
+        f"requested slice {_us(run.slice_ns)}, median slice {_us(median)}, tick {_us(tick)}",
+        "use a slicer that works on this host: `windtunnel share probe` measures them; the kicker needs no kernel feature",
     )
 
 
@@ -132,7 +148,7 @@ def fair_server(run: Shared) -> Finding | None:
         return None
     low, high = FAIR_SERVER_NS
     long = [(at, count) for at, count in _told(run.gaps).counts if low <= at <= high]
-    # each tenant sees the same silence
+    # each tenant has the same gap
     total = sum(at * count for at, count in long) / len(run.tenants)
     share = total / run.interval_ns
     if not FAIR_SERVER_SHARE[0] <= share <= FAIR_SERVER_SHARE[1]:
@@ -142,13 +158,13 @@ def fair_server(run: Shared) -> Finding | None:
         "fair-server",
         "the kernel's fair server takes the core from real-time tenants",
         f"{count:.0f} gaps of {_us(low)} to {_us(high)} in {fmt.duration(run.interval_ns)}, {fmt.percent(share)} of the time: "
-        "normal tasks get about 50 ms a second of a core that real-time ones hold",
-        "keep normal tasks off the core (a cpuset), or the kicker, whose tenants are normal tasks; sched_rt_runtime_us does not help",
+        "normal tasks get about 50 ms a second of a core with real-time tasks",
+        "keep normal tasks off the core (a cpuset), or use the kicker, whose tenants are normal tasks; sched_rt_runtime_us does not help",
     )
 
 
 def neighbour(run: Shared) -> Finding | None:
-    """Somebody else runs on a core of `ls`."""
+    """Other threads run on a core of `ls`."""
     if run.pool != "ls":
         return None
     own = _told(run.own_share)
@@ -156,14 +172,14 @@ def neighbour(run: Shared) -> Finding | None:
         return None
     return Finding(
         "neighbour",
-        "somebody else runs on the core",
-        f"tenants had {fmt.percent(own)} of what ran there, {fmt.percent(1 - own)} was others'",
-        "the shield cgroup of `windtunnel share serve`, or a cpuset that keeps others off; every gap may be a neighbour's slice",
+        "other threads run on the core",
+        f"tenants had {fmt.percent(own)} of the CPU time, other threads {fmt.percent(1 - own)}",
+        "use the shield cgroup of `windtunnel share serve`, or a cpuset; every gap may be another thread's slice",
     )
 
 
 def cache_thrash(run: Shared) -> Finding | None:
-    """Working sets overflow the L2, and a slice is too short to bring them back."""
+    """Working sets overflow the L2, and a slice is too short to load them again."""
     sets = [_told(tenant.working_set) for tenant in run.tenants]
     room, count = _told(run.l2_bytes), len(sets)
     if count < 2 or sum(sets) <= room:
@@ -182,20 +198,20 @@ def cache_thrash(run: Shared) -> Finding | None:
     )
     return Finding(
         "cache-thrash",
-        "working sets drive each other out of the L2",
-        f"{count} x {fmt.size(mean)} on an L2 of {fmt.size(room)}: by its equation {fmt.percent(share)} of each {_us(run.slice_ns)} "
-        "go into lines that come back",
-        f"slices of {_us(longer * run.slice_ns)}, fewer tenants a core, or smaller working sets (up to {fmt.size(room // count)} each fit)",
+        "working sets evict each other from the L2",
+        f"{count} x {fmt.size(mean)} on an L2 of {fmt.size(room)}: by the refill equation, {fmt.percent(share)} of each {_us(run.slice_ns)} "
+        "load lines again",
+        f"use slices of {_us(longer * run.slice_ns)}, fewer tenants a core, or smaller working sets (up to {fmt.size(room // count)} each fit)",
     )
 
 
 def short_slice(run: Shared) -> Finding | None:
-    """A slice below its useful minimum: switches eat it, kicks come too late for it, or the kernel's least slice outlasts it."""
+    """A slice below its useful minimum: switches use it up, kicks are too late, or the kernel's least custom slice is longer."""
     cost = run.switch_ns or SWITCH_NS
     least = int(cost / MOST_LOSS)
     reasons = []
     if run.slice_ns < least:
-        whose = "here" if run.switch_ns else "on the host that it was measured on"
+        whose = "on this host" if run.switch_ns else "on the host of the reference measurement"
         reasons.append(f"a switch costs {_us(cost)} {whose}, {fmt.percent(cost / run.slice_ns)} of {_us(run.slice_ns)}")
     late = percentile(run.late, 99)
     if late is not None and late > run.slice_ns / 2:
@@ -204,25 +220,28 @@ def short_slice(run: Shared) -> Finding | None:
     ordered = int((LEAST_CUSTOM_NS + cost) * 1.02)
     if run.slicer.startswith("kicker") and len(run.tenants) > 2 and run.slice_ns - cost < LEAST_CUSTOM_NS:
         reasons.append(
-            f"the kernel's least slice of its own is {_us(LEAST_CUSTOM_NS)}: shorter turns go by old deadlines, and p99 is about twice as long"
+            f"the kernel's least custom slice is {_us(LEAST_CUSTOM_NS)}: with shorter turns old deadlines decide the order, and p99 is about twice as long"
         )
         least = max(least, ordered, int(LEAST_CUSTOM_NS / OF_PERIOD))
     if not reasons:
         return None
     return Finding(
-        "short-slice", "the slice is below its useful minimum", "; ".join(reasons), f"a slice of {_us(least)} or more"
+        "short-slice",
+        "the slice is below its useful minimum",
+        "; ".join(reasons),
+        f"use a slice of {_us(least)} or more",
     )
 
 
 def overload(run: Shared) -> Finding | None:
-    """A tenant asks for more than its share carries."""
+    """A tenant's load is above its share."""
     told, reasons = False, []
     for tenant in run.tenants:
         if tenant.asks is not None and tenant.share is not None:
             told = True
             if tenant.asks > FULL * tenant.share:
                 reasons.append(
-                    f"{tenant.name} asks for {fmt.percent(tenant.asks)} of a CPU and has {fmt.percent(tenant.share)}"
+                    f"{tenant.name} needs {fmt.percent(tenant.asks)} of a CPU and has {fmt.percent(tenant.share)}"
                 )
                 continue
         if tenant.offered and tenant.served is not None and tenant.lost is not None:
@@ -232,9 +251,9 @@ def overload(run: Shared) -> Finding | None:
     if reasons:
         return Finding(
             "overload",
-            "more is asked for than the share carries",
+            "the load is above the share",
             "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else ""),
-            "a larger weight, another core for `ls`, or the autoscaler; p99 says only how long the run was",
+            "use a larger weight, another core for `ls`, or the autoscaler; in overload p99 shows only the length of the run",
         )
     if not told:
         raise Untold

@@ -1,4 +1,4 @@
-"""What is wrong with a shared core on this host: the diagnosis, with the host's tick and L2, of what was seen by a slicer and its tenants."""
+"""Diagnosis of a shared core on this host: the readings of a slicer and its tenants, with the host's tick and L2."""
 
 import time
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from functools import cache
 
 from windtunnel.host.caches import reported
 from windtunnel.sharing import tenant
-from windtunnel.sharing.diagnose import Finding, SharedTenant, diagnose, of_reading
+from windtunnel.sharing.diagnose import Finding, Host, SharedTenant, diagnose, of_reading
 from windtunnel.sharing.slicers import SLICERS, SliceReading
 
 _CLOCK_MONOTONIC_COARSE = 6
@@ -27,15 +27,15 @@ def l2_bytes(cpu: int = 0) -> int | None:
 def findings(
     slicer: str, seen: SliceReading, tenants: Sequence[SharedTenant], switch_ns: int | None = None
 ) -> list[Finding]:
-    """Of one core of `ls` and those who share it."""
-    host = {"tick_ns": tick_ns(), "l2_bytes": l2_bytes(seen.cpu), "switch_ns": switch_ns}
-    return diagnose(of_reading(slicer, seen, list(tenants), **host)).findings
+    """Of one core of `ls` and its tenants."""
+    host = Host(tick_ns=tick_ns(), l2_bytes=l2_bytes(seen.cpu), switch_ns=switch_ns)
+    return diagnose(of_reading(slicer, seen, list(tenants), host)).findings
 
 
 def of_polling(
     slicer: str, results: Sequence[tenant.TenantWindow], service_ns: int, working_set: int = 0
 ) -> list[SharedTenant]:
-    """Tenants that have measured themselves, alike: `service_ns` of CPU time a request."""
+    """Tenants that measured themselves, each with `service_ns` of CPU time a request."""
     found = []
     for number, one in enumerate(results, 1):
         span = max(one.end_ns - one.begin_ns, 1)
@@ -55,7 +55,7 @@ def of_polling(
 
 
 def of_members(seen: SliceReading, raises: bool, names: dict[int, str] | None = None) -> list[SharedTenant]:
-    """Threads of which nothing is known but what the slicer saw. `raises`: it makes them SCHED_FIFO. `names`: thread -> tenant."""
+    """Threads of which only the slicer's reading is known. `raises`: it makes them SCHED_FIFO. `names`: thread -> tenant."""
     return [
         SharedTenant(
             (names or {}).get(member.tid, str(member.tid)),

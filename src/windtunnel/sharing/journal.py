@@ -1,7 +1,7 @@
-"""The file that remembers how threads ran before they were changed: JSON lines, appended, rewritten when they are many.
+"""The journal: how threads ran before they were changed. JSON lines, appended, rewritten when there are many.
 
-A line is whole or it is not there: a kill -9 in the middle of one leaves a last line without its end, which is passed over; and it
-is written before the change that it speaks of. It need not outlive the machine: after a boot there are other threads.
+A line is written before the change that it records. A kill -9 in the middle of a line leaves a last line without its end, which is
+ignored. A journal is valid until the next boot: then there are other threads.
 """
 
 import json
@@ -23,10 +23,10 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass
 class Entry:
-    """One thread: how it ran (`before`), and what we have made of it since.
+    """One thread: how it ran (`before`), and what we changed since.
 
-    `ours` has by field the values that we have given, or may have: also those before the last, because a crash can come between the
-    line and the change. `whole`: somebody changes fields without saying so; then all that differs is taken for ours.
+    `ours`: by field, the values that we set, or may have set, with earlier ones, because a crash can come between the line and the
+    change. `whole`: a helper changes fields without a line; then every difference counts as ours.
     """
 
     tid: int
@@ -45,7 +45,7 @@ class Process:
 
     @classmethod
     def of(cls, pid: int) -> "Process":
-        """Raises ProcessLookupError where there is none."""
+        """Raises ProcessLookupError where it does not exist."""
         found = threads.stat(pid)
         if found is None:
             raise ProcessLookupError(f"no process {pid}")
@@ -59,8 +59,8 @@ class Process:
 
 @dataclass
 class Contents:
-    """What a journal says. `helpers` are processes that change threads for the holder, by the same right; `settings` are files of the
-    kernel's and what to write into each to have it as it was."""
+    """The contents of a journal. `helpers`: processes that change threads for the holder. `settings`: files of the kernel, and the text
+    that restores each."""
 
     holder: Process | None = None
     helpers: list[Process] = field(default_factory=list)
@@ -69,11 +69,11 @@ class Contents:
 
 
 def read(path: Path) -> Contents:
-    """Of a file that need not be there; of another boot's nothing. Raises UserError for what is no journal."""
+    """Empty where the file does not exist or is of another boot. Raises UserError for a file that is not a journal."""
     found = Contents()
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise UserError(f"{path}: larger than {MOST_BYTES >> 20} MiB, and no journal")
+            raise UserError(f"{path}: larger than {MOST_BYTES >> 20} MiB: not a journal")
         *lines, _ = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return found
@@ -84,8 +84,8 @@ def read(path: Path) -> Contents:
         return Contents()
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{path}: not a journal of places: {error}",
-            remedy="nothing was put back from it; remove it when nobody needs it",
+            f"{path}: not a journal: {error}",
+            remedy="nothing was restored from it; remove the file if it is not needed",
         ) from None
     return found
 
@@ -98,7 +98,7 @@ def _take(found: Contents, line: dict[str, Any]) -> None:
     kind = line["is"]
     if kind == "journal":
         if line["version"] != VERSION:
-            raise ValueError(f"version {line['version']}, and this reads {VERSION}")
+            raise ValueError(f"version {line['version']}, this windtunnel reads version {VERSION}")
         if line["boot"] != boot():
             raise _AnotherBoot
         found.holder = Process(line["pid"], line["started"])
@@ -123,7 +123,7 @@ def _take(found: Contents, line: dict[str, Any]) -> None:
         raise ValueError(f"a line of kind {kind!r}")
 
 
-def _value(value) -> Value:
+def _value(value: list[int] | int | str) -> Value:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -132,20 +132,22 @@ def boot() -> str:
 
 
 def line_of(entry: Entry) -> dict[str, Any]:
-    """That remembers how the thread ran."""
+    """The line that records how the thread ran."""
     names = ("tid", "pid", "started", "since", "before")
     return {"is": "before"} | {name: getattr(entry, name) for name in names}
 
 
 def lines_of(contents: Contents) -> list[dict[str, Any]]:
-    """The shortest journal that says the same."""
-    lines = [
+    """The shortest journal with the same contents."""
+    holder = contents.holder
+    assert holder is not None  # a journal is written by its holder only
+    lines: list[dict[str, Any]] = [
         {
             "is": "journal",
             "version": VERSION,
             "boot": boot(),
-            "pid": contents.holder.pid,
-            "started": contents.holder.started,
+            "pid": holder.pid,
+            "started": holder.started,
         }
     ]
     lines += [{"is": "helper", "pid": one.pid, "started": one.started} for one in contents.helpers if one.lives]
@@ -160,7 +162,7 @@ def lines_of(contents: Contents) -> list[dict[str, Any]]:
 
 
 class File:
-    """The open journal of one holder. Written to the kernel at each line: a kill -9 of the holder loses nothing."""
+    """The open journal of one holder. Each line is written to the kernel at once: a kill -9 of the holder loses nothing."""
 
     def __init__(self, path: Path, contents: Contents):
         self.path = path
@@ -169,7 +171,7 @@ class File:
         self.rewrite(contents)
 
     def add(self, contents: Contents, *lines: dict[str, Any]) -> None:
-        """`contents` is what the journal says with these lines."""
+        """`contents`: the contents of the journal with these lines."""
         os.write(self._fd, _text(lines))
         self._lines += len(lines)
         if self._lines > MOST_LINES + 4 * len(contents.entries):
@@ -190,5 +192,5 @@ class File:
             self._fd = -1
 
 
-def _text(lines: Iterable[dict]) -> bytes:
+def _text(lines: Iterable[dict[str, Any]]) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()

@@ -1,4 +1,4 @@
-"""One trial: so many polling tenants on one core under one slicer, for some seconds."""
+"""One trial: polling tenants on one core under one slicer, for some seconds."""
 
 import os
 import tempfile
@@ -20,7 +20,7 @@ BEGIN_AFTER_NS, BEGIN_EACH_NS = 300_000_000, 10_000_000
 WARMUP_NS = 200_000_000
 YIELD_AFTER = 1
 QUEUE = 1 << 16
-"""Requests that may wait: what is lost in a short trial says nothing of p99."""
+"""Requests that may wait: long enough that a short trial loses none."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of it. `slicer` is what was seen from outside, `tenants` what each saw itself."""
+    """The measurements of a trial: `slicer` from outside, `tenants` by each tenant itself."""
 
     name: str
     seconds: float
@@ -46,7 +46,8 @@ class Trial:
     """Requests came from another core, through rings; else they were made inside the tenants."""
 
     @property
-    def latency(self) -> Histogram:
+    def latency(self) -> Histogram | None:
+        """None: no tenant measured one."""
         return merge([tenant.latency for tenant in self.tenants])
 
     def latency_us(self, percent: float) -> float | None:
@@ -54,7 +55,7 @@ class Trial:
         return None if found is None else found / 1e3
 
     def slice_us(self, percent: float) -> float | None:
-        """As seen from outside, else by the tenants themselves."""
+        """As the slicer measured, else as the tenants did."""
         found = percentile(self.slicer.slice or merge([tenant.slice for tenant in self.tenants]), percent)
         return None if found is None else found / 1e3
 
@@ -73,14 +74,14 @@ class Trial:
         return own / sum(tenant.polls for tenant in self.tenants)
 
     def useful(self, poll_ns: float) -> float:
-        """The part of the core's time in which polls and service were done, at `poll_ns` a poll (that of a tenant that has the core
-        for itself): what switches, kicks and cold caches cost is not in it."""
+        """The part of the core's time spent in polls and service, at `poll_ns` a poll (of a tenant alone on the core), without the
+        cost of switches, kicks and cold caches."""
         done = sum(tenant.polls * poll_ns + tenant.served_ns for tenant in self.tenants)
         return done / (self.tenants[0].end_ns - self.tenants[0].begin_ns)
 
     @property
     def off_points(self) -> float:
-        """The largest distance of a member's share from what it is entitled to."""
+        """The largest difference between a member's share and its entitlement."""
         return max(abs((member.share or 0) - member.entitled) for member in self.slicer.members)
 
 
@@ -114,8 +115,8 @@ def run(
         _sleep_until(start + WARMUP_NS)
         slicer.read()
         _sleep_until(start + WARMUP_NS + duration)
-        figures = slicer.read()
-        return Trial(name, seconds, figures, [tenant.result()[1] for tenant in tenants], bool(rings[0]))
+        reading = slicer.read()
+        return Trial(name, seconds, reading, [tenant.result()[1] for tenant in tenants], bool(rings[0]))
 
 
 def _plan(load: Load, cpu: int, name: str, start: int, duration: int, ring: str, seed: int) -> TenantPlan:

@@ -1,4 +1,4 @@
-"""What each slicer achieves on this host, measured, and which one is picked."""
+"""Measures what each slicer achieves on this host, and picks one."""
 
 import contextlib
 import json
@@ -17,36 +17,36 @@ from windtunnel.sharing.slicers import SLICERS
 
 DEFAULT = "kicker"
 CLEARLY = 0.8
-"""Another one is picked instead of the default when its p99, or what it costs, is below this part of the default's,"""
+"""Another slicer is picked instead of the default if its p99, or its cost, is below this part of the default's,"""
 P99_AS_GOOD, COST_AS_GOOD = 1.1, 0.02
-"""and the other of the two no worse: a p99 of at most so many times, a cost of at most so much more."""
+"""and the other value is not worse: a p99 of at most this factor, a cost of at most this much more."""
 WANTS = {"yield": "tenants that call sched_yield", "doorbell": "a dispatcher that rings"}
-LONELY = "a core that nobody else runs on (isolcpus): any neighbour brings in the kernel's fair server, which takes 50 ms a second"
-"""What slicers want whose members are SCHED_FIFO. A probe on a quiet core does not show it."""
+LONELY = "an isolated core (isolcpus): with any other thread the kernel's fair server takes 50 ms a second"
+"""What slicers with SCHED_FIFO members need. A probe on a quiet core does not show it."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One slicer on this host; where it is missing, only why."""
+    """One slicer on this host; if it is not available, only why."""
 
     name: str
     summary: str
     missing: str | None = None
     wants: str | None = None
-    """What it wants and does not have here as far as can be told, so that it is not picked unasked."""
+    """What it needs and this host may lack: then it is not picked automatically."""
     slice_p50_us: float | None = None
     slice_p99_us: float | None = None
     latency_p50_us: float | None = None
     latency_p99_us: float | None = None
     throughput: float | None = None
-    """Useful time of the core, of that of one tenant alone."""
+    """Useful time of the core, as a share of that of one tenant alone."""
     own_share: float | None = None
     off_points: float | None = None
     late_p99_us: float | None = None
     source: str | None = None
     warnings: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """What the diagnosis says of its trial."""
+    """Findings of the diagnosis of its trial."""
 
     @property
     def cost(self) -> float:
@@ -55,7 +55,7 @@ class Measured:
 
     @property
     def excluded(self) -> bool:
-        """Others had so much of the core that its figures say more of them."""
+        """Other threads had too much of the core."""
         return any(finding.code == "neighbour" for finding in self.findings)
 
 
@@ -72,17 +72,17 @@ class Probe:
 def probe(journal: Journal, cpu: int, slice_ns: int, load: Load, seconds: float) -> Probe:
     """Each slicer for `seconds` in turn, after one tenant alone."""
     alone = polling_trial.run(journal, "tick", cpu, slice_ns, Load(1, load.rate, load.service_ns), seconds)
-    measured = []
+    measured: list[Measured] = []
     for name, kind in SLICERS.items():
         why = kind.missing(cpu)
         if why is not None:
             measured.append(Measured(name, kind.summary, why))
         else:
-            measured.append(_figures(polling_trial.run(journal, name, cpu, slice_ns, load, seconds), load, cpu, alone))
+            measured.append(_measured(polling_trial.run(journal, name, cpu, slice_ns, load, seconds), load, cpu, alone))
     return Probe(cpu, slice_ns, load.tenants, seconds, measured, pick(measured))
 
 
-def _figures(finished: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
+def _measured(finished: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
     tenants = of_polling(finished.name, finished.tenants, load.service_ns, load.working_set_bytes)
     late = percentile(finished.slicer.late, 99)
     return Measured(
@@ -104,7 +104,7 @@ def _figures(finished: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
 
 
 def wants(name: str, cpu: int) -> str | None:
-    """What a slicer needs that the probe cannot know to be there, or that is not: then it is for who asks for it by name."""
+    """What a slicer needs that this host lacks, or that the probe cannot check: then it is used only by name."""
     if name in WANTS:
         return WANTS[name]
     if SLICERS[name].raises and cpu not in cpus.read_cpus().isolated:
@@ -113,19 +113,23 @@ def wants(name: str, cpu: int) -> str | None:
 
 
 def pick(measured: list[Measured]) -> str:
-    """The default where it works, unless another that wants nothing is clearly better at p99 or at what it costs, and as good at the
-    other. A trial that a neighbour was in takes no side."""
-    able = [one for one in measured if one.missing is None and one.wants is None and one.latency_p99_us is not None]
-    default = next((one for one in able if one.name == DEFAULT), None)
+    """The default where it works, unless another one without needs is clearly better in p99 or in cost, and as good in the other.
+    A trial with a neighbour on the core does not count for this."""
+    able = [
+        (one.latency_p99_us, one)
+        for one in measured
+        if one.missing is None and one.wants is None and one.latency_p99_us is not None
+    ]
+    default = next((one for one in able if one[1].name == DEFAULT), None)
     if default is not None:
-        able = [one for one in able if _clearly_better(one, default)]
-    return min(able, key=lambda one: one.latency_p99_us).name if able else DEFAULT
+        able = [one for one in able if _clearly_better(one[1], default[1], one[0] / default[0])]
+    return min(able, key=lambda one: one[0])[1].name if able else DEFAULT
 
 
-def _clearly_better(one: Measured, default: Measured) -> bool:
+def _clearly_better(one: Measured, default: Measured, p99: float) -> bool:
+    """`p99`: in parts of the default's."""
     if one.excluded or default.excluded:
         return False
-    p99 = one.latency_p99_us / default.latency_p99_us
     faster = p99 < CLEARLY and one.cost <= default.cost + COST_AS_GOOD
     cheaper = one.cost < CLEARLY * default.cost and p99 <= P99_AS_GOOD
     return faster or cheaper
@@ -145,9 +149,9 @@ def keep(found: Probe) -> None:
 
 
 def best(cpu: int) -> str:
-    """What the last probe of this CPU since the boot has picked; without one the default."""
+    """The pick of the last probe of this CPU since the boot; the default without one."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(file_of(cpu).read_text())
         if kept["boot"] == journals.boot() and kept["probe"]["picked"] in SLICERS:
-            return kept["probe"]["picked"]
+            return str(kept["probe"]["picked"])
     return DEFAULT

@@ -14,7 +14,7 @@ OTHER, FIFO, RR, BATCH, IDLE, DEADLINE = 0, 1, 2, 3, 5, 6
 NAMES = {OTHER: "other", FIFO: "fifo", RR: "rr", BATCH: "batch", IDLE: "idle", DEADLINE: "deadline"}
 RESET_ON_FORK = 1
 LEAST_SLICE_NS, MOST_SLICE_NS = 100_000, 100_000_000
-"""What the kernel clamps a slice of one's own to."""
+"""The kernel's limits of a custom slice."""
 _NUMBERS = {"x86_64": (314, 315), "aarch64": (274, 275), "riscv64": (274, 275)}
 """Numbers of sched_setattr and sched_getattr."""
 
@@ -48,7 +48,7 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _call(which: int, *arguments) -> None:
+def _call(which: int, *arguments: object) -> None:
     numbers = _NUMBERS.get(platform.machine())
     if numbers is None:
         raise OSError(errno.ENOSYS, f"the numbers of sched_setattr are not known for {platform.machine()}")
@@ -57,7 +57,7 @@ def _call(which: int, *arguments) -> None:
 
 
 def get(tid: int) -> Attributes:
-    """Raises ProcessLookupError where no such thread is."""
+    """Raises ProcessLookupError where the thread does not exist."""
     attr = _Attr()
     _call(1, ctypes.c_int(tid), ctypes.byref(attr), ctypes.c_uint(ctypes.sizeof(attr)), ctypes.c_uint(0))
     ordinary = attr.policy in (OTHER, BATCH, IDLE)
@@ -67,16 +67,16 @@ def get(tid: int) -> Attributes:
 
 
 def put(tid: int, to: Attributes) -> None:
-    """Raises PermissionError without the right (CAP_SYS_NICE), ProcessLookupError where no such thread is."""
+    """Raises PermissionError without the right (CAP_SYS_NICE), ProcessLookupError where the thread does not exist."""
     attr = _Attr(ctypes.sizeof(_Attr), to.policy, to.flags & RESET_ON_FORK, to.nice, to.priority, to.runtime_ns, 0, 0)
     _call(0, ctypes.c_int(tid), ctypes.byref(attr), ctypes.c_uint(0))
 
 
 @cache
 def default_slice_ns() -> int:
-    """The slice of a thread that asked for none, in ns; 0 where the kernel does not tell (before 6.12).
+    """The slice of a thread without a custom slice, in ns; 0 where the kernel does not tell it (before 6.12).
 
-    Asked of a thread made for it, because the caller may have a slice of its own, which a thread inherits.
+    Read in a new thread, with the custom slice reset, because a thread inherits the caller's.
     """
     from threading import Thread, get_native_id
 

@@ -21,11 +21,11 @@ class Phase(BaseModel):
 
 
 class TenantPlan(BaseModel):
-    """What a tenant does. Arrivals are made inside it (`phases`; after the last one its rate goes on), or come through a ring in
-    shared memory that a dispatcher fills (`ring`, a file).
+    """The plan of a tenant. It makes its own arrivals (`phases`; the last rate continues), or takes them from a ring in shared memory
+    that a dispatcher fills (`ring`, a file).
 
     A request costs `service_ns` of the tenant's own CPU time and touches `touched_bytes` of `working_set_bytes` at a random place.
-    A silence of more than `gap_ns` between two looks at the clock is a gap; what lies between two gaps is a slice.
+    More than `gap_ns` between two readings of the clock is a gap; the time between two gaps is a slice.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ class TenantPlan(BaseModel):
     service_ns: int = 2500
     working_set_bytes: int = 0
     touched_bytes: int = 0
-    queue: int = Field(4096, description="requests that may wait; what comes beyond is lost")
+    queue: int = Field(4096, description="requests that may wait; further ones are lost")
     when_empty: Literal["poll", "yield", "sleep"] = "poll"
     after_polls: int = Field(1, description="empty polls in a row before it yields or sleeps")
     gap_ns: int = 10_000
@@ -48,8 +48,8 @@ class TenantPlan(BaseModel):
 
 
 class TenantWindow(BaseModel):
-    """One window, or the sum of all. Times are of CLOCK_MONOTONIC. Latency is from when a request was meant to come to the end of its
-    service, wait to the beginning, posted from when it really was posted (null where arrivals are made inside)."""
+    """One window, or the sum of all. Times are of CLOCK_MONOTONIC. Latency counts from the intended arrival of a request to the end of
+    its service, wait to its beginning, posted from its real arrival (null where the tenant makes its own arrivals)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -91,18 +91,18 @@ class Tenant:
             + (self.plan.warmup_ns + 2 * self.plan.duration_ns) / 1e9
             + max(0, self.plan.start_ns - time.monotonic_ns()) / 1e9
         )
-        windows = []
+        windows: list[TenantWindow] = []
         while True:
             line = self._native.next(patience)
             if line is None:
-                raise UserError(f"tenant {self.pid} has ended without a result")
-            figures = TenantWindow.model_validate(line)
-            if figures.type == "result":
-                return windows, figures
-            windows.append(figures)
+                raise UserError(f"tenant {self.pid} ended without a result")
+            window = TenantWindow.model_validate(line)
+            if window.type == "result":
+                return windows, window
+            windows.append(window)
 
     def stop(self) -> None:
-        """Asks it to end early; `result` is what it was until then."""
+        """Asks it to end early; `result` covers the time until then."""
         self._native.close_input()
 
     def close(self) -> None:
@@ -111,5 +111,5 @@ class Tenant:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

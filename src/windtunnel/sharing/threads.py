@@ -1,6 +1,6 @@
-"""A thread of this machine: who it is, where and how it runs, and how to let it run elsewhere.
+"""A thread of this machine: its identity, where and how it runs, and how to change that.
 
-A thread's number is used again after its end; together with the moment at which it started it is not.
+The kernel uses a thread's number again after its end; the number and the start time together are unique.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Stat:
 
 
 def stat(tid: int) -> Stat | None:
-    """None where no such thread is; a zombie is none either."""
+    """None where the thread does not exist, or is a zombie."""
     try:
         fields, status = _fields(tid), _text(tid, "status")
     except (FileNotFoundError, ProcessLookupError):
@@ -47,7 +47,7 @@ def stat(tid: int) -> Stat | None:
 
 
 def started(tid: int) -> int | None:
-    """As `stat`, the start alone: one file instead of two."""
+    """The start alone, from one file instead of the two of `stat`."""
     try:
         fields = _fields(tid)
     except (FileNotFoundError, ProcessLookupError):
@@ -71,7 +71,7 @@ def _text(tid: int, name: str) -> str:
 
 
 def ticks_now() -> int:
-    """This moment as /proc/PID/stat would write it."""
+    """Now, in the unit of /proc/PID/stat."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS)
 
 
@@ -83,7 +83,7 @@ def threads_of(pid: int) -> list[int]:
 
 
 def children() -> Callable[[int], list[int]]:
-    """What tells the processes that a process has forked: the kernel (CONFIG_PROC_CHILDREN), or one look at all of them now."""
+    """Finds the child processes of a process: by the kernel (CONFIG_PROC_CHILDREN), else by one scan of all processes now."""
     if (PROC / "self/task" / str(os.getpid()) / "children").exists():
         return _told_children
     found: dict[int, list[int]] = {}
@@ -96,7 +96,7 @@ def children() -> Callable[[int], list[int]]:
 
 
 def _told_children(pid: int) -> list[int]:
-    found = []
+    found: list[int] = []
     for tid in threads_of(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             found += map(int, (PROC / str(pid) / "task" / str(tid) / "children").read_text().split())
@@ -104,13 +104,13 @@ def _told_children(pid: int) -> list[int]:
 
 
 def cgroups_of(tid: int) -> dict[str, str]:
-    """Path by hierarchy, as /proc/TID/cgroup has it: the controllers of v1, "" for v2."""
+    """Path by hierarchy, from /proc/TID/cgroup: the controllers of v1, "" for v2."""
     lines = _text(tid, "cgroup").splitlines()
     return {controllers: path for _, controllers, path in (line.split(":", 2) for line in lines)}
 
 
 def read(tid: int) -> Fields:
-    """Raises ProcessLookupError where no such thread is."""
+    """Raises ProcessLookupError where the thread does not exist."""
     try:
         scheduling = _scheduling(tid)
         cgroups = cgroups_of(tid)
@@ -122,23 +122,31 @@ def read(tid: int) -> Fields:
 
 def _scheduling(tid: int) -> dict[str, Any]:
     attributes = sched.get(tid)
-    # A thread that asked for no slice shows the default one; 0 asks for it again.
+    # A thread without a custom slice shows the default one; 0 restores it.
     runtime = 0 if attributes.runtime_ns == sched.default_slice_ns() else attributes.runtime_ns
     policy = (attributes.policy, attributes.priority, attributes.flags)
     return {"policy": policy, "nice": attributes.nice, "runtime_ns": runtime}
 
 
 def write(tid: int, fields: Fields) -> None:
-    """Lets a thread run as `fields` say; what they do not name stays. Raises OSError."""
+    """Sets `fields` of a thread; the others stay. Raises OSError."""
     for name, value in fields.items():  # first: moving between cpusets sets the affinity
         if name.startswith(CGROUP):
             move(tid, name.removeprefix(CGROUP), str(value))
     if "affinity" in fields:
-        os.sched_setaffinity(tid, fields["affinity"])
+        os.sched_setaffinity(tid, numbers(fields, "affinity"))
     if fields.keys() & {"policy", "nice", "runtime_ns"}:
         now = _scheduling(tid) | fields
         policy, priority, flags = now["policy"]
         sched.put(tid, sched.Attributes(policy, priority, now["nice"], now["runtime_ns"], flags))
+
+
+def numbers(fields: Fields, name: str) -> tuple[int, ...]:
+    """The value of a field that has several numbers. Raises TypeError for any other."""
+    value = fields[name]
+    if not isinstance(value, tuple):
+        raise TypeError(f"{name} is {value!r}")
+    return value
 
 
 def mounts() -> dict[str, Path]:
@@ -157,7 +165,7 @@ def mounts() -> dict[str, Path]:
 
 
 def move(tid: int, hierarchy: str, path: str) -> None:
-    """Into a cgroup: the thread alone where that can be (v1; threaded v2), else its process. Raises OSError."""
+    """Moves the thread into a cgroup, or its process where a thread cannot move alone (v2, not threaded). Raises OSError."""
     mounted = mounts().get(hierarchy)
     if mounted is None:
         raise OSError(errno.ENOENT, f"the cgroup hierarchy {hierarchy or 'v2'} is not mounted")
@@ -172,10 +180,10 @@ def move(tid: int, hierarchy: str, path: str) -> None:
 
 
 def check(tid: int) -> Stat:
-    """Raises UserError for what is no thread, or one that cannot share (SCHED_DEADLINE has a contract of its own)."""
+    """Raises UserError for a thread that does not exist, or cannot share (SCHED_DEADLINE)."""
     found = stat(tid) if tid > 0 else None
     if found is None:
-        raise UserError(f"{tid}: no such thread", remedy="a number from /proc/PID/task, of a thread that runs")
+        raise UserError(f"{tid}: no such thread", remedy="use a number from /proc/PID/task")
     check_policy(tid)
     return found
 

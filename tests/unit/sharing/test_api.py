@@ -359,7 +359,7 @@ def test_a_token_that_others_may_read_is_refused(tmp_path):
     token = tmp_path / "token"
     token.write_text("t" * 40)
     token.chmod(0o644)
-    with pytest.raises(UserError, match="others may read"):
+    with pytest.raises(UserError, match="other users may read"):
         http.token_of(token)
     token.chmod(0o600)
     assert http.token_of(token) == "t" * 40

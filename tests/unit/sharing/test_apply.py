@@ -78,7 +78,7 @@ def test_what_a_slicer_refuses_is_taken_back_and_the_next_try_holds(carried, gro
             carrier.carry(after, {})
         assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
     else:
-        with pytest.raises(UserError, match="could not be taken back"):  # the same slicer would have to
+        with pytest.raises(UserError, match="could not be undone"):  # the same slicer would have to
             carrier.carry(after, {})
     Telling.refuses = None
     for arrangement, there in ((after, CPUS[-1 if not grows else 0]), (before, CPUS[-1 if grows else 0])):

@@ -83,7 +83,7 @@ def test_after_a_step_it_rests():
 
 
 def test_marks_that_would_see_saw_are_refused():
-    with pytest.raises(ValidationError, match="low 0.9 must lie below down 0.8"):
+    with pytest.raises(ValidationError, match="low 0.9 must be below down 0.8"):
         Autoscale(low=0.9)
 
 

@@ -8,8 +8,8 @@ from study_tools import refused
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
+from windtunnel.sharing.diagnose import Host, diagnose, of_reading, own_share
 from windtunnel.sharing.diagnose import SharedTenant as Diagnosed
-from windtunnel.sharing.diagnose import diagnose, of_reading, own_share
 from windtunnel.sharing.model.calibrate import calibrate, middle
 from windtunnel.sharing.model.form import Capacity
 from windtunnel.sharing.model.live import Measured, grid
@@ -30,7 +30,7 @@ def histogram(*values: int) -> Histogram:
     return Histogram(bits=40, counts=counts, total=len(values), sum=sum(values), **ends)
 
 
-def figures(slice_ns: int, **more) -> SliceReading:
+def a_reading(slice_ns: int, **more) -> SliceReading:
     values = {
         "cpu": 1, "slice_ns": slice_ns, "interval_ns": SECOND, "source": "switches", "slice": histogram(slice_ns), "gap": histogram(3 * slice_ns),
         "mean_slice_ns": slice_ns, "kicks": SECOND // slice_ns, "late": histogram(*[at * US for at in (10, 14, 14, 18)] * 10), "own_share": 1 - AWAY_NS / slice_ns,
@@ -48,7 +48,7 @@ def finished(tenants: int, slice_us: int, gaps: tuple[int, ...] = ()) -> Measure
         type="result", begin_ns=0, end_ns=SECOND, own_ns=0, served_ns=0, offered=0, served=0, lost=0, polls=1, empty_polls=0, yields=0,
         latency=histogram(), wait=histogram(), posted=None, slice=histogram(), gap=histogram(*gaps),
     )  # fmt: skip
-    return Measured(point, Trial("kicker", 1.0, figures(slice_us * US), [one] * tenants, False))
+    return Measured(point, Trial("kicker", 1.0, a_reading(slice_us * US), [one] * tenants, False))
 
 
 def test_costs_are_told_apart():
@@ -62,7 +62,7 @@ def test_costs_are_told_apart():
 
 
 def test_trials_that_tell_nothing_are_refused():
-    with pytest.raises(UserError, match="do not tell"):
+    with pytest.raises(UserError, match="do not show"):
         calibrate([finished(1, 300)], Machine())
 
 
@@ -71,9 +71,9 @@ def test_a_stray_sample_does_not_move_what_is_taken_of_lateness():
 
 
 def test_a_kick_is_no_neighbour():
-    assert own_share(figures(120 * US)) == 1.0
-    assert own_share(figures(120 * US, others_share=0.3)) == pytest.approx(0.8, abs=0.001)
-    assert own_share(figures(120 * US, others_share=None)) is None
+    assert own_share(a_reading(120 * US)) == 1.0
+    assert own_share(a_reading(120 * US, others_share=0.3)) == pytest.approx(0.8, abs=0.001)
+    assert own_share(a_reading(120 * US, others_share=None)) is None
 
 
 def test_the_grid_has_overload_for_every_slice():
@@ -84,9 +84,9 @@ def test_the_grid_has_overload_for_every_slice():
     }
 
 
-def test_a_slicers_figures_are_diagnosed():
-    seen = figures(100 * US, slice=histogram(*[3990 * US] * 100))
-    run = of_reading("eevdf", seen, [Diagnosed(name, asks=0.1, share=0.5) for name in "ab"], tick_ns=4_000_000)
+def test_a_slicers_readings_are_diagnosed():
+    seen = a_reading(100 * US, slice=histogram(*[3990 * US] * 100))
+    run = of_reading("eevdf", seen, [Diagnosed(name, asks=0.1, share=0.5) for name in "ab"], Host(tick_ns=4_000_000))
     assert [finding.code for finding in diagnose(run).findings] == ["tick-bound"]
     assert not diagnose(replace(run, tenants=run.tenants[:1])).findings, "who is alone ends no slice"
 

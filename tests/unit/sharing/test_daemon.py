@@ -124,7 +124,7 @@ def test_a_second_daemon_is_refused_in_words(tmp_path):
     with daemon(write(tmp_path, "", HEAD)) as running:
         for directory, words in (
             (tmp_path, f"process {running.process.pid}"),
-            (tmp_path / "other", "another daemon shares out CPU"),
+            (tmp_path / "other", "another daemon shares CPU"),
         ):
             process = start(write(directory, "", HEAD))
             _, said = process.communicate(timeout=60)
@@ -188,7 +188,7 @@ def test_a_tenant_that_cannot_be_is_refused_with_nothing_changed(tmp_path):
         process = start(file)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 2
-        assert "tenant b: weights of 257 need 2 CPUs, and ls can have 1" in said
+        assert "tenant b: weights of 257 need 2 CPUs, and ls has at most 1" in said
         assert threads.read(one.pid) == before
 
 

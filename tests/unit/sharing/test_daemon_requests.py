@@ -13,7 +13,7 @@ SECOND = 10**9
 MS = 10**6
 
 
-def figures(cpu: int) -> dict:
+def reading(cpu: int) -> dict:
     """Two members that take turns of 4 ms, where 100 us were asked for, beside a neighbour."""
     slices = Histogram(bits=10, counts=[(40 * MS, 250)], total=250, sum=10 * SECOND, min=40 * MS, max=40 * MS)
     member = {
@@ -56,7 +56,7 @@ class Daemon:
         self.responses = {
             "/v1/tenants": [tenant(1, "kv1"), tenant(2, "kv2"), tenant(3, "batch", "be")],
             "/v1/pools": pools,
-            "/v1/readings": {"0": figures(0), "1": figures(1)},
+            "/v1/readings": {"0": reading(0), "1": reading(1)},
         }
 
     def __enter__(self):
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_a_cpu_of_ls_is_listed(daemon):
     assert {(one["cpu"], one["code"]) for one in found} == {(1, "tick-bound"), (1, "neighbour")}
     assert all(one["evidence"] and one["remedy"] for one in found)
     shown = invoke("share", "list")
-    assert "neighbour: somebody else runs on the core" in shown and "remedy:" in shown
+    assert "neighbour: other threads run on the core" in shown and "remedy:" in shown
 
 
 def test_what_best_effort_is_not_promised_is_not_shown(daemon):

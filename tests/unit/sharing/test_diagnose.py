@@ -45,7 +45,7 @@ GOOD = Shared(
 SICK = {
     "tick-bound": (
         replace(GOOD, slices=histogram(*[3990 * US] * 100)),
-        ["120 µs were asked for", "3.99 ms", "4.00 ms"],
+        ["requested slice 120 µs", "3.99 ms", "4.00 ms"],
     ),
     "fair-server": (
         replace(
@@ -56,7 +56,7 @@ SICK = {
     "neighbour": (replace(GOOD, own_share=0.47), ["47.0%", "53.0%"]),
     "cache-thrash": (replace(GOOD, tenants=tenants(working_set=1 << 20)), ["4 x 1.00 MiB", "L2 of 1.00 MiB"]),
     "short-slice": (replace(GOOD, slice_ns=30 * US, slicer="rotor"), ["7.00 µs", "23.3%"]),
-    "overload": (replace(GOOD, tenants=tenants(asks=0.3)), ["t0 asks for 30.0% of a CPU and has 25.0%"]),
+    "overload": (replace(GOOD, tenants=tenants(asks=0.3)), ["t0 needs 30.0% of a CPU and has 25.0%"]),
 }
 
 

@@ -6,7 +6,7 @@ from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.slicers import SliceReading
 
 
-def figures(cpu: int, **keys) -> SliceReading:
+def a_reading(cpu: int, **keys) -> SliceReading:
     given = {"slice": None, "gap": None, "late": None, "mean_slice_ns": None, "others_share": None, "lost_records": 0}
     return SliceReading(
         cpu=cpu,
@@ -21,12 +21,12 @@ def figures(cpu: int, **keys) -> SliceReading:
     )
 
 
-def test_findings_stand_beside_the_figures_until_they_are_gone():
+def test_findings_are_exported_until_they_are_gone():
     plan = SimpleNamespace(ls=(1,), be=(0,), loads=dict)
     metrics = Metrics(SimpleNamespace(plan=plan, tenants={}, carried_ns=0, events=SimpleNamespace(last=0)))
     row = 'windtunnel_share_finding{cpu="1",finding="overload"} 1.0'
-    metrics.read({1: figures(1)}, {1: ["overload"]})
+    metrics.read({1: a_reading(1)}, {1: ["overload"]})
     assert row in metrics.text().decode()
-    metrics.read({1: figures(1)}, {1: []})
+    metrics.read({1: a_reading(1)}, {1: []})
     text = metrics.text().decode()
     assert row not in text and 'windtunnel_share_kicks_total{cpu="1"} 14.0' in text

@@ -88,7 +88,7 @@ def test_a_file_of_trials_is_read_and_neighbours_are_left_out(tmp_path):
         more.write(json.dumps({"arm": "of another figure"}) + "\n")
     found, said = read(tmp_path)
     assert [p.p99_ns for p in found] == [130 * US]
-    assert "1 points left out" in said[0]
+    assert "1 points excluded" in said[0]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_bad_questions_are_refused(more):
     assert refused("share", "advise", *(word for pair in asked.items() for word in pair)).remedy
 
 
-def test_trials_of_figure_10_are_points(tmp_path):
+def test_trials_of_fig10_are_points(tmp_path):
     row = {
         "arm": "kicker", "tenants": 4, "slice_us": 100, "load": 0.2, "offered_per_s": 40_100.0, "served_per_s": 40_000.0,
         "p99_ns": 300_000, "own_share": 0.99, "excluded": None,

@@ -102,7 +102,7 @@ def test_three_of_170_cannot_all_have_what_their_weight_says():
         ([Share("a", 10**9, 1)], "CPUs, and its 1 thread can use 1"),
         (
             [Share("a", 256), Share("b", 1)],
-            "weights of 257 need 2 CPUs, and ls can have 1, because 1 of 2 stay with be",
+            "weights of 257 need 2 CPUs, and ls has at most 1, because 1 of 2 stay with be",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from windtunnel.sharing.daemon.pvcc import Lines, Pvcc, Set, Wrong, parse, respo
 FIG_11 = {f"seastar{n}": {"weight": weight} for n, weight in enumerate((128, 64, 32, 16), 1)}
 
 
-def test_the_figures_weights_give_one_one_and_two_cores():
+def test_the_weights_of_fig11_give_one_one_and_two_cores():
     pools = Pools(range(6), **FIG_11)
     cores = []
     for weights in ([128, 64, 32, 16], [128, 64, 32, 32], [128] * 4, [128, 64, 32, 32]):
@@ -63,7 +63,7 @@ def test_errors_are_errors(line, reason):
 def test_a_weight_beyond_the_machine_is_refused_and_nothing_changes():
     pools = Pools((0, 1), **FIG_11)
     said, _ = response(pools, [b"SET 4 32", b"SET 4 33"], "test")
-    assert said == ["OK", "NG weights of 257 need 2 CPUs, and ls can have 1, because 1 of 2 stay with be"]
+    assert said == ["OK", "NG weights of 257 need 2 CPUs, and ls has at most 1, because 1 of 2 stay with be"]
     assert pools.weights()["seastar4"] == 32
 
 

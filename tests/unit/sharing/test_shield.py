@@ -93,7 +93,7 @@ def test_no_cgroups_are_said(tmp_path):
 
 
 def test_where_none_can_be_made_it_says_so(tmp_path):
-    with pytest.raises(UserError, match="no shield can be made"):
+    with pytest.raises(UserError, match="cannot make a shield"):
         Shield(Hierarchy(1, tmp_path / "nowhere", "cpu"), "test")
 
 

@@ -224,11 +224,11 @@ def test_cores_go_to_ls_by_weight():
     [
         (lambda: Tenant("t", weight=0), "weight is 0"),
         (lambda: Tenant("t", weight=10**9), "weight is 1000000000"),
-        (lambda: Tenant("t", polls=False), "nothing wakes it"),
+        (lambda: Tenant("t", polls=False), "no request wakes it"),
         (lambda: Plan(()), "tenants is 0"),
         (lambda: Plan((Tenant("a"), Tenant("a"))), "two tenants are called a"),
         (lambda: Plan((Tenant("a", cores=(3,)),)), "core is 3"),
-        (lambda: Plan((Tenant("a"),), changes=(Change(5, {"b": 1}),)), "no tenant"),
+        (lambda: Plan((Tenant("a"),), changes=(Change(5, {"b": 1}),)), "not a tenant"),
         (lambda: Plan(tenants(1, rate=1e8), duration_ns=10**12), "requests"),
         (lambda: simulate(Plan((Tenant("a"),), policy="magic")), "no policy"),
         (lambda: Plan((Tenant("a"),), slice_ns=float("nan")), "slice"),
@@ -239,8 +239,8 @@ def test_bad_plans_are_refused_in_words(wrong, words):
         wrong()
 
 
-def test_a_kick_that_the_host_held_up_is_late_and_not_lost():
+def test_a_kick_during_a_steal_is_late_and_not_lost():
     machine = Machine(noise=Noise(400, 26 * US))
     outcome = simulate(Plan(tenants(4), "kicker", 500 * US, 2_000 * MS, machine=machine))
-    assert outcome.cores.stolen > 0
+    assert outcome.cores.steal > 0
     assert np.percentile(outcome.latency_ns(), 99) < 1.3 * 3 * 500 * US

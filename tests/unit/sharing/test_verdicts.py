@@ -45,9 +45,9 @@ class TestClaims:
         yes, no, open_ = above("yes", NEAR, FAR), above("no", FAR, NEAR), above("open", NEAR, WIDE)
         assert verdict(CLAIM, [yes, yes]).outcome == "holds"
         assert verdict(CLAIM, [yes, open_]).outcome == "not shown"
-        assert verdict(CLAIM, [yes, open_]).because == "not decided: open"
+        assert verdict(CLAIM, [yes, open_]).because == "undecided: open"
         assert verdict(CLAIM, [yes, open_, no]).outcome == "does not hold"
-        assert verdict(CLAIM, [yes, open_, no]).because == "not so: no"
+        assert verdict(CLAIM, [yes, open_, no]).because == "contradicted by: no"
         assert verdict(CLAIM, []).outcome == "not shown"
 
 
@@ -66,7 +66,7 @@ class TestVerdicts:
             ("2", "3", "Fig. 6"), "not shown"
         )
 
-    def test_disturbed_trials_and_those_without_a_p99_take_no_side(self):
+    def test_excluded_trials_and_those_without_a_p99_do_not_count(self):
         rows = rows6(50_000, 12_000_000, 400_000)
         spoiled = [
             r.model_copy(update={"excluded": "others", "p99_ns": 10**10} if r.block < 3 else {})

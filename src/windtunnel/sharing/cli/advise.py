@@ -36,7 +36,7 @@ def advise(
 ) -> None:
     """Recommend a slice and a number of cores for an SLO, with the expected p99 and the throughput lost.
 
-    If nothing that was asked for meets the SLO, the output names what would. Estimates come from a model that was fitted on
+    If no setting meets the SLO, the output names one that would. Estimates come from a model that was fitted on
     this host, else from the simulator: then they are marked "simulated, not measured".
 
     windtunnel share advise --slo p99=500us --tenants 8
@@ -44,18 +44,18 @@ def advise(
     windtunnel share advise --slo p99=200us --tenants 30 --cores 6
     """
     from windtunnel.errors import UserError
+    from windtunnel.scenario.quantities import option
     from windtunnel.sharing.model.advise import advise as advise_on
     from windtunnel.sharing.model.advise import slo_of
     from windtunnel.sharing.model.estimators import Demand
-    from windtunnel.sharing.simulate.plan import bounded
-    from windtunnel.sharing.simulate.quantities import duration_ns, rate, size
 
     if cores != "auto" and not (cores.isascii() and cores.isdigit()):
         raise UserError(f'--cores "{cores}"', remedy="a number, or auto")
-    demand = Demand(rate(load, "--load"), duration_ns(service, "--service"), size(working_set, "--working-set"))
-    bounded("--load, requests a second,", demand.rate, 1e-3, 1e8)
-    bounded("--service, ns,", demand.service_ns, 1, 10**10)
-    bounded("--working-set, bytes,", demand.working_set, 0, 1 << 40)
+    demand = Demand(
+        option("--load", "rate", load, "0.001/s", "100M/s"),
+        int(option("--service", "duration", service, "1ns", "10s")),
+        int(option("--working-set", "size", working_set, "0B", "1024GiB")),
+    )
     estimator = _fitted(model, allow_other_host) if model else _simulated(policy)
     found = advise_on(estimator, slo_of(slo), tenants, demand, None if cores == "auto" else int(cores[:9]))
     if json:

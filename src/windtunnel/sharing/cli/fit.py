@@ -103,9 +103,13 @@ def _l2(asked: str | None) -> int:
     """Bytes. Raises UserError where it is not known."""
     from windtunnel.errors import UserError
     from windtunnel.host.caches import reported
-    from windtunnel.sharing.simulate.quantities import size
+    from windtunnel.scenario.quantities import option
 
-    found = size(asked, "--l2") if asked else next((cache.bytes for cache in reported() if cache.level == 2), None)
+    found = (
+        int(option("--l2", "size", asked, "1B", "1024GiB"))
+        if asked
+        else next((cache.bytes for cache in reported() if cache.level == 2), None)
+    )
     if not found:
         raise UserError(
             "this kernel does not report the size of the L2", remedy="--l2 1MiB, from the processor's data sheet"

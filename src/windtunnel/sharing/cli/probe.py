@@ -29,17 +29,19 @@ def probe(
     windtunnel share probe
     windtunnel share probe --cpu 3 --slice 50us --tenants 8
     """
+    from windtunnel.scenario.quantities import option
     from windtunnel.sharing import changed_threads
     from windtunnel.sharing import probe as probing
     from windtunnel.sharing.polling_trial import Load
-    from windtunnel.sharing.simulate import quantities
     from windtunnel.sharing.slicers.slicer import check_slice
 
-    slice_ns = quantities.duration_ns(slice_, "--slice")
+    slice_ns = int(option("--slice", "duration", slice_, "1ns", "10s"))
     check_slice(slice_ns)
     chosen = shared_cpu(cpu)
     with changed_threads.held(changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}") as journal:
-        found = probing.probe(journal, chosen, slice_ns, Load(tenants, quantities.rate(rate, "--rate")), seconds)
+        found = probing.probe(
+            journal, chosen, slice_ns, Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s")), seconds
+        )
     probing.keep(found)
     if json:
         from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`windtunnel share simulate`: what a policy would do to tenants on cores that are not here."""
+"""`windtunnel share simulate`: simulates policies, also for more cores than this host has."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,16 +93,16 @@ def simulate(
 
 def _identical(tenants: int, given: dict[str, Any]) -> "Plan":
     from windtunnel.errors import UserError
+    from windtunnel.scenario.quantities import option
     from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant
     from windtunnel.sharing.simulate.plan import MOST_TENANTS
-    from windtunnel.sharing.simulate.quantities import duration_ns, rate, size
 
     if not 1 <= tenants <= MOST_TENANTS:
         raise UserError(f"--tenants {tenants}", remedy=f"from 1 to {MOST_TENANTS}")
     one: dict[str, Any] = {
-        "phases": (Phase(0, rate(given.get("--load", "5krps"), "--load")),),
-        "service_ns": duration_ns(given.get("--service", "2us"), "--service"),
-        "working_set": size(given.get("--working-set", "0B"), "--working-set"),
+        "phases": (Phase(0, option("--load", "rate", given.get("--load", "5krps"), "0/s", "100M/s")),),
+        "service_ns": int(option("--service", "duration", given.get("--service", "2us"), "1ns", "10s")),
+        "working_set": int(option("--working-set", "size", given.get("--working-set", "0B"), "0B", "1024GiB")),
         "polls": "--blocking" not in given,
     }
     cores = given.get("--cores", 1)
@@ -110,8 +110,8 @@ def _identical(tenants: int, given: dict[str, Any]) -> "Plan":
     return Plan(
         tuple(Tenant(f"t{number}", weight=max(256 * cores // tenants, 1), **one) for number in range(1, tenants + 1)),
         given.get("--policy", "kicker"),
-        duration_ns(given.get("--slice", "120us"), "--slice"),
-        duration_ns(given.get("--duration", "2s"), "--duration"),
+        int(option("--slice", "duration", given.get("--slice", "120us"), "1us", "10s")),
+        int(option("--duration", "duration", given.get("--duration", "2s"), "1ns", "1h")),
         seed=given.get("--seed", 1),
         machine=machine,
     )

@@ -1,16 +1,19 @@
-"""The daemon that keeps the pools: `windtunnel share serve`.
+"""The daemon that maintains the pools: `windtunnel share serve`.
 
-keys            every key of its file: type, default, one-line help
-read            the file, read and refused as a scenario's
-roster          the tenants, their processes and threads
-sharing         what is asked of the pools, granted or refused whole, and carried out
-autoscale       from what a tenant sees to its weight: pure
-core            what is done by itself: the dead and their weight, new threads, strayed ones, the autoscaler
-events          what happened, for those who watch
-pvcc            PvCC's text protocol
-api, http       the HTTP/JSON API, and the server under it with its limits
-metrics         OpenMetrics
-standing        where the daemon itself runs
-state           what survives a restart
-rights          what the daemon may do, and what it gives up
+keys              every key of its file: type, default, one-line help
+roster            the tenants, their processes and threads
+allocation        requests to the pools: granted or refused as a whole, and carried out
+autoscale         computes a tenant's weight from its reports: pure
+core              the upkeep: ended processes and their weight, new threads, strayed ones, the autoscaler
+events            the events, for those who watch
+find_tenant       which tenant a process is
+pvcc              PvCC's text protocol
+api, http         the HTTP/JSON API, and its server with limits
+bodies            the bodies of requests and responses
+build_bodies      makes the bodies of responses
+client            the client of the command line
+metrics           OpenMetrics
+daemon_placement  where the daemon itself runs
+state, lock       what survives a restart; one daemon at a time
+rights            which rights the daemon keeps, and which it drops
 """

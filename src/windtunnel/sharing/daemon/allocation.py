@@ -72,9 +72,9 @@ class Sharing:
     def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None) -> Tenant:
         """A tenant more. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
         if keys.name in self.tenants:
-            raise UserError(f'there is a tenant "{keys.name}"', remedy="another name, or change that one")
+            raise UserError(f'there is a tenant "{keys.name}"', remedy="use another name, or change this tenant")
         if len(self.tenants) >= MOST_TENANTS:
-            raise UserError(f"{MOST_TENANTS} tenants are the most")
+            raise UserError(f"a daemon has at most {MOST_TENANTS} tenants")
         number = max(self._numbers, default=0) + 1
         tenant = Tenant(keys.name, number, keys, wish or first_wish(keys), added, rule=keys.autoscale)
         self.tenants[keys.name] = self._numbers[number] = tenant

@@ -67,9 +67,9 @@ def _reading(app: FastAPI, core: Core) -> None:
         return build_bodies.pools(core)
 
     @app.get("/v1/readings")
-    async def figures() -> dict[int, Any]:
-        """What the slicer of each CPU of ls saw in the last interval."""
-        return {cpu: seen.model_dump() for cpu, seen in core.figures.items()}
+    async def readings() -> dict[int, Any]:
+        """The reading of the slicer of each CPU of ls, over the last interval."""
+        return {cpu: seen.model_dump() for cpu, seen in core.readings.items()}
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:

@@ -1,8 +1,8 @@
-"""From what a tenant sees to its weight. Pure: no clock, no machine.
+"""Computes a tenant's weight from its reports. Pure: no clock, no machine.
 
-`pressure` is what it sees over its limit (p99 over the SLO, queue depth or share of polls with something over theirs). Above 1 the
-weight goes up, as much as the pressure says but at most `up` times; below `low` it goes down, `down` times; in between nothing changes.
-After a step down the pressure rises at most 1 / down times if p99 goes with 1 / weight, and low < down keeps that below 1: no see-saw.
+`pressure` is a reported value over its limit (p99 over the SLO; queue depth or share of busy polls over theirs). Above 1 the weight rises by
+the pressure, at most `up` times; below `low` it falls, `down` times; in between nothing changes. If p99 is proportional to 1 / weight, a step
+down raises the pressure at most 1 / down times, and low < down keeps that below 1: the weight does not oscillate.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from windtunnel.sharing.daemon.keys import Autoscale
 
 @dataclass(frozen=True)
 class Seen:
-    """What a tenant tells of itself, over its last interval; None where it did not look."""
+    """A tenant's report of its last interval; None: not measured."""
 
     p99_ns: int | None = None
     queue: int | None = None
@@ -30,7 +30,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Step:
-    """What follows from a report: the weight that is wanted and, if it is another one, why."""
+    """The result of a report: the wanted weight and, if it is a new one, why."""
 
     weight: int
     memory: Memory
@@ -38,7 +38,7 @@ class Step:
 
 
 def pressure(rule: Autoscale, slo_ns: int | None, seen: Seen) -> float | None:
-    """None where the report does not hold what the rule goes by."""
+    """None where the report lacks the value that the rule uses."""
     value, limit = {
         "p99": (seen.p99_ns, slo_ns),
         "queue": (seen.queue, rule.queue),
@@ -71,10 +71,10 @@ def step(
 
 
 def weight_for(slo_ns: int, slice_ns: int) -> int:
-    """A first weight for a p99, from which the autoscaler or the user goes on.
+    """A first weight for a p99; the autoscaler or the user changes it later.
 
-    Who has the share f of a CPU on which all poll waits slice x (1/f - 1) between two turns. Four tenants of 53, 27, 14 and 7% at
-    120 us had a p99 of 200, 486, 1001 and 2003 us, which is 1.9 to 1.3 times that; 1.5 is taken. At most one CPU.
+    A tenant with the share f of a CPU on which all poll waits slice x (1/f - 1) between two turns. Four tenants of 53, 27, 14 and 7% at
+    120 us had a p99 of 200, 486, 1001 and 2003 us, which is 1.9 to 1.3 times that; the factor here is 1.5. At most one CPU.
     """
     gap = 1.5 * slice_ns
     return max(1, min(256, -int(-256 * gap // (gap + slo_ns))))
@@ -82,7 +82,7 @@ def weight_for(slo_ns: int, slice_ns: int) -> int:
 
 def _words(rule: Autoscale, slo_ns: int | None, seen: Seen) -> str:
     if rule.by == "p99":
-        return f"p99 {seen.p99_ns / 1e3:.0f} us against {(slo_ns or 0) / 1e3:.0f} us"
+        return f"p99 {(seen.p99_ns or 0) / 1e3:.0f} us against {(slo_ns or 0) / 1e3:.0f} us"
     if rule.by == "queue":
         return f"queue {seen.queue} against {rule.queue}"
-    return f"polls with something {seen.polls:.0%} against {rule.polls:.0%}"
+    return f"busy polls {seen.polls:.0%} against {rule.polls:.0%}"

@@ -43,7 +43,7 @@ class Client:
                     raise _refused(response)
                 for line in response.iter_lines():
                     if line == "event: dropped":
-                        raise UserError("too slow a reader: the daemon dropped this watch")
+                        raise UserError("the daemon closed this watch, because it read too slowly")
                     if line.startswith("data: "):
                         yield json.loads(line.removeprefix("data: "))
         except httpx.RemoteProtocolError:
@@ -72,12 +72,12 @@ class Client:
 
     def _nobody(self, error: Exception) -> UserError:
         words = str(error).partition("] ")[2] or str(error)  # httpx hands on "[Errno 2] No such ..."
-        return UserError(f"{self._socket}: no daemon answers: {words}", remedy=_NO_DAEMON)
+        return UserError(f"{self._socket}: no daemon: {words}", remedy=_NO_DAEMON)
 
 
 def _refused(response: httpx.Response) -> UserError:
     try:
         body = response.json()
     except ValueError:
-        return UserError(f"the daemon answered {response.status_code}")
+        return UserError(f"response {response.status_code} of the daemon")
     return UserError(body["error"], remedy=body.get("remedy"))

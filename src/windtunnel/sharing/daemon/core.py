@@ -1,4 +1,4 @@
-"""The daemon without its sockets: the pools, what is done by itself, and the last figures."""
+"""The daemon without its sockets: the pools, the upkeep, and the last readings."""
 
 import os
 import time
@@ -18,9 +18,10 @@ from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import Slicer, SliceReading
+from windtunnel.sharing.slicers.slicer import SlicerJournal
 
-FIGURES_NS = 1_000_000_000
-"""How often slicers are asked what they saw."""
+READING_NS = 1_000_000_000
+"""Interval of the slicers' readings."""
 
 
 @dataclass(frozen=True)
@@ -28,27 +29,27 @@ class Chosen:
     """The slicer of a daemon."""
 
     name: str
-    make: Callable[[Journal], Slicer]
+    make: Callable[[SlicerJournal], Slicer]
     raises: bool = False
     """It makes tenants SCHED_FIFO."""
 
 
 class Core:
-    """What `upkeep` does is done every `keys.check`; all of it by one thread."""
+    """One thread does everything; `upkeep` runs every `keys.check`."""
 
     def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, slicer: Chosen, shield: str):
         self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer.name, shield
         self._raises = slicer.raises
         self._carrier, self._journal = carrier, journal
         self.slice_ns = keys.slice
-        self.figures: dict[int, SliceReading] = {}
+        self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
         self._read_at = self._looked_at = time.monotonic_ns()
         self._said = ""
 
     def take_in(self, keys: TenantKeys, wish: Wish | None = None) -> Tenant:
-        """A tenant through the API. Raises UserError; then nothing has changed."""
+        """Adds a tenant through the API. Raises UserError; then nothing has changed."""
         tenant = self.sharing.add(keys, added=True, wish=wish)
         try:
             self.sharing.settle()
@@ -59,12 +60,12 @@ class Core:
         return tenant
 
     def take_in_first(self, keys: TenantKeys, wish: Wish | None) -> None:
-        """A tenant of the file, at the start. Raises UserError."""
+        """Adds a tenant of the file, at the start. Raises UserError."""
         self.sharing.add(keys, wish=wish)
         self.sharing.settle()
 
     def report(self, tenant: Tenant, told: Report) -> None:
-        """What a tenant saw of itself. The autoscaler's step is carried out at once, as far as there is room."""
+        """A tenant's report. The autoscaler's step is carried out at once, as far as there is room."""
         tenant.told = told
         if tenant.rule is None or not tenant.wish.shares:
             return
@@ -88,7 +89,7 @@ class Core:
         self.metrics.scaled(tenant.name)
 
     def upkeep(self) -> None:
-        """New processes and threads, strayed ones, who wants CPU, and what is still to be carried out."""
+        """Looks for new processes and threads, strayed ones, and tenants that need CPU; carries out what is due."""
         now = time.monotonic_ns()
         for tenant in list(self.sharing.tenants.values()):
             self._try(self.sharing.look, tenant)
@@ -98,17 +99,17 @@ class Core:
         self._try(self.sharing.settle)
         self._try(self._warm)
         self._strays()
-        if now - self._read_at >= FIGURES_NS:
+        if now - self._read_at >= READING_NS:
             self._read_at = now
             self._try(self._read)
 
     def died(self, tenant: Tenant) -> None:
-        """Its pidfd has become readable."""
+        """Its pidfd is readable."""
         self.sharing.gone(tenant)
         self._try(self.sharing.settle)
 
-    def _try(self, action, *arguments) -> None:
-        """What is done by itself and cannot be is said, once until something else is the matter."""
+    def _try(self, action: Callable[..., object], *arguments: object) -> None:
+        """Publishes a failure of the upkeep, once until there is another one."""
         try:
             action(*arguments)
         except UserError as error:
@@ -117,34 +118,34 @@ class Core:
             self._said = error.message
 
     def _read(self) -> None:
-        figures = {}
+        readings: dict[int, SliceReading] = {}
         for cpu in list(self._carrier.now.turns):
             try:
-                figures[cpu] = self._carrier.slicers[cpu].read()
+                readings[cpu] = self._carrier.slicers[cpu].read()
             except UserError as error:
                 self.sharing.events.publish("slicer ended", cpu=cpu, why=error.message)
                 self._carrier.broken(cpu)
                 self.sharing.stir()
-        self.figures = figures
+        self.readings = readings
         names = {tid: tenant.name for tenant in self.sharing.tenants.values() for tid in tenant.tids}
         self.metrics.read(
-            figures,
+            readings,
             {
                 cpu: [said.code for said in findings(self.slicer, seen, of_members(seen, self._raises, names))]
-                for cpu, seen in figures.items()
+                for cpu, seen in readings.items()
             },
         )
 
     def _warm(self) -> None:
-        """The CPU that ls would take next."""
+        """Starts a slicer on the CPU that ls takes next."""
         plan = self.sharing.plan
         if len(plan.be) > self.sharing.machine.be_least:
             self._carrier.warm(plan.be[-1])
 
     def _strays(self) -> None:
-        """Threads that are not where they were put: they, or somebody else, chose other CPUs."""
+        """Threads that are not on their CPUs, because they or another program chose others."""
         now = self._carrier.now
-        wanted = {tid: (cpu,) for cpu, members in now.turns.items() for tid in members}
+        wanted: dict[int, tuple[int, ...]] = {tid: (cpu,) for cpu, members in now.turns.items() for tid in members}
         wanted |= {tid: tuple(sorted(cpus)) for tid, cpus in now.be.items()}
         for tid, cpus in wanted.items():
             found = _affinity(tid)
@@ -174,15 +175,15 @@ def _affinity(tid: int) -> tuple[int, ...] | None:
 
 
 def same_process(pid: int, started: int) -> bool:
-    """The process that had this number then has it still."""
+    """Whether the number still belongs to the same process."""
     found = threads.stat(pid)
     return found is not None and found.started == started
 
 
 def choose(keys: Serve, cpus: tuple[int, ...]) -> Chosen:
-    """The one that the file names, or what the last probe of the CPU that ls takes first has picked.
+    """The slicer of the file, or the pick of the last probe of the first CPU of ls.
 
-    Raises UserError for one that there is not, or not on this host.
+    Raises UserError for an unknown slicer, or one that cannot work on this host.
     """
     name = _best(cpus[-1]) if keys.slicer == "auto" else keys.slicer
     kind = slicers.SLICERS.get(name)

@@ -171,7 +171,7 @@ def unix_socket(path: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
         if _responses(path):
-            raise UserError(f"{path}: somebody listens there already", remedy="another `socket`")
+            raise UserError(f"{path}: another process listens there", remedy="set another `socket`")
         if path.is_socket():
             path.unlink()
         before = os.umask(0o177)
@@ -182,7 +182,9 @@ def unix_socket(path: Path) -> socket.socket:
         listening.listen(MOST_CONNECTIONS)
     except OSError as error:
         listening.close()
-        raise UserError(f"{path}: cannot listen there: {error.strerror or error}", remedy="another `socket`") from None
+        raise UserError(
+            f"{path}: cannot listen there: {error.strerror or error}", remedy="set another `socket`"
+        ) from None
     return listening
 
 
@@ -200,7 +202,7 @@ def tcp_socket(address: str) -> socket.socket:
     except OSError as error:
         listening.close()
         raise UserError(
-            f"{address}: cannot listen there: {error.strerror}", remedy="a free port of this host"
+            f"{address}: cannot listen there: {error.strerror}", remedy="set a free port of this host"
         ) from None
     return listening
 
@@ -213,9 +215,11 @@ def token_of(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: the token cannot be read: {error}") from None
     if mode & 0o077:
-        raise UserError(f"{path}: others may read the token", remedy=f"chmod 600 {path}")
+        raise UserError(f"{path}: other users may read the token", remedy=f"chmod 600 {path}")
     if len(token) < LEAST_TOKEN or any(c.isspace() for c in token):
-        raise UserError(f"{path}: the token has not {LEAST_TOKEN} characters", remedy=f"openssl rand -hex 32 > {path}")
+        raise UserError(
+            f"{path}: the token has fewer than {LEAST_TOKEN} characters", remedy=f"openssl rand -hex 32 > {path}"
+        )
     return token
 
 

@@ -30,7 +30,7 @@ def _network(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
-        raise ValueError(f'"{text}" is no network') from None
+        raise ValueError(f'"{text}" is not a network') from None
 
 
 def _address(text: str) -> str:
@@ -77,7 +77,7 @@ class Autoscale(Table):
     @model_validator(mode="after")
     def _settles(self) -> "Autoscale":
         if self.low >= self.down:
-            raise ValueError(f"low {self.low} must lie below down {self.down}, or a step down is followed by one up")
+            raise ValueError(f"low {self.low} must be below down {self.down}, or a step up follows each step down")
         return self
 
 
@@ -106,7 +106,7 @@ class TenantKeys(Table):
     @model_validator(mode="after")
     def _fits(self) -> "TenantKeys":
         if sum(given is not None for given in (self.pid, self.pidfile, self.command)) != 1:
-            raise ValueError("takes pid, pidfile or command, one of them")
+            raise ValueError("takes one of pid, pidfile and command")
         if not self.min <= self.weight <= (self.max or MOST_WEIGHT):
             raise ValueError(f"weight {self.weight} is not between min {self.min} and max {self.max or MOST_WEIGHT}")
         if self.autoscale and self.autoscale.by == "p99" and self.slo_p99 is None:
@@ -147,7 +147,7 @@ class Pvcc(Table):
 class Serve(Table):
     """Who shares which CPUs, and how the daemon is asked."""
 
-    cpus: Cores = Field("auto", description="CPUs that are shared out; ls takes them from the end")
+    cpus: Cores = Field("auto", description="CPUs to share; ls takes them from the end")
     be_cpus: Annotated[int, Field(ge=0, le=4096)] = Field(
         1, description="of these the first ones stay with be; 0: ls may have all, and be runs when they are idle"
     )
@@ -196,7 +196,7 @@ def read(file: Path) -> Serve:
     text = read_text(file, MAX_FILE_BYTES, f"name a file that says who shares: {EXAMPLE}")
     data = parsed(file, text)
     if "workload" in data:
-        raise UserError(f"{file}: a scenario, not tenants that share", remedy=f"windtunnel run {file}")
+        raise UserError(f"{file}: a scenario, not a file for share serve", remedy=f"windtunnel run {file}")
     try:
         return Serve.model_validate(data)
     except ValidationError as error:

@@ -19,7 +19,7 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[None]:
         file = path.open("a+")
     except OSError as error:
         raise UserError(
-            f"{error.filename}: {error.strerror}", remedy="a `state` directory that can be written"
+            f"{error.filename}: {error.strerror}", remedy="set `state` to a directory that can be written"
         ) from None
     with file:
         try:
@@ -29,7 +29,7 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[None]:
             pid = file.read(20).strip()
             raise UserError(
                 f"a daemon (process {pid or 'unknown'}) runs with {directory}",
-                remedy="end it first, or give this one a `state` directory and CPUs of its own",
+                remedy="stop it first, or set another `state` directory and other CPUs",
             ) from None
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
@@ -49,5 +49,7 @@ def _cpu(cpu: int) -> socket.socket:
         claim.bind(f"\0windtunnel-share-cpu{cpu}")
     except OSError:
         claim.close()
-        raise UserError(f"another daemon shares out CPU {cpu}", remedy="`cpus` that are nobody's") from None
+        raise UserError(
+            f"another daemon shares CPU {cpu}", remedy="set `cpus` to CPUs that no other daemon shares"
+        ) from None
     return claim

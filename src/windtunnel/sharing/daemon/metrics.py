@@ -1,4 +1,4 @@
-"""The daemon's figures as OpenMetrics families. Histograms and counters add up from its start; gauges are of the last interval."""
+"""The daemon's metrics as OpenMetrics families. Histograms and counters add up from its start; gauges are of the last interval."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,15 +14,15 @@ from windtunnel.sharing.pools.plan import entitled
 from windtunnel.sharing.slicers import SliceReading
 
 TIMES = {
-    "slice": "How long a tenant kept the core once it had it",
-    "gap": "From a tenant's leaving the core to its next coming",
-    "late": "From when the slicer meant to wake to when it woke",
+    "slice": "Time that a tenant ran without a switch",
+    "gap": "Time between two slices of a tenant",
+    "late": "Real minus intended wake-up of the slicer",
 }
 """Histograms of SliceReading, and their meaning."""
 TOLD = {
-    "latency": ("Answer minus intended send time, as the tenant tells", {"0.5": "p50_ns", "0.99": "p99_ns"}),
+    "latency": ("Response minus intended send time, as the tenant reports", {"0.5": "p50_ns", "0.99": "p99_ns"}),
     "wait_to_serve": (
-        "From arrival to the begin of the work, as the tenant tells",
+        "From arrival to the start of the service, as the tenant reports",
         {"0.5": "wait_p50_ns", "0.99": "wait_p99_ns"},
     ),
 }
@@ -30,7 +30,7 @@ TOLD = {
 
 
 class Metrics(Collector):
-    """Collected by the daemon's thread, or by the one of a metrics server: what that one reads is replaced, never changed."""
+    """Collected by the daemon's thread, or by that of a metrics server: its data is replaced, never changed."""
 
     def __init__(self, sharing: Sharing):
         self._sharing = sharing
@@ -38,7 +38,7 @@ class Metrics(Collector):
         self._sums: dict[str, Counter[str]] = {"kicks": Counter(), "ran": Counter(), "waited": Counter()}
         self._steps: Counter[str] = Counter()
         self._strays = 0
-        self._figures: Mapping[int, SliceReading] = {}
+        self._readings: Mapping[int, SliceReading] = {}
         self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
         self._registry = CollectorRegistry()
@@ -47,22 +47,23 @@ class Metrics(Collector):
     def text(self) -> bytes:
         """The exposition, as of now."""
         self.refresh()
-        return generate_latest(self._registry)
+        text: bytes = generate_latest(self._registry)  # type: ignore[no-untyped-call]  # it has no types
+        return text
 
     def collect(self) -> Iterator[Metric]:
         yield from self._families
 
     def refresh(self) -> None:
-        """Builds what collectors see. Who is a tenant no more is forgotten, or a row of them would grow for ever."""
+        """Builds the families. Former tenants are removed, so the list does not grow without limit."""
         for counts in (self._sums["ran"], self._sums["waited"], self._steps):
             for name in counts.keys() - self._sharing.tenants.keys():
                 del counts[name]
         self._families = [*self._pools(), *self._tenants(), *self._slices(), *self._counters()]
 
-    def read(self, figures: Mapping[int, SliceReading], found: Mapping[int, Sequence[str]]) -> None:
-        """An interval of the slicers, and the codes of what the diagnosis says of it, by CPU."""
+    def read(self, readings: Mapping[int, SliceReading], found: Mapping[int, Sequence[str]]) -> None:
+        """An interval of the slicers, and the codes of its findings, by CPU."""
         owners = {tid: tenant.name for tenant in self._sharing.tenants.values() for tid in tenant.tids}
-        for cpu, seen in figures.items():
+        for cpu, seen in readings.items():
             self._sums["kicks"][str(cpu)] += seen.kicks
             for name in TIMES:
                 if (histogram := getattr(seen, name)) is not None:
@@ -71,7 +72,7 @@ class Metrics(Collector):
                 if member.tid in owners:
                     self._sums["ran"][owners[member.tid]] += member.ran_ns
                     self._sums["waited"][owners[member.tid]] += member.waited_ns or 0
-        self._figures, self._found = figures, found
+        self._readings, self._found = readings, found
         self.refresh()
 
     def scaled(self, tenant: str) -> None:
@@ -104,7 +105,9 @@ class Metrics(Collector):
         weight = GaugeMetricFamily(
             "windtunnel_share_weight", "Weight of the tenant; 256 is one CPU", labels=("tenant", "pool")
         )
-        due = GaugeMetricFamily("windtunnel_share_entitled_cpus", "CPUs while everybody has work", labels=("tenant",))
+        due = GaugeMetricFamily(
+            "windtunnel_share_entitled_cpus", "CPUs while all tenants have work", labels=("tenant",)
+        )
         had = GaugeMetricFamily(
             "windtunnel_share_had_cpus", "CPUs that it had in the last interval", labels=("tenant",)
         )
@@ -128,7 +131,7 @@ class Metrics(Collector):
     def _used(self) -> dict[str, float]:
         ran = {
             m.tid: m.ran_ns / seen.interval_ns
-            for seen in self._figures.values()
+            for seen in self._readings.values()
             for m in seen.members
             if seen.interval_ns
         }
@@ -141,31 +144,31 @@ class Metrics(Collector):
     def _slices(self) -> Iterator[Metric]:
         for name, about in TIMES.items():
             family = HistogramMetricFamily(f"windtunnel_share_{name}_seconds", about, labels=("cpu",), unit="seconds")
-            for cpu, times in self._times[name].items():
-                family.add_metric((cpu,), times.buckets(), times.sum_ns / NS)
+            for label, times in self._times[name].items():
+                family.add_metric((label,), times.buckets(), times.sum_ns / NS)
             yield family
         for name, about in (
             ("own_share", "Part of the core's time in which tenants ran"),
-            ("others_share", "Part in which somebody else ran, the slicer included"),
+            ("others_share", "Part in which other threads ran, the slicer included"),
         ):
             gauge = GaugeMetricFamily(f"windtunnel_share_{name}_ratio", about, labels=("cpu",), unit="ratio")
-            for cpu, seen in self._figures.items():
+            for cpu, seen in self._readings.items():
                 if (value := getattr(seen, name)) is not None:
                     gauge.add_metric((str(cpu),), value)
             yield gauge
-        family = GaugeMetricFamily(
+        findings = GaugeMetricFamily(
             "windtunnel_share_finding", "1 for each finding of `windtunnel share list`", labels=("cpu", "finding")
         )
         for cpu, codes in self._found.items():
             for code in codes:
-                family.add_metric((str(cpu), code), 1)
-        yield family
+                findings.add_metric((str(cpu), code), 1)
+        yield findings
 
     def _counters(self) -> Iterator[Metric]:
         for name, key, about, label, scale in (
             ("kicks", "kicks", "Times that the slicer woke", "cpu", 1),
             ("ran_seconds", "ran", "Time that the tenant had in ls", "tenant", NS),
-            ("waited_seconds", "waited", "Time in which it could have run in ls and did not", "tenant", NS),
+            ("waited_seconds", "waited", "Time in which the tenant was runnable in ls and did not run", "tenant", NS),
         ):
             family = CounterMetricFamily(f"windtunnel_share_{name}", about, labels=(label,))
             for who, value in self._sums[key].items():
@@ -175,5 +178,7 @@ class Metrics(Collector):
         for tenant, count in self._steps.items():
             steps.add_metric((tenant,), count)
         yield steps
-        yield CounterMetricFamily("windtunnel_share_strays", "Times that a thread was found off its CPUs", self._strays)
+        yield CounterMetricFamily(
+            "windtunnel_share_strays", "Times that a thread ran on other CPUs than its own", self._strays
+        )
         yield CounterMetricFamily("windtunnel_share_events", "Events so far", self._sharing.events.last)

@@ -42,7 +42,7 @@ def check(status: Path = Path("/proc/thread-self/status")) -> None:
     """Raises UserError without CAP_SYS_NICE."""
     if not mine(status).has(SYS_NICE):
         raise UserError(
-            "CAP_SYS_NICE is missing: without it threads of others cannot be moved or weighed, and no slicer runs above them",
+            "CAP_SYS_NICE is missing: the daemon needs it to change threads of other users, and for slicers",
             remedy="sudo windtunnel share serve FILE, or AmbientCapabilities=CAP_SYS_NICE in a systemd unit",
         )
 
@@ -72,4 +72,4 @@ def _capset(libc: ctypes.CDLL, kept: int) -> None:
     # effective, permitted, inheritable of the lower 32, then of the upper
     data = (ctypes.c_uint32 * 6)(low, low, low, high, high, high)
     if libc.syscall(ctypes.c_long(number), header, data) != 0:
-        raise UserError(f"capabilities cannot be given up: {os.strerror(ctypes.get_errno())}")
+        raise UserError(f"capabilities cannot be dropped: {os.strerror(ctypes.get_errno())}")

@@ -77,7 +77,7 @@ class Daemon:
         machine = Machine(cpus, keys.be_cpus)
         if machine.ls_most < 1:
             raise UserError(
-                f"be_cpus {keys.be_cpus} leaves ls none of {len(cpus)} CPUs", remedy=f"be_cpus = {len(cpus) - 1}"
+                f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
         stack.enter_context(only_one(self._directory, cpus))
         kept = state.read(self._directory / "state.json")
@@ -126,17 +126,17 @@ class Daemon:
         return shield, f"cgroup v{found.version} {shield.path}"
 
     def _begin(self, kept: state.State) -> None:
-        """The tenants of the file, then those that were taken in; each as it was when the last daemon ended."""
+        """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
         for keys in self._keys.tenant:
             try:
                 self.core.take_in_first(keys, kept.wish_of(keys))
             except UserError as error:
                 raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
         for tenant in kept.tenants:
-            keys = tenant.keys()
-            if keys is not None and tenant.name not in self.sharing.tenants:
-                with contextlib.suppress(UserError):  # there is no room for it any more: it stays as it is
-                    self.core.take_in(keys, tenant.wish.wish())
+            added = tenant.keys()
+            if added is not None and tenant.name not in self.sharing.tenants:
+                with contextlib.suppress(UserError):  # no room for it any more: it runs as it is
+                    self.core.take_in(added, tenant.wish.wish())
 
     async def _serve(self) -> None:
         loop, end = asyncio.get_running_loop(), asyncio.Event()
@@ -153,7 +153,7 @@ class Daemon:
         if self._keys.pvcc:
             allowed = self._keys.pvcc.allow
             pvcc = await loop.create_server(lambda: Pvcc(self.sharing, allowed), sock=self._sockets["pvcc"])
-        for line in self._greeting():
+        for line in self._start_lines():
             self._say(line)
         ended = loop.create_task(end.wait())
         await asyncio.wait([ended, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -197,7 +197,7 @@ class Daemon:
                 written = now
             await asyncio.sleep(SAVE_S)
 
-    def _greeting(self) -> Iterator[str]:
+    def _start_lines(self) -> Iterator[str]:
         keys, plan = self._keys, self.sharing.plan
         yield f"sharing CPUs {_list(self.sharing.machine.cpus)}: ls {_list(plan.ls)}, be {_list(plan.be)}"
         yield f"slicer {self.core.slicer}, {keys.slice / 1000:g} us; shield {self.core.shield}"
@@ -206,7 +206,7 @@ class Daemon:
             yield f"PvCC's protocol on {keys.pvcc.listen}"
         absent = [tenant.name for tenant in self.sharing.tenants.values() if tenant.pid is None]
         if absent:
-            yield f"not there yet: {', '.join(absent)}"
+            yield f"waiting for: {', '.join(absent)}"
 
 
 def _list(cpus: tuple[int, ...]) -> str:
@@ -219,7 +219,9 @@ def _cpus(keys: Serve) -> tuple[int, ...]:
     if keys.cpus == "auto":
         return tuple(sorted(mine))
     if missing := [cpu for cpu in keys.cpus if cpu not in mine]:
-        raise UserError(f"CPU {missing[0]} cannot be had here", remedy=f"of {_list(tuple(sorted(mine)))}")
+        raise UserError(
+            f"CPU {missing[0]} is not available to this process", remedy=f"one of {_list(tuple(sorted(mine)))}"
+        )
     return tuple(keys.cpus)
 
 

@@ -86,7 +86,7 @@ def read(path: Path) -> State:
         where = ".".join(map(str, fault["loc"]))
         raise UserError(f"{path}: not a state of the daemon: {where}: {fault['msg']}", remedy) from None
     if state.schema_ != SCHEMA:
-        raise UserError(f"{path}: schema {state.schema_}, and this version reads {SCHEMA}", remedy)
+        raise UserError(f"{path}: schema {state.schema_}, this windtunnel reads schema {SCHEMA}", remedy)
     return state
 
 

@@ -1,7 +1,7 @@
-"""Which slice and how many cores an SLO needs, and what that costs; or what would, where nothing that was asked for does.
+"""Recommends a slice and a number of cores for an SLO, with the cost; where none meets it, a setting that would.
 
-Tenants are alike and spread evenly; a core with the most of them decides. A longer slice loses less, so the longest that meets the SLO is
-advised, on the fewest cores that have one. An interval's upper end has to meet the SLO, not its middle.
+Tenants are alike and spread evenly; a core with the most of them decides. A longer slice loses less time, so the advice is the longest slice
+that meets the SLO, on the fewest cores on which one does. The upper end of the interval has to meet the SLO.
 """
 
 from dataclasses import asdict, dataclass
@@ -9,13 +9,13 @@ from math import ceil
 from typing import Any
 
 from windtunnel.errors import UserError
+from windtunnel.scenario.quantities import option
 from windtunnel.sharing.model.estimators import Demand, Estimate, Estimator
 from windtunnel.sharing.simulate.plan import CPU_WEIGHT, MOST_CORES, MOST_TENANTS
-from windtunnel.sharing.simulate.quantities import duration_ns
 
 SLICES_NS = tuple(us * 1000 for us in (50, 70, 100, 120, 150, 200, 300, 500, 700, 1000, 2000, 5000))
 HOPELESS = 0.8
-"""Of (n - 1) times the shortest slice: nobody's p99 was seen below that."""
+"""In parts of (n - 1) slices: no p99 was measured below that."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,13 @@ def slo_of(text: str) -> Slo:
     """p99=500us. Raises UserError for anything else."""
     name, equals, value = text.partition("=")
     if name.strip() != "p99" or not equals:
-        raise UserError(f'--slo "{text}" is no SLO', remedy="a bound of p99, as in p99=500us")
-    found = duration_ns(value.strip(), "--slo")
-    if not found:
-        raise UserError("--slo p99=0", remedy="a time above 0, as in p99=500us")
-    return Slo(found)
+        raise UserError(f'--slo: "{text}" is not an SLO', remedy="a bound of p99, as in p99=500us")
+    return Slo(int(option("--slo p99", "duration", value.strip(), "1ns", "1h")))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """So many cores with a slice. `answer` is of a core with `per_core` tenants."""
+    """A number of cores with a slice. `estimate` is of a core with `per_core` tenants."""
 
     cores: int
     per_core: int
@@ -51,7 +48,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Advice:
-    """`chosen` None: nothing that was asked for meets the SLO; then `nearest` is what comes nearest on those cores, and `instead` would do."""
+    """`chosen` None: no requested setting meets the SLO; then `nearest` is the nearest on these cores, and `instead` one that meets it."""
 
     slo: Slo
     tenants: int
@@ -67,7 +64,7 @@ class Advice:
 
 
 def advise(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, cores: int | None) -> Advice:
-    """`cores` None: as few as do. Raises UserError for numbers that make no sense."""
+    """`cores` None: as few as meet the SLO. Raises UserError for numbers out of range."""
     if not 1 <= tenants <= MOST_TENANTS:
         raise UserError(f"--tenants {tenants}", remedy=f"from 1 to {MOST_TENANTS}")
     if cores is not None and not 1 <= cores <= MOST_CORES:
@@ -106,7 +103,7 @@ def _fewest(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, least:
 def _best(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, cores: int) -> Choice | None:
     """The longest slice that meets the SLO on these cores; where none does, the one with the least p99, None where all are overloaded."""
     per_core = ceil(tenants / cores)
-    nearest = None
+    nearest: tuple[float, Choice] | None = None
     slices = SLICES_NS if per_core > 1 else SLICES_NS[3:4]
     for slice_ns in reversed(slices):
         if (per_core - 1) * slice_ns * HOPELESS > slo.p99_ns and slice_ns != slices[0]:
@@ -114,10 +111,10 @@ def _best(estimator: Estimator, slo: Slo, tenants: int, demand: Demand, cores: i
         estimate = estimator.at(per_core, slice_ns, demand)
         if estimate is None or estimate.p99_ns is None:
             continue
-        met = estimate.high_ns <= slo.p99_ns
+        met = estimate.high_ns is not None and estimate.high_ns <= slo.p99_ns
         choice = Choice(cores, per_core, slice_ns, max(CPU_WEIGHT * cores // tenants, 1), estimate, met)
         if met:
             return choice
-        if nearest is None or estimate.p99_ns < nearest.estimate.p99_ns:
-            nearest = choice
-    return nearest
+        if nearest is None or estimate.p99_ns < nearest[0]:
+            nearest = estimate.p99_ns, choice
+    return nearest and nearest[1]

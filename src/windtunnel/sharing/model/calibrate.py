@@ -1,5 +1,5 @@
-"""The simulator's costs of this host, from trials of their own: what a turn takes beside its tenant, what is lost within it, how late kicks are,
-and what the host takes by itself."""
+"""The simulator's costs of this host, from trials: the cost of a switch, the loss within a turn, the lateness of kicks, and the steal of
+the host."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,20 +14,27 @@ from windtunnel.sharing.simulate import Machine, Noise
 from windtunnel.sharing.simulate.plan import SECOND
 
 LEAST_GAP_NS = 10_000
-"""Of a tenant alone: shorter ones are the clock's."""
+"""Shorter gaps of a tenant alone come from the clock."""
 
 
 def calibrate(finished: Sequence[Measured], usual: Machine) -> tuple[Machine, Capacity]:
-    """`run`: overloaded trials of several tenants with short and long slices, and some of one. Raises UserError where they do not tell."""
+    """`finished`: overloaded trials of several tenants with short and long slices, and some of one. Raises UserError where they do not
+    suffice."""
     capacity = fit_capacity([one.point for one in finished], usual)
-    shared = [one for one in finished if one.point.tenants > 1 and one.trial.slicer.own_share is not None]
+    shared = [
+        (1 - own) * one.point.slice_ns
+        for one in finished
+        if one.point.tenants > 1 and (own := one.trial.slicer.own_share) is not None
+    ]
     if capacity is None or not shared:
-        raise UserError("the trials do not tell what a slice costs", remedy="overloaded ones, of several tenants")
-    away = median((1 - one.trial.slicer.own_share) * one.point.slice_ns for one in shared)
+        raise UserError("the trials do not show the cost of a slice", remedy="overloaded trials of several tenants")
+    away = median(shared)
     away = min(away, capacity.slice_ns)
     of_kick = usual.kick_ns / (usual.kick_ns + usual.switch_ns)
-    late = merge(one.trial.slicer.late for one in shared)
-    mean, deviation = middle(late) if late and late.total else (usual.late_ns, usual.late_sd_ns)
+    late = merge(
+        one.trial.slicer.late for one in finished if one.point.tenants > 1 and one.trial.slicer.own_share is not None
+    )
+    mean, deviation = (late and middle(late)) or (usual.late_ns, usual.late_sd_ns)
     machine = replace(
         usual,
         kick_ns=int(away * of_kick),
@@ -40,14 +47,17 @@ def calibrate(finished: Sequence[Measured], usual: Machine) -> tuple[Machine, Ca
     return machine, capacity
 
 
-def middle(histogram: Histogram) -> tuple[float, float]:
-    """Median, and half of the way from the 16th to the 84th percentile: a normal distribution's deviation, which no stray sample moves."""
+def middle(histogram: Histogram) -> tuple[float, float] | None:
+    """Median, and half the distance from the 16th to the 84th percentile: a normal distribution's deviation, robust against outliers. None
+    of an empty histogram."""
     low, median_, high = (percentile(histogram, percent) for percent in (16, 50, 84))
+    if low is None or median_ is None or high is None:
+        return None
     return float(median_), (high - low) / 2
 
 
 def noise(alone: Sequence[Measured]) -> Noise:
-    """What a tenant alone did not get, as if it came at random; medians of the trials, because a neighbour in one of them is not this host."""
+    """The time that a tenant alone did not get, as random steal; medians of the trials, because one may have had a neighbour."""
     rates, lengths = [], []
     for one in (tenant for trial in alone for tenant in trial.trial.tenants):
         long = [(at, count) for at, count in one.gap.counts if at >= LEAST_GAP_NS]

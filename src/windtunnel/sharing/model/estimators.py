@@ -1,4 +1,4 @@
-"""Who answers for a number of tenants on one core: a fitted model, or the simulator. Both say p99 with an interval and what serves."""
+"""Estimates for a number of tenants on one core, by a fitted model or by the simulator: p99 with an interval, and the time lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SIMULATED = "simulated, not measured"
 
 @dataclass(frozen=True)
 class Demand:
-    """Tenants alike: requests a second of each, ns of CPU a request, bytes."""
+    """Identical tenants: requests a second of each, ns of CPU a request, bytes."""
 
     rate: float
     service_ns: int
@@ -29,7 +29,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one core. `p99_ns` None: overload. `lost`: share of the core's time that serves nobody."""
+    """Of one core. `p99_ns` None: overload. `lost`: share of the core's time that serves no tenant."""
 
     p99_ns: float | None
     low_ns: float | None
@@ -38,16 +38,16 @@ class Estimate:
 
 
 class Estimator(Protocol):
-    """Says what `tenants` on one core with a slice get."""
+    """Estimates for `tenants` on one core with a slice."""
 
     source: str
 
     def at(self, tenants: int, slice_ns: int, demand: Demand) -> Estimate | None:
-        """None where it will not say anything."""
+        """None outside the range of the estimator."""
 
 
 class Fitted:
-    """A model: intervals are of its bootstrap's fits and of the errors that it made at settings left out."""
+    """A model. Intervals come from its bootstrap and its held-out errors."""
 
     def __init__(self, model: SharingModel, name: str):
         self.model = model
@@ -56,7 +56,7 @@ class Fitted:
         self.errors = np.array([said / measured for said, measured in held]) if held else np.ones(1)
 
     def at(self, tenants: int, slice_ns: int, demand: Demand) -> Estimate | None:
-        """Nothing outside of the slices that were measured, nor where its order was not."""
+        """None outside the measured slices, and where the order was not measured."""
         low, high = self.model.bounds()
         if not low <= slice_ns <= high:
             return None
@@ -87,7 +87,7 @@ class Fitted:
 
 
 class Simulated:
-    """The simulator, several seeds: the interval is their spread, and tells nothing of what the simulator does not model."""
+    """The simulator, several seeds: the interval is their spread, without what the simulator does not model."""
 
     def __init__(self, policy: str, machine: Machine):
         self.policy, self.machine = policy, machine
@@ -110,6 +110,9 @@ class Simulated:
         turns = 200 * tenants * slice_ns
         enough = int(LEAST_REQUESTS * SECOND / (demand.rate * tenants)) if demand.rate else turns
         duration = min(max(turns, enough, SECOND // 10), LONGEST_NS)
-        one = {"phases": (Phase(0, demand.rate),), "service_ns": demand.service_ns, "working_set": demand.working_set}
-        alike = tuple(Tenant(f"t{number}", **one) for number in range(tenants))
+        phases = (Phase(0, demand.rate),)
+        alike = tuple(
+            Tenant(f"t{number}", phases=phases, service_ns=demand.service_ns, working_set=demand.working_set)
+            for number in range(tenants)
+        )
         return simulate(Plan(alike, self.policy, slice_ns, duration, 0, seed, self.machine)).document()

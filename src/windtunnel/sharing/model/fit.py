@@ -1,4 +1,4 @@
-"""Points become a model: medians of a setting's measurements, the form fitted to them, intervals, and what it says of settings left out."""
+"""Fits a model to points: medians of each setting, the fitted form, intervals, and held-out errors."""
 
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -18,7 +18,7 @@ from windtunnel.version import __version__
 
 DRAWS = 200
 GOAL = 0.20
-"""Held-out error that the project holds its models to."""
+"""Goal for the held-out error."""
 LEAST_SETTINGS = 8
 HELP = "more tenants, slices and rates; at least two of them overloaded"
 Fit = tuple[Capacity, P99]
@@ -33,16 +33,14 @@ def fit(
     left_out: Sequence[str] = (),
     seed: int = 1,
 ) -> SharingModel:
-    """`slicer`: of several that the points have. Raises UserError where they say too little."""
+    """`slicer`: selects one of several. Raises UserError where the points do not suffice."""
     slicer = _slicer(points, slicer)
     settings = medians([p for p in points if p.slicer == slicer])
     if len(settings) < LEAST_SETTINGS:
-        raise UserError(
-            f"{source}: {len(settings)} settings of {slicer}, of {LEAST_SETTINGS} that a model needs", remedy=HELP
-        )
+        raise UserError(f"{source}: {len(settings)} settings of {slicer}; a model needs {LEAST_SETTINGS}", remedy=HELP)
     whole = _fitted(settings, machine)
     if whole is None:
-        raise UserError(f"{source}: neither capacity nor p99 can be told", remedy=HELP)
+        raise UserError(f"{source}: the points determine neither capacity nor p99", remedy=HELP)
     held = [_held(settings, n, machine) for n in range(len(settings))]
     draws = _draws(settings, machine, np.random.default_rng(seed))
     parameters = _parameters(whole, draws)
@@ -69,13 +67,13 @@ def _slicer(points: Sequence[Point], asked: str | None) -> str:
         return names[0]
     if asked not in names:
         what = "several slicers" if asked is None else f"no points of {asked}"
-        raise UserError(f"{what}: {', '.join(names)}", remedy="say which with --slicer")
+        raise UserError(f"{what}: {', '.join(names)}", remedy="select one with --slicer")
     return asked
 
 
 def medians(points: Sequence[Point]) -> list[Point]:
     """One point a setting."""
-    groups: dict[tuple, list[Point]] = {}
+    groups: dict[tuple[str, int, int, int, int, float], list[Point]] = {}
     for point in points:
         groups.setdefault(point.setting, []).append(point)
     return [_median(group) for group in groups.values()]
@@ -90,12 +88,14 @@ def _median(group: list[Point]) -> Point:
 
 def _fitted(points: Sequence[Point], machine: Machine) -> Fit | None:
     capacity = fit_capacity(points, machine)
-    p99 = capacity and fit_p99(points, capacity, machine)
+    if capacity is None:
+        return None
+    p99 = fit_p99(points, capacity, machine)
     return (capacity, p99) if p99 else None
 
 
 def _held(settings: list[Point], left: int, machine: Machine) -> Held:
-    """What the others say of one."""
+    """The prediction of one setting from the others."""
     point = settings[left]
     found = _fitted([p for n, p in enumerate(settings) if n != left], machine)
     if found is None:
@@ -125,8 +125,8 @@ def _values(found: Fit) -> list[float | None]:
 
 
 def _draws(settings: list[Point], machine: Machine, rng: np.random.Generator) -> list[list[float | None]]:
-    """Fits to settings redrawn; one that lacks what it takes is no draw."""
-    found = []
+    """Fits to resampled settings; a sample that determines no fit is left out."""
+    found: list[list[float | None]] = []
     for _ in range(DRAWS):
         redrawn = [settings[i] for i in rng.integers(0, len(settings), len(settings))]
         if drawn := _fitted(redrawn, machine):
@@ -140,7 +140,10 @@ def _parameters(whole: Fit, draws: list[list[float | None]]) -> list[Parameter]:
     for at, (name, value) in enumerate(zip(NAMES, _values(whole), strict=True)):
         if value is None:
             continue
-        drawn = [draw[at] for draw in draws if draw[at] is not None]
-        low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) >= DRAWS / 2 else (None, None)
-        said.append(Parameter(name=name, value=value, low=low and float(low), high=high and float(high)))
+        drawn = [one for draw in draws if (one := draw[at]) is not None]
+        low: float | None = None
+        high: float | None = None
+        if len(drawn) >= DRAWS / 2:
+            low, high = map(float, np.percentile(drawn, [2.5, 97.5]))
+        said.append(Parameter(name=name, value=value, low=low, high=high))
     return said

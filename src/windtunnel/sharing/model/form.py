@@ -1,4 +1,4 @@
-"""The form: what N tenants on a core, turned every S, do to capacity and to p99. Eight numbers are fitted at most, the rest is arithmetic.
+"""The form: capacity and p99 of N tenants on a core with slices of S. At most eight numbers are fitted, the rest is arithmetic.
 
 capacity    A slice loses `slice_ns` to its switch and r times the refill that the L2 needs (cache.py's equation, which has the working
             sets), and a request costs `request_ns` beside its service s. With y requests a second of all tenants at overload:
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from windtunnel.model.arrays import Floats, Mask
 from windtunnel.sharing.model.points import Point
 from windtunnel.sharing.simulate.cache import LINE, remaining
 from windtunnel.sharing.simulate.plan import SECOND, Machine
@@ -25,15 +26,15 @@ from windtunnel.sharing.simulate.policies.kicker import custom_slice
 
 QUANTILE = 0.99
 OVERLOAD = 1.03
-"""Offered over served, from which on a point tells capacity."""
+"""Offered over served, from which on a point gives the capacity."""
 FULLEST = 0.95
-"""Utilisation of a tenant's share up to which p99 is modelled: beyond, it is the length of the run."""
+"""Utilisation of a tenant's share up to which p99 is modelled: beyond, it depends on the length of the run."""
 P99_NAMES = ("turns", "unordered", "queue", "service", "fixed_ns")
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """ns. `refill`: times what the equation of the L2 says; None: no working set overflowed it."""
+    """ns. `refill`: factor of the L2's equation; None: no working set overflowed the L2."""
 
     slice_ns: float
     request_ns: float
@@ -54,7 +55,7 @@ class Capacity:
 
 
 def refill_ns(tenants: int, slice_ns: int, working_set: int, machine: Machine) -> float:
-    """ns of a slice in which lines come back that the others drove out of the L2."""
+    """ns of a slice in which lines come back that other tenants evicted from the L2."""
     lines, room = working_set / LINE, machine.l2_bytes / LINE
     own = min(lines, room)
     if tenants < 2 or not own:
@@ -73,7 +74,7 @@ def fit_capacity(points: Sequence[Point], machine: Machine) -> Capacity | None:
     served = np.array([p.served * p.tenants / SECOND for p in full])
     lost = 1 - served * np.array([p.service_ns for p in full])
     columns = [turns, served] + ([refills] if refills.any() else [])
-    # a request's own cost is at least nothing; scaled, because nnls stops at absolute tolerances
+    # a request's own cost is at least 0; scaled, because nnls stops at absolute tolerances
     scale = [1e-6, 1e-3, 1.0][: len(columns)]
     found, _ = nnls(np.column_stack([c / s for c, s in zip(columns, scale, strict=True)]), np.maximum(lost, 0))
     values = [float(x / s) for x, s in zip(found, scale, strict=True)]
@@ -82,7 +83,7 @@ def fit_capacity(points: Sequence[Point], machine: Machine) -> Capacity | None:
 
 @dataclass(frozen=True)
 class P99:
-    """Coefficients in the order of P99_NAMES; `unordered` is None where no point tells it."""
+    """Coefficients in the order of P99_NAMES; `unordered` is None where no point determines it."""
 
     turns: float
     unordered: float | None
@@ -96,12 +97,12 @@ class P99:
         if row is None:
             return float("inf")
         if row[1] and self.unordered is None:
-            raise ValueError("slices so short that old deadlines decide were not among the points")
+            raise ValueError("no point had slices so short that old deadlines decide the order")
         return float(row @ np.array([self.turns, self.unordered or 0.0, self.queue, self.service, self.fixed_ns]))
 
 
-def features(point: Point, capacity: Capacity, machine: Machine) -> np.ndarray | None:
-    """What the coefficients stand before, ns; None beyond FULLEST."""
+def features(point: Point, capacity: Capacity, machine: Machine) -> Floats | None:
+    """The factors of the coefficients, ns; None beyond FULLEST."""
     n, period = point.tenants, point.slice_ns
     peak = capacity.peak(n, period, point.service_ns, point.working_set, machine)
     if point.rate >= FULLEST * peak:
@@ -113,19 +114,22 @@ def features(point: Point, capacity: Capacity, machine: Machine) -> np.ndarray |
 
 
 def unordered(point: Point, capacity: Capacity) -> bool:
-    """Whether old deadlines decide whose turn it is: the kicker's, with slices that one turn does not use up."""
+    """Whether old deadlines decide the order: with the kicker, and slices longer than a turn."""
     left = point.slice_ns - capacity.slice_ns
     return point.slicer.startswith("kicker") and point.tenants > 2 and custom_slice(point.slice_ns) > left
 
 
 def fit_p99(points: Sequence[Point], capacity: Capacity, machine: Machine) -> P99 | None:
-    """Least squares of relative errors, no coefficient below nothing; None where there are fewer points than coefficients."""
-    rows = [(features(p, capacity, machine), p.p99_ns) for p in points if p.p99_ns and p.rate <= OVERLOAD * p.served]
-    rows = [(row, p99) for row, p99 in rows if row is not None]
+    """Least squares of relative errors, no coefficient below 0; None where there are fewer points than coefficients."""
+    rows = [
+        (row, p.p99_ns)
+        for p in points
+        if p.p99_ns and p.rate <= OVERLOAD * p.served and (row := features(p, capacity, machine)) is not None
+    ]
     if len(rows) < len(P99_NAMES):
         return None
     matrix = np.array([row / p99 for row, p99 in rows])
-    known = matrix.any(axis=0)
+    known: Mask = np.any(matrix, axis=0)
     values = np.zeros(len(P99_NAMES))
     values[known], _ = nnls(matrix[:, known], np.ones(len(rows)))
     turns, unordered_, queue, service, fixed_ns = map(float, values)

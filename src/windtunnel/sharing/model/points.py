@@ -1,4 +1,4 @@
-"""Points that a model is fitted to: tenants that share one core, all alike, and what was measured of them."""
+"""Points that a model is fitted to: identical tenants that share one core, with their measurements."""
 
 import json
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from windtunnel.model.record import Part
 TRIALS, FIGURE = "trials.jsonl", "figure.json"
 OWN = {"slicer", "tenants", "slice_ns", "service_ns", "rate", "served", "p99_ns"}
 OF_FIGURE = {"tenants", "slice_us", "load", "offered_per_s", "served_per_s", "p99_ns", "own_share", "excluded"}
-"""Keys by which a row is known."""
+"""Keys that identify a row."""
 MOST_POINTS = 10_000
 LEAST_OWN_SHARE = 0.95
-"""Of the tenants' core; a point below it is about the neighbours."""
-HELP = "windtunnel share fit --live measures its own"
+"""Of the tenants' core; below it a point measures other threads."""
+HELP = "windtunnel share fit --live measures points on this host"
 
 
 class Point(Part):
@@ -34,7 +34,7 @@ class Point(Part):
     own_share: float | None = Field(None, description="the tenants' part of what ran on their core; null: not told")
 
     @property
-    def setting(self) -> tuple:
+    def setting(self) -> tuple[str, int, int, int, int, float]:
         return self.slicer, self.tenants, self.slice_ns, self.service_ns, self.working_set, self.rate
 
 
@@ -62,7 +62,7 @@ def _text(file: Path) -> str:
 
 
 def _slicer(path: Path) -> str | None:
-    """What a figure was run with, by its figure.json; None where there is none, or it does not say so."""
+    """The slicer of a figure, from its figure.json; None where it is missing."""
     try:
         setting = json.loads(_text(path / FIGURE))["setting"]
         return str(setting["slicer"]).split()[0].rstrip(",:;")
@@ -71,15 +71,15 @@ def _slicer(path: Path) -> str | None:
 
 
 def kept(points: Sequence[Point], name: str) -> tuple[list[Point], list[str]]:
-    """Without those on whose core somebody else ran. Raises UserError where none is left."""
+    """Without points on whose core other threads ran. Raises UserError where none is left."""
     good = [p for p in points if p.own_share is None or p.own_share >= LEAST_OWN_SHARE]
     said = []
     if len(good) < len(points):
         said.append(
-            f"{len(points) - len(good)} points left out: others had more than {1 - LEAST_OWN_SHARE:.0%} of the core"
+            f"{len(points) - len(good)} points excluded: other threads had more than {1 - LEAST_OWN_SHARE:.0%} of the core"
         )
     if not good:
-        raise UserError(f"{name}: no point of tenants that share a core", remedy=HELP)
+        raise UserError(f"{name}: no points of tenants that share a core", remedy=HELP)
     return good, said
 
 
@@ -98,7 +98,7 @@ def _point(file: Path, number: int, line: str, slicer: str | None) -> Point | No
 
 
 def _of_figure(row: dict[str, Any], slicer: str) -> dict[str, Any] | None:
-    """A trial of Fig. 10: its load is in parts of what the service alone would allow, so the service follows from the rate. None: excluded."""
+    """A trial of Fig. 10: its load is a share of what the service alone would allow, so the service follows from the rate. None: excluded."""
     tenants, load, offered = row["tenants"], row["load"], row["offered_per_s"]
     if row["excluded"] is not None or not tenants or not load or not offered:
         return None

@@ -5,6 +5,7 @@ History of the record's version:
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,15 +23,15 @@ HELP = "windtunnel share fit writes one"
 
 
 class Held(Part):
-    """One setting, and what was said of it by a model that had not seen it. Rates are of each tenant."""
+    """One setting, and its prediction by a model that was not fitted to it. Rates are of each tenant."""
 
     point: Point = Field(description="medians of its measurements")
-    p99_ns: float | None = Field(description="predicted; null: overload, or it cannot be told without this point")
-    peak: float | None = Field(description="requests a second, where the point is one of overload; null: it is none")
+    p99_ns: float | None = Field(description="predicted; null: overload, or not predictable without this point")
+    peak: float | None = Field(description="predicted requests a second, for a point of overload; null: no overload")
 
 
 class Errors(Part):
-    """Shares. null: nothing to judge by."""
+    """Shares. null: no held-out points."""
 
     mape: float | None
     most: float | None
@@ -59,14 +60,25 @@ class SharingModel(Part):
 
     @property
     def machine(self) -> Machine:
-        """Of the refill's equation."""
+        """The machine of the refill's equation."""
         return Machine(l2_bytes=self.l2_bytes)
 
-    def of(self, draw: list[float | None] | None = None) -> tuple[Capacity, P99]:
+    def of(self, draw: Sequence[float | None] | None = None) -> tuple[Capacity, P99]:
         """The fitted numbers, or those of one of the bootstrap's fits."""
-        named = {one.name: one.value for one in [*self.capacity, *self.p99]}
-        values = [named.get(name) for name in NAMES] if draw is None else draw
-        return Capacity(*values[:3]), P99(*values[3:])
+        fitted = {one.name: one.value for one in [*self.capacity, *self.p99]}
+        if draw is not None:
+            fitted = {name: value for name, value in zip(NAMES, draw, strict=True) if value is not None}
+        if missing := [name for name in NAMES if name not in fitted and name not in OPTIONAL]:
+            raise UserError(f"the model has no parameter {missing[0]}", remedy=HELP)
+        capacity = Capacity(fitted["slice_ns"], fitted["request_ns"], fitted.get("refill"))
+        p99 = P99(
+            turns=fitted["turns"],
+            unordered=fitted.get("unordered"),
+            queue=fitted["queue"],
+            service=fitted["service"],
+            fixed_ns=fitted["fixed_ns"],
+        )
+        return capacity, p99
 
     def bounds(self) -> tuple[int, int]:
         """The shortest and the longest slice that was measured, ns."""
@@ -75,10 +87,12 @@ class SharingModel(Part):
 
 
 NAMES = ("slice_ns", "request_ns", "refill", "turns", "unordered", "queue", "service", "fixed_ns")
+OPTIONAL = ("refill", "unordered")
+"""What some points do not determine."""
 
 
 def read(path: Path) -> SharingModel:
-    """Raises UserError where the file is no model of sharing, or one of another version."""
+    """Raises UserError for a file that is not a model of sharing, or one of another version."""
     try:
         text = path.read_text(encoding="utf-8")
         document = json.loads(text)
@@ -86,11 +100,11 @@ def read(path: Path) -> SharingModel:
         words = error.strerror if isinstance(error, OSError) else "not JSON"
         raise UserError(f"{path}: cannot be read: {words}", remedy=HELP) from None
     if not isinstance(document, dict) or document.get("kind") != "sharing":
-        raise UserError(f"{path}: no model of sharing", remedy=HELP)
+        raise UserError(f"{path}: not a model of sharing", remedy=HELP)
     if document.get("version") != VERSION:
         raise UserError(
             f"{path}: model of version {document.get('version')}, this windtunnel reads version {VERSION}",
-            remedy="fit it anew, or take the windtunnel that wrote it",
+            remedy="fit it again, or use the version of windtunnel that wrote it",
         )
     try:
         return SharingModel.model_validate_json(text)
@@ -104,5 +118,5 @@ def refuse_other_host(model: SharingModel, here: dict[str, Any], name: str) -> N
     if apart := differences(model.host, here):
         raise UserError(
             f"{name}: measured on another host: {'; '.join(apart)}",
-            remedy="windtunnel share fit --live here, or ask for it all the same with --allow-other-host",
+            remedy="windtunnel share fit --live on this host, or accept this model with --allow-other-host",
         )

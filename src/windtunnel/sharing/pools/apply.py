@@ -1,10 +1,10 @@
-"""An arrangement carried out on the machine, or taken back whole."""
+"""Carries out an arrangement on the machine, or undoes it as a whole."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
@@ -12,14 +12,16 @@ from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Cap, Shield
 from windtunnel.sharing.slicers import Member, Slicer
+from windtunnel.sharing.slicers.slicer import SlicerJournal
+from windtunnel.sharing.threads import Fields, Value
 
 Members = Mapping[int, int]
 
 
 class Handover:
-    """The journal as slicers see it: a thread that goes from one core's slicer to another's is not put back in between.
+    """The journal for slicers: a thread that moves from one core's slicer to another's is not restored in between.
 
-    It keeps running where it was until the next slicer takes it, and never runs anywhere else.
+    It runs where it was until the next slicer takes it.
     """
 
     def __init__(self, journal: Journal):
@@ -29,17 +31,32 @@ class Handover:
     def put_back(self, tid: int) -> list[str]:
         return [] if tid in self.moving else self._journal.put_back(tid)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
+    def change(self, tid: int, cgroups: dict[str, str] | None = None, **fields: Value) -> None:
+        self._journal.change(tid, cgroups, **fields)
+
+    def allow(self, tid: int, **values: list[Value]) -> None:
+        self._journal.allow(tid, **values)
+
+    def allow_all(self, values: Mapping[int, dict[str, list[Value]]]) -> None:
+        self._journal.allow_all(values)
+
+    def helper(self, pid: int) -> None:
+        self._journal.helper(pid)
+
+    def set_setting(self, path: Path, before: str, to: str) -> None:
+        self._journal.set_setting(path, before, to)
+
+    def put_settings_back(self) -> list[str]:
+        return self._journal.put_settings_back()
 
 
 class Carrier:
-    """What of the machine is ours at the moment. Not for several threads at once."""
+    """The threads and slicers that we hold at present. Not for several threads at once."""
 
     def __init__(
         self,
         journal: Journal,
-        make: Callable[[Journal], Slicer],
+        make: Callable[[SlicerJournal], Slicer],
         slice_ns: int,
         shield: Shield | None = None,
         starting: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -54,7 +71,7 @@ class Carrier:
         self.now = Arrangement()
         self._caps: Mapping[str, Cap] = {}
         self._given: dict[int, Members] = {}
-        """Whom each slicer was told of last. Of those in `_unsure` it is whom they may have."""
+        """The members that each slicer was given last. Of those in `_unsure`: the members that they may have."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -62,9 +79,9 @@ class Carrier:
         """When, by time.perf_counter_ns, each thread that goes from one CPU of `ls` to another was on it, last time."""
 
     def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
-        """Makes it so. Returns the threads that had ended meanwhile, who are left out.
+        """Carries out an arrangement. Returns the threads that ended in the meantime; they are left out.
 
-        Raises UserError where it cannot be; then everything is again as it was.
+        Raises UserError where it fails; then everything is as before.
         """
         before, caps_before = self.now, self._caps
         try:
@@ -73,11 +90,11 @@ class Carrier:
             try:
                 self._without_the_dead(before, caps_before)
             except UserError as again:
-                raise UserError(f"{error.message}; and it could not be taken back: {again.message}") from None
+                raise UserError(f"{error.message}; and it could not be undone: {again.message}") from None
             raise UserError(f"{error.message}; everything is as before", error.remedy) from None
 
     def warm(self, cpu: int) -> None:
-        """Has a slicer ready on a CPU: starting one takes milliseconds, and one without members sleeps. Raises UserError."""
+        """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
         if cpu not in self.slicers:
             slicer = self._make(self._handover)
             with self._starting():
@@ -85,7 +102,7 @@ class Carrier:
             self.slicers[cpu] = slicer
 
     def broken(self, cpu: int) -> None:
-        """The slicer of a CPU has ended by itself: the next carrying out makes another."""
+        """The slicer of a CPU ended by itself: the next `carry` starts another."""
         self._drop(cpu)
         self._given.pop(cpu, None)
         self.now = replace(
@@ -93,7 +110,7 @@ class Carrier:
         )
 
     def close(self) -> None:
-        """Stops the slicers and puts everybody back."""
+        """Stops the slicers and restores every thread."""
         for slicer in self.slicers.values():
             slicer.stop()
         self.slicers.clear()
@@ -115,12 +132,12 @@ class Carrier:
         old = self.now
         where = {tid: cpu for cpu, members in to.turns.items() for tid in members}
         left = self._at.keys() - where.keys()
-        # While it goes on, `now` holds all that may be ours: a rollback starts from there.
-        self.now = Arrangement(old.turns | to.turns, {**to.be, **old.be}, old.spare or to.spare)
+        # During the change `now` has all that may be ours: a rollback starts from there.
+        self.now = Arrangement({**old.turns, **to.turns}, {**to.be, **old.be}, old.spare or to.spare)
         for tid in old.be.keys() - to.be.keys() | (set(old.be) if old.spare != to.spare else set()):
             self._put_back(tid)
         for tid in [tid for tid, cpu in self._at.items() if where.get(tid, cpu) != cpu]:
-            self._journal.change(tid, affinity=(where[tid],))  # first: whose turns it takes is told afterwards
+            self._journal.change(tid, affinity=(where[tid],))  # first: slicers are told afterwards
             self._at[tid] = where[tid]
         self.moved_at_ns = time.perf_counter_ns()
         for cpu in to.turns:
@@ -137,7 +154,7 @@ class Carrier:
         self.now, self._caps = to, caps
 
     def _hand_over(self, to: Arrangement, where: Mapping[int, int]) -> None:
-        """Slicers let go of those that are not theirs any more."""
+        """Slicers release the threads that are no longer their members."""
         given = list(self._given.items())
         self._handover.moving = frozenset(tid for cpu, them in given for tid in them if where.get(tid, cpu) != cpu)
         try:
@@ -149,12 +166,12 @@ class Carrier:
             self._handover.moving = frozenset()
 
     def _set(self, cpu: int, members: Members) -> None:
-        """A slicer that has broken is replaced, once; its members run as before meanwhile."""
+        """A broken slicer is replaced, once; until then its members run as before."""
         wanted = [Member(tid, weight) for tid, weight in members.items()]
         if cpu not in self.slicers:
             if not members:
                 self._given.pop(cpu, None)
-                return  # it had broken, and another could not be started
+                return  # it was broken, and no other could be started
             self.warm(cpu)
         self._given[cpu] = {**self._given.get(cpu, {}), **members}
         self._unsure.add(cpu)
@@ -171,7 +188,7 @@ class Carrier:
         self._at |= dict.fromkeys(members, cpu)
 
     def _drop(self, cpu: int) -> None:
-        """A slicer that has ended: whom it had is put back, and so is out of the shield."""
+        """A slicer that ended: its members are restored, and so leave the shield."""
         self.slicers.pop(cpu).stop()
         if self._shield is not None:
             for tid in self._given.get(cpu, ()):
@@ -185,8 +202,10 @@ class Carrier:
         self._shield.hold(to.groups, caps)
 
     def _to_be(self, tid: int, cpus: Iterable[int], spare: bool) -> None:
-        idle = {"policy": (sched.IDLE, 0, 0)} if spare else {}
-        self._journal.change(tid, affinity=tuple(sorted(cpus)), **idle)
+        fields: Fields = {"affinity": tuple(sorted(cpus))}
+        if spare:
+            fields["policy"] = (sched.IDLE, 0, 0)
+        self._journal.change(tid, None, **fields)
 
     def _put_back(self, tid: int) -> None:
         self._journal.put_back(tid)

@@ -10,7 +10,7 @@ from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated, lanes
 
 @dataclass(frozen=True)
 class Machine:
-    """The CPUs that are shared out. `ls` takes them from the end; the first `be_least` always stay with `be`."""
+    """The CPUs to share. `ls` takes them from the end; the first `be_least` always stay with `be`."""
 
     cpus: tuple[int, ...]
     be_least: int = 1
@@ -77,7 +77,7 @@ def check_room(shares: Iterable[Share], machine: Machine) -> int:
     if count > machine.ls_most:
         rest = f", because {machine.be_least} of {len(machine.cpus)} stay with be" if machine.be_least else ""
         raise UserError(
-            f"weights of {total} need {count} CPUs, and ls can have {machine.ls_most}{rest}",
+            f"weights of {total} need {count} CPUs, and ls has at most {machine.ls_most}{rest}",
             remedy=f"weights of at most {CPU_WEIGHT * machine.ls_most} together: {CPU_WEIGHT} is one CPU",
         )
     return count

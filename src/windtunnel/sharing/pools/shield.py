@@ -63,8 +63,8 @@ class Shield:
                 _write(self._base / "cpu.rt_runtime_us", rt_us)
         except OSError as error:
             raise UserError(
-                f"{self._base}: no shield can be made: {os.strerror(error.errno or 0)}",
-                remedy="as root, or with `shield = false`: neighbours then take their part of the CPUs of ls",
+                f"{self._base}: cannot make a shield: {os.strerror(error.errno or 0)}",
+                remedy="run as root, or set `shield = false`: then other processes use a part of the CPUs of ls",
             ) from None
 
     @property
@@ -94,15 +94,15 @@ class Shield:
         self._tenants = dict(own)
 
     def forget(self, tid: int) -> None:
-        """A thread that has been put back is not in the shield any more."""
+        """A restored thread is no longer in the shield."""
         self._in.pop(tid, None)
 
     @contextlib.contextmanager
     def swept(self) -> Iterator[None]:
-        """Entered while there are rights: whenever and however it is left, the groups are removed."""
+        """Entered with root rights; at every exit, also by a kill, the groups are removed."""
         read_end, write_end = os.pipe()
         try:
-            command = [sys.executable, "-m", "windtunnel.sharing.pools.remove_groups", str(read_end), self._base]
+            command = [sys.executable, "-m", "windtunnel.sharing.pools.remove_groups", str(read_end), str(self._base)]
             sweeper = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[read_end], start_new_session=True)
         finally:
             os.close(read_end)

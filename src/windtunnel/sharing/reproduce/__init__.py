@@ -1,4 +1,4 @@
-"""The seed's figures on few cores: each tests claims of PvCC, and says from the data whether they hold here."""
+"""PvCC's figures on few cores: each tests claims of the paper with measurements of this host."""
 
 from windtunnel.sharing.reproduce.claims import Claim, Verdict
 from windtunnel.sharing.reproduce.figure import FIGURES, Figure, figure_named

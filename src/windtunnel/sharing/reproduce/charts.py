@@ -1,4 +1,4 @@
-"""What the figures' plots have in common: medians over the blocks with their extent, and lines for limits."""
+"""Common parts of the figures' plots: medians over the blocks with their range, and lines for limits."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,11 +13,12 @@ DASHES = ("solid", "dot", "dash", "longdash")
 def series(
     name: str, rows: Sequence[Any], chosen: Callable[[Any], bool], x: str, y: str, position: int, dash: str = "solid"
 ) -> dict[str, Any]:
-    """A line through the medians over the blocks of trials that count, by the values of `x`."""
+    """A line through the medians of included trials over the blocks, by the values of `x`."""
     of = [row for row in rows if chosen(row)]
     points = []
     for at in sorted({getattr(row, x) for row in of}):
-        found = spread(values(of, lambda r, at=at: getattr(r, x) == at, lambda r: getattr(r, y)))
+        there = [row for row in of if getattr(row, x) == at]
+        found = spread(values(there, lambda r: True, lambda r: getattr(r, y)))
         if found:
             points.append((at, *found))
     return line(name, points, position, dash)
@@ -65,7 +66,7 @@ def chart(
     height: int = 360,
     limits: Sequence[tuple[float, str]] = (),
 ) -> dict[str, Any]:
-    """`durations`: y is in ns. `limits`: values of y with a word for each, drawn across."""
+    """`durations`: y is in ns. `limits`: values of y with a label, drawn as horizontal lines."""
     drawn = [trace for trace in lines if trace["x"]]
     layout = layout_of(height)
     layout["xaxis"] |= {"title": {"text": x}, "showgrid": False} | (

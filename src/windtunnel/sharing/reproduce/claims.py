@@ -1,8 +1,8 @@
-"""Claims, and what the data say of them: holds, does not, or not shown.
+"""Claims, and their verdicts: holds, does not hold, or not shown.
 
-Trials of one block are pairs, run within seconds of each other in an order that was drawn; a ratio is judged by the interval of
-`measure.compare.statistics` at its level (99%). A claim holds where the whole interval lies beyond what it promises, does not where
-the whole interval lies short of it, and is not shown where the interval covers it or too few pairs are left.
+Trials of one block are pairs, run within seconds of each other in random order. A ratio is judged by its 99% interval
+(`measure.compare.statistics`). A claim holds where the whole interval is beyond the promised value, does not hold where the whole
+interval is short of it, and is not shown where the interval includes it, or with too few pairs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ Outcome = Literal["holds", "does not hold", "not shown"]
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, by its number there, or by the figure that shows it."""
+    """A claim of the paper, by its number there, or by its figure."""
 
     number: str
     words: str
@@ -63,7 +63,7 @@ def below(what: str, a: Sequence[float], b: Sequence[float], bound: float = 1.0)
 
 
 def under(what: str, values: Sequence[float], limit: float) -> Finding:
-    """Whether what was measured lies under a limit in the same unit; the ratio is to the limit."""
+    """Whether the values are below a limit in the same unit; the ratio is to the limit."""
     return below(what, [limit] * len(values), values)
 
 
@@ -73,9 +73,9 @@ def verdict(claim: Claim, findings: Iterable[Finding]) -> Verdict:
     short = [finding for finding in found if finding.outcome == "does not hold"]
     unclear = [finding for finding in found if finding.outcome == "not shown"]
     if short:
-        outcome, because = "does not hold", f"not so: {_listed(short)}"
+        outcome, because = "does not hold", f"contradicted by: {_listed(short)}"
     elif unclear or not found:
-        outcome, because = "not shown", f"not decided: {_listed(unclear)}" if unclear else "nothing was compared"
+        outcome, because = "not shown", f"undecided: {_listed(unclear)}" if unclear else "no comparison"
     else:
         outcome, because = "holds", f"in all of {len(found)} comparisons" if len(found) > 1 else _listed(found)
     return Verdict(number=claim.number, claim=claim.words, outcome=outcome, findings=found, because=because)

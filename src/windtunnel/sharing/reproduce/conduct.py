@@ -1,4 +1,4 @@
-"""Running a figure: block after block in the order that was drawn, each row on the disk before the next trial."""
+"""Runs a figure: block after block in random order, each row on disk before the next trial."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ from windtunnel.sharing.reproduce.site import Site
 from windtunnel.sharing.reproduce.trials import Arm, Row
 
 Watcher = Callable[[int, int, str], None]
-"""Told before each trial: which, of how many, its label."""
+"""Called before each trial: its number, how many there are, its label."""
 _TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": "VARCHAR"}
 
 
@@ -37,8 +37,8 @@ class FinishedFigure:
 def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: int, watcher: Watcher) -> FinishedFigure:
     """Runs a figure into a new directory, judges it and writes its report.
 
-    Ctrl-C lands the trial that runs; what has landed is judged and kept. Raises UserError for bad input, where the directory exists, and
-    where no trial at all could be run.
+    Ctrl-C stops the running trial; finished trials are judged and kept. Raises UserError for bad input, where the directory exists, and
+    where no trial could run.
     """
     arms = {arm.label: arm for arm in figure.arms()}
     _make(directory)
@@ -65,7 +65,9 @@ def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: i
         lines.close()
     if not rows:
         why = record.failed[0] if record.failed else "stopped before the first trial"
-        raise UserError(f"no trial could be run: {why}", remedy=f"{directory} holds none: remove it, and begin again")
+        raise UserError(
+            f"no trial could run: {why}", remedy=f"remove {directory}, which has no trials, and start again"
+        )
     return finish(figure, directory, record, rows)
 
 
@@ -100,7 +102,7 @@ def _run_all(
     lines: LineFile,
     watcher: Watcher,
 ) -> list[Row]:
-    """The rows of the trials that landed; what failed, and whether somebody interrupted, goes into the record."""
+    """The rows of the finished trials; failures and an interrupt go into the record."""
     rows: list[Row] = []
     turns = [(b, p, label) for b, labels in enumerate(record.order, 1) for p, label in enumerate(labels, 1)]
     with Interrupts() as interrupts, _journal(figure) as journal:
@@ -115,7 +117,7 @@ def _run_all(
                     if not rows and len(record.failed) == len(arms):
                         raise
                     continue
-            if interrupts.count:  # the trial was cut short, and is no row like the others
+            if interrupts.count:  # the trial is incomplete, and makes no row
                 record.interrupted = True
                 break
             rows.append(figure.row(block=block, position=position, arm=label, **found))
@@ -124,7 +126,7 @@ def _run_all(
 
 
 def _journal(figure: Figure) -> AbstractContextManager[Journal | None]:
-    """One for all trials: its guardian is a process that takes a while to start, and would be in the way of a trial."""
+    """One for all trials: the start of its guardian process would disturb a trial."""
     return held(places_directory() / f"figure-{os.getpid()}.journal") if figure.shares else nullcontext()
 
 

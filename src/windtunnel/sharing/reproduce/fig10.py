@@ -1,11 +1,11 @@
 """Fig. 10: tenants on one core by slices of 50 to 1000 us: throughput against p99.
 
-Tenants are `windtunnel-tenant`: always polling, Poisson arrivals made inside at a part of what one unshared core serves, so that any
-number of them fits on one core and the client takes none.
+Tenants are `windtunnel-tenant`: always polling, with Poisson arrivals of their own at a share of the capacity of an unshared core. So any
+number of them fits on one core, and no client needs another.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -34,14 +34,14 @@ class Fig10Row(Row):
     tenants: int
     slice_us: int
     load: float
-    """Offered, of what an unshared core would serve."""
+    """Offered, as a share of the capacity of an unshared core."""
     offered_per_s: float
     served_per_s: float
     lost: float
-    """Of what was offered: no room in a tenant's queue."""
+    """Share of the offered requests: no room in a tenant's queue."""
     p50_ns: int | None
     p99_ns: int | None
-    """From when a request was meant to come to the end of its service; all tenants together."""
+    """From the intended arrival to the end of the service; all tenants together."""
     slice_p50_ns: int | None
     slice_p99_ns: int | None
 
@@ -49,14 +49,14 @@ class Fig10Row(Row):
 class Fig10(Figure):
     name = "fig10"
     title = "Slices, tenants, throughput and p99"
-    question = "What do short slices cost in throughput, and what do they give in p99, by the number of tenants?"
+    question = "How much throughput do short slices cost, and how much do they lower p99, by the number of tenants?"
     differs = (
         (
-            "The paper's tenants are memcached in VMs, asked over a NIC. Here arrivals are made inside the tenants, each costs 5 us of its CPU: "
-            "no network stack, no wake-up, no cache to be thrashed. The price of a slice is that of the switch alone."
+            "The paper's tenants are memcached in VMs behind a NIC. Here tenants make their own arrivals, and each request costs 5 us of CPU time: "
+            "no network stack, no wake-up, no cache misses. A slice costs only its switch."
         ),
-        f"The peak is what is served when {OVERLOAD:g} times an unshared core's capacity is offered.",
-        "Many tenants on one core need no second core: what two cores cannot show of it is a client beside 32 servers.",
+        f"The peak is the rate served at an offered load of {OVERLOAD:g} times an unshared core's capacity.",
+        "Many tenants on one core need no second core. Two cores cannot show a client with 32 servers.",
     )
     row = Fig10Row
 
@@ -100,7 +100,7 @@ class Fig10(Figure):
                 for n in range(count)
             ]
             carrier = stack.enter_context(
-                sharing(place.journal, self.slicer, cpu, arm["slice_us"] * 1000, [t.tid for t in tenants])
+                sharing(place.sharing_journal, self.slicer, cpu, arm["slice_us"] * 1000, [t.tid for t in tenants])
             )
             slicer = carrier.slicers[cpu]
             time.sleep(max(0, start + WARMUP_NS - time.monotonic_ns()) / 1e9)
@@ -128,12 +128,8 @@ class Fig10(Figure):
         short, long = min(SLICES_US), max(SLICES_US)
         low = min((row.load for row in rows), default=0)
         for n in sorted({row.tenants for row in rows if row.tenants > 1}):
-
-            def at(us: int, load: float, n=n):
-                return lambda r: (r.tenants, r.slice_us, r.load) == (n, us, load)
-
-            peaks = pairs(rows, at(long, OVERLOAD), at(short, OVERLOAD), lambda r: r.served_per_s)
-            tails = pairs(rows, at(long, low), at(short, low), lambda r: r.p99_ns)
+            peaks = pairs(rows, _arm(n, long, OVERLOAD), _arm(n, short, OVERLOAD), lambda r: r.served_per_s)
+            tails = pairs(rows, _arm(n, long, low), _arm(n, short, low), lambda r: r.p99_ns)
             findings.append(below(f"{n} tenants: peak at {short} us over that at {long} us", *peaks))
             findings.append(below(f"{n} tenants: p99 at {short} us over that at {long} us, {low:.0%} load", *tails))
         return [verdict(CLAIM, findings)]
@@ -147,14 +143,16 @@ class Fig10(Figure):
                 for i, us in enumerate(SLICES_US)
             ]
             plot = charts.chart(lines, "requests served a second", "p99", log_y=True, durations=True, limits=SLOS_NS)
-            caption = "Each point is a load; the rightmost is the peak, whose p99 is that of full queues. Medians over the blocks."
+            caption = (
+                "Each point is a load. The rightmost is the peak, with the p99 of full queues. Medians over the blocks."
+            )
             found.append(Picture(f"tenants_{n}", f"{n} tenant{'s' if n > 1 else ''}", caption, plot))
         peak = [row for row in rows if row.load == OVERLOAD]
         lines = [
             charts.series(
                 f"{n} tenants",
-                peak,
-                lambda r, n=n: r.tenants == n,
+                [row for row in peak if row.tenants == n],
+                lambda row: True,
                 "slice_us",
                 "served_per_s",
                 i,
@@ -163,15 +161,19 @@ class Fig10(Figure):
             for i, n in enumerate(counts)
         ]
         plot = charts.chart(lines, "slice, us", "requests served a second at the peak", log_x=True)
-        found.append(Picture("peaks", "Peak over slice", "What a slice costs in throughput.", plot))
+        found.append(Picture("peaks", "Peak over slice", "The throughput that a slice costs.", plot))
         return found
 
     def _curve(self, of: Sequence[Fig10Row], us: int, position: int) -> dict[str, Any]:
         points = []
         for load in sorted({row.load for row in of}):
-            chosen = [row for row in of if row.load == load and row.excluded is None and row.p99_ns is not None]
-            tail = spread([row.p99_ns for row in chosen])
-            served = spread([row.served_per_s for row in chosen])
+            chosen = [
+                (row.p99_ns, row.served_per_s)
+                for row in of
+                if row.load == load and row.excluded is None and row.p99_ns is not None
+            ]
+            tail = spread([p99 for p99, _ in chosen])
+            served = spread([rate for _, rate in chosen])
             if tail and served:
                 points.append((served[0], *tail))
         return charts.line(f"{us} us", points, position)
@@ -191,8 +193,12 @@ class Fig10(Figure):
         ]
 
 
+def _arm(tenants: int, us: int, load: float) -> Callable[[Fig10Row], bool]:
+    return lambda row: (row.tenants, row.slice_us, row.load) == (tenants, us, load)
+
+
 _EARLY_NS = 20_000_000
-"""The core is looked at for the last time before the first tenant ends."""
+"""The last reading of the core is this long before the first tenant ends."""
 
 
 def _measured(results: Sequence[TenantWindow]) -> dict[str, Any]:

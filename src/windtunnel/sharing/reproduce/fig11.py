@@ -1,15 +1,15 @@
 """Fig. 11: a changing load on two tenants that poll, beside a batch job, on two CPUs: naive, pinned, scaled.
 
-naive   tenants and batch job on both CPUs, as the kernel shares them out
-pinned  each tenant has a CPU of its own all the time, and none is left for the batch job
-scaled  weights follow the load as PvCC's tenants ask for it: ls has one CPU, sliced, and takes the second while the load is high;
-        the batch job has what is left, and is idle-class while that is nothing
+naive   tenants and batch job on both CPUs, scheduled by the kernel
+pinned  each tenant has a CPU of its own all the time; no CPU is left for the batch job
+scaled  weights follow the load, as PvCC's tenants request: ls has one CPU, sliced, and takes the second while the load is high;
+        the batch job has the rest, and is idle-class while there is none
 
-Arrivals are made inside the tenants (windtunnel-tenant); the batch job is windtunnel-batch, its events are counted.
+Tenants (windtunnel-tenant) make their own arrivals. The batch job is windtunnel-batch; its events are counted.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -62,16 +62,16 @@ class Fig11Row(Row):
 
 class Fig11(Figure):
     name = "fig11"
-    title = "A changing load, and what is left for others"
-    question = "Do two tenants that ask for CPU when they need it serve as much as on CPUs of their own, and does the batch job get the rest?"
+    title = "A changing load, and the CPU time left for a batch job"
+    question = "Do two tenants that request CPU on demand serve as much as on CPUs of their own, and does the batch job get the rest?"
     differs = (
         (
-            "The paper has four memcached VMs and a batch VM on six CPUs; here are two tenants and two CPUs, ls grows from one to two. "
-            "The six-core form is the simulator's (windtunnel share simulate), and is not measured."
+            "The paper has four memcached VMs and a batch VM on six CPUs. Here there are two tenants and two CPUs, and ls grows from one to two. "
+            "The six-core form is simulated (windtunnel share simulate), not measured."
         ),
-        "pinned leaves the batch job nothing here, where it had two CPUs of six there: batch work is held against what the weights leave.",
-        "Rates are the paper's in their proportions (1 : 10 : 100, the peak at 0.65 of a core for each tenant); its 50 s are shortened with --quick.",
-        "Tenants ask at the moments when their load changes, which they know from the plan; an autoscaler has to find out.",
+        "Here pinned leaves no CPU for the batch job; in the paper it has two of six. Batch work is compared with the CPUs that the weights leave.",
+        "Rates have the paper's proportions (1 : 10 : 100, the peak at 0.65 of a core for each tenant). --quick shortens the 50 s.",
+        "Tenants send requests when their load changes, at times that the plan has. An autoscaler has to detect the change.",
     )
     row = Fig11Row
 
@@ -88,7 +88,8 @@ class Fig11(Figure):
 
     def run(self, arm: Arm, place: Place) -> dict[str, Any]:
         cpus, way = (place.site.client_cpu, place.site.tenant_cpu), arm["way"]
-        start, said = time.monotonic_ns() + LEAD_NS, []
+        start = time.monotonic_ns() + LEAD_NS
+        said: list[Finding] = []
         with ExitStack() as stack:
             tenants = [stack.enter_context(Tenant(self._plan(place.seed * 100 + n, start))) for n in range(TENANTS)]
             batch = None if way == "pinned" else stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
@@ -96,15 +97,15 @@ class Fig11(Figure):
             if batch:
                 theirs.append((batch.tenant.pid, batch.tenant.tids[0]))
             stack.enter_context(first_of_all())
-            if way == "scaled":
+            if way == "scaled" and batch:
                 around = stack.enter_context(shield())
-                carrier = Carrier(place.journal, SLICERS[self.slicer], SLICE_NS, around)
+                carrier = Carrier(place.sharing_journal, SLICERS[self.slicer], SLICE_NS, around)
                 with closing(carrier), watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
                     said = self._scale(carrier, tenants, batch, cpus, start, place)
             else:
                 where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
                 where |= {batch.tenant.tids[0]: cpus} if batch else {}
-                with shielded(place.journal, where), watching(cpus, lambda: theirs) as cores:
+                with shielded(place.sharing_journal, where), watching(cpus, lambda: theirs) as cores:
                     _sleep_until(start + self.time.duration_ns - _EARLY_NS, place)
             results = [tenant.result() for tenant in tenants]
             if batch:
@@ -134,7 +135,7 @@ class Fig11(Figure):
     def _scale(
         self, carrier: Carrier, tenants: Sequence[Tenant], batch: Batch, cpus: tuple[int, ...], start: int, place: Place
     ) -> list[Finding]:
-        """Gives and takes cores; what the diagnosis says of those that tenants have at the end."""
+        """Moves cores with the load. Returns findings about the cores of the tenants at the end."""
         crews = {f"t{n}": Crew(f"t{n}", (tenant.tid,)) for n, tenant in enumerate(tenants)}
         others = [Crew("batch", batch.tenant.tids)]
         machine, before = Machine(cpus, be_least=0), Plan((), cpus)
@@ -175,7 +176,7 @@ class Fig11(Figure):
         }
 
     def verdicts(self, rows: Sequence[Fig11Row]) -> list[Verdict]:
-        def of(way: str):
+        def of(way: str) -> Callable[[Fig11Row], bool]:
             return lambda r: r.way == way
 
         served = pairs(rows, of("pinned"), of("scaled"), lambda r: r.served_per_s)
@@ -228,7 +229,7 @@ class Fig11(Figure):
 
 
 def _sleep_until(at_ns: int, place: Place) -> bool:
-    """False where somebody asked for the end meanwhile."""
+    """False after an interrupt."""
     while (left := at_ns - time.monotonic_ns()) > 0:
         if place.interrupts.count:
             return False
@@ -237,7 +238,7 @@ def _sleep_until(at_ns: int, place: Place) -> bool:
 
 
 def _events(batch: Batch, window: Window) -> float:
-    """Of the batch job a second; 0 at the edges, where it was not looked at."""
+    """Of the batch job a second; 0 at the edges, where it was not measured."""
     try:
         return batch.between(window.begin_ns, window.end_ns)[0] / (window.end_ns - window.begin_ns) * 1e9
     except ValueError:
@@ -246,5 +247,5 @@ def _events(batch: Batch, window: Window) -> float:
 
 _BATCH_WINDOW_S = 0.1
 _EARLY_NS = 200_000_000
-"""Everything is put back before the first tenant ends by itself."""
+"""Everything is restored this long before the first tenant ends."""
 FIGURE = Fig11

@@ -1,4 +1,4 @@
-"""Fig. 2: a poll-mode stack against the kernel's, the same key-value work, answers a second of a core's time.
+"""Fig. 2: a poll-mode stack against the kernel's, with the same key-value work: responses a second of a core's time.
 
 Three ways to one GET or SET of 32 bytes among 100,000 keys:
   ring       our engine's `kv`, mbufs handed over between the client's and the server's core: no kernel, no copy, no NIC
@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -33,7 +33,7 @@ CONTENT = Content(keys=100_000, value=32)
 GET_PERCENT = 95
 VETH = ("wt-fig2-a", "wt-fig2-b")
 OFFERED_PER_S = 400_000.0
-"""More than one memcached worker answers, so that a request waits on every connection: a closed loop in effect."""
+"""More than one memcached worker serves, so a request waits on every connection: in effect a closed loop."""
 MOST_BATCH = 32
 WARMUP_NS, MEASURED_NS = 200_000_000, 1_000_000_000
 
@@ -41,12 +41,12 @@ WARMUP_NS, MEASURED_NS = 200_000_000, 1_000_000_000
 class Fig2Row(Row):
     way: str
     waiting: int
-    """Requests under way at a time: the engine's in flight, or connections with one request each."""
+    """Requests in flight: the engine's, or connections with one request each."""
     responses_per_s: float
     server_cpu: float
     """CPUs that the server used; a poll-mode worker always one."""
     per_core: float
-    """Answers a second of the server's CPU time."""
+    """Responses a second of the server's CPU time."""
     p50_ns: int | None
     p99_ns: int | None
 
@@ -54,17 +54,17 @@ class Fig2Row(Row):
 class Fig2(Figure):
     name = "fig2"
     title = "Poll-mode stack against the kernel's"
-    question = "How many requests does a second of a core answer, by the way that packets take?"
+    question = "How many requests does a core serve a second, by the path of its packets?"
     differs = (
         "The paper drives one vCPU over a NIC of 10 Gbit/s from a second machine. Here client and server are two cores of one.",
         "ring hands mbufs over between cores: no NIC's driver, no DMA, no copy. The kernel's ways have no NIC either.",
         (
             "ring and af_packet are the same handler, tables and frames; they differ in the wire alone. memcached does more per request "
-            "(text protocol, TCP, LRU, locks) than kv, so the distance to it is not the stack's alone."
+            "(text protocol, TCP, LRU, locks) than kv, so not all of the difference is the stack's."
         ),
         (
-            "On loopback and veth a part of the server's share of the kernel's work is done on the client's core and not counted: "
-            "the kernel looks better for it."
+            "On loopback and veth the kernel does a part of the server's work on the client's core. It is not counted, "
+            "so the kernel appears better than it is."
         ),
     )
     row = Fig2Row
@@ -88,12 +88,7 @@ class Fig2(Figure):
         findings = []
         for other in ("af_packet", "memcached"):
             for n in sorted({row.waiting for row in rows if row.way == other}):
-                a, b = pairs(
-                    rows,
-                    lambda r, way=other, n=n: (r.way, r.waiting) == (way, n),
-                    lambda r, n=n: (r.way, r.waiting) == ("ring", n),
-                    lambda r: r.per_core,
-                )
+                a, b = pairs(rows, _arm(other, n), _arm("ring", n), lambda r: r.per_core)
                 findings.append(above(f"kv on a ring over {_WORDS[other]}, {n} waiting", a, b))
         return [verdict(CLAIM, findings)]
 
@@ -101,18 +96,18 @@ class Fig2(Figure):
         ways = list(dict.fromkeys(row.way for row in rows))
         ways.sort(key=list(_WORDS).index)
         lines = [
-            charts.series(_WORDS[way], rows, lambda r, w=way: r.way == w, "waiting", "per_core", n)
+            charts.series(_WORDS[way], [r for r in rows if r.way == way], lambda r: True, "waiting", "per_core", n)
             for n, way in enumerate(ways)
         ]
-        plot = charts.chart(lines, "requests under way", "answers a second of a core", log_x=True, log_y=True)
+        plot = charts.chart(lines, "requests in flight", "responses a second of a core", log_x=True, log_y=True)
         caption = "Medians over the blocks, bars from the least to the greatest. Both axes are logarithmic."
-        return [Picture("per_core", "Answers a second of the server's CPU time", caption, plot)]
+        return [Picture("per_core", "Responses a second of the server's CPU time", caption, plot)]
 
     def columns(self) -> list[tuple[str, str, str]]:
         return [
             ("way", "Way", ""),
-            ("waiting", "Under way", "count"),
-            ("responses_per_s", "Answered", "rate"),
+            ("waiting", "In flight", "count"),
+            ("responses_per_s", "Responses", "rate"),
             ("server_cpu", "CPUs", "number"),
             ("per_core", "of a core", "rate"),
             ("p50_ns", "p50", "duration"),
@@ -127,6 +122,10 @@ _WORDS = {
     "memcached": "memcached, kernel TCP",
 }
 FIGURE = Fig2
+
+
+def _arm(way: str, waiting: int) -> Callable[[Fig2Row], bool]:
+    return lambda row: (row.way, row.waiting) == (way, waiting)
 
 
 def _engine(arm: Arm, place: Place) -> dict[str, Any]:
@@ -147,6 +146,8 @@ def _engine(arm: Arm, place: Place) -> dict[str, Any]:
     if not run.record.verdict.valid:
         raise UserError("; ".join(run.record.verdict.reasons))
     summary = summarise(run)
+    if not summary.measured_s:
+        raise UserError("the run has no measured windows")
     [workload] = summary.workloads
     per_s = workload.responses / summary.measured_s
     [preempted] = [w.preempted_share for w in summary.workers if w.cpu == place.site.tenant_cpu]
@@ -213,6 +214,8 @@ _PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 def _ip(*words: str, check: bool = True) -> None:
     program = shutil.which("ip", path=_PATH)
+    if program is None:
+        raise UserError("the program ip is missing", remedy="install iproute2")
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
         raise UserError(f"ip {' '.join(words)}: {done.stderr.strip()}")
@@ -220,7 +223,7 @@ def _ip(*words: str, check: bool = True) -> None:
 
 @contextlib.contextmanager
 def _veth() -> Iterator[None]:
-    """A pair of interfaces without addresses. What a killed figure left of it is removed first."""
+    """A pair of interfaces without addresses. One that a killed figure left is removed first."""
     _ip("link", "delete", VETH[0], check=False)
     _ip("link", "add", VETH[0], "type", "veth", "peer", "name", VETH[1])
     try:

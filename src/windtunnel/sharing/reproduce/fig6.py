@@ -1,10 +1,10 @@
 """Fig. 6: four tenants on one core, requests for one of them: the tick against slices of 100 us, three servers' profiles.
 
-The four are memcached, redis-server or nginx, all always polling (a preloaded shim), as PvCC's tenants are; an open-loop client
-on another core asks one of them over loopback. `alone` is the same server without the three others.
+The four are memcached, redis-server or nginx, all always polling (a preloaded shim), like PvCC's tenants. An open-loop client
+on another core sends requests to one of them over loopback. `alone` is the same server without the three others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from windtunnel.sharing.reproduce.trials import Arm, Row, exclusion_reason, pair
 from windtunnel.sharing.slicers import SLICERS, SliceReading
 from windtunnel.sharing.softirqs import softirqs_first
 from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
-from windtunnel.sharing.tenants.servers import Content, Server, find_server, version_of
+from windtunnel.sharing.tenants.servers import Content, Kind, Server, find_server, version_of
 
 TENANTS = 4
 SLICE_NS = 100_000
@@ -29,7 +29,7 @@ LIMIT_NS = 1_000_000
 LONGER = Claim("2", "In a consolidated setup the serving latency of systems that poll increases")
 SHORTER = Claim("3", "The serving latency can be decreased by a time slice of microseconds")
 BELOW = Claim("Fig. 6", "With 100 us the p99 lies below 1 ms")
-LOADS = {  # requests a second: quick, full
+LOADS: dict[Kind, tuple[tuple[int, ...], tuple[int, ...]]] = {  # requests a second: quick, full
     "memcached": ((1_000, 5_000), (1_000, 5_000, 10_000, 20_000, 40_000)),
     "nginx": ((1_000, 3_000), (1_000, 2_000, 5_000, 10_000, 20_000)),
     "redis": ((1_000, 3_000), (100, 500, 1_000, 2_000, 3_000)),
@@ -45,10 +45,10 @@ class Fig6Row(Row):
     offered_per_s: int
     responses_per_s: float
     not_responses: float
-    """Of the requests that were meant to be sent: unsent, lost, or answered wrongly."""
+    """Of the offered requests: unsent, lost, or with a wrong response."""
     p50_ns: int | None
     p99_ns: int | None
-    """From the intended time of sending; p99_sent_ns from the real one."""
+    """From the intended send time; p99_sent_ns from the real one."""
     p99_sent_ns: int | None
     slice_p50_ns: int | None
     slice_p99_ns: int | None
@@ -57,14 +57,14 @@ class Fig6Row(Row):
 class Fig6(Figure):
     name = "fig6"
     title = "Four tenants on one core"
-    question = "What does the tail latency of one tenant pay for three others that only poll, and what do slices of 100 us give back?"
+    question = "How much do three tenants that only poll add to the tail latency of a fourth, and how much do slices of 100 us remove?"
     differs = (
         (
             "The paper's tenants are VMs under Xen with a network stack in each; here they are unmodified processes made to poll by a shim, and the "
             "kernel's TCP over loopback is in every latency."
         ),
-        "The baselines there are Credit (1 ms) and Credit2; here it is this kernel's own scheduler, whose slice ends at the tick.",
-        "Client and tenants are two cores of one machine; loads are chosen so that a quarter of a core carries the smaller ones.",
+        "The paper's baselines are Credit (1 ms) and Credit2. Here it is this kernel's own scheduler, whose slice ends at the tick.",
+        "Client and tenants use two cores of one machine. A quarter of a core carries the smaller loads.",
     )
     row = Fig6Row
 
@@ -92,9 +92,9 @@ class Fig6(Figure):
                 )
                 for n in range(count)
             ]
-            stack.enter_context(softirqs_first(place.journal, (cpu, place.site.client_cpu)))
+            stack.enter_context(softirqs_first(place.sharing_journal, (cpu, place.site.client_cpu)))
             carrier = stack.enter_context(
-                sharing(place.journal, name, cpu, SLICE_NS, [tenant.worker for tenant in tenants])
+                sharing(place.sharing_journal, name, cpu, SLICE_NS, [tenant.worker for tenant in tenants])
             )
             client = stack.enter_context(Client(self._plan(arm, place, tenants[0]), place.directory))
             core = stack.enter_context(
@@ -115,7 +115,7 @@ class Fig6(Figure):
             "slice_p99_ns": tail,
             "own_share": core.own_share,
             "excluded": exclusion_reason(core.own_share, result.longest_gap_ns),
-            "findings": findings(name, seen, _asked(name, seen, tenants, result)) if count > 1 else [],
+            "findings": findings(name, seen, _diagnosed(name, seen, tenants, result)) if count > 1 else [],
         } | _measured(result)
 
     def _plan(self, arm: Arm, place: Place, server: Server) -> ClientPlan:
@@ -141,14 +141,10 @@ class Fig6(Figure):
             for load in sorted({row.offered_per_s for row in rows if row.server == kind}):
                 what = f"{kind} at {load:,} requests a second"
 
-                def at(how: str, kind=kind, load=load):
-                    return lambda r: (r.server, r.sharing, r.offered_per_s) == (kind, how, load)
-
-                longer.append(
-                    above(f"{what}: p99 of four by the tick over alone", *pairs(rows, at("alone"), at("tick"), _p99))
-                )
-                shorter.append(below(f"{what}: p99 sliced over the tick", *pairs(rows, at("tick"), at("sliced"), _p99)))
-                limits.append(under(f"{what}: p99 sliced over 1 ms", values(rows, at("sliced"), _p99), LIMIT_NS))
+                alone, tick, sliced = (_arm(kind, how, load) for how in SHARINGS)
+                longer.append(above(f"{what}: p99 of four by the tick over alone", *pairs(rows, alone, tick, _p99)))
+                shorter.append(below(f"{what}: p99 sliced over the tick", *pairs(rows, tick, sliced, _p99)))
+                limits.append(under(f"{what}: p99 sliced over 1 ms", values(rows, sliced, _p99), LIMIT_NS))
         return [verdict(LONGER, longer), verdict(SHORTER, shorter), verdict(BELOW, limits)]
 
     def pictures(self, rows: Sequence[Fig6Row]) -> list[Picture]:
@@ -158,15 +154,13 @@ class Fig6(Figure):
             if not of:
                 continue
             lines = [
-                charts.series(_WORDS[how], of, lambda r, h=how: r.sharing == h, "offered_per_s", "p99_ns", n)
+                charts.series(_WORDS[how], [r for r in of if r.sharing == how], _any, "offered_per_s", "p99_ns", n)
                 for n, how in enumerate(SHARINGS)
             ]
             plot = charts.chart(
                 lines, "requests a second, offered", "p99", log_y=True, durations=True, limits=[(LIMIT_NS, "1 ms")]
             )
-            caption = (
-                "p99 from the intended time of sending; medians over the blocks, bars from the least to the greatest."
-            )
+            caption = "p99 from the intended send time. Medians over the blocks, bars from the least to the greatest."
             found.append(Picture(f"p99_{kind}", f"{kind}: p99 over load", caption, plot))
         return found
 
@@ -175,8 +169,8 @@ class Fig6(Figure):
             ("server", "Server", ""),
             ("sharing", "Core", ""),
             ("offered_per_s", "Offered", "count"),
-            ("responses_per_s", "Answered", "rate"),
-            ("not_responses", "Not answered", "percent"),
+            ("responses_per_s", "Responses", "rate"),
+            ("not_responses", "No response", "percent"),
             ("p50_ns", "p50", "duration"),
             ("p99_ns", "p99", "duration"),
             ("p99_sent_ns", "p99 from send", "duration"),
@@ -188,13 +182,20 @@ class Fig6(Figure):
 _WORDS = {"alone": "alone on the core", "tick": "four, the kernel's tick", "sliced": "four, slices of 100 us"}
 
 
-def _asked(name: str, seen: SliceReading, tenants: Sequence[Server], result: ClientResult) -> list[Diagnosed]:
-    """The tenants as the diagnosis takes them; the first one is asked."""
+def _diagnosed(name: str, seen: SliceReading, tenants: Sequence[Server], result: ClientResult) -> list[Diagnosed]:
+    """The tenants for the diagnosis; the first one gets the requests."""
     phase = result.targets[0].phase("measure")
-    asked = {"offered": phase.offered, "served": phase.right, "lost": phase.offered - phase.right}
     names = {tenant.worker: f"{tenant.name} {number}" for number, tenant in enumerate(tenants, 1)}
     first, *others = of_members(seen, SLICERS[name].raises, names)
-    return [replace(first, **asked), *others]
+    return [replace(first, offered=phase.offered, served=phase.right, lost=phase.offered - phase.right), *others]
+
+
+def _arm(kind: Kind, how: str, load: int) -> Callable[[Fig6Row], bool]:
+    return lambda row: (row.server, row.sharing, row.offered_per_s) == (kind, how, load)
+
+
+def _any(row: Fig6Row) -> bool:
+    return True
 
 
 def _p99(row: Fig6Row) -> int | None:

@@ -24,7 +24,7 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where one trial is run and may write."""
+    """Where one trial runs, and where it may write."""
 
     site: Site
     directory: Path
@@ -32,12 +32,19 @@ class Place:
     seed: int
     interrupts: Interrupts
     journal: Journal | None
-    """Of the threads that are shared out; null where a figure shares none."""
+    """Of the threads that share cores; None where a figure changes none."""
+
+    @property
+    def sharing_journal(self) -> Journal:
+        """Raises ValueError for a figure that changes no threads."""
+        if self.journal is None:
+            raise ValueError("this figure changes no threads, and has no journal")
+        return self.journal
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot and what is said of it."""
+    """A plot with its texts."""
 
     place: str
     title: str
@@ -52,7 +59,7 @@ class Figure(ABC):
     title: ClassVar[str]
     question: ClassVar[str]
     differs: ClassVar[tuple[str, ...]]
-    """How it differs from the paper's, and what this many cores cannot show."""
+    """Differences from the paper, and what this number of cores cannot show."""
     row: ClassVar[type[Row]]
     blocks: ClassVar[tuple[int, int]] = (5, 9)
     """Quick, full."""
@@ -64,11 +71,11 @@ class Figure(ABC):
 
     @abstractmethod
     def arms(self) -> list[Arm]:
-        """What a block is made of. Raises UserError where this host lacks what is needed."""
+        """The arms of a block. Raises UserError where this host lacks a requirement."""
 
     @abstractmethod
     def run(self, arm: Arm, place: Place) -> dict[str, Any]:
-        """One trial: the fields of its row but block, position and arm. Raises UserError where it cannot be run."""
+        """One trial: the fields of its row without block, position and arm. Raises UserError where it cannot run."""
 
     @abstractmethod
     def verdicts(self, rows: Sequence[Any]) -> list[Verdict]: ...
@@ -81,7 +88,7 @@ class Figure(ABC):
         """Of the page's table: field, heading, filter of `runs.format`. Factors first."""
 
     def setting(self) -> dict[str, str]:
-        """What is said beside the figures: versions of servers, the slicer."""
+        """The setting that is shown with the results: versions of servers, the slicer."""
         return {}
 
     def slicer_words(self, slice_ns: int | None = None) -> dict[str, str]:
@@ -95,7 +102,8 @@ class Figure(ABC):
 
 
 def figure_named(name: str, quick: bool, slicer: str) -> Figure:
-    """Raises UserError for a name that is none."""
+    """Raises UserError for an unknown name."""
     if name not in FIGURES:
         raise UserError(f'no figure "{name}"', remedy=f"one of {', '.join(FIGURES)}")
-    return import_module(FIGURES[name]).FIGURE(quick, slicer)
+    found: Figure = import_module(FIGURES[name]).FIGURE(quick, slicer)
+    return found

@@ -1,4 +1,4 @@
-"""The page of `windtunnel share study`: the verdict first, then the pictures, then every comparison and trial."""
+"""The page of `windtunnel share reproduce`: the verdict first, then the pictures, then every comparison and trial."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ STATES = {"holds": "valid", "does not hold": "invalid", "not shown": "emulated"}
 MOST_ARMS = 4
 _ARRIVALS = {
     "client": "arrivals: open-loop client on a core of its own",
-    "inside": "arrivals made inside the tenants: no network",
-    "closed loop": "closed loop: as many requests under way as are said",
+    "inside": "arrivals: made by the tenants, no network",
+    "closed loop": "closed loop: a fixed number of requests in flight",
 }
 
 

@@ -1,4 +1,4 @@
-"""figure.json: what a figure's directory holds, written before its first trial and again at its end.
+"""figure.json: the record of a figure, written before its first trial and again at its end.
 
 History of the record's version:
 1  the four figures of PvCC, in complete blocks
@@ -28,13 +28,13 @@ class FigureRecord(Part):
     order: list[list[str]] = Field(description="labels of the arms, block by block")
     tenant_cpu: int
     client_cpu: int
-    setting: dict[str, str] = Field(description="servers, slicer: what was measured with")
+    setting: dict[str, str] = Field(description="servers, slicer: the setting of the measurement")
     versions: dict[str, str]
     host: dict[str, Any]
     started: AwareDatetime
     ended: AwareDatetime | None = Field(description="null: it has not ended, or was killed")
     interrupted: bool = False
-    failed: list[str] = Field(default_factory=list, description="trials that could not be run, and why")
+    failed: list[str] = Field(default_factory=list, description="trials that failed, and why")
     verdicts: list[Verdict] = Field(default_factory=list)
 
 
@@ -44,11 +44,13 @@ def drawn(labels: list[str], blocks: int, seed: int) -> list[list[str]]:
 
 
 def load(directory: Path) -> FigureRecord:
-    """Raises UserError for a directory that holds none."""
+    """Raises UserError for a directory without one."""
     file = directory / NAME
     try:
         return FigureRecord.model_validate_json(file.read_bytes())
     except FileNotFoundError:
-        raise UserError(f"{directory}: holds no {NAME}", remedy="a directory of `windtunnel share study`") from None
+        raise UserError(
+            f"{directory}: has no {NAME}", remedy="name a directory of `windtunnel share reproduce`"
+        ) from None
     except ValidationError as error:
         raise UserError(f"{file}: {error.errors(include_url=False)[0]['msg']}") from None

@@ -1,7 +1,7 @@
-"""A core shared by a slicer for the time of one trial, shielded from neighbours, and what the slicer saw of it."""
+"""A core that a slicer shares during one trial, shielded from neighbours, with the slicer's readings."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 
 from windtunnel.errors import UserError
@@ -13,21 +13,22 @@ from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Shield
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import SLICERS, SliceReading
+from windtunnel.sharing.slicers.core import CoreSlicer
 from windtunnel.sharing.tenants.find_threads import threads
 
 
 def check_slicer(name: str, cpu: int) -> None:
-    """Raises UserError where it is none, or cannot work on this host."""
+    """Raises UserError for an unknown slicer, or one that cannot work on this host."""
     if name not in SLICERS:
         raise UserError(f'no slicer "{name}"', remedy=f"one of {', '.join(SLICERS)}")
     why = SLICERS[name].missing(cpu)
     if why is not None:
-        raise UserError(f"{name}: {why}", remedy="windtunnel share probe says what works here")
+        raise UserError(f"{name}: {why}", remedy="windtunnel share probe shows the slicers that work on this host")
 
 
 @contextmanager
 def shield() -> Iterator[Shield | None]:
-    """A group that keeps neighbours off the tenants; null where the host has no cgroups to be had. Gone at the end, when all have left it."""
+    """A cgroup that keeps other processes from the tenants' time; None where the host offers no cgroups. Removed at the end."""
     found = cgroups.find()
     if isinstance(found, cgroups.Nowhere):
         yield None
@@ -47,7 +48,7 @@ def shield_words() -> str:
 
 @contextmanager
 def sharing(journal: Journal, name: str, cpu: int, slice_ns: int, tids: Sequence[int]) -> Iterator[Carrier]:
-    """Threads of equal weight take turns on a core; at the end each is as it was."""
+    """Threads of equal weight share a core; at the end each is restored."""
     with shield() as around, closing(Carrier(journal, SLICERS[name], slice_ns, around)) as carrier:
         carrier.carry(Arrangement({cpu: dict.fromkeys(tids, CPU_WEIGHT)}, groups=_groups(tids)), {})
         yield carrier
@@ -55,7 +56,7 @@ def sharing(journal: Journal, name: str, cpu: int, slice_ns: int, tids: Sequence
 
 @contextmanager
 def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Iterator[None]:
-    """Threads on CPUs that are said, as the kernel shares those out among them, kept from neighbours."""
+    """Threads on given CPUs, scheduled by the kernel, shielded from neighbours."""
     with shield() as around:
         try:
             for tid, cpus in affinities.items():
@@ -70,8 +71,8 @@ def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Ite
 
 @contextmanager
 def first_of_all() -> Iterator[None]:
-    """The threads of this process before tenants, where that is permitted: who moves tenants that have every core and a shield waits behind
-    them otherwise, and so does who reads what they write, until pipes are full. Nice values do not help inside an autogroup."""
+    """Runs the threads of this process before tenants, where that is permitted. Otherwise they wait for tenants that have every core and a
+    shield, and the tenants' pipes fill up. Nice values do not help inside an autogroup."""
     before = {tid: (os.sched_getscheduler(tid), os.sched_getparam(tid)) for tid in threads(os.getpid())}
     with suppress(PermissionError):
         for tid in before:
@@ -85,15 +86,15 @@ def first_of_all() -> Iterator[None]:
 
 
 def of_slicers(carrier: Carrier) -> list[tuple[int, int]]:
-    """(pid, tid) of the slicers: their time is a price of the slices, and no neighbour's."""
-    pids = [slicer.pid for slicer in carrier.slicers.values()]
+    """(pid, tid) of the slicers: their time is part of the cost of slices, not a neighbour's."""
+    pids = [slicer.pid for slicer in carrier.slicers.values() if isinstance(slicer, CoreSlicer)]
     return [(pid, tid) for pid in pids for tid in threads(pid)]
 
 
-def slices(figures: SliceReading) -> tuple[int | None, int | None]:
-    """p50 and p99 of the slices in ns; null where they were not seen one by one."""
-    return percentile(figures.slice, 50), percentile(figures.slice, 99)
+def slices(reading: SliceReading) -> tuple[int | None, int | None]:
+    """p50 and p99 of the slices in ns; None where they were not measured one by one."""
+    return percentile(reading.slice, 50), percentile(reading.slice, 99)
 
 
-def _groups(tids) -> dict[int, str]:
+def _groups(tids: Iterable[int]) -> dict[int, str]:
     return {tid: f"t{n}" for n, tid in enumerate(tids)}

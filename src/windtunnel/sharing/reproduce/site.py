@@ -1,4 +1,4 @@
-"""The tenants' core and the client's: which they are, and who ran there."""
+"""The tenants' core and the client's, and the threads that ran on them."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,31 +23,31 @@ class Site:
 
 
 def choose_site(tenant_cpu: int | None, client_cpu: int | None) -> Site:
-    """The last CPU for the tenants and the first for the client, where nothing else is asked: interrupts go to the first ones.
+    """By default the last CPU for the tenants and the first for the client: interrupts go to the first ones.
 
     Raises UserError where there are not two CPUs, or both are the same.
     """
     allowed = sorted(os.sched_getaffinity(0))
     for cpu in (tenant_cpu, client_cpu):
         if cpu is not None and cpu not in allowed:
-            raise UserError(
-                f"CPU {cpu} is none of those that may be used here", remedy=f"one of {', '.join(map(str, allowed))}"
-            )
+            raise UserError(f"this process may not use CPU {cpu}", remedy=f"one of {', '.join(map(str, allowed))}")
     tenants = tenant_cpu if tenant_cpu is not None else next((c for c in reversed(allowed) if c != client_cpu), None)
     client = client_cpu if client_cpu is not None else next((c for c in allowed if c != tenants), None)
     if tenants is None or client is None:
-        raise UserError("two CPUs are needed: one that tenants share, one for who asks them", remedy="a larger machine")
+        raise UserError(
+            "a figure needs two CPUs: one that tenants share, one for the client", remedy="use a larger machine"
+        )
     if tenants == client:
         raise UserError(
-            f"the client may not run on CPU {client}, which is its tenants': it would measure itself",
-            remedy="two different CPUs with --cpu and --client-cpu",
+            f"the client may not run on CPU {client}, which its tenants use: it would measure itself",
+            remedy="give two different CPUs with --cpu and --client-cpu",
         )
     return Site(tenants, client)
 
 
 @dataclass
 class Watched:
-    """What cores were used for while they were watched, summed over them."""
+    """Use of the watched cores, summed over them."""
 
     elapsed_ns: int = 0
     idle_ns: int = 0
@@ -55,7 +55,7 @@ class Watched:
 
     @property
     def own_share(self) -> float | None:
-        """The tenants' part of what the core ran; null where it ran nothing that could be told."""
+        """The tenants' part of the core's busy time; None where there was none."""
         used = max(self.elapsed_ns - self.idle_ns, self.own_ns)
         return self.own_ns / used if used > 0 else None
 

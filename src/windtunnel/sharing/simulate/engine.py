@@ -1,7 +1,7 @@
-"""The discrete events: who runs where, from when to when. Requests of tenants that poll are no events: they are settled afterwards on the
-CPU time that the tenant got (`load.settle`), because one that polls runs whether they come or not.
+"""The discrete events: which thread runs where, from when to when. Requests of polling tenants are not events: they are settled afterwards on
+the CPU time that the tenant got (`load.settle`), because a polling tenant runs with and without requests.
 
-Time of a core is one of: useful (a tenant's stretches), refill (its lines come back), switching, stolen by the host, idle. All are whole ns
+Time of a core is one of: useful (a tenant's stretches), refill (its lines come back), switching, steal (by the host), idle. All are whole ns
 and add up to the duration exactly.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from windtunnel.sharing.simulate import load
 from windtunnel.sharing.simulate.cache import Cache
-from windtunnel.sharing.simulate.load import Work
+from windtunnel.sharing.simulate.load import Ints, Work
 from windtunnel.sharing.simulate.plan import SECOND, Plan
 from windtunnel.sharing.simulate.policies import make
 from windtunnel.sharing.simulate.policy import Thread
@@ -22,33 +22,33 @@ CORE, WAKE, ACCOUNT, CHANGE, NOISE = range(5)
 
 @dataclass
 class CoreState:
-    """One core. `since` is when what runs began to be charged, after the switch to it."""
+    """One core. `since`: start of what is not charged yet, after the switch."""
 
     index: int
     cache: Cache
     thread: Thread | None = None
     since: int = 0
     refill: int | None = None
-    """ns at the beginning of this stretch, where it had to be said beforehand; None: it is reckoned at the end."""
+    """ns at the beginning of this stretch, where it was computed beforehand. None: it is computed at the end."""
     cold: int = 0
     """ns of this turn that are still lost to cold caches."""
     empty_at: int | None = None
     timer_at: int | None = None
     last: Thread | None = None
     forced: bool = False
-    """Something happened for which it has to choose anew."""
+    """It has to choose again."""
     token: int = 0
-    """Of the event that is awaited; older ones are void."""
+    """Number of the awaited event; older ones are void."""
     useful: int = 0
     refilled: int = 0
     switching: int = 0
-    stolen: int = 0
+    steal: int = 0
     idle: int = 0
 
 
 @dataclass
 class Ran:
-    """What one thread got. `runs`: begin and end of each stretch that served, alternating."""
+    """CPU time of one thread. `runs`: begin and end of each stretch that served, alternating."""
 
     runs: list[int] = field(default_factory=list)
     turns: int = 0
@@ -56,7 +56,7 @@ class Ran:
 
 
 class Simulation:
-    """One plan, run once."""
+    """One simulation of one plan."""
 
     def __init__(self, plan: Plan):
         self.plan = plan
@@ -64,7 +64,8 @@ class Simulation:
         self.policy = make(plan, np.random.default_rng(seeds[0]))
         self.noise = np.random.default_rng(seeds[1])
         self.cores = [CoreState(index, Cache(plan.machine)) for index in range(plan.machine.cores)]
-        self.arrived, self.service = [], []
+        self.arrived: list[Ints] = []
+        self.service: list[Ints] = []
         for tenant, seed in zip(plan.tenants, seeds[2:], strict=True):
             rng = np.random.default_rng(seed)
             self.arrived.append(load.arrivals(tenant, plan.duration_ns, rng))
@@ -100,7 +101,7 @@ class Simulation:
             self._close(core)
             if core.thread is None:
                 core.idle += self.now - core.since
-            elif core.since > self.now:  # the last switch did not come to its end
+            elif core.since > self.now:  # the last switch is incomplete
                 core.switching -= core.since - self.now
 
     def _begin(self) -> None:
@@ -109,8 +110,7 @@ class Simulation:
                 self._wake(thread)
             elif work.arrived:
                 self._at(work.arrived[0], WAKE, thread.index)
-        if self.policy.account_ns:
-            self._at(self.policy.account_ns, ACCOUNT, 0)
+        self._next_account()
         for number, change in enumerate(self.plan.changes):
             self._at(change.at_ns, CHANGE, number)
         for core in self.cores:
@@ -137,10 +137,10 @@ class Simulation:
         elif forced or (timer and self.policy.timer(core.index, thread, self.now)):
             self._choose(core, thread)
         else:
-            self._go_on(core)
+            self._go_on(core, thread)
 
     def _close(self, core: CoreState) -> None:
-        """Books what ran on a core until now, and lets it go on from here."""
+        """Charges what ran on a core until now."""
         thread = core.thread
         if thread is None or self.now <= core.since:
             return
@@ -162,7 +162,8 @@ class Simulation:
             got.runs += (core.since + lost, self.now)
         if (work := self.work[thread.index]) is not None:
             work.serve(core.since + lost, self.now)
-            core.refill -= lost
+            if core.refill is not None:
+                core.refill -= lost
         core.since = self.now
         self.policy.charge(thread, ran, self.now)
 
@@ -170,7 +171,7 @@ class Simulation:
         thread.runnable = False
         self.policy.block(thread, self.now)
         work = self.work[thread.index]
-        if work.next < len(work.arrived):
+        if work is not None and work.next < len(work.arrived):
             self._at(work.arrived[work.next], WAKE, thread.index)
         self.policy.running[core.index] = core.thread = None
         core.since = self.now
@@ -197,14 +198,13 @@ class Simulation:
             core.cold = self.plan.machine.cold_ns
         core.switching += cost
         core.since += cost
-        self._go_on(core)
+        self._go_on(core, chosen)
 
-    def _go_on(self, core: CoreState) -> None:
-        """Reckons when what runs on a core has to be looked at again."""
+    def _go_on(self, core: CoreState, thread: Thread) -> None:
+        """Plans the next event of a core on which `thread` runs."""
         if core.forced:
             self._force(core.index)
             return
-        thread = core.thread
         core.timer_at = self.policy.next_time(core.index, thread, core.since)
         core.empty_at = core.refill = None
         if (work := self.work[thread.index]) is not None:
@@ -220,7 +220,7 @@ class Simulation:
             self._at(min(times), CORE, core.index, core.token)
 
     def _force(self, index: int) -> None:
-        """Lets a core choose anew: now, or when the switch that it is in is over."""
+        """Lets a core choose again: now, or after its present switch."""
         core = self.cores[index]
         core.token += 1
         core.forced = True
@@ -235,18 +235,22 @@ class Simulation:
         if index is not None:
             self._force(index)
             return
-        # it waits behind somebody who may have run without an end
+        # it waits behind a thread that may have had no next event
         core = self.cores[thread.core]
         if core.thread is not None and core.timer_at is None:
             self._close(core)
-            self._go_on(core)
+            self._go_on(core, core.thread)
 
     def _account(self) -> None:
         for core in self.cores:
             self._close(core)
         for index in self.policy.account(self.now):
             self._force(index)
-        self._at(self.now + self.policy.account_ns, ACCOUNT, 0)
+        self._next_account()
+
+    def _next_account(self) -> None:
+        if self.policy.account_ns:
+            self._at(self.now + self.policy.account_ns, ACCOUNT, 0)
 
     def _change(self, number: int) -> None:
         weights = self.plan.changes[number].weights
@@ -256,10 +260,10 @@ class Simulation:
             if thread.tenant.name in weights:
                 self.policy.weigh(thread, weights[thread.tenant.name], self.now)
         if self.policy.resized():
-            self._place_anew()
+            self._place_again()
 
-    def _place_anew(self) -> None:
-        """Cores changed hands: everybody who has work is placed again."""
+    def _place_again(self) -> None:
+        """Cores moved between pools: every runnable thread is placed again."""
         for core in self.cores:
             if core.thread is None:
                 continue
@@ -279,16 +283,16 @@ class Simulation:
             self._at(self.now + int(self.noise.exponential(SECOND / rate)), NOISE, core.index)
 
     def _steal(self, core: CoreState) -> None:
-        """The host takes the core for a while; what ran goes on behind it."""
+        """The host takes the core for some time; the thread continues afterwards."""
         self._next_noise(core)
         taken = int(self.noise.exponential(self.plan.machine.noise.mean_ns))
         taken = min(taken, self.plan.duration_ns - self.now)
         if core.thread is None:
-            return  # an idle core loses nothing that anybody misses
+            return  # an idle core loses no time of a tenant
         self._close(core)
         start = max(core.since, self.now)
         if start + taken > self.plan.duration_ns:
             return
-        core.stolen += taken
+        core.steal += taken
         core.since = start + taken
-        self._go_on(core)
+        self._go_on(core, core.thread)

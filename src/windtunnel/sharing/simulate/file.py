@@ -1,36 +1,27 @@
-"""A simulation as a TOML file: one plan, or several variants of one that are held against each other."""
+"""A simulation as a TOML file: one plan, or several variants of it to compare."""
 
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.scenario import toml
+from windtunnel.scenario.quantities import Duration, Quantity, Size
 from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
 from windtunnel.sharing.simulate.plan import SECOND, Change, Distribution, Machine, Noise, Phase, Plan, Pool, Tenant
-from windtunnel.sharing.simulate.quantities import quantity
 from windtunnel.text_file import read_text
 
 MOST_BYTES = 1 << 20
-HELP = "docs/reference/sharing.md shows every key; `windtunnel share simulate fig11-six-cores --toml` prints one to begin with"
+HELP = "docs/reference/sharing.md shows every key; `windtunnel share simulate fig11-six-cores --toml` prints an example"
 
 
-def _typed(kind: str) -> Any:
-    def read(value: Any) -> Any:
-        try:
-            return quantity(kind, value, "it is")
-        except UserError as error:
-            raise ValueError(error.remedy) from None
-
-    return BeforeValidator(read)
-
-
-Ns = Annotated[int, _typed("duration")]
-Bytes = Annotated[int, _typed("size")]
-Rate = Annotated[float, _typed("rate")]
+Ns = Annotated[int, Duration("0ns", "1h")]
+Bytes = Annotated[int, Size("0B", "1024GiB")]
+Rate = Annotated[float, Quantity("rate", "0/s", "100M/s")]
+"""Requests a second."""
 
 
 class Part(BaseModel):
@@ -44,7 +35,7 @@ class PhasePart(Part):
 
 class TenantPart(Part):
     name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
-    count: int = Field(1, ge=1, le=10_000, description="so many of them, numbered")
+    count: int = Field(1, ge=1, le=10_000, description="number of such tenants; their names are numbered")
     weight: int | list[int] = 256
     polls: bool = True
     rate: Rate | None = None
@@ -84,7 +75,7 @@ class ChangePart(Part):
 
 
 class VariantPart(Part):
-    """What one variant has instead. `pin` and `weights`: a tenant, or all of a count, -> its cores, its weight."""
+    """What one variant changes. `pin` and `weights`: a tenant, or all of a count -> its cores, its weight."""
 
     name: str
     policy: str | None = None
@@ -109,7 +100,7 @@ class FilePart(Part):
 
 
 def shipped() -> list[str]:
-    """Names of the files that come along."""
+    """Names of the shipped files."""
     folder = files("windtunnel.sharing.simulate").joinpath("shipped")
     return sorted(path.name.removesuffix(".toml") for path in folder.iterdir() if path.name.endswith(".toml"))
 
@@ -145,8 +136,9 @@ def _refusal(error: Any) -> Refusal:
         return Refusal(path, f'unknown key "{dotted(path)}"', HELP)
     if error["type"] == "missing":
         return Refusal(path, f"{dotted(path)} is missing", HELP)
-    words = error["ctx"]["error"] if error["type"] == "value_error" else error["msg"]
-    return Refusal(path, f"{dotted(path)} is {shown(error['input'])}", str(words))
+    if error["type"] == "value_error":
+        return Refusal(path, f"{dotted(path)}: {error['ctx']['error']}", HELP)
+    return Refusal(path, f"{dotted(path)} is {shown(error['input'])}", error["msg"])
 
 
 def _plan(part: FilePart) -> Plan:
@@ -179,15 +171,15 @@ def _plan(part: FilePart) -> Plan:
 
 def _tenants(part: TenantPart) -> list[Tenant]:
     if part.rate is not None and part.phases:
-        raise UserError(f"tenant {part.name}: a rate and phases", remedy="one of them")
+        raise UserError(f"tenant {part.name}: rate and phases exclude each other", remedy="give one of them")
     weights = part.weight if isinstance(part.weight, list) else [part.weight] * part.count
     if len(weights) != part.count:
         raise UserError(
-            f"tenant {part.name}: {len(weights)} weights for {part.count}", remedy="one number, or one each"
+            f"tenant {part.name}: {len(weights)} weights for {part.count} tenants", remedy="one number, or one for each"
         )
     begins = [one.begin for one in part.phases]
     if begins != sorted(begins):
-        raise UserError(f"tenant {part.name}: phases out of order", remedy="in the order of their `from`")
+        raise UserError(f"tenant {part.name}: phases out of order", remedy="sort them by `from`")
     phases = tuple(Phase(one.begin, one.rate) for one in part.phases)
     if part.rate is not None:
         phases = (Phase(0, part.rate),)
@@ -222,12 +214,12 @@ def _varied(plan: Plan, variant: VariantPart, part: FilePart) -> Plan:
 
 
 def _each(variant: VariantPart, given: dict[str, Any], part: FilePart) -> dict[str, Any]:
-    """What a name of several stands for, for each of them. Raises UserError for a name that is none."""
+    """Expands the name of a count to each of its tenants. Raises UserError for an unknown name."""
     names = {one.name: [tenant.name for tenant in _tenants(one)] for one in part.tenant}
     names |= {name: [name] for several in list(names.values()) for name in several}
     if unknown := given.keys() - names.keys():
         raise UserError(
-            f"variant {variant.name} names {min(unknown)}, which is no tenant",
+            f"variant {variant.name} names {min(unknown)}, which is not a tenant",
             remedy=f"one of {', '.join(sorted(names))}",
         )
     return {name: value for key, value in given.items() for name in names[key]}

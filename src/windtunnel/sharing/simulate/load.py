@@ -1,17 +1,20 @@
-"""Requests of a tenant: when they arrive, what they cost, and what becomes of them on the CPU time that the tenant got."""
+"""Requests of a tenant: arrivals, service times, and their completion on the CPU time that the tenant got."""
 
 from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from windtunnel.sharing.simulate.plan import SECOND, Tenant
 
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 SPREAD = 0.5
 """Standard deviation of the logarithm, of `lognormal` service times."""
 
 
-def arrivals(tenant: Tenant, duration_ns: int, rng: np.random.Generator) -> np.ndarray:
+def arrivals(tenant: Tenant, duration_ns: int, rng: np.random.Generator) -> Ints:
     """Moments in ns, ascending, int64[n]: a Poisson process for each phase."""
     ends = [*(phase.from_ns for phase in tenant.phases[1:]), duration_ns]
     parts = [
@@ -20,7 +23,7 @@ def arrivals(tenant: Tenant, duration_ns: int, rng: np.random.Generator) -> np.n
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-def _poisson(begin: int, end: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+def _poisson(begin: int, end: int, rate: float, rng: np.random.Generator) -> Ints:
     """Given their number, the moments of a Poisson process are uniform."""
     if end <= begin or rate == 0:
         return np.empty(0, np.int64)
@@ -28,7 +31,7 @@ def _poisson(begin: int, end: int, rate: float, rng: np.random.Generator) -> np.
     return np.sort(rng.integers(begin, end, count))
 
 
-def services(tenant: Tenant, count: int, rng: np.random.Generator) -> np.ndarray:
+def services(tenant: Tenant, count: int, rng: np.random.Generator) -> Ints:
     """CPU time of each request, ns, int64[n], at least 1."""
     mean = tenant.service_ns
     if tenant.distribution == "exponential":
@@ -42,18 +45,18 @@ def services(tenant: Tenant, count: int, rng: np.random.Generator) -> np.ndarray
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of requests; arrays are over all that arrived, in their order. Moments are ns, -1: not within the simulation."""
+    """Completion of requests; arrays are over all that arrived, in their order. Moments are ns, -1: not within the simulation."""
 
-    begun: np.ndarray
-    done: np.ndarray
-    dropped: np.ndarray
+    begun: Ints
+    done: Ints
+    dropped: Mask
 
 
-def settle(arrived: np.ndarray, service: np.ndarray, runs: np.ndarray, queue: int | None) -> Settled:
+def settle(arrived: Ints, service: Ints, runs: Ints, queue: int | None) -> Settled:
     """Serves requests first come, first served, in the stretches `runs` (int64[k, 2], ns, ascending) of a tenant.
 
     On the axis of the CPU time that the tenant got, a request begins when it has arrived and the one before it is done: Lindley's
-    recursion, which is a running maximum. So no request is an event, whatever the policy.
+    recursion, which is a running maximum. So no request is an event, under any policy.
     """
     lengths = runs[:, 1] - runs[:, 0]
     got = np.concatenate([[0], np.cumsum(lengths)])
@@ -65,7 +68,7 @@ def settle(arrived: np.ndarray, service: np.ndarray, runs: np.ndarray, queue: in
     return Settled(_moment(begin, runs, got, False), _moment(np.where(kept, end, -1), runs, got, True), ~kept)
 
 
-def _cpu_at(moments: np.ndarray, runs: np.ndarray, got: np.ndarray) -> np.ndarray:
+def _cpu_at(moments: Ints, runs: Ints, got: Ints) -> Ints:
     """CPU time that the tenant had got by each moment."""
     if not len(runs):
         return np.zeros(len(moments), np.int64)
@@ -74,19 +77,19 @@ def _cpu_at(moments: np.ndarray, runs: np.ndarray, got: np.ndarray) -> np.ndarra
     return np.where(at < 0, 0, got[np.maximum(at, 0)] + inside)
 
 
-def _unbounded(came: np.ndarray, service: np.ndarray) -> np.ndarray:
+def _unbounded(came: Ints, service: Ints) -> Ints:
     total = np.cumsum(service)
     return total + np.maximum.accumulate(came - (total - service)) if len(came) else total
 
 
-def _most_waiting(came: np.ndarray, end: np.ndarray) -> int:
+def _most_waiting(came: Ints, end: Ints) -> int:
     """The largest number of requests that are in the tenant when one arrives, itself included."""
     if not len(came):
         return 0
     return int(np.max(np.arange(1, len(came) + 1) - np.searchsorted(end, came, side="right")))
 
 
-def _bounded(came: np.ndarray, service: np.ndarray, queue: int) -> tuple[np.ndarray, np.ndarray]:
+def _bounded(came: Ints, service: Ints, queue: int) -> tuple[Ints, Mask]:
     end, kept = np.full(len(came), -1, np.int64), np.zeros(len(came), bool)
     inside: deque[int] = deque()
     for i, (at, cost) in enumerate(zip(came.tolist(), service.tolist(), strict=True)):
@@ -98,8 +101,8 @@ def _bounded(came: np.ndarray, service: np.ndarray, queue: int) -> tuple[np.ndar
     return end, kept
 
 
-def _moment(cpu: np.ndarray, runs: np.ndarray, got: np.ndarray, ends: bool) -> np.ndarray:
-    """When the tenant had got so much CPU time; -1: never. A request that ends with a stretch ends there, one that begins there begins
+def _moment(cpu: Ints, runs: Ints, got: Ints, ends: bool) -> Ints:
+    """When the tenant had got this CPU time; -1: never. A request that ends with a stretch ends there, one that begins there begins
     with the next stretch."""
     at = np.searchsorted(got, cpu, side="left" if ends else "right") - 1
     there = (cpu >= 0) & (at >= 0) & (at < len(runs))
@@ -119,7 +122,7 @@ class Work:
     rest: int | None = None
 
     def until_empty(self, begin: int) -> int:
-        """When the queue is empty if the tenant runs from `begin` on without an end."""
+        """When the queue is empty if the tenant runs from `begin` on without a break."""
         now, n, rest = begin, self.next, self.rest
         while n < len(self.arrived) and self.arrived[n] <= now:
             now += self.service[n] if rest is None else rest

@@ -1,4 +1,4 @@
-"""What came out of a simulation: by tenant and of the cores. Everything here is simulated, nothing measured."""
+"""Results of a simulation, by tenant and of the cores. Everything is simulated, nothing measured."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from windtunnel.sharing.simulate.engine import Simulation
-from windtunnel.sharing.simulate.load import Settled, settle
+from windtunnel.sharing.simulate.load import Ints, Mask, Settled, settle
 from windtunnel.sharing.simulate.plan import SECOND, Plan, Tenant
 
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9}
@@ -16,33 +16,36 @@ PERCENTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9}
 
 @dataclass(frozen=True)
 class TenantOutcome:
-    """Of one tenant. Arrays are over its requests in the order of arrival, ns; -1: it did not come to that."""
+    """Of one tenant. Arrays are over its requests in the order of arrival, ns; -1: not within the simulation."""
 
     tenant: Tenant
-    arrived: np.ndarray
+    arrived: Ints
     settled: Settled
-    runs: list[np.ndarray]
+    runs: list[Ints]
     """Of each thread: int64[k, 2], begin and end of the stretches that served."""
     cpu_ns: int
-    """On a core, its lines' return included, switches not."""
+    """On a core, with refills, without switches."""
     useful_ns: int
     turns: int
     slice_p50_ns: float | None
     gap_p99_ns: float | None
 
-    def chosen(self, from_ns: int) -> np.ndarray:
-        """Which requests count for latencies: those that arrived from then on and were done."""
-        return (self.arrived >= from_ns) & (self.settled.done >= 0)
+    def chosen(self, from_ns: int) -> Mask:
+        """Requests that latencies count: those that arrived from then on and were done."""
+        mask: Mask = (self.arrived >= from_ns) & (self.settled.done >= 0)
+        return mask
 
-    def latency_ns(self, from_ns: int) -> np.ndarray:
+    def latency_ns(self, from_ns: int) -> Ints:
         """From arrival to the end of the service."""
         chosen = self.chosen(from_ns)
-        return self.settled.done[chosen] - self.arrived[chosen]
+        ns: Ints = self.settled.done[chosen] - self.arrived[chosen]
+        return ns
 
-    def wait_ns(self, from_ns: int) -> np.ndarray:
+    def wait_ns(self, from_ns: int) -> Ints:
         """From arrival to the beginning of the service."""
         chosen = self.chosen(from_ns)
-        return self.settled.begun[chosen] - self.arrived[chosen]
+        ns: Ints = self.settled.begun[chosen] - self.arrived[chosen]
+        return ns
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class CoreTimes:
     useful: int
     refilled: int
     switching: int
-    stolen: int
+    steal: int
     idle: int
 
 
@@ -64,12 +67,12 @@ class Outcome:
     tenants: list[TenantOutcome]
     cores: CoreTimes
 
-    def latency_ns(self) -> np.ndarray:
+    def latency_ns(self) -> Ints:
         """Of all tenants' requests after the warm-up."""
         return np.concatenate([one.latency_ns(self.plan.warmup_ns) for one in self.tenants])
 
     def document(self) -> dict[str, Any]:
-        """For machines. Shares are of the CPU time that tenants got together; times ns, rates requests a second."""
+        """As JSON. Shares are of the CPU time of all tenants; times ns, rates requests a second."""
         got = sum(one.cpu_ns for one in self.tenants) or 1
         weights = sum(one.tenant.weight * one.tenant.threads for one in self.tenants)
         return {
@@ -93,7 +96,7 @@ class Outcome:
         return list(pairwise([*inside, self.plan.duration_ns]))
 
     def _phase(self, begin: int, end: int) -> dict[str, Any]:
-        """Latencies are of the requests that arrived in it, what was served is what was done in it."""
+        """Latencies are of the requests that arrived in the phase, served are those that were done in it."""
         served, latencies, batch = 0, [], 0
         for one in self.tenants:
             done = one.settled.done
@@ -143,14 +146,14 @@ class Outcome:
         }
 
 
-def percentiles(ns: np.ndarray) -> dict[str, float | None]:
+def percentiles(ns: Ints) -> dict[str, float | None]:
     """None where there is no request."""
     if not len(ns):
         return dict.fromkeys(PERCENTILES)
     return dict(zip(PERCENTILES, map(float, np.percentile(ns, list(PERCENTILES.values()))), strict=True))
 
 
-def ran_between(runs: np.ndarray, begin: int, end: int) -> int:
+def ran_between(runs: Ints, begin: int, end: int) -> int:
     """ns of the stretches that lie within."""
     return int(np.maximum(np.minimum(runs[:, 1], end) - np.maximum(runs[:, 0], begin), 0).sum())
 

@@ -1,4 +1,4 @@
-"""What is simulated: tenants, the machine, the policy that shares it, and what changes on the way. Times are ns, whole numbers."""
+"""The plan of a simulation: tenants, the machine, the policy that shares it, and changes during the run. Times are whole ns."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,7 +13,7 @@ CPU_WEIGHT = 256
 """The weight of one physical CPU, as in PvCC."""
 MOST_CORES, MOST_TENANTS, MOST_WEIGHT = 1024, 10_000, 1024 * CPU_WEIGHT
 MOST_REQUESTS = 50_000_000
-"""Of all tenants together: what a run may ask of this machine's memory."""
+"""Of all tenants together: a limit on the memory of a simulation."""
 LEAST_SLICE_NS = 1000
 LONGEST_NS = 3600 * SECOND
 
@@ -22,7 +22,7 @@ Pool = Literal["ls", "be"]
 
 
 def bounded(what: str, value: float, low: float, high: float) -> None:
-    """Raises UserError where a number is outside of its bounds, or none. `what` says its unit: "slice, ns,"."""
+    """Raises UserError for a number that is out of bounds. `what` ends with its unit: "slice, ns,"."""
     if not low <= value <= high:
         name, ns, _ = what.partition(", ns,")
         show = fmt.duration if ns else str
@@ -43,7 +43,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Tenant:
-    """One that shares cores. One without arrivals that polls is a batch job: it takes what CPU it gets."""
+    """A tenant that shares cores. A polling tenant without arrivals is a batch job: it uses all CPU time that it gets."""
 
     name: str
     weight: int = CPU_WEIGHT
@@ -54,14 +54,14 @@ class Tenant:
     """Mean CPU time of a request with warm caches."""
     distribution: Distribution = "fixed"
     working_set: int = 0
-    """Bytes that its requests touch over and over."""
+    """Bytes that its requests touch again and again."""
     queue: int | None = 1024
-    """Requests that may wait or be served; those that find no room are dropped. None: no bound. A tenant that blocks has none."""
+    """Requests that may wait or be served; further ones are dropped. None: no bound. A tenant that blocks has none."""
     pool: Pool = "ls"
     threads: int = 1
     """Of a batch job, each with the tenant's weight, as a domain's vCPUs in Credit."""
     cores: tuple[int, ...] | None = None
-    """It runs on these alone; None: where the policy puts it."""
+    """It runs only on these; None: the policy places it."""
 
     def __post_init__(self) -> None:
         who = f"tenant {self.name}: "
@@ -72,15 +72,15 @@ class Tenant:
         bounded(who + "queue", 1 if self.queue is None else self.queue, 1, 10**7)
         if self.phases and self.threads > 1:
             raise UserError(
-                who + "requests for several threads", remedy="a tenant for each, or a batch job without a rate"
+                who + "requests for several threads", remedy="one tenant for each thread, or a batch job without a rate"
             )
         if not self.polls and not self.phases:
-            raise UserError(who + "it blocks and nothing wakes it", remedy="give it a rate, or let it poll")
+            raise UserError(who + "it blocks, and no request wakes it", remedy="give it a rate, or let it poll")
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What the host takes of each core: so many times a second, for so long (mean of an exponential)."""
+    """Steal of the host on each core: times a second, and mean length (exponential)."""
 
     per_second: float = 0.0
     mean_ns: int = 0
@@ -100,13 +100,13 @@ class Machine:
     switch_ns: int = 1500
     """From one tenant to another."""
     kick_ns: int = 5500
-    """A wake of the kicker: there and back. With a switch: the ~7 us that a slice was seen to cost."""
+    """A wake of the kicker, both ways. With a switch: the ~7 us that a slice costs by measurement."""
     late_ns: int = 1500
     """Mean by which a kick is late."""
     late_sd_ns: int = 1500
     """Its standard deviation: lateness has a gamma distribution, exponential where both are the same."""
     cold_ns: int = 0
-    """Lost at the beginning of each turn while the tenant is charged for it: L1 and TLB. It is in `switch_ns` where nobody told them apart."""
+    """Lost at the beginning of each turn while the tenant is charged for it: L1 and TLB. Part of `switch_ns` where it was not measured separately."""
     base_slice_ns: int = 1_400_000
     """EEVDF's default slice: 0.7 ms x (1 + log2 of the CPUs)."""
     l2_bytes: int = 1 << 20
@@ -164,7 +164,7 @@ class Plan:
         bounded("warm-up, ns,", self.warmup_ns, 0, self.duration_ns - 1)
         names = [tenant.name for tenant in self.tenants]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise UserError(f"two tenants are called {min(twice)}", remedy="a name of its own for each")
+            raise UserError(f"two tenants are called {min(twice)}", remedy="a different name for each")
         self._check_cores()
         self._check_changes(set(names))
         self._check_requests()
@@ -174,7 +174,9 @@ class Plan:
             for core in tenant.cores or ():
                 bounded(f"tenant {tenant.name}: core", core, 0, self.machine.cores - 1)
             if tenant.cores == ():
-                raise UserError(f"tenant {tenant.name}: no core at all", remedy="name one, or leave the key out")
+                raise UserError(
+                    f"tenant {tenant.name}: an empty list of cores", remedy="name a core, or leave out the key"
+                )
 
     def _check_changes(self, names: set[str]) -> None:
         for change in self.changes:
@@ -182,7 +184,7 @@ class Plan:
             for name, weight in change.weights.items():
                 if name not in names:
                     raise UserError(
-                        f"a change of {name}, which is no tenant", remedy=f"one of {', '.join(sorted(names))}"
+                        f"a change of {name}, which is not a tenant", remedy=f"one of {', '.join(sorted(names))}"
                     )
                 bounded(f"tenant {name}: weight", weight, 1, MOST_WEIGHT)
 
@@ -190,7 +192,7 @@ class Plan:
         expected = sum(requests_expected(tenant, self.duration_ns) for tenant in self.tenants)
         if expected > MOST_REQUESTS:
             raise UserError(
-                f"{expected:.3g} requests: more than the {MOST_REQUESTS:.0e} that are simulated at once",
+                f"{expected:.3g} requests: a simulation has at most {MOST_REQUESTS:.0e}",
                 remedy="a shorter duration or lower rates",
             )
 

@@ -1,9 +1,9 @@
-"""Slicers: how a core changes hands between tenants that never let go of it by themselves.
+"""Slicers: they share a core among tenants that never release it by themselves.
 
 with held(directory() / "mine.journal") as journal, SLICERS["kicker"](journal) as slicer:
     slicer.start(cpu=1, slice_ns=120_000)
     slicer.set_members([Member(tid, weight) ...])
-    figures = slicer.read()
+    reading = slicer.read()
 """
 
 from windtunnel.sharing.slicers.kinds import SLICERS

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
-from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.native import SLICER, Native
 from windtunnel.sharing.slicers import warnings
 from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
-from windtunnel.sharing.slicers.slicer import Member, Slicer, check_members, check_slice
+from windtunnel.sharing.slicers.slicer import Member, Slicer, SlicerJournal, check_members, check_slice
 from windtunnel.sharing.slicers.weights import Steps, steps
 from windtunnel.sharing.threads import Value
 
@@ -27,7 +26,7 @@ class CoreSlicer(Slicer):
     mechanism: ClassVar[str] = "watch"
     raises: ClassVar[bool] = False
 
-    def __init__(self, journal: Journal):
+    def __init__(self, journal: SlicerJournal):
         super().__init__(journal)
         self.cpu = -1
         self.slice_ns = 0
@@ -138,7 +137,7 @@ class CoreSlicer(Slicer):
             )
             for one, member in zip(seen["members"], self._members, strict=True)
         ]
-        figures = SliceReading(
+        reading = SliceReading(
             cpu=self.cpu,
             slice_ns=self.slice_ns,
             interval_ns=interval,
@@ -152,8 +151,8 @@ class CoreSlicer(Slicer):
             members=members,
             warnings=[],
         )
-        return figures.model_copy(
-            update={"warnings": self._said + warnings.about(figures, seen["why"], self._hello["apart"])}
+        return reading.model_copy(
+            update={"warnings": self._said + warnings.about(reading, seen["why"], self._hello["apart"])}
         )
 
     def stop(self) -> None:
@@ -187,7 +186,7 @@ class CoreSlicer(Slicer):
         return self._native
 
     def _break(self, how: str) -> None:
-        """The native process has ended by itself, or somebody has killed it: its members run as they did before."""
+        """The native process has ended by itself, or was killed: its members run as before."""
         self._broken = how
         self._leave()
 

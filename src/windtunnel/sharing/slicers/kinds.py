@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched
-from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.slicers.core import DEFAULT_TURN_NS, CoreSlicer
+from windtunnel.sharing.slicers.slicer import Member, SlicerJournal
 
 KICKED_PART = 0.85
 """Of the period, that a member asks for as its slice: a little less, so that its slice is over at each kick."""
@@ -92,7 +92,7 @@ class Doorbell(CoreSlicer):
     raises = True
     most: ClassVar[int] = 64
 
-    def __init__(self, journal: Journal, turn_ns: int = DEFAULT_TURN_NS):
+    def __init__(self, journal: SlicerJournal, turn_ns: int = DEFAULT_TURN_NS):
         super().__init__(journal)
         self.turn_ns = turn_ns
         self.bell = SHARED_MEMORY / f"windtunnel-bell-{uuid.uuid4().hex}"
@@ -103,7 +103,7 @@ class Doorbell(CoreSlicer):
     def plan(self) -> dict[str, Any]:
         return super().plan() | {"doorbell": str(self.bell), "turn_ns": self.turn_ns}
 
-    def set_members(self, members) -> None:
+    def set_members(self, members: list[Member]) -> None:
         if len(members) > self.most:
             raise UserError(f"{len(members)} members at one doorbell", remedy=f"up to {self.most}")
         super().set_members(members)

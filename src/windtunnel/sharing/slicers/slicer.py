@@ -1,17 +1,19 @@
-"""What every slicer can do: share one core among threads by weight, in slices of a length."""
+"""The interface of every slicer: it shares one core among threads by weight, in slices of a length."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.slicers.readings import SliceReading
+from windtunnel.sharing.threads import Value
 
 CPU_WEIGHT = 256
-"""The weight of one whole CPU, as PvCC has it."""
+"""The weight of one whole CPU, as in PvCC."""
 MOST_WEIGHT = 1 << 20
 LEAST_SLICE_NS, MOST_SLICE_NS = 10_000, 1_000_000_000
 
@@ -24,41 +26,59 @@ class Member:
     weight: int = CPU_WEIGHT
 
 
-class Slicer(ABC):
-    """Shares one core among members. What it changes of a thread goes through `journal`, so that it is put back when the member
-    leaves, when the slicer stops or breaks, and by the journal's guardian when this process is killed.
+class SlicerJournal(Protocol):
+    """What a slicer needs of `changed_threads.Journal`, whose docstrings describe it."""
 
-    Methods raise UserError in words. Not for several threads at once.
+    def change(self, tid: int, cgroups: dict[str, str] | None = None, **fields: Value) -> None: ...
+
+    def allow(self, tid: int, **values: list[Value]) -> None: ...
+
+    def allow_all(self, values: Mapping[int, dict[str, list[Value]]]) -> None: ...
+
+    def put_back(self, tid: int) -> list[str]: ...
+
+    def helper(self, pid: int) -> None: ...
+
+    def set_setting(self, path: Path, before: str, to: str) -> None: ...
+
+    def put_settings_back(self) -> list[str]: ...
+
+
+class Slicer(ABC):
+    """Shares one core among members. Changes of a thread go through `journal`, so they are undone when the member leaves, when the
+    slicer stops or breaks, and by the journal's guardian when this process is killed.
+
+    Methods raise UserError. Not for several threads at once.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
 
-    def __init__(self, journal: Journal):
+    def __init__(self, journal: SlicerJournal):
         self.journal = journal
 
     @classmethod
     @abstractmethod
     def missing(cls, cpu: int) -> str | None:
-        """Why it cannot work on this host and CPU; null where it can."""
+        """Why it cannot work on this host and CPU; None where it can."""
 
     @abstractmethod
     def start(self, cpu: int, slice_ns: int) -> None: ...
 
     @abstractmethod
     def set_members(self, members: list[Member]) -> None:
-        """Replaces the members. Who leaves is put back."""
+        """Replaces the members. A member that leaves is restored."""
 
     @abstractmethod
     def set_slice(self, slice_ns: int) -> None: ...
 
     @abstractmethod
     def read(self) -> SliceReading:
-        """What was seen since the last reading."""
+        """The measurements since the last reading."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Puts every member back. May be called again."""
+        """Restores every member. May be called again."""
 
     def __enter__(self) -> Self:
         return self

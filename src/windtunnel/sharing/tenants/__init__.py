@@ -1,4 +1,4 @@
-"""Tenants: who shares the cores. Found among what runs, or started for a measurement and ended with it."""
+"""Tenants: found among running processes, or started for a measurement and ended with it."""
 
 from windtunnel.sharing.tenants.find_threads import Tenant, by_lcore, by_pid, cpu_ns
 from windtunnel.sharing.tenants.kept_process import Kept

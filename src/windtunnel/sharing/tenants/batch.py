@@ -39,7 +39,7 @@ class Batch:
         import numpy as np
 
         if not self.done or self.done[0].at_ns > start_ns or self.done[-1].at_ns < end_ns:
-            raise ValueError("the batch job did not run for the whole of that time")
+            raise ValueError("the batch job did not run for all of this time")
         at = [d.at_ns for d in self.done]
 
         def grown(values: list[int]) -> float:

@@ -122,22 +122,20 @@ _LINE = TypeAdapter(Annotated[Ready | Failed | ClientResult, Field(discriminator
 
 
 class Client:
-    """The running client. Raises UserError where it may not run there, or a server does not answer."""
+    """The running client. Raises UserError where it may not run there, or a server does not respond."""
 
     def __init__(self, plan: ClientPlan, directory: Path):
         """The plan and the log lie in `directory`."""
         if plan.cpu in plan.tenant_cpus:
             raise UserError(
-                f"the client may not run on CPU {plan.cpu}, which is its tenants': it would measure itself",
-                remedy="another CPU for it; where none is left, arrivals are made inside the tenants (windtunnel-tenant)",
+                f"the client may not run on CPU {plan.cpu}, which its tenants use: it would measure itself",
+                remedy="use another CPU; if there is none, use tenants that make their own arrivals (windtunnel-tenant)",
             )
         self._plan = plan
         file = directory / "client.json"
         file.write_text(plan.model_dump_json(), encoding="utf-8")
         self._kept = Kept([find_native("windtunnel-client"), file], log=directory / "client.log", cpu=plan.cpu)
-        with contextlib.suppress(
-            PermissionError, ProcessLookupError
-        ):  # without the right it meets its core's neighbours as they are
+        with contextlib.suppress(PermissionError, ProcessLookupError):  # without the right it keeps its nice value
             os.setpriority(os.PRIO_PROCESS, self._kept.pid, FIRST)
         self._line(self._kept.out.readline())
 

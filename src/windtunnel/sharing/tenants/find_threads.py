@@ -36,7 +36,7 @@ def threads(pid: int, proc: Path = PROC) -> dict[int, str]:
     except FileNotFoundError:
         names = {}
     if not names:
-        raise UserError(f"no process {pid}", remedy="a pid of one that runs: ps -e")
+        raise UserError(f"no process {pid}", remedy="use the pid of a running process: ps -e")
     return names
 
 
@@ -58,9 +58,7 @@ def by_lcore(pid: int, lcore: int, name: str | None = None, proc: Path = PROC) -
         known = ", ".join(map(str, sorted(workers)))
         raise UserError(
             f"process {pid} ({found.get(pid)}) has no worker thread of lcore {lcore}",
-            remedy=f"its lcores with workers: {known}"
-            if known
-            else "no thread of it is named like one of DPDK: name it by pid",
+            remedy=f"its lcores with workers: {known}" if known else "none of its threads has a DPDK name: use its pid",
         )
     return Tenant(name or f"{found.get(pid, pid)}:{lcore}", pid, (workers[lcore],))
 

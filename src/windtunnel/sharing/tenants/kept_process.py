@@ -1,6 +1,6 @@
-"""A program that does not outlive us: started under `windtunnel-keeper`, which ends it when our end of a pipe closes.
+"""A program that ends with this process: started under `windtunnel-keeper`, which ends it when our end of a pipe closes.
 
-So it ends with its context, with an exception, and with kill -9 of this process; and whatever it started ends with it.
+So it ends with its context, with an exception, and with kill -9 of this process, and so do its child processes.
 """
 
 import os
@@ -17,14 +17,16 @@ _TAIL_BYTES = 2000
 
 
 class Kept:
-    """A running program, and what it writes. Raises UserError where it cannot be started."""
+    """A running program, and its output. Raises UserError where it cannot be started."""
 
     def __init__(
         self, command: Sequence[str | Path], *, log: Path, cpu: int | None = None, env: Mapping[str, str] | None = None
     ):
         """`log` takes its stderr, and its stdout unless somebody reads `out`. `cpu`: where it runs."""
         self.log = log
-        watch_read, self._watch = os.pipe()
+        self._name = Path(command[0]).name
+        watch_read, watch_write = os.pipe()
+        self._watch: int | None = watch_write
         pid_read, pid_write = os.pipe()
         keeper = [
             str(find_native("windtunnel-keeper")),
@@ -52,6 +54,7 @@ class Kept:
             self.stop()
             raise UserError(f"{command[0]} cannot be started: {self.tail()}")
         self.pid = int(line)
+        assert self._process.stdout is not None  # PIPE
         self.out = self._process.stdout
 
     @property
@@ -64,17 +67,15 @@ class Kept:
             out, _ = self._process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             self.stop()
-            raise UserError(
-                f"{Path(self._process.args[4]).name} did not end within {timeout_s:g} s: {self.tail()}"
-            ) from None
+            raise UserError(f"{self._name} did not end within {timeout_s:g} s: {self.tail()}") from None
         return self._process.returncode, out
 
     def tail(self) -> str:
-        """The end of what it complained of."""
-        return self.log.read_bytes()[-_TAIL_BYTES:].decode(errors="backslashreplace").strip() or "it said nothing"
+        """The end of its stderr."""
+        return self.log.read_bytes()[-_TAIL_BYTES:].decode(errors="backslashreplace").strip() or "no message on stderr"
 
     def stop(self) -> bytes:
-        """Ends it: SIGTERM, and SIGKILL where that is not heard. Returns what it had written and nobody had read."""
+        """Ends it: SIGTERM, then SIGKILL. Returns its unread output."""
         if self._watch is not None:
             os.close(self._watch)
             self._watch = None

@@ -216,10 +216,11 @@ def _has(pid: int, name: str) -> bool:
 
 
 def _free_port() -> int:
-    """One that nobody listens on. Between this and its use another may take it: then the server says so."""
+    """A free port. Another program may take it before its use: then the server reports it."""
     with socket.socket() as found:
         found.bind((ADDRESS, 0))
-        return found.getsockname()[1]
+        port: int = found.getsockname()[1]
+        return port
 
 
 def _listens(port: int) -> bool:

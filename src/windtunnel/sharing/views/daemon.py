@@ -1,4 +1,4 @@
-"""Pools, tenants and slicers as tables, events as lines, findings in words."""
+"""Pools, tenants and slicers as tables, events as lines, findings as text."""
 
 import time
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from windtunnel.sharing.probe import Probe
 
 MOST_NAMED = 3
-"""Who has a finding, before the others are only counted."""
+"""Tenants that are named with a finding; further ones are counted."""
 
 
 def pools_line(pools: dict[str, Any]) -> Text:
-    """Who has which CPUs, how, and how much room there is."""
+    """The CPUs of each pool, the slicer, and the free weight."""
     cpus = {pool: ",".join(map(str, pools[pool])) or "none" for pool in ("ls", "be")}
     full = f", CPUs above 256: {', '.join(pools['overfull'])}" if pools["overfull"] else ""
     return Text(
@@ -52,14 +52,14 @@ def tenants_table(tenants: list[dict[str, Any]]) -> Table:
 
 
 def event_line(event: dict[str, Any]) -> str:
-    """Time, kind, and the rest as it is."""
+    """Time, kind, and all other facts."""
     at = time.strftime("%H:%M:%S", time.localtime(event["at"]))
     facts = "  ".join(f"{key} {value}" for key, value in event.items() if key not in ("id", "at", "event"))
     return f"{at}  {event['event']:<10}  {facts}"
 
 
 def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
-    """What the diagnosis says of whom: each finding once, the first who have it with their evidence, and each remedy once."""
+    """Each finding once, with the evidence of the first tenants or cores that have it, and each remedy once."""
     lines = []
     for code in dict.fromkeys(finding.code for _, finding in found):
         of: dict[str, Finding] = {}
@@ -80,7 +80,7 @@ def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
 
 
 def probe_table(found: "Probe") -> Table:
-    """What each slicer achieved."""
+    """The measurements of each slicer."""
     title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.seconds:g} s each"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
     table.add_column("\nslicer")

@@ -1,4 +1,4 @@
-"""A fitted model and an advice, as people read them."""
+"""A fitted model and an advice in the terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,9 +14,9 @@ from windtunnel.views.terminal.columns import Column, Fitting
 WORDS = {
     "slice_ns": "a slice loses",
     "request_ns": "a request costs in addition to its service",
-    "refill": "times the refill that the L2's equation says",
+    "refill": "times the refill by the L2's equation",
     "turns": "times the time that a tenant is away",
-    "unordered": "more of it where old deadlines decide",
+    "unordered": "in addition, where old deadlines decide the order",
     "queue": "times N s r/(1 - r)",
     "service": "times the cost of a request",
     "fixed_ns": "always",
@@ -51,30 +51,30 @@ def _value(one: Parameter, value: float | None) -> str:
 
 def _errors(name: str, of: Errors) -> str:
     if of.mape is None:
-        return f"{name}: nothing to judge by"
+        return f"{name}: no held-out points"
     within = f"{fmt.percent(of.within, 0)} of {of.points} held-out settings within {GOAL:.0%}"
-    return f"{name}: held-out error {fmt.percent(of.mape)} in the mean, {fmt.percent(of.most)} at most; {within}"
+    return f"{name}: held-out error {fmt.percent(of.mape)} on average, {fmt.percent(of.most)} at most; {within}"
 
 
 def advice_view(advice: Advice) -> RenderableType:
-    """What to do, what it gives, what it costs; then the alternatives."""
+    """The advice, its p99 and cost; then the alternatives."""
     slo = f"p99 <= {fmt.duration(advice.slo.p99_ns)}"
     colour = "yellow" if advice.source == SIMULATED else "dim"
     parts: list[RenderableType] = []
     if advice.chosen:
         parts.append(Text(f"{slo} for {advice.tenants} tenants: {_words(advice.chosen)}", style="bold green"))
     else:
-        parts.append(Text(f"{slo} for {advice.tenants} tenants: nothing that was asked for meets it", style="bold red"))
+        parts.append(Text(f"{slo} for {advice.tenants} tenants: no requested setting meets it", style="bold red"))
     if advice.nearest:
         p99 = fmt.duration(advice.nearest.estimate.p99_ns)
         parts.append(Text(f"nearest: {_words(advice.nearest)}, which gives {p99}"))
     elif not advice.chosen:
-        parts.append(Text("overload: these cores do not carry the load with any slice"))
+        parts.append(Text("overload: these cores cannot carry the load with any slice"))
     if advice.instead:
-        parts.append(Text(f"what would: {_words(advice.instead)}"))
+        parts.append(Text(f"meets it: {_words(advice.instead)}"))
     elif not advice.chosen:
         parts.append(
-            Text("what would: a looser SLO, a lower load, or cheaper requests; a core for each tenant does not")
+            Text("even one core for each tenant does not meet it: use a looser SLO, a lower load, or cheaper requests")
         )
     rows = [one for one in (advice.chosen, advice.nearest, advice.instead, *advice.others) if one]
     return Group(*parts, *([choices(rows)] if rows else []), Text(advice.source, style=colour))
@@ -83,7 +83,7 @@ def advice_view(advice: Advice) -> RenderableType:
 def _words(one: Choice) -> str:
     cores = f"{one.cores} core{'' if one.cores == 1 else 's'}"
     if one.per_core == 1:
-        return f"{cores}, one for each"
+        return f"{cores}, one for each tenant"
     return f"slice {fmt.duration(one.slice_ns)} on {cores}, weight {one.weight} each"
 
 

@@ -1,6 +1,6 @@
-"""Outcomes as tables. Every one says that it was simulated."""
+"""Outcomes as tables, marked as simulated."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,11 +12,11 @@ from windtunnel.views.terminal.columns import Column, Fitting
 SIMULATED = "simulated, not measured"
 MOST_ROWS = 24
 MOST_LEFT = 0.01
-"""Of the requests: a p99 says nothing of more."""
+"""Share of the requests from which on a p99 misleads."""
 
 
-def view(documents: Mapping[str, dict]) -> RenderableType:
-    """Of each variant: its tenants, its phases where there are several, and where the cores' time went."""
+def view(documents: Mapping[str, dict[str, Any]]) -> RenderableType:
+    """Of each variant: its tenants, its phases where there are several, and the use of the cores' time."""
     parts: list[RenderableType] = []
     for name, document in documents.items():
         cores = f"{document['cores']} core{'' if document['cores'] == 1 else 's'}"
@@ -36,7 +36,7 @@ def tenants_table(document: dict[str, Any]) -> RenderableType:
     left = len(rows) - MOST_ROWS
     rows = [*rows[:MOST_ROWS], document["all"] | {"name": f"all, {left} more" if left > 0 else "all"}]
 
-    def column(head: str, key: str, show, spare: int = 0) -> Column:
+    def column(head: str, key: str, show: Callable[[Any], str], spare: int = 0) -> Column:
         return Column(head, [show(row.get(key)) for row in rows], spare=spare)
 
     return Fitting(
@@ -60,7 +60,7 @@ def tenants_table(document: dict[str, Any]) -> RenderableType:
 
 
 def phases_table(rows: list[dict[str, Any]]) -> RenderableType:
-    def column(head: str, key: str, show) -> Column:
+    def column(head: str, key: str, show: Callable[[Any], str]) -> Column:
         return Column(head, [show(row[key]) for row in rows])
 
     return Fitting(
@@ -75,11 +75,11 @@ def phases_table(rows: list[dict[str, Any]]) -> RenderableType:
 
 
 def overload_words(of_all: dict[str, Any]) -> str | None:
-    """Said where so many requests never came to their end that percentiles of the others mislead; None else."""
+    """A warning where so many requests are not done that percentiles of the others mislead; else None."""
     left = of_all["waiting"] + of_all["dropped"]
     if left <= MOST_LEFT * of_all["arrived"]:
         return None
-    return f"overload: {fmt.count(left)} of {fmt.count(of_all['arrived'])} requests were dropped or still waiting at the end, and are in no percentile"
+    return f"overload: {fmt.count(left)} of {fmt.count(of_all['arrived'])} requests were dropped or waiting at the end; percentiles do not include them"
 
 
 def _core_words(document: dict[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _core_words(document: dict[str, Any]) -> str:
         "useful": "useful",
         "refilled": "refilling caches",
         "switching": "switching",
-        "stolen": "stolen",
+        "steal": "steal",
         "idle": "idle",
     }
     shares = document["core_time"]

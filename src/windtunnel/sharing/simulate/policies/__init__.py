@@ -12,16 +12,16 @@ from windtunnel.sharing.simulate.policies.eevdf import Eevdf
 from windtunnel.sharing.simulate.policies.kicker import kicker, kicker_default_slice
 from windtunnel.sharing.simulate.policies.pools import kicker_pools, pvcc
 from windtunnel.sharing.simulate.policies.rotor import Rotor
-from windtunnel.sharing.simulate.policy import Policy
+from windtunnel.sharing.simulate.policy import AnyPolicy
 
 
-def _plain(kind: type[Policy]) -> Callable[[Plan, np.random.Generator], Policy]:
+def _plain(kind: type[AnyPolicy]) -> Callable[[Plan, np.random.Generator], AnyPolicy]:
     return lambda plan, rng: kind(plan.machine, plan.slice_ns, range(plan.machine.cores), rng)
 
 
-POLICIES: dict[str, tuple[str, Callable[[Plan, np.random.Generator], Policy]]] = {
+POLICIES: dict[str, tuple[str, Callable[[Plan, np.random.Generator], AnyPolicy]]] = {
     "credit": ("Xen's Credit: the slice is also its accounting period (30 ms there)", credit),
-    "credit2": ("Xen's Credit2: it knows no slice, but a rate limit of 1 ms", _plain(Credit2)),
+    "credit2": ("Xen's Credit2: without slices, with a rate limit of 1 ms", _plain(Credit2)),
     "pvcc": ("Credit with microsecond slices and rate limit 0 for `ls`, 30 ms for `be`, cores by weight", pvcc),
     "tick": ("EEVDF with its own slice, enforced at the tick", _plain(Eevdf)),
     "kicker": ("EEVDF that picks again at every kick, custom slices", kicker),
@@ -29,11 +29,11 @@ POLICIES: dict[str, tuple[str, Callable[[Plan, np.random.Generator], Policy]]] =
     "kicker-pools": ("kicker for `ls`, tick for `be`, cores by weight", kicker_pools),
     "rotor": ("weighted turns, one after the other: FIFO priorities swapped by a timer", _plain(Rotor)),
 }
-"""Name -> what it is, and what makes it."""
+"""Name -> description, and factory."""
 
 
-def make(plan: Plan, rng: np.random.Generator) -> Policy:
-    """Raises UserError for a name that is none."""
+def make(plan: Plan, rng: np.random.Generator) -> AnyPolicy:
+    """Raises UserError for an unknown name."""
     if plan.policy not in POLICIES:
         raise UserError(f"there is no policy {plan.policy!r}", remedy=f"one of {', '.join(POLICIES)}")
     return POLICIES[plan.policy][1](plan, rng)

@@ -1,13 +1,13 @@
 """Xen's Credit scheduler, as in xen/common/sched/credit.c (4.12 and later).
 
-What is as there: a queue a core in order of priority (`__runq_insert`: behind those of the same), BOOST for who wakes with credits left and
+Modelled: a queue a core in order of priority (`__runq_insert`: behind those of the same), BOOST for a vCPU that wakes with credits left,
 until the next tick (`csched_unit_wake`, `csched_unit_acct`), credits burnt in whole numbers with a residual (`burn_credits`), the
-accounting every slice that gives whole credits by weight, rounded up (`csched_acct`), UNDER and OVER, the bounds on credits and who stops
-earning, the rate limit (`csched_schedule`), and cores that look for work of a higher priority elsewhere (`csched_load_balance`).
-What is not: caps, affinity by nodes, hyperthreads, the migration of who runs (`_csched_cpu_pick` at a tick).
+accounting every slice that gives whole credits by weight, rounded up (`csched_acct`), UNDER and OVER, the bounds on credits, the end of
+earning, the rate limit (`csched_schedule`), and cores that take work of a higher priority from other cores (`csched_load_balance`).
+Not modelled: caps, affinity by nodes, hyperthreads, the migration of the running vCPU (`_csched_cpu_pick` at a tick).
 
 Xen has 10 credits a ms and slices of whole ms. With microsecond slices one credit is a microsecond: 50 us shared by 32 then give each
-ceil(50/32) = 2 credits where 1.56 are due, 28% too many, which is what was seen of PvCC.
+ceil(50/32) = 2 credits where 1.56 are due, 28% too many. PvCC shows the same.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ TICKS = 3
 
 
 class Vcpu(Thread):
-    """One, with its credits."""
+    """A vCPU with its credits."""
 
     def __init__(self, index: int, tenant: Tenant, weight: int):
         super().__init__(index, tenant, weight)
@@ -36,11 +36,11 @@ class Vcpu(Thread):
         self.priority = UNDER
         self.earns = False
         self.began = 0
-        """Its turn."""
+        """Start of its turn."""
         self.placed = False
 
 
-class Credit(Policy):
+class Credit(Policy[Vcpu]):
     """The pool of `cores`, with an accounting of its own."""
 
     def __init__(
@@ -69,19 +69,19 @@ class Credit(Policy):
         self.all.append(Vcpu(index, tenant, weight))
         return self.all[-1]
 
-    def wake(self, v: Vcpu, now: int) -> int | None:
-        allowed = self.allowed(v)
+    def wake(self, thread: Vcpu, now: int) -> int | None:
+        allowed = self.allowed(thread)
         idle = [core for core in allowed if self.running[core] is None and not self.queues[core]]
         if idle:
-            v.core = v.core if v.core in idle else idle[0]
-        elif not v.placed or v.core not in allowed:
-            v.core = lightest(allowed, {core: len(self.queues[core]) for core in allowed})
-        if v.placed and v.priority == UNDER:
-            v.priority = BOOST
-        v.placed = True
-        self.insert(v)
-        running = self.running[v.core]
-        return v.core if running is None or v.priority > running.priority else None
+            thread.core = thread.core if thread.core in idle else idle[0]
+        elif not thread.placed or thread.core not in allowed:
+            thread.core = lightest(allowed, {core: len(self.queues[core]) for core in allowed})
+        if thread.placed and thread.priority == UNDER:
+            thread.priority = BOOST
+        thread.placed = True
+        self.insert(thread)
+        running = self.running[thread.core]
+        return thread.core if running is None or thread.priority > running.priority else None
 
     def insert(self, v: Vcpu) -> None:
         """Behind those of its priority."""
@@ -89,17 +89,17 @@ class Credit(Policy):
         at = next((i for i, other in enumerate(queue) if v.priority > other.priority), len(queue))
         queue.insert(at, v)
 
-    def charge(self, v: Vcpu, ran_ns: int, now: int) -> None:
-        burnt, v.residual = divmod(ran_ns + v.residual, self.credit_ns)
-        v.credit -= burnt
+    def charge(self, thread: Vcpu, ran_ns: int, now: int) -> None:
+        burnt, thread.residual = divmod(ran_ns + thread.residual, self.credit_ns)
+        thread.credit -= burnt
         tick = max(self.slice_ns // TICKS, 1)
-        if v.priority == BOOST and now // tick != (now - ran_ns) // tick:
-            v.priority = UNDER
-        if not v.earns:
-            v.earns = True
-            self.earning.append(v)
+        if thread.priority == BOOST and now // tick != (now - ran_ns) // tick:
+            thread.priority = UNDER
+        if not thread.earns:
+            thread.earns = True
+            self.earning.append(thread)
 
-    def block(self, v: Vcpu, now: int) -> None:
+    def block(self, thread: Vcpu, now: int) -> None:
         """It is in no queue while it runs."""
 
     def choose(self, core: int, current: Vcpu | None, now: int) -> Vcpu | None:
@@ -111,6 +111,7 @@ class Credit(Policy):
             self.unsorted.discard(core)
         if current is not None:
             self.insert(current)
+        chosen: Vcpu | None
         if queue and queue[0].priority > OVER:
             chosen = queue.pop(0)
         else:
@@ -137,11 +138,11 @@ class Credit(Policy):
                     return v
         return None
 
-    def next_time(self, core: int, v: Vcpu, now: int) -> int | None:
-        """The slice is over; who is alone is asked again too, for there may be work elsewhere."""
+    def next_time(self, core: int, thread: Vcpu, now: int) -> int | None:
+        """The end of the slice. A vCPU alone is asked again too, because another core may have work."""
         if len(self.cores) == 1 and not self.queues[core]:
             return None
-        return now + self.slice_ns - (now - v.began) % self.slice_ns
+        return now + self.slice_ns - (now - thread.began) % self.slice_ns
 
     def clear(self) -> None:
         self.queues = {core: [] for core in self.queues}
@@ -188,7 +189,7 @@ class Credit(Policy):
 
 
 def credit(plan: Plan, rng: np.random.Generator) -> Credit:
-    """As Xen has it, with its credits of 100 us where the slice is of whole ms, with PvCC's of 1 us where it is not."""
+    """Xen's credits of 100 us for slices of whole ms, PvCC's of 1 us for others."""
     whole = plan.slice_ns % MS == 0
     return Credit(
         plan.machine,

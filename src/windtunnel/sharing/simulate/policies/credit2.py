@@ -1,10 +1,10 @@
 """Xen's Credit2 scheduler, as in xen/common/sched/credit2.c, one queue for all cores.
 
-What is as there: credits of 1 ns that the heaviest burns at 1 a ns and others faster (`t2c_update`), a queue in order of credit, the reset
-of all when who is next has none (`reset_credit`), how long who is next may run (`csched2_runtime`: until its credit is that of who waits, at least
-0.5 ms or the rate limit of 1 ms, at most 10 ms), resistance to migration and what is paid for it (`runq_candidate`, `csched2_schedule`), preemption of
-the one with the least credit by one that wakes (`runq_tickle`, `tickle_score`).
-What is not: caps, soft affinity, balance between queues.
+Modelled: credits of 1 ns that the heaviest burns at 1 a ns and others faster (`t2c_update`), a queue in order of credit, the reset
+of all credits when the next vCPU has none (`reset_credit`), the time that the next vCPU may run (`csched2_runtime`: until its credit is that of the
+first in the queue, at least 0.5 ms or the rate limit of 1 ms, at most 10 ms), resistance to migration and its compensation (`runq_candidate`,
+`csched2_schedule`), preemption of the vCPU with the least credit by one that wakes (`runq_tickle`, `tickle_score`).
+Not modelled: caps, soft affinity, balance between queues.
 """
 
 from bisect import insort
@@ -27,7 +27,7 @@ TOLERANCE = 50_000
 
 
 class Vcpu(Thread):
-    """One, with its credit, ns of the heaviest."""
+    """A vCPU with its credit, in ns of the heaviest."""
 
     def __init__(self, index: int, tenant: Tenant, weight: int):
         super().__init__(index, tenant, weight)
@@ -35,8 +35,8 @@ class Vcpu(Thread):
         self.began = 0
 
 
-class Credit2(Policy):
-    """All cores share one queue; `slice_ns` has no meaning here."""
+class Credit2(Policy[Vcpu]):
+    """All cores share one queue; `slice_ns` is not used."""
 
     def __init__(self, machine: Machine, slice_ns: int, cores: Sequence[int], rng: np.random.Generator):
         super().__init__(machine, slice_ns, cores, rng)
@@ -51,28 +51,28 @@ class Credit2(Policy):
         v.core = self.cores[index % len(self.cores)]
         return v
 
-    def wake(self, v: Vcpu, now: int) -> int | None:
-        insort(self.queue, v, key=_order)
-        allowed = self.allowed(v)
+    def wake(self, thread: Vcpu, now: int) -> int | None:
+        insort(self.queue, thread, key=_order)
+        allowed = self.allowed(thread)
         idle = [core for core in allowed if self.running[core] is None]
         if idle:
-            return v.core if v.core in idle else idle[0]
-        scores = {core: self._score(v, core, now) for core in allowed}
-        if scores.get(v.core, 0) > 0:
-            return v.core
+            return thread.core if thread.core in idle else idle[0]
+        running = {core: current for core in allowed if (current := self.running[core]) is not None}
+        scores = {core: self._score(thread, core, current, now) for core, current in running.items()}
+        if scores.get(thread.core, 0) > 0:
+            return thread.core
         best = max(allowed, key=lambda core: scores[core])
         return best if scores[best] > 0 else None
 
-    def _score(self, v: Vcpu, core: int, now: int) -> int:
-        running = self.running[core]
+    def _score(self, v: Vcpu, core: int, running: Vcpu, now: int) -> int:
         if now - running.began < RATELIMIT - TOLERANCE:
             return -1
         return v.credit - running.credit - (MIGRATE_RESIST if v.core != core else 0)
 
-    def charge(self, v: Vcpu, ran_ns: int, now: int) -> None:
-        v.credit = max(v.credit - ran_ns * self.heaviest // v.weight, LEAST)
+    def charge(self, thread: Vcpu, ran_ns: int, now: int) -> None:
+        thread.credit = max(thread.credit - ran_ns * self.heaviest // thread.weight, LEAST)
 
-    def block(self, v: Vcpu, now: int) -> None:
+    def block(self, thread: Vcpu, now: int) -> None:
         """It is in no queue while it runs."""
 
     def choose(self, core: int, current: Vcpu | None, now: int) -> Vcpu | None:
@@ -94,7 +94,7 @@ class Credit2(Policy):
         return chosen
 
     def _candidate(self, core: int, current: Vcpu | None) -> tuple[Vcpu | None, bool]:
-        """Who runs, and whether nobody before it in the queue was passed over."""
+        """The vCPU that runs next, and whether it was the first in the queue that counts."""
         first = True
         for v in self.queue:
             resisted = v.core != core and current is not None and current.credit + MIGRATE_RESIST > v.credit
@@ -111,14 +111,14 @@ class Credit2(Policy):
         for v in self.all:
             v.credit = min(v.credit + more, INITIAL + CARRIED)
 
-    def next_time(self, core: int, v: Vcpu, now: int) -> int | None:
+    def next_time(self, core: int, thread: Vcpu, now: int) -> int | None:
         """`csched2_runtime`."""
         if not self.queue:
             return None if len(self.cores) == 1 else now + MOST_TIMER
-        least = max(LEAST_TIMER, v.began + RATELIMIT - now)
+        least = max(LEAST_TIMER, thread.began + RATELIMIT - now)
         waits = self.queue[0].credit
-        credit = v.credit - waits if waits > 0 else v.credit
-        return now + min(max(credit * v.weight // self.heaviest, least), MOST_TIMER)
+        credit = thread.credit - waits if waits > 0 else thread.credit
+        return now + min(max(credit * thread.weight // self.heaviest, least), MOST_TIMER)
 
     def weigh(self, thread: Vcpu, weight: int, now: int) -> None:
         thread.weight = weight

@@ -1,10 +1,10 @@
 """EEVDF as in kernel/sched/fair.c of Linux 6.12 to 6.18, one queue a core, enforced at the tick (no HRTICK).
 
-What is as there: virtual time and its average over the queue (`avg_vruntime`), eligibility (`vruntime_eligible`), the pick of the earliest
-virtual deadline among the eligible (`pick_eevdf`), deadlines that are renewed when they are reached (`update_deadline`), protection of who
-runs (`set_protect_slice`, RUN_TO_PARITY), wake-ups (`place_entity` with preserved lag, `check_preempt_wakeup_fair`), delayed dequeue
-(DELAY_DEQUEUE, DELAY_ZERO), and a core without work that takes some (`sched_balance_newidle`).
-What is not: periodic load balancing, groups, buddies, utilisation. Who polls stays where it was put.
+Modelled: virtual time and its average over the queue (`avg_vruntime`), eligibility (`vruntime_eligible`), the pick of the earliest
+virtual deadline among the eligible (`pick_eevdf`), deadlines that are renewed when they are reached (`update_deadline`), protection of the
+running entity (`set_protect_slice`, RUN_TO_PARITY), wake-ups (`place_entity` with preserved lag, `check_preempt_wakeup_fair`), delayed dequeue
+(DELAY_DEQUEUE, DELAY_ZERO), and an idle core that takes a thread (`sched_balance_newidle`).
+Not modelled: periodic load balancing, groups, buddies, utilisation. Polling threads stay on their core.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ NICE_0 = 1024
 
 
 class Entity(Thread):
-    """A thread with its virtual time. `lag` is what it is owed while it sleeps, in virtual ns."""
+    """A thread with its virtual time. `lag`: virtual ns that it is owed while it sleeps."""
 
     def __init__(self, index: int, tenant: Tenant, weight: int, slice_ns: int):
         super().__init__(index, tenant, weight)
@@ -30,7 +30,7 @@ class Entity(Thread):
         self.lag = 0
         self.placed = False
         self.delayed = False
-        """It sleeps, and stays in the queue until its debt is gone."""
+        """It sleeps, but stays in the queue until its lag is not negative."""
 
     def virtual(self, ns: int) -> int:
         """`calc_delta_fair`."""
@@ -38,7 +38,7 @@ class Entity(Thread):
 
 
 class Queue:
-    """One core's. `total` and `moment` are over all members, who runs included: average = moment / total."""
+    """One core's. `total` and `moment` include the running entity: average = moment / total."""
 
     def __init__(self) -> None:
         self.members: list[Entity] = []
@@ -74,8 +74,8 @@ class Queue:
         return best
 
 
-class Eevdf(Policy):
-    """As it is."""
+class Eevdf(Policy[Entity]):
+    """EEVDF, one queue a core."""
 
     def __init__(self, machine: Machine, slice_ns: int, cores: Sequence[int], rng: np.random.Generator):
         super().__init__(machine, slice_ns, cores, rng)
@@ -92,22 +92,22 @@ class Eevdf(Policy):
             for e in list(queue.members):
                 e.lag = 0 if e.delayed else queue.average() - e.v
                 e.delayed, e.placed = False, False
-            queue.__init__()
+        self.queues = {core: Queue() for core in self.queues}
 
-    def wake(self, e: Entity, now: int) -> int | None:
-        if e.delayed:
-            return self._requeue(e)
-        e.core = self._select(e)
-        queue = self.queues[e.core]
-        self._place(queue, e)
-        queue.add(e)
-        running = self.running[e.core]
+    def wake(self, thread: Entity, now: int) -> int | None:
+        if thread.delayed:
+            return self._requeue(thread)
+        thread.core = self._select(thread)
+        queue = self.queues[thread.core]
+        self._place(queue, thread)
+        queue.add(thread)
+        running = self.running[thread.core]
         if running is None:
-            return e.core
-        return e.core if self._preempts(queue, e, running) else None
+            return thread.core
+        return thread.core if self._preempts(queue, thread, running) else None
 
     def _requeue(self, e: Entity) -> int | None:
-        """`requeue_delayed_entity`: its debt stands as it is by now."""
+        """`requeue_delayed_entity`: it keeps its present lag."""
         queue = self.queues[e.core]
         queue.remove(e)
         e.delayed = False
@@ -118,7 +118,7 @@ class Eevdf(Policy):
         return e.core if running is None or self._preempts(queue, e, running) else None
 
     def _select(self, e: Entity) -> int:
-        """An idle core, the one it ran on first; else, where it is new, the lightest, and where it is not, its own."""
+        """An idle core, its own first; else its own, or the lightest for a new thread."""
         allowed = self.allowed(e)
         idle = [core for core in allowed if self.running[core] is None and not self.queues[core].members]
         if idle:
@@ -128,51 +128,50 @@ class Eevdf(Policy):
         return lightest(allowed, {core: self.queues[core].total for core in allowed})
 
     def _place(self, queue: Queue, e: Entity) -> None:
-        """`place_entity`: the lag that it left with is its lag when it is back, its own weight taken into account."""
+        """`place_entity`: it returns with the lag that it left with, scaled for its own weight."""
         average = queue.average() if queue.total else max(self.last_average[e.core], e.v)
         lag = e.lag * (queue.total + e.load) // queue.total if queue.total else 0
         new = e.deadline == 0
         e.placed = True
         e.v = average - lag
         slice_ = e.virtual(e.slice_ns)
-        # tenants do not start together: without this they would stay in step for seconds
+        # tenants do not start together: without this they would run in lockstep for seconds
         e.deadline = e.v + (int(self.rng.integers(1, slice_ + 1)) if new else slice_)
         if new:
             e.v -= int(self.rng.integers(slice_ // 2 + 1))
             e.deadline = max(e.deadline, e.v + 1)
 
     def _preempts(self, queue: Queue, e: Entity, running: Entity) -> bool:
-        """`check_preempt_wakeup_fair`: a shorter slice breaks the protection, else it holds."""
+        """`check_preempt_wakeup_fair`: only a shorter slice ends the protection."""
         if e.slice_ns < running.slice_ns and queue.eligible(e) and e.deadline < running.deadline:
             running.protected = running.v
         if queue.eligible(running) and running.v < running.protected:
             return False
         return queue.pick() is e
 
-    def charge(self, e: Entity, ran_ns: int, now: int) -> None:
-        queue = self.queues[e.core]
-        queue.advance(e, e.virtual(ran_ns))
-        self.last_average[e.core] = queue.average()
-        if e.v >= e.deadline:
-            e.deadline = e.v + e.virtual(e.slice_ns)
-            e.protected = e.v
+    def charge(self, thread: Entity, ran_ns: int, now: int) -> None:
+        queue = self.queues[thread.core]
+        queue.advance(thread, thread.virtual(ran_ns))
+        self.last_average[thread.core] = queue.average()
+        if thread.v >= thread.deadline:
+            thread.deadline = thread.v + thread.virtual(thread.slice_ns)
+            thread.protected = thread.v
 
-    def block(self, e: Entity, now: int) -> None:
-        """`dequeue_entity`: who has a debt stays until it is picked, or the debt is gone."""
-        queue = self.queues[e.core]
-        if not queue.eligible(e) and len(queue.members) > 1:
-            e.delayed = True
+    def block(self, thread: Entity, now: int) -> None:
+        """`dequeue_entity`: an entity with negative lag stays until it is picked, or the lag is gone."""
+        queue = self.queues[thread.core]
+        if not queue.eligible(thread) and len(queue.members) > 1:
+            thread.delayed = True
             return
-        limit = e.virtual(max(2 * self.machine.tick_ns, e.slice_ns))
-        e.lag = max(min(queue.average() - e.v, limit), -limit)
-        queue.remove(e)
+        limit = thread.virtual(max(2 * self.machine.tick_ns, thread.slice_ns))
+        thread.lag = max(min(queue.average() - thread.v, limit), -limit)
+        queue.remove(thread)
 
     def choose(self, core: int, current: Entity | None, now: int) -> Entity | None:
         queue = self.queues[core]
         if current is not None and self._keeps(queue, current):
             return current
-        while queue.members:
-            e = queue.pick()
+        while (e := queue.pick()) is not None:
             if not e.delayed:
                 return self._set_next(queue, e)
             e.delayed, e.lag = False, 0
@@ -189,7 +188,7 @@ class Eevdf(Policy):
         return e
 
     def _newidle(self, core: int) -> Entity | None:
-        """Takes a thread that waits elsewhere, from the longest queue."""
+        """Takes a waiting thread of another core, from the longest queue."""
         for other in sorted(self.cores, key=lambda c: -len(self.queues[c].members)):
             queue = self.queues[other]
             for e in queue.members:
@@ -205,7 +204,7 @@ class Eevdf(Policy):
     def may_move(self) -> bool:
         return True
 
-    def next_time(self, core: int, e: Entity, now: int) -> int | None:
+    def next_time(self, core: int, thread: Entity, now: int) -> int | None:
         if len(self.queues[core].members) < 2:
             return None
         return self._tick_after(core, now)
@@ -214,21 +213,21 @@ class Eevdf(Policy):
         period, phase = self.machine.tick_ns, self.tick_phase[core]
         return now + period - (now - phase) % period
 
-    def timer(self, core: int, e: Entity, now: int) -> bool:
-        """`update_curr` at the tick: it is over when the slice or the protection is."""
-        return e.v >= e.protected
+    def timer(self, core: int, thread: Entity, now: int) -> bool:
+        """`update_curr` at the tick: the turn ends with the slice or the protection."""
+        return thread.v >= thread.protected
 
-    def weigh(self, e: Entity, weight: int, now: int) -> None:
-        """`reweight_entity`: the lag stays the same in time, the deadline in virtual time of the new weight."""
+    def weigh(self, thread: Entity, weight: int, now: int) -> None:
+        """`reweight_entity`: the lag keeps its time, the deadline its virtual time with the new weight."""
         load = max(weight * NICE_0 // CPU_WEIGHT, 2)
-        queue = self.queues[e.core]
-        inside = e in queue.members
+        queue = self.queues[thread.core]
+        inside = thread in queue.members
         if inside:
-            lag = (queue.average() - e.v) * e.load // load
-            ahead = (e.deadline - e.v) * e.load // load
+            lag = (queue.average() - thread.v) * thread.load // load
+            ahead = (thread.deadline - thread.v) * thread.load // load
             average = queue.average()
-            queue.remove(e)
-            e.v, e.deadline = average - lag, average - lag + ahead
-        e.weight, e.load = weight, load
+            queue.remove(thread)
+            thread.v, thread.deadline = average - lag, average - lag + ahead
+        thread.weight, thread.load = weight, load
         if inside:
-            queue.add(e)
+            queue.add(thread)

@@ -1,9 +1,9 @@
 """The kicker: a SCHED_FIFO thread on the core that wakes at every multiple of the slice and does nothing.
 
-Its wake takes the CPU from the fair class (`put_prev_task_fair`: who ran is charged and is an entity like the others, `cfs_rq->curr` is
-NULL), and when it sleeps again `pick_eevdf` picks among all of them: no protection holds. Time is charged in ns. With slices
-(`sched_attr.sched_runtime`, which the kernel holds between 0.1 and 100 ms) a little below the period, a deadline is reached at every kick,
-so that turns follow virtual time; with longer ones the order is that of old deadlines, and the slowest waits for several turns.
+Its wake takes the CPU from the fair class (`put_prev_task_fair`: the running entity is charged and is then like the others, `cfs_rq->curr`
+is NULL). When it sleeps again, `pick_eevdf` picks among all entities, and none is protected. Time is charged in ns. With slices
+(`sched_attr.sched_runtime`, which the kernel limits to 0.1 to 100 ms) a little below the period, each kick reaches a deadline, so turns
+follow virtual time. With longer ones old deadlines decide the order, and the slowest waits for several turns.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from windtunnel.sharing.simulate.policies.eevdf import Eevdf, Entity
 from windtunnel.sharing.simulate.policy import lightest
 
 LEAST_CUSTOM_NS, MOST_CUSTOM_NS = 100_000, 100_000_000
-"""What the kernel makes of a custom slice: kernel/sched/syscalls.c, `__setscheduler_params`."""
+"""The kernel's limits of a custom slice: kernel/sched/syscalls.c, `__setscheduler_params`."""
 OF_PERIOD = 0.85
 
 
@@ -25,7 +25,7 @@ def custom_slice(period_ns: int) -> int:
 
 
 class Kicker(Eevdf):
-    """Threads stay on the core that they are put on: the pool places them, not the kernel."""
+    """Threads stay on their core: the pool places them, not the kernel."""
 
     def __init__(
         self, machine: Machine, slice_ns: int, cores: Sequence[int], rng: np.random.Generator, entity_slice: int
@@ -44,25 +44,27 @@ class Kicker(Eevdf):
     def may_move(self) -> bool:
         return False
 
-    def next_time(self, core: int, e: Entity, now: int) -> int | None:
+    def next_time(self, core: int, thread: Entity, now: int) -> int | None:
         if len(self.queues[core].members) < 2:
             self.kick_at[core] = None
             return None
-        if self.kick_at[core] is None:
-            self.kick_at[core] = self._kick_after(now)
-        # one that came due during a switch, or while the host had the core, is done as soon as it can be
-        return min(max(self.kick_at[core], now + 1), self._tick_after(core, now))
+        kick = self.kick_at[core]
+        if kick is None:
+            kick = self.kick_at[core] = self._kick_after(now)
+        # a kick that was due during a switch or a steal comes as soon as possible
+        return min(max(kick, now + 1), self._tick_after(core, now))
 
     def _kick_after(self, now: int) -> int:
         return now + self.slice_ns - now % self.slice_ns + lateness(self.machine, self.rng)
 
-    def timer(self, core: int, e: Entity, now: int) -> bool:
-        if now >= self.kick_at[core]:
-            # the next multiple behind the one that this kick was meant for, as it is late by less than a period or it is given up
+    def timer(self, core: int, thread: Entity, now: int) -> bool:
+        kick = self.kick_at[core]
+        if kick is not None and now >= kick:
+            # the next multiple: a kick that is late by a period or more is dropped
             self.kick_at[core] = self._kick_after(now)
             self.kicked[core] = True
             return True
-        return super().timer(core, e, now)
+        return super().timer(core, thread, now)
 
     def choose(self, core: int, current: Entity | None, now: int) -> Entity | None:
         if current is not None and self.kicked[core]:
@@ -75,10 +77,10 @@ class Kicker(Eevdf):
 
 
 def kicker(plan: Plan, rng: np.random.Generator) -> Kicker:
-    """With slices that go with the period."""
+    """With slices that follow the period."""
     return Kicker(plan.machine, plan.slice_ns, range(plan.machine.cores), rng, custom_slice(plan.slice_ns))
 
 
 def kicker_default_slice(plan: Plan, rng: np.random.Generator) -> Kicker:
-    """With EEVDF's own."""
+    """With EEVDF's own slices."""
     return Kicker(plan.machine, plan.slice_ns, range(plan.machine.cores), rng, plan.machine.base_slice_ns)

@@ -12,16 +12,20 @@ from windtunnel.sharing.simulate.plan import CPU_WEIGHT, Machine, Plan, Tenant
 from windtunnel.sharing.simulate.policies.credit import PVCC_CREDIT_NS, Credit
 from windtunnel.sharing.simulate.policies.eevdf import Eevdf
 from windtunnel.sharing.simulate.policies.kicker import Kicker, custom_slice
-from windtunnel.sharing.simulate.policy import Policy, Thread
+from windtunnel.sharing.simulate.policy import AnyPolicy, Policy, Thread
 
 BE_SLICE_NS = 30_000_000
 
 
-class Pools(Policy):
-    """`ls` and `be` are policies over all cores, of which each has those that are its own just now."""
+class Pools(Policy[Thread]):
+    """`ls` and `be` are policies over all cores, each restricted to its present cores."""
 
     def __init__(
-        self, machine: Machine, slice_ns: int, rng: np.random.Generator, make: dict[str, Callable[[list[int]], Policy]]
+        self,
+        machine: Machine,
+        slice_ns: int,
+        rng: np.random.Generator,
+        make: dict[str, Callable[[list[int]], AnyPolicy]],
     ):
         super().__init__(machine, slice_ns, range(machine.cores), rng)
         self.pools = {name: one(self.cores) for name, one in make.items()}
@@ -33,11 +37,11 @@ class Pools(Policy):
         self.be_accounted = 0
 
     def thread(self, index: int, tenant: Tenant, weight: int) -> Thread:
-        thread = self.pools[tenant.pool].thread(index, tenant, weight)
+        thread: Thread = self.pools[tenant.pool].thread(index, tenant, weight)
         self.threads.append(thread)
         return thread
 
-    def _pool(self, thread: Thread) -> Policy:
+    def _pool(self, thread: Thread) -> AnyPolicy:
         return self.pools[thread.tenant.pool]
 
     def _divide(self) -> None:
@@ -95,25 +99,25 @@ class Pools(Policy):
             pool.clear()
 
 
-def pvcc(plan: Plan, rng: np.random.Generator) -> Policy:
+def pvcc(plan: Plan, rng: np.random.Generator) -> AnyPolicy:
     """Credit on both sides."""
 
-    def ls(cores: list[int]) -> Policy:
+    def ls(cores: list[int]) -> AnyPolicy:
         return Credit(plan.machine, plan.slice_ns, cores, rng, PVCC_CREDIT_NS, ratelimit_ns=0)
 
-    def be(cores: list[int]) -> Policy:
+    def be(cores: list[int]) -> AnyPolicy:
         return Credit(plan.machine, BE_SLICE_NS, cores, rng)
 
     return Pools(plan.machine, plan.slice_ns, rng, {"ls": ls, "be": be})
 
 
-def kicker_pools(plan: Plan, rng: np.random.Generator) -> Policy:
-    """What this project does on stock Linux."""
+def kicker_pools(plan: Plan, rng: np.random.Generator) -> AnyPolicy:
+    """The kicker for `ls` and EEVDF for `be`, on stock Linux."""
 
-    def ls(cores: list[int]) -> Policy:
+    def ls(cores: list[int]) -> AnyPolicy:
         return Kicker(plan.machine, plan.slice_ns, cores, rng, custom_slice(plan.slice_ns))
 
-    def be(cores: list[int]) -> Policy:
+    def be(cores: list[int]) -> AnyPolicy:
         return Eevdf(plan.machine, plan.slice_ns, cores, rng)
 
     return Pools(plan.machine, plan.slice_ns, rng, {"ls": ls, "be": be})

@@ -1,6 +1,6 @@
 """A rotor: a timer on the core lets one thread after the other have it, each for the slice times its weight over the mean weight.
 
-What FIFO priorities swapped by a thread do where nobody else is on the core. A thread that blocks is passed over.
+It behaves as FIFO priorities that a thread swaps, on a core without other threads. A blocked thread is skipped.
 """
 
 from collections import deque
@@ -12,8 +12,8 @@ from windtunnel.sharing.simulate.plan import Machine, Tenant, lateness
 from windtunnel.sharing.simulate.policy import Policy, Thread, lightest
 
 
-class Rotor(Policy):
-    """`since` is when a core's turn began."""
+class Rotor(Policy[Thread]):
+    """Weighted turns, a queue a core."""
 
     def __init__(self, machine: Machine, slice_ns: int, cores: Sequence[int], rng: np.random.Generator):
         super().__init__(machine, slice_ns, cores, rng)
