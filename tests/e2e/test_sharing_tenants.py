@@ -221,7 +221,7 @@ class TestClient:
         return ClientPlan(**({"cpu": CPU, "tenant_cpus": [], "targets": [target]} | keys))
 
     def test_is_never_on_the_tenants_core(self, tmp_path):
-        with pytest.raises(UserError, match="its tenants'") as caught:
+        with pytest.raises(UserError, match="which its tenants use") as caught:
             Client(self.plan(tenant_cpus=[CPU]), tmp_path)
         assert "windtunnel-tenant" in caught.value.remedy
 

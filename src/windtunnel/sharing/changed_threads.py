@@ -1,4 +1,4 @@
-"""Threads are changed and put back, whatever happens in between.
+"""Changes threads, and restores them after every kind of end.
 
 `Journal` remembers how a thread ran before it is changed for the first time; a `Guardian`, a process of its own, puts everything back
 when whoever holds the journal is gone, kill -9 included; and `windtunnel share restore` does when both are gone.
@@ -47,7 +47,7 @@ class Journal:
             me, holder = Process.of(os.getpid()), self._contents.holder
             if holder is not None and holder != me and holder.lives:
                 raise UserError(
-                    f"{path} is held by process {holder.pid}", remedy="end it first, or take another journal"
+                    f"{path} is held by process {holder.pid}", remedy="stop it first, or use another journal"
                 )
             inherited_changes.end(self._contents.helpers)
             self._contents.helpers = []
@@ -243,7 +243,7 @@ class Guardian:
 
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[Journal]:
-    """A journal with its guardian; at the end everything is as it was."""
+    """A journal with its guardian; at the end everything is restored."""
     journal_ = Journal(path)
     guardian = Guardian(path)
     try:
@@ -261,7 +261,7 @@ def restore(path: Path) -> tuple[int, list[str]]:
     with _locked(path):
         contents = journal.read(path)
         if contents.holder is not None and contents.holder.lives:
-            raise UserError(f"{path} is held by process {contents.holder.pid}", remedy="end it first")
+            raise UserError(f"{path} is held by process {contents.holder.pid}", remedy="stop it first")
         inherited_changes.end(contents.helpers)
         said = inherited_changes.put_settings_back(contents.settings)
         said += inherited_changes.put_back(list(contents.entries.values()), contents.entries)

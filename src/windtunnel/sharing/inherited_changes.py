@@ -70,7 +70,7 @@ def put_settings_back(settings: dict[str, str]) -> list[str]:
         try:
             Path(path).write_text(before)
         except OSError as error:
-            said.append(f"{path} could not be put back to {before}: {error.strerror}")
+            said.append(f"{path} could not be restored to {before}: {error.strerror}")
     return said
 
 
@@ -94,7 +94,7 @@ def _mend(entry: Entry, now: Fields) -> tuple[list[str], list[str]]:
     known = [name for name in differing if name in entry.ours]
     own = [name for name in known if now[name] not in entry.ours[name]]
     mine = [name for name in differing if (name in entry.ours or entry.whole) and name not in own]
-    said = [f"thread {entry.tid} has chosen its {name} itself meanwhile ({now[name]}): it stays" for name in own]
+    said = [f"thread {entry.tid} has changed its {name} itself ({now[name]}): it stays" for name in own]
     return mine, said + _write(entry.tid, {name: entry.before[name] for name in mine})
 
 
@@ -111,7 +111,7 @@ def _write(tid: int, fields: Fields) -> list[str]:
             except ProcessLookupError:
                 return []
             except OSError as error:
-                said.append(f"thread {tid}: its {name} could not be put back to {value}: {error.strerror}")
+                said.append(f"thread {tid}: its {name} could not be restored to {value}: {error.strerror}")
         return said
 
 

@@ -245,7 +245,7 @@ def test_one_connection_too_many_is_told_so(monkeypatch):
         server.close()
         return responses
 
-    assert asyncio.run(talk()) == "NG 2 connections are the most\n"
+    assert asyncio.run(talk()) == "NG at most 2 connections\n"
 
 
 def test_who_does_not_read_is_cut_off(monkeypatch):

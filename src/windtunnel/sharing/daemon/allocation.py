@@ -1,8 +1,7 @@
-"""What is asked of the pools: granted or refused whole, and carried out.
+"""Requests to the pools: granted or refused as a whole, and carried out.
 
-`ask` grants or refuses at once and touches nothing; `settle` carries out what was granted since. Between both several requests may
-come, so that a thousand changes cost one carrying out: `settle_soon` puts off what can wait. What cannot be carried out is taken back,
-all of it.
+`ask` grants or refuses at once and touches nothing; `settle` carries out what was granted since. Several requests may come
+in between, so a thousand changes are carried out at once: `settle_soon` delays what can wait. What cannot be carried out is undone as a whole.
 """
 
 import time
@@ -20,7 +19,7 @@ from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import dedicated
 
 PACE_S = 0.05
-"""Weights alone are carried out so often at the most. A slicer holds them against what was used ten times a second."""
+"""Least time between two changes of weights alone. A slicer compares weights with the used time ten times a second."""
 
 
 class Unknown(UserError):
@@ -61,16 +60,16 @@ class Sharing:
         self._numbers: dict[int, Tenant] = {}
         self._dirty = self._urgent = False
         self.later: Callable[[float], object] | None = None
-        """Calls `settle_late` after so many seconds; without, nothing is put off."""
+        """Calls `settle_late` after a delay in seconds; without it nothing is delayed."""
         self._put_off = False
         self.carried_ns = self.moved_ns = 0
-        """How long the last carrying out took, and after what time of it each thread was on its CPU."""
+        """Time that the last change took, and the time of it until every thread was on its CPU."""
         self._carried_at = -PACE_S
 
-    # who takes part
+    # the tenants
 
     def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None) -> Tenant:
-        """A tenant more. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
+        """Adds a tenant. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
         if keys.name in self.tenants:
             raise UserError(f'there is a tenant "{keys.name}"', remedy="use another name, or change this tenant")
         if len(self.tenants) >= MOST_TENANTS:
@@ -90,7 +89,7 @@ class Sharing:
         return tenant
 
     def remove(self, name: str) -> None:
-        """Puts a tenant's threads back and forgets it."""
+        """Restores a tenant's threads and removes it."""
         self._forget(self.tenant(name))
         self.events.publish("removed", tenant=name)
 
@@ -116,11 +115,11 @@ class Sharing:
                     self.events.publish(what, tenant=tenant.name, tids=sorted(tids))
 
     def stir(self) -> None:
-        """`settle` has something to do that was not asked for: threads come, go, or want CPU that did not."""
+        """Makes `settle` act without a request: threads came, went, or need CPU now."""
         self._dirty = self._urgent = True
 
     def gone(self, tenant: Tenant) -> None:
-        """Its process has ended: the weight is given back. One that was added through the API is forgotten."""
+        """Its process has ended: the weight is free again. A tenant of the API is removed."""
         self.events.publish("ended", tenant=tenant.name, pid=tenant.pid, weight=tenant.wish.weight)
         if tenant.added:
             self._forget(tenant)
@@ -155,7 +154,7 @@ class Sharing:
     def _sharing(self) -> list[Tenant]:
         return [tenant for tenant in self.tenants.values() if tenant.pid is not None and tenant.wish.shares]
 
-    # what they ask
+    # requests
 
     def ask(self, changes: Iterable[Change], by: str) -> None:
         """Grants all changes or none. Raises UserError. `settle` carries them out."""
@@ -214,7 +213,7 @@ class Sharing:
     def _sharing_with(self, wishes: Mapping[str, Wish]) -> list[Tenant]:
         return [t for t in self.tenants.values() if t.pid is not None and wishes.get(t.name, t.wish).shares]
 
-    # and what is done
+    # carrying out
 
     def settle_soon(self) -> None:
         """As `settle`; but weights by which no CPU changes pools and no tenant has more lanes wait until PACE_S after the last carrying

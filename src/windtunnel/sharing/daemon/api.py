@@ -90,7 +90,7 @@ def _changing(app: FastAPI, core: Core) -> None:
 
     @app.patch("/v1/tenants/{name}")
     async def change_one(name: str, fields: Fields, dry_run: bool = False) -> Planned:
-        """Change a tenant; carried out when the answer comes."""
+        """Change a tenant. The change is carried out before the response."""
         return change([(name, fields)], dry_run)
 
     @app.post("/v1/batch")
@@ -100,26 +100,26 @@ def _changing(app: FastAPI, core: Core) -> None:
 
     @app.post("/v1/tenants", status_code=201)
     async def add(addition: Addition) -> TenantView:
-        """Take a process in."""
+        """Add a process."""
         slo = addition.slo_p99_ns
         keys = addition.model_dump(exclude={"slo_p99_ns"}) | {"slo_p99": write("duration", slo) if slo else None}
         return build_bodies.tenant(sharing, core.take_in(TenantKeys.model_validate(keys)))
 
     @app.delete("/v1/tenants/{name}", status_code=204)
     async def remove(name: str) -> None:
-        """Put a tenant's threads back as they were, and forget it."""
+        """Remove a tenant, and restore its threads."""
         sharing.remove(sharing.tenant(name).name)
         sharing.settle()
 
     @app.post("/v1/exit", status_code=204)
     async def exit_() -> None:
-        """As PvCC's EXIT: weights as at the beginning, tenants back to be, the cores given back."""
+        """As PvCC's EXIT: weights as at the start, tenants in be, cores returned."""
         sharing.exit("http")
         sharing.settle()
 
     @app.post("/v1/tenants/{name}/report")
     async def report(name: str, seen: Report) -> TenantView:
-        """A tenant tells what it saw; the autoscaler answers with its weight."""
+        """A tenant reports; the response has the weight that the autoscaler chose."""
         tenant = sharing.tenant(name)
         core.report(tenant, seen)
         return build_bodies.tenant(sharing, tenant)
@@ -128,14 +128,14 @@ def _changing(app: FastAPI, core: Core) -> None:
 def _watching(app: FastAPI, events: Events) -> None:
     @app.get("/v1/events")
     async def latest(since: Annotated[int, Query(ge=0)] = 0) -> list[Event]:
-        """The latest events after a number, as far as they are kept."""
+        """The latest events after a number, as far as the daemon keeps them."""
         return events.since(since)
 
     @app.get("/v1/watch", response_class=StreamingResponse, response_model=None)
     async def watch(
         request: Request, last_event_id: Annotated[int | None, Header(ge=0)] = None
     ) -> StreamingResponse | JSONResponse:
-        """Events as they happen (server-sent events). Who does not keep up gets `dropped` and is cut off."""
+        """Events as they happen (server-sent events). A slow client gets `dropped` and is disconnected."""
         if events.full:
             return JSONResponse({"error": "too many watch already", "remedy": None}, 503)
         stream = _stream(events, last_event_id, request)

@@ -52,26 +52,26 @@ Network = Annotated[str, AfterValidator(_network), Wanted('a network, as in "192
 
 
 class Autoscale(Table):
-    """Changes the weight by itself, between `min` and `max`, by what the tenant tells of itself through the API."""
+    """Changes the weight automatically, between `min` and `max`, by the tenant's reports through the API."""
 
     by: Literal["p99", "queue", "polls"] = Field(
-        "p99", description="p99 against slo_p99; depth of its input queue; share of its polls that found something"
+        "p99", description="p99 against slo_p99; depth of its input queue; share of its busy polls"
     )
-    queue: Annotated[int, Field(ge=1, le=1 << 31)] = Field(64, description="by queue: the depth that is too deep")
-    polls: Annotated[float, Field(gt=0, le=1)] = Field(0.9, description="by polls: the share above which it is short")
+    queue: Annotated[int, Field(ge=1, le=1 << 31)] = Field(64, description="by queue: the limit of the depth")
+    polls: Annotated[float, Field(gt=0, le=1)] = Field(0.9, description="by polls: the limit of the share")
     low: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.5, description="below this part of the limit it has too much; between both nothing is changed"
+        0.5, description="the weight falls below this part of the limit; between both it stays"
     )
-    up: Annotated[float, Field(gt=1, le=16)] = Field(2.0, description="most that one step multiplies the weight by")
-    down: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="what one step down multiplies the weight by")
+    up: Annotated[float, Field(gt=1, le=16)] = Field(2.0, description="largest factor of one step up")
+    down: Annotated[float, Field(gt=0, lt=1)] = Field(0.8, description="factor of one step down")
     up_after: Annotated[int, Field(ge=1, le=1000)] = Field(
         1, description="reports above the limit, one after another, before a step up"
     )
     down_after: Annotated[int, Field(ge=1, le=1000)] = Field(
-        5, description="likewise below the low mark before a step down"
+        5, description="reports below `low`, one after another, before a step down"
     )
     rest: Annotated[int, Duration("1ms", "1h")] = Field(
-        "1s", validate_default=True, description="after a step nothing is changed for so long"
+        "1s", validate_default=True, description="time after a step without another one"
     )
 
     @model_validator(mode="after")
@@ -82,26 +82,26 @@ class Autoscale(Table):
 
 
 class TenantKeys(Table):
-    """A process whose threads share CPUs: one of pid, pidfile and command says which."""
+    """A process whose threads share CPUs, named by one of pid, pidfile and command."""
 
-    name: Name = Field(description="how it is called in the API and in metrics; PvCC's clients count tenants from 1")
+    name: Name = Field(description="its name in the API and in metrics; PvCC's clients number tenants from 1")
     pid: Annotated[int, Field(ge=1, lt=1 << 22)] | None = Field(None, description="of the process")
     pidfile: Text | None = Field(None, description="a file that holds the pid, relative to this file")
-    command: Text | None = Field(None, description="a text that the command line of exactly one process has")
+    command: Text | None = Field(None, description="a text in the command line of exactly one process")
     threads: Text = Field(
-        "*", description='those whose name matches take part, as in "lcore-worker-*" or "CPU */KVM"', max_length=64
+        "*",
+        description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"',
+        max_length=64,
     )
-    pool: Literal["ls", "be"] = Field("ls", description="ls: turns in microseconds, by weight; be: what is left")
+    pool: Literal["ls", "be"] = Field("ls", description="ls: microsecond slices, by weight; be: the rest of the CPUs")
     weight: Weight = Field(128, description="256 is one CPU")
-    min: Weight = Field(1, description="least weight that anybody may set")
-    max: Weight | None = Field(None, description="most weight that anybody may set; without: one CPU for each thread")
-    cap: Weight | None = Field(
-        None, description="most CPU that it gets though others are idle, in weight; without: all"
-    )
+    min: Weight = Field(1, description="least weight that a request may set")
+    max: Weight | None = Field(None, description="most weight that a request may set; without: one CPU for each thread")
+    cap: Weight | None = Field(None, description="most CPU that it gets while others are idle, in weight; without: all")
     slo_p99: Annotated[int, Duration("1us", "1h")] | None = Field(
-        None, description="its objective for the latency at the 99th percentile"
+        None, description="its objective for the p99 of the latency"
     )
-    autoscale: Autoscale | None = Field(None, description="changes the weight by itself")
+    autoscale: Autoscale | None = Field(None, description="changes the weight automatically")
 
     @model_validator(mode="after")
     def _fits(self) -> "TenantKeys":
@@ -120,9 +120,9 @@ class Api(Table):
     socket: Text | None = Field(
         None, description="Unix socket, for its owner only; without: share.sock in the state directory"
     )
-    tcp: Address | None = Field(None, description="listens there too, for who has the token")
+    tcp: Address | None = Field(None, description="listens there too, for clients with the token")
     token_file: Text | None = Field(
-        None, description="holds the token, 32 characters or more; no other user may read it"
+        None, description="file with the token, 32 characters or more; no other user may read it"
     )
     metrics: Address | None = Field(
         None, description="OpenMetrics without a token; the API has them at /metrics as well"
@@ -136,7 +136,7 @@ class Api(Table):
 
 
 class Pvcc(Table):
-    """PvCC's own text protocol, for its clients. It knows no password: only `allow` guards it."""
+    """PvCC's own text protocol, for its clients. It has no password: only `allow` protects it."""
 
     listen: Address = Field("127.0.0.1:7777", description="where it listens")
     allow: list[Network] = Field(
@@ -145,26 +145,29 @@ class Pvcc(Table):
 
 
 class Serve(Table):
-    """Who shares which CPUs, and how the daemon is asked."""
+    """The tenants, the CPUs that they share, and the interfaces of the daemon."""
 
     cpus: Cores = Field("auto", description="CPUs to share; ls takes them from the end")
     be_cpus: Annotated[int, Field(ge=0, le=4096)] = Field(
-        1, description="of these the first ones stay with be; 0: ls may have all, and be runs when they are idle"
+        1, description="the first CPUs of these stay with be; 0: ls may have all, and be runs when they are idle"
     )
     slicer: Text = Field(
         "auto",
         max_length=32,
-        description="auto: what `windtunnel share probe` has picked since the boot; kicker without a probe",
+        description="auto: the pick of `windtunnel share probe` since the boot; kicker without a probe",
     )
     slice: Annotated[int, Duration("10us", "1s")] = Field(
-        "100us", validate_default=True, description="how long a tenant of ls runs at a time"
+        "100us", validate_default=True, description="slice of the tenants of ls"
     )
-    shield: bool = Field(True, description="a cgroup keeps neighbours from the tenants' time, where one can be had")
+    shield: bool = Field(
+        True, description="a cgroup keeps other processes from the tenants' time, where the host allows one"
+    )
     strays: Literal["put back", "leave"] = Field(
-        "put back", description="a tenant that changes its own affinity; either way it is told and counted"
+        "put back",
+        description="what happens to a tenant that changes its own affinity; both publish an event and count it",
     )
     check: Annotated[int, Duration("10ms", "1min")] = Field(
-        "250ms", validate_default=True, description="how often new, ended and strayed threads are looked for"
+        "250ms", validate_default=True, description="interval of the search for new, ended and strayed threads"
     )
     state: Text | None = Field(
         None,
@@ -193,7 +196,7 @@ EXAMPLE = 'slice = "100us" and a [[tenant]] with name = "kv" and pidfile = "kv.p
 
 def read(file: Path) -> Serve:
     """Raises UserError."""
-    text = read_text(file, MAX_FILE_BYTES, f"name a file that says who shares: {EXAMPLE}")
+    text = read_text(file, MAX_FILE_BYTES, f"name a file with tenants: {EXAMPLE}")
     data = parsed(file, text)
     if "workload" in data:
         raise UserError(f"{file}: a scenario, not a file for share serve", remedy=f"windtunnel run {file}")

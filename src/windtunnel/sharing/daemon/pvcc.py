@@ -138,7 +138,7 @@ class Pvcc(asyncio.Protocol):
         if not any(address in network for network in self._allowed):
             self._refuse("not from this address")
         elif Pvcc.connections >= MOST_CONNECTIONS:
-            self._refuse(f"{MOST_CONNECTIONS} connections are the most")
+            self._refuse(f"at most {MOST_CONNECTIONS} connections")
         else:
             Pvcc.connections += 1
             self._counted = True

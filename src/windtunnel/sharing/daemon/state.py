@@ -71,7 +71,7 @@ class State(_Part):
 
 def read(path: Path) -> State:
     """Nothing where there is no file. Raises UserError for one that is not ours or from a later version."""
-    remedy = f"move {path} away to begin with what the file of tenants says"
+    remedy = f"move {path} away to start from the file of tenants"
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
