@@ -1,7 +1,7 @@
 """Changes threads, and restores them after every kind of end.
 
-`Journal` remembers how a thread ran before it is changed for the first time; a `Guardian`, a process of its own, puts everything back
-when whoever holds the journal is gone, kill -9 included; and `windtunnel share restore` does when both are gone.
+`Journal` records how a thread ran before its first change. A `Guardian`, a separate process, restores everything when the holder of the
+journal has ended, also after kill -9. `windtunnel share restore` does so when both have ended.
 
     with held(directory() / "mine.journal") as journal:
         journal.change(tid, affinity=(1,), nice=5)
@@ -27,15 +27,15 @@ SUFFIX = ".journal"
 
 
 def directory() -> Path:
-    """Where journals lie when nobody says otherwise: gone after a boot, as the threads are."""
+    """The default directory of journals. A boot empties it."""
     return runtime_directory() / "windtunnel"
 
 
 class Journal:
     """How threads ran before they were changed. One holder at a time; its methods may be called from any of its threads.
 
-    A journal whose holder is dead is taken over with all that it remembers: what was before stays what was before.
-    Raises UserError where another process that lives holds it, or the file cannot be written.
+    A journal whose holder has ended is taken over with all its entries. Raises UserError where a living process holds it, or the file
+    cannot be written.
     """
 
     def __init__(self, path: Path):
@@ -62,11 +62,11 @@ class Journal:
         return list(self._contents.entries)
 
     def before(self, tid: int) -> Fields:
-        """How a remembered thread ran. Raises KeyError."""
+        """How a recorded thread ran. Raises KeyError."""
         return self._contents.entries[tid].before
 
     def remember(self, tid: int) -> None:
-        """To be called before anything of a thread is changed by hand: all that then differs will be put back.
+        """Call it before a thread is changed by other means: every difference is restored later.
 
         Raises UserError where no such thread is, or it is SCHED_DEADLINE.
         """
@@ -77,13 +77,13 @@ class Journal:
                 self._add({"is": "whole", "tid": tid})
 
     def allow(self, tid: int, **values: list[Value]) -> None:
-        """Remembers a thread, and says by field which values a helper of ours may give it from now on."""
+        """Records a thread, and by field the values that a helper may set from now on."""
         with self._lock:
             self._entry(tid)
             self.allow_all({tid: values})
 
     def allow_all(self, values: Mapping[int, dict[str, list[Value]]]) -> None:
-        """As `allow`, of threads that are remembered already: whether each is still the same is not looked at again."""
+        """As `allow`, for recorded threads, without a check that each is still the same thread."""
         with self._lock:
             lines = []
             for tid, them in values.items():
@@ -117,7 +117,7 @@ class Journal:
             ours |= {name: [value] for name, value in fields.items()}  # until here it may have had what it had before
 
     def helper(self, pid: int) -> None:
-        """A process that changes threads for us. The guardian ends it before it puts them back."""
+        """Adds a process that changes threads for us. The guardian ends it before it restores them."""
         with self._lock:
             process = Process.of(pid)
             self._contents.helpers.append(process)
@@ -145,19 +145,19 @@ class Journal:
             return said
 
     def put_back(self, tid: int) -> list[str]:
-        """One thread, and what it has forked, as it was before; forgets it. Returns what was left as it is, and why. One that is
-        not remembered is passed over."""
+        """Restores one thread, and those that it forked, and removes its entry. Returns what stays changed, and why. A thread without an
+        entry is ignored."""
         with self._lock:
             entry = self._contents.entries.get(tid)
             if entry is None:
                 return []
             alone = not any(other.pid == entry.pid for other in self._contents.entries.values() if other is not entry)
-            said = inherited_changes.put_back([entry], self._contents.entries, with_heirs=alone)
+            said = inherited_changes.put_back([entry], self._contents.entries, with_children=alone)
             self._forget(tid)
             return said
 
     def put_back_all(self) -> list[str]:
-        """Every thread, and what they have forked, and every setting. Returns what was left as it is, and why."""
+        """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""
         with self._lock:
             said = self.put_settings_back()
             said += inherited_changes.put_back(list(self._contents.entries.values()), self._contents.entries)
@@ -166,7 +166,7 @@ class Journal:
             return said
 
     def close(self) -> None:
-        """Puts everything back, and removes the file."""
+        """Restores everything, and removes the file."""
         with self._lock:
             self.put_back_all()
             self._file.close()
@@ -192,7 +192,7 @@ class Journal:
 
 
 class Guardian:
-    """A process in a session of its own that waits until we are gone, and then puts back what the journal remembers.
+    """A process in its own session that waits for our end, and then restores what the journal records.
 
     It holds the read end of a pipe; we hold the only write end, which no program that we start inherits. (A child that was forked
     and went on in Python without exec would hold it too.)
@@ -228,7 +228,7 @@ class Guardian:
         return self._process.pid
 
     def keep(self) -> bool:
-        """Starts another where it has been ended. Returns whether it had been."""
+        """Starts another one if it has ended. Returns whether it had."""
         if self._process.poll() is None:
             return False
         os.close(self._write_end)
@@ -236,7 +236,7 @@ class Guardian:
         return True
 
     def close(self) -> None:
-        """Lets it go. To be called when the journal is closed; it finds nothing to do then."""
+        """Ends it. Call it after the journal is closed: then it has nothing to do."""
         os.close(self._write_end)
         self._process.wait()
 
@@ -254,9 +254,9 @@ def held(path: Path) -> Iterator[Journal]:
 
 
 def restore(path: Path) -> tuple[int, list[str]]:
-    """Puts back what a journal remembers whose holder is gone, ends the helpers first, and removes it.
+    """Restores what a journal records whose holder has ended. Ends the helpers first, and removes the journal.
 
-    Returns how many threads it remembered, and what was left as it is. Raises UserError while its holder lives.
+    Returns the number of its threads, and what stays changed. Raises UserError while its holder lives.
     """
     with _locked(path):
         contents = journal.read(path)
@@ -271,7 +271,7 @@ def restore(path: Path) -> tuple[int, list[str]]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """One process at a time takes a journal over or puts it back."""
+    """One process at a time takes over or restores a journal."""
     try:
         directory_fd = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

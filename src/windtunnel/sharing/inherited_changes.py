@@ -1,6 +1,6 @@
-"""Putting threads back, and with them those that they have forked while they were changed, which inherited our change.
+"""Restores threads, and those that they forked while they were changed, which inherited our change.
 
-A thread keeps what it has chosen for itself meanwhile: only what is still as we made it is put back.
+A thread keeps what it has changed itself: only values that are still ours are restored.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from windtunnel.sharing.journal import Entry, Process
 from windtunnel.sharing.threads import Fields
 
 PASSES = 5
-"""How often threads that were forked during the last pass are looked for."""
+"""Passes in which threads are found that were forked during the last pass."""
 GRACE_S, PATIENCE_S = 0.5, 5.0
 
 
@@ -41,8 +41,8 @@ def _gone(processes: list[Process], patience_s: float) -> bool:
     return True
 
 
-def put_back(entries: list[Entry], remembered: dict[int, Entry], with_heirs: bool = True) -> list[str]:
-    """Returns what was left as it is, and why. `remembered` are no heirs: each has an entry of its own."""
+def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: bool = True) -> list[str]:
+    """Returns what stays changed, and why. Threads in `remembered` inherited nothing: each has an entry of its own."""
     said = []
     ours: dict[int, list[Fields]] = {entry.tid: _values(entry) for entry in entries}
     for entry in entries:
@@ -51,20 +51,20 @@ def put_back(entries: list[Entry], remembered: dict[int, Entry], with_heirs: boo
             theirs, left = _mend(entry, now)
             ours[entry.tid].append({name: now[name] for name in theirs})
             said += left
-    if with_heirs:
+    if with_children:
         done = set(remembered)
         for _ in range(PASSES):
-            new = [(tid, entry) for tid, entry in _heirs(entries) if tid not in done]
+            new = [(tid, entry) for tid, entry in _inheriting(entries) if tid not in done]
             if not new:
                 break
             for tid, entry in new:
                 done.add(tid)
-                _mend_heir(tid, entry, ours[entry.tid])
+                _mend_inheriting(tid, entry, ours[entry.tid])
     return said
 
 
 def put_settings_back(settings: dict[str, str]) -> list[str]:
-    """Writes into each file what it had."""
+    """Restores the text of each file."""
     said = []
     for path, before in settings.items():
         try:
@@ -79,7 +79,7 @@ def _values(entry: Entry) -> list[Fields]:
 
 
 def _now(tid: int, started: int) -> Fields | None:
-    """None where the thread has ended, also where its number is another's by now."""
+    """None where the thread has ended, also if another thread has its number now."""
     found = threads.stat(tid)
     if found is None or found.started != started:
         return None
@@ -115,14 +115,14 @@ def _write(tid: int, fields: Fields) -> list[str]:
         return said
 
 
-def _heirs(entries: list[Entry]) -> list[tuple[int, Entry]]:
+def _inheriting(entries: list[Entry]) -> list[tuple[int, Entry]]:
     """Threads of the remembered threads' processes and of these processes' children that began since, each with the entry whose
     change it may have inherited."""
     first: dict[int, Entry] = {}
     for entry in entries:
         first.setdefault(entry.pid, entry)
     children_of = threads.children()
-    found_heirs = []
+    found = []
     for pid, entry in first.items():
         family = [pid]
         for member in family:  # which grows
@@ -131,11 +131,11 @@ def _heirs(entries: list[Entry]) -> list[tuple[int, Entry]]:
             for tid in threads.threads_of(member):
                 born = threads.stat(tid)
                 if born is not None and born.started >= entry.since - 1:
-                    found_heirs.append((tid, entry))
-    return found_heirs
+                    found.append((tid, entry))
+    return found
 
 
-def _mend_heir(tid: int, entry: Entry, ours: list[Fields]) -> None:
+def _mend_inheriting(tid: int, entry: Entry, ours: list[Fields]) -> None:
     with contextlib.suppress(ProcessLookupError):
         now = threads.read(tid)
         inherited = {name for fields in ours for name, value in fields.items() if now.get(name) == value}

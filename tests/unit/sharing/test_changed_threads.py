@@ -118,7 +118,7 @@ def test_what_a_thread_chose_itself_meanwhile_stays_and_is_said(tmp_path):
         mine.change(one.pid, affinity=(0,), nice=5)
         os.setpriority(os.PRIO_PROCESS, one.pid, 9)
         (said,) = mine.put_back(one.pid)
-        assert f"thread {one.pid} has chosen its nice itself" in said
+        assert f"thread {one.pid} has changed its nice itself" in said
         assert os.getpriority(os.PRIO_PROCESS, one.pid) == 9 and os.sched_getaffinity(one.pid) == ALL
 
 

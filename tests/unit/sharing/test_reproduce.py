@@ -43,8 +43,8 @@ class TestTrials:
 
     def test_what_the_host_did_disturbs(self):
         assert exclusion_reason(0.99, 10_000) is None and exclusion_reason(None) is None
-        assert exclusion_reason(0.7) == "others had 30% of the tenants' core"
-        assert exclusion_reason(0.99, 50_000_000) == "the client was away for 50 ms"
+        assert exclusion_reason(0.7) == "other threads had 30% of the tenants' core"
+        assert exclusion_reason(0.99, 50_000_000) == "the client did not run for 50 ms"
 
     def test_an_arm_says_its_factors(self):
         arm = Arm((("server", "redis"), ("rps", 1000)))

@@ -1,12 +1,12 @@
 """PvCC's text protocol, for its clients: `SET <vm> <weight>`, `END`, `EXIT`.
 
-Answers are `OK` and `NG`, a line each, as the original has them; a space and the reason follow NG. Clients of the original read at most
-1024 bytes and look at the first two, or at nothing; one that compares the whole line takes a reason for what it is: not OK. What
-differs from the original, which has it wrong: an unknown command is NG, EXIT is OK and leaves the server running, a weight need not be a
-power of two, and a refusal of the system is NG.
+Responses are `OK` and `NG`, one line each, as in the original; a space and the reason follow NG. Clients of the original read at most
+1024 bytes and look at the first two, or at nothing; one that compares the whole line sees that it is not OK. Differences from the
+original: an unknown command is NG, EXIT is OK and leaves the server running, a weight need not be a power of two, and a refusal of the
+system is NG.
 
-The original has no ends of lines: a message is what one recv() gives, and its clients send none. Here a line end ends a message; from a
-client that has sent none yet, so does QUIET_S without another byte; and the end of the connection does.
+The original has no line ends: a message is what one recv() returns, and its clients send none. Here a message ends with a line end, with
+the connection, or, for a client that has sent no line end yet, after QUIET_S without another byte.
 """
 
 import asyncio
@@ -21,9 +21,10 @@ from windtunnel.sharing.daemon.allocation import Change, Sharing
 MOST_LINE = 256
 MOST_CONNECTIONS = 64
 MOST_AT_ONCE = 256
-"""Lines between two looks at everything else that goes on; carried out together."""
+"""Lines that are carried out together, before other work of the daemon."""
 QUIET_S, IDLE_S, SLOW_S = 0.001, 60.0, 5.0
-"""Without another byte a message is whole; without a message a connection is closed; who reads no answers for so long is cut off."""
+"""Times after which: a message without a line end is complete; an idle connection is closed; a client that reads no responses is
+disconnected."""
 _SET = re.compile(r"SET[ \t]+([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})[ \t]+([+-]?[0-9]{1,12})[ \t]*", re.ASCII)
 
 
@@ -76,7 +77,7 @@ class Lines:
 
 
 def response(sharing: Sharing, lines: Sequence[bytes], by: str) -> tuple[list[str], bool]:
-    """The answers to some messages, which are carried out together, and whether the connection ends with them."""
+    """The responses to messages that are carried out together, and whether the connection ends with them."""
     responses: list[str] = []
     granted: list[int] = []
     for raw in lines:

@@ -27,11 +27,11 @@ class Row(Part):
     arrivals: Literal["client", "inside", "closed loop"]
     """client: by the open-loop client on another core; inside: made by the tenant itself, no network at all."""
     mode: str
-    """How the tenants wait for work: as they are, always polling by a shim, or in a poll mode of their own."""
+    """How the tenants wait for work: blocking, always polling by a shim, or in a poll mode of their own."""
     own_share: float | None
     """Of the time in which the tenants' core ran anything, the tenants' part."""
     excluded: str | None
-    """Why it is left out of verdicts; null: it counts. By what the host did, never by what was measured."""
+    """Why verdicts exclude it; null: included. Decided by what the host did, never by the results."""
     findings: list[Finding] = Field(default_factory=list)
     """What the diagnosis says of a core that was sliced."""
 
@@ -56,11 +56,11 @@ class Arm:
 
 
 def exclusion_reason(own_share: float | None, gap_ns: int | None = None) -> str | None:
-    """Whether the host left the trial alone."""
+    """Why a trial is excluded; None: it is included."""
     if own_share is not None and own_share < LEAST_OWN_SHARE:
-        return f"others had {1 - own_share:.0%} of the tenants' core"
+        return f"other threads had {1 - own_share:.0%} of the tenants' core"
     if gap_ns is not None and gap_ns > LONGEST_GAP_NS:
-        return f"the client was away for {gap_ns / 1e6:.0f} ms"
+        return f"the client did not run for {gap_ns / 1e6:.0f} ms"
     return None
 
 
@@ -79,7 +79,7 @@ def pairs(
 
 
 def values(rows: Iterable[Row], chosen: Callable[[Any], bool], value: Callable[[Any], float | None]) -> list[float]:
-    """Of the trials that count of an arm."""
+    """The values of an arm's included trials."""
     found = (value(row) for row in rows if chosen(row) and row.excluded is None)
     return [v for v in found if v is not None]
 

@@ -11,14 +11,14 @@ from windtunnel.sharing.slicers.core import DEFAULT_TURN_NS, CoreSlicer
 from windtunnel.sharing.slicers.slicer import Member, SlicerJournal
 
 KICKED_PART = 0.85
-"""Of the period, that a member asks for as its slice: a little less, so that its slice is over at each kick."""
+"""Part of the period that a member requests as its slice: its slice is then over at each kick."""
 FEATURES = Path("/sys/kernel/debug/sched/features")
 SCHED_EXT = Path("/sys/kernel/sched_ext")
 SHARED_MEMORY = Path("/dev/shm")
 
 
 def own_slice(slice_ns: float) -> int:
-    """What the kernel takes for a thread's own slice; 0 where it has none."""
+    """The custom slice that the kernel accepts; 0 where it has none."""
     if not sched.default_slice_ns():
         return 0
     return int(min(max(slice_ns, sched.LEAST_SLICE_NS), sched.MOST_SLICE_NS))
@@ -26,17 +26,17 @@ def own_slice(slice_ns: float) -> int:
 
 class Tick(CoreSlicer):
     name = "tick"
-    summary = "the kernel as it is: a slice ends at the tick"
+    summary = "the kernel without changes: a slice ends at the tick"
 
 
 class Eevdf(CoreSlicer):
     name = "eevdf"
-    summary = "each member asks EEVDF for its slice (sched_runtime); enforced at the tick, unless HRTICK is on"
+    summary = "each member requests its EEVDF slice (sched_runtime); enforced at the tick, unless HRTICK is on"
 
     @classmethod
     def missing(cls, cpu: int) -> str | None:
         if not sched.default_slice_ns():
-            return "this kernel has no slices of a thread's own (Linux 6.12)"
+            return "this kernel has no custom slices (they need Linux 6.12)"
         return super().missing(cpu)
 
     def runtime_ns(self, slice_ns: int) -> int:
@@ -54,7 +54,7 @@ class Kicker(CoreSlicer):
 
 class Rotor(CoreSlicer):
     name = "rotor"
-    summary = "one member at a time is SCHED_FIFO, for as long as its weight says"
+    summary = "one member at a time is SCHED_FIFO, for a time by its weight"
     mechanism = "rotate"
     raises = True
 
@@ -74,12 +74,12 @@ class Far(CoreSlicer):
 
 class FarKicker(Far, Kicker):
     name = "kicker-far"
-    summary = "the same, woken from another core, which pays for the timer"
+    summary = "kicker, woken from another core, which bears the cost of the timer"
 
 
 class FarRotor(Far, Rotor):
     name = "rotor-far"
-    summary = "the same, turned from another core"
+    summary = "rotor, switched from another core"
 
 
 class Doorbell(CoreSlicer):
@@ -87,7 +87,7 @@ class Doorbell(CoreSlicer):
     is its bell. Up to 64 members. Who was raised stays so for `turn_ns`, others that were rung for wait so long."""
 
     name = "doorbell"
-    summary = "a dispatcher rings for the tenant that a packet is for, and that one runs next; kicked between bells"
+    summary = "a dispatcher rings for the tenant of a packet, and this tenant runs next; kicked between bells"
     mechanism = "bells"
     raises = True
     most: ClassVar[int] = 64
@@ -115,12 +115,12 @@ class Doorbell(CoreSlicer):
 
 class Yield(CoreSlicer):
     name = "yield"
-    summary = "the tenant's own doing: it calls sched_yield after so many empty polls"
+    summary = "the tenant calls sched_yield after some empty polls"
 
 
 class Hrtick(Eevdf):
     name = "hrtick"
-    summary = "slices asked for, and the kernel's own high-resolution tick to end them"
+    summary = "eevdf, with the kernel's high-resolution tick to end slices"
 
     @classmethod
     def missing(cls, cpu: int) -> str | None:
@@ -152,7 +152,7 @@ class SchedExt(CoreSlicer):
     def missing(cls, cpu: int) -> str | None:
         if not SCHED_EXT.is_dir():
             return "not in this kernel (no /sys/kernel/sched_ext)"
-        return "this kernel has it, but no scheduler of ours was built for it"
+        return "this kernel supports it, but Windtunnel has no scheduler for it"
 
 
 SLICERS = {
