@@ -34,8 +34,8 @@ from windtunnel.sharing.model.points import LEAST_OWN_SHARE, Point
 from windtunnel.sharing.polling_trial import Trial
 from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant, simulate
 from windtunnel.sharing.simulate.plan import SECOND
-from windtunnel.sharing.slicers import SliceFigures
-from windtunnel.sharing.tenant import TenantFigures
+from windtunnel.sharing.slicers import SliceReading
+from windtunnel.sharing.tenant import TenantWindow
 
 TENANTS, SLICES_US, LOADS = (1, 2, 4, 8, 16, 32), (50, 100, 500, 1000), (0.1, 0.6)
 SERVICE_NS = 2500
@@ -119,8 +119,8 @@ def read(file: Path) -> Runs:
     trials = []
     for row in map(json.loads, file.read_text().splitlines()):
         one = Setting(**row["setting"])
-        tenants = [TenantFigures.model_validate(tenant) for tenant in row["tenants"]]
-        trial = Trial(one.slicer, one.seconds, SliceFigures.model_validate(row["slicer"]), tenants, False)
+        tenants = [TenantWindow.model_validate(tenant) for tenant in row["tenants"]]
+        trial = Trial(one.slicer, one.seconds, SliceReading.model_validate(row["slicer"]), tenants, False)
         trials.append((one, Measured(Point.model_validate(row["point"]), trial)))
     return trials
 
