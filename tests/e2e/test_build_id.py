@@ -20,7 +20,7 @@ def built(executable: Path) -> str:
     return data[at : at + 20].hex()
 
 
-def test_a_run_says_which_build_of_the_engine_it_was(tmp_path):
+def test_run_json_holds_the_build_of_the_engine(tmp_path):
     path = execute(tmp_path, scenario()).run.path
     engines = json.loads((path / "run.json").read_text())["engines"]
     assert [engine["hello"]["build"] for engine in engines] == [built(find_engine())]

@@ -55,7 +55,7 @@ def finished(first, tmp_path):
     return first[0], tmp_path / "here"
 
 
-def test_two_scenarios_are_run_in_turn_and_everything_is_kept(finished):
+def test_two_scenarios_alternate_and_every_run_is_kept(finished):
     said, directory = finished
     assert "echo: slower" not in said and "l_app: slower, responses_per_s -20.0%" in said
     assert "3 of A and 3 of B · pairs run in turn" in said and "smallest detectable difference" in said
@@ -79,7 +79,7 @@ def test_two_scenarios_are_run_in_turn_and_everything_is_kept(finished):
     assert (directory / "report.html").is_file()
 
 
-def test_what_ran_is_compared_again_from_its_runs(finished, tmp_path):
+def test_kept_runs_are_compared_again(finished, tmp_path):
     _, directory = finished
     before = sorted(tmp_path.rglob("*"))
     again = windtunnel("compare", "here/a", "here/b", "--json", "--fail-if", "slower:25%", cwd=tmp_path)
@@ -93,7 +93,7 @@ def test_what_ran_is_compared_again_from_its_runs(finished, tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_nothing_that_is_there_is_written_over(finished, tmp_path, monkeypatch):
+def test_existing_files_are_not_overwritten(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _, directory = finished
     report = (directory / "report.html").read_text()
@@ -128,7 +128,7 @@ def specs(scenario, monkeypatch):
     return run_pairs
 
 
-def test_two_runs_take_turns_window_by_window(finished):
+def test_two_runs_alternate_by_window(finished):
     _, directory = finished
     ends = {side: [window.end_ns for window in load(directory / side / "01").windows["windtunnel"]] for side in "ab"}
     assert all(ends.values())
@@ -138,7 +138,7 @@ def test_two_runs_take_turns_window_by_window(finished):
         )
 
 
-def test_a_wire_that_cannot_be_opened_twice_runs_one_after_the_other(scenario, tmp_path):
+def test_a_wire_that_opens_once_alternates_by_run(scenario, tmp_path):
     memif = ["--set", "wire.kind=memif", "--pairs", 1]
     done = windtunnel("compare", scenario, scenario, *memif, "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -155,7 +155,7 @@ def test_a_seed_decides_the_order_within_each_pair(specs, tmp_path):
     assert specs(tmp_path / "2", 8)[1] == order != specs(tmp_path / "3", 8, seed=2)[1]
 
 
-def test_pairs_with_an_invalid_run_are_run_again_up_to_twice_as_many(specs, tmp_path):
+def test_pairs_with_an_invalid_run_are_repeated_up_to_twice_as_many(specs, tmp_path):
     finished, order = specs(tmp_path / "1", 3, verdicts=[True, False, False, True])
     assert (finished.pairs, finished.stopped, len(order)) == (3, "all run", 10)
     finished, order = specs(tmp_path / "2", 3, verdicts=[True, False] * 6)
@@ -164,7 +164,7 @@ def test_pairs_with_an_invalid_run_are_run_again_up_to_twice_as_many(specs, tmp_
     assert (finished.pairs, finished.stopped) == (0, "failed") and len(order) in (9, 10)
 
 
-def test_a_limit_of_time_runs_one_pair_at_least(scenario, tmp_path):
+def test_a_time_limit_runs_at_least_one_pair(scenario, tmp_path):
     done = windtunnel(
         "compare", scenario, scenario, "--set", "duration=600ms", "--within", "1s", "--out", "here", cwd=tmp_path
     )
@@ -172,20 +172,20 @@ def test_a_limit_of_time_runs_one_pair_at_least(scenario, tmp_path):
     assert "spread between runs assumed" in done.stdout
 
 
-def test_invalid_runs_are_run_again_up_to_an_end(scenario, tmp_path):
+def test_invalid_runs_are_repeated_up_to_a_limit(scenario, tmp_path):
     done = windtunnel("compare", scenario, scenario, "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
     assert done.returncode == 0 and "too many invalid runs after 0 of 15 pairs" in done.stdout
     assert "l_app: invalid (A: " in done.stdout and "ledger open" in done.stdout
     assert len(list((tmp_path / "here").glob("?/*"))) <= 10
 
 
-def test_a_terminal_shows_a_bar_with_the_time_to_the_end(scenario, tmp_path):
+def test_a_terminal_shows_a_bar_with_the_remaining_time(scenario, tmp_path):
     status, screen = on_terminal(command("compare", scenario, scenario, "--pairs", 1), tmp_path)
     assert status == 0 and "0 of 1 pairs, " in screen and "0:0" in screen and "Ctrl-C stops it and compares" in screen
     assert "pairs: A runs" not in screen and "no difference shown" in screen
 
 
-def test_ctrl_c_compares_what_has_run(scenario, tmp_path):
+def test_ctrl_c_compares_the_finished_runs(scenario, tmp_path):
     arguments = ["compare", scenario, scenario, "--set", "duration=400ms", "--out", "here"]
     with subprocess.Popen(
         command(*arguments),
@@ -205,7 +205,7 @@ def test_ctrl_c_compares_what_has_run(scenario, tmp_path):
     assert json.loads((tmp_path / "here" / "comparison.json").read_text())["paired_runs"]["stopped"] == "interrupted"
 
 
-def test_a_kill_loses_no_run_that_has_landed(scenario, tmp_path):
+def test_a_kill_loses_no_finished_run(scenario, tmp_path):
     arguments = ["compare", scenario, scenario, "--set", "duration=200ms", "--out", "here"]
     with subprocess.Popen(
         command(*arguments), cwd=tmp_path, env=environment("run"), stderr=subprocess.PIPE, text=True
@@ -232,7 +232,7 @@ def test_a_kill_loses_no_run_that_has_landed(scenario, tmp_path):
         (["--set-b", "server.bach.app_rx=64"], "--set server.bach.app_rx=64"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_made(scenario, tmp_path, monkeypatch, arguments, words):
+def test_bad_input_is_refused_before_any_file_is_written(scenario, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as refused:
         invoke("compare", scenario, scenario, *arguments)
@@ -258,21 +258,21 @@ def test_the_library_does_what_the_command_does(scenario, tmp_path, monkeypatch)
     assert again.points == found.points
 
 
-def test_the_report_holds_the_figures_and_hostile_text_stays_text(tmp_path):
+def test_the_report_holds_the_plots_and_escapes_hostile_text(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 5.0, question=HOSTILE, scenario={HOSTILE: HOSTILE})
     comparison, _ = hold(a, b, Running())
     page = Page(write_comparison(comparison, tmp_path / "report.html").read_text())
     assert {"forest-0", "runs-0"} <= page.ids
     assert len(page.scripts) == 3 and HOSTILE in page.text and not [tag for tag, _ in page.tags if tag == "img"]
-    figures = json.loads(page.scripts[1])
-    runs = figures["runs-0"]["data"]
+    plots = json.loads(page.scripts[1])
+    runs = plots["runs-0"]["data"]
     assert [trace["x"] for trace in runs] == [[1, 4, 5], [2, 3, 6]]
     measure = next(m for m in comparison.points[0].measures if m.metric == "responses_per_s")
     assert [trace["y"] for trace in runs] == [measure.a, measure.b]
     assert f"{measure.interval.percent:+.1f}%" in page.text
 
 
-def test_a_report_without_figures_has_no_plots(tmp_path):
+def test_a_report_of_incomparable_runs_has_no_plots(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 5.0, host={"hostname": "there"})
     page = Page(write_comparison(hold(a, b, Running())[0], tmp_path / "report.html").read_text())
     assert page.scripts == [] and "cannot be compared" in page.text and "hostname" not in page.text

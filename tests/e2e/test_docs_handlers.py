@@ -31,13 +31,13 @@ def mine(request, tmp_path_factory):
     return away, request.param
 
 
-def test_it_is_understood(mine):
+def test_the_example_handler_is_listed(mine):
     away, name = mine
     said = invoke("handlers", "--plugin", away / "mine" / f"lib{name}.so")
     assert name in said and "default" in said
 
 
-def test_it_runs_and_every_request_gets_a_response(mine):
+def test_the_example_handler_responds_to_every_request(mine):
     away, name = mine
     run = run_well(away, away / "mine" / f"{name}.toml", *SHORT)
     assert messages(run).responses > 0

@@ -34,7 +34,7 @@ def keys_of(asked: list[bytes]) -> list[int]:
     return [struct.unpack_from("<Q", body, 8)[0] for body in asked]
 
 
-def test_keys_follow_zipfs_law_and_repeat_with_the_seed(tmp_path):
+def test_keys_follow_a_zipf_distribution_and_repeat_with_the_seed(tmp_path):
     options = {"keys": 1000, "distribution": "zipf", "exponent": 0.99, "hot": "together"}
     first, again = requests(tmp_path / "a", options), requests(tmp_path / "b", options)
     other = requests(tmp_path / "c", options, seed=2)
@@ -58,7 +58,7 @@ def test_keys_of_a_file_beside_the_scenario(tmp_path, monkeypatch):
     assert 0.5 < asked.count(5) / len(asked) < 0.95
 
 
-def test_wrong_line_of_a_file_is_named_in_the_verdict(tmp_path):
+def test_a_wrong_line_of_a_key_file_is_named_in_the_verdict(tmp_path):
     (tmp_path / "keys.txt").write_text("1 1\n2 many\n")
     options = {"distribution": "file", "file": "keys.txt"}
     run = execute(tmp_path, scenario({"handler": "kv", "options": options})).run
@@ -66,13 +66,13 @@ def test_wrong_line_of_a_file_is_named_in_the_verdict(tmp_path):
     assert 'keys.txt:2: "2 many" is not a key and its weight' in reason
 
 
-def test_file_that_is_not_there_is_refused_with_its_line(tmp_path):
+def test_a_missing_file_is_refused_with_its_line(tmp_path):
     options = {"distribution": "file", "file": "keys.txt"}
     with pytest.raises(UserError, match=r"test.toml:4: file: no such file: .*/keys.txt"):
         execute(tmp_path, scenario({"handler": "kv", "options": options}))
 
 
-def test_a_get_responses_what_was_set_last(tmp_path):
+def test_a_get_returns_what_was_set_last(tmp_path):
     """With one slot its generations number the requests: where some are missing, the recorder was too slow for them, and
     nobody knows what they have set. An answer is held against its own request, however late it is."""
     options = {"keys": 20, "get_percent": 50, "distribution": "zipf"}
@@ -103,7 +103,7 @@ def libraries() -> list[str]:
 
 
 @pytest.mark.parametrize("library", ["zlib", "isal"])
-def test_what_comes_out_is_what_zlib_says(tmp_path, library):
+def test_compressed_output_equals_that_of_zlib(tmp_path, library):
     if library not in libraries():
         pytest.skip(f"this engine was built without {library}")
     workload = {"handler": "decompress", "request": 1400, "response": 40, "options": {"library": library}}
@@ -121,7 +121,7 @@ def test_what_comes_out_is_what_zlib_says(tmp_path, library):
     assert len(set(outputs)) == 4
 
 
-def test_library_that_the_engine_was_not_built_with(tmp_path):
+def test_a_handler_without_its_library_is_refused(tmp_path):
     with pytest.raises(UserError) as refused:
         execute(tmp_path, scenario({"handler": "decompress", "options": {"library": "libdeflate"}}))
     assert 'library: "libdeflate" is no choice' in refused.value.message

@@ -91,7 +91,7 @@ def test_udp_echoes_byte_for_byte(tmp_path, peer):
     assert "bad_udp_checksum" not in drops(finished.run, "server")
 
 
-def test_many_datagrams_are_all_accounted_for(tmp_path, peer):
+def test_all_datagrams_are_accounted_for(tmp_path, peer):
     """More than the driver's rings hold, in bursts: whatever is lost is the kernel's loss, and no mbuf is."""
 
     def talk():
@@ -124,13 +124,13 @@ def test_many_datagrams_are_all_accounted_for(tmp_path, peer):
     assert ports(finished.run, "server")["tx_packets"] > finished.beside
 
 
-def test_client_resolves_the_kernel_and_is_responses_by_a_socket(tmp_path, peer):
+def test_client_resolves_the_kernel_and_a_socket_responds(tmp_path, peer):
     side = {"interface": peer.interface, "ip": peer.engine_ip, "peer_ip": peer.kernel_ip, "rate": "1kpps"}
     data = scenario({"handler": "l_app", "request": 101}, wire={"kind": peer.wire}, client=side)
-    landed, taken, neighbours = threading.Event(), [], []
+    ended, taken, neighbours = threading.Event(), [], []
 
     def response(server: socket.socket):
-        while not landed.is_set():
+        while not ended.is_set():
             try:
                 message, sender = server.recvfrom(65535)
             except TimeoutError:
@@ -148,7 +148,7 @@ def test_client_resolves_the_kernel_and_is_responses_by_a_socket(tmp_path, peer)
         try:
             finished = execute(tmp_path, data, beside=peer.meet)
         finally:
-            landed.set()
+            ended.set()
             thread.join()
     assert_sound(finished.run)
     ledger = messages(finished.run)
@@ -177,7 +177,7 @@ def scanned(body: bytes) -> bytes:
     [*(("af_packet", size) for size in (16, 17, 86, 1001, 1472)), ("af_xdp", 86), ("tap", 86)],
     indirect=["peer"],
 )
-def test_message_written_by_hand_gets_the_handlers_response(tmp_path, peer, size):
+def test_a_handwritten_message_gets_the_handlers_response(tmp_path, peer, size):
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     body = random.Random(seed).randbytes(size - HEADER.size)

@@ -28,7 +28,7 @@ def link(interface: str) -> dict:
     return {key: found.get(key) for key in ("address", "mtu", "flags", "promiscuity", "allmulti", "xdp")}
 
 
-def test_xdp_leaves_the_interface_as_it_was(tmp_path):
+def test_xdp_restores_the_interface(tmp_path):
     with over_xdp() as peer:
         before = link(peer.interface)
         seen = execute(tmp_path, peer.server({"packet_handler": "echo"}), beside=lambda: xdp.program(peer.interface))
@@ -38,7 +38,7 @@ def test_xdp_leaves_the_interface_as_it_was(tmp_path):
         assert before["xdp"] is None
 
 
-def test_xdp_program_of_an_engine_that_was_killed_is_taken_away(tmp_path):
+def test_the_xdp_program_of_a_killed_engine_is_removed(tmp_path):
     with over_xdp() as peer:
         before = link(peer.interface)
 
@@ -57,7 +57,7 @@ def test_xdp_program_of_an_engine_that_was_killed_is_taken_away(tmp_path):
         assert link(peer.interface) == before
 
 
-def test_interfaces_that_cannot_be_used_are_refused_in_words(tmp_path):
+def test_unusable_interfaces_are_refused_with_a_message(tmp_path):
     with over_xdp() as peer:
         data = peer.server({"packet_handler": "echo"})
 

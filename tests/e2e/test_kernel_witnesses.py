@@ -38,7 +38,7 @@ def test_ping_of_every_size(tmp_path, veth):
         assert "wrong data" not in said
 
 
-def test_strange_datagrams_are_dropped_by_name(tmp_path, veth):
+def test_malformed_datagrams_are_dropped_by_reason(tmp_path, veth):
     good = HEADER.pack(REQUEST, 0, 0, 0, 1, 0, 1) + bytes(70)
     strange = {
         "bad_message_header": [b"", b"short", bytes(86), b"\x21" + good[1:], b"\x12" + good[1:]],
@@ -64,13 +64,13 @@ def test_strange_datagrams_are_dropped_by_name(tmp_path, veth):
     assert {reason: drops(finished.run, "server").get(reason) for reason in expected} == expected
 
 
-def test_client_whose_peer_nobody_knows(tmp_path, veth):
+def test_a_client_whose_peer_does_not_respond_to_arp(tmp_path, veth):
     client = {"interface": veth.interface, "ip": ENGINE_IP, "peer_ip": "10.77.0.99"}
     run = execute(tmp_path, scenario(wire={"kind": "af_packet"}, client=client)).run
     assert run.record.verdict.reasons[0].startswith("engine refused: no ARP reply")
 
 
-def test_large_messages_of_a_stranger_are_dropped_by_name(tmp_path, veth):
+def test_large_messages_of_another_program_are_dropped_by_reason(tmp_path, veth):
     """Their places are laid out for the applications and slots of our own client, and there is none."""
     segments = [HEADER.pack(REQUEST, 0, 0, 0, 1, n, 3) + bytes(1456) for n in range(2)]
 

@@ -147,7 +147,7 @@ def test_killed_parent(tmp_path, scenario, moment):
         assert any(window["phase"] == "measure" for window in whole_windows(spec.out))
 
 
-def test_killed_parent_of_an_end_that_is_late(tmp_path):
+def test_killed_parent_of_an_engine_that_ends_late(tmp_path):
     """One end of a memif sees the loss of its parent 300 ms after the other: the other still holds the memory that it polls."""
     with aloft(tmp_path / "run", "two-processes.toml", all_ready) as spec:
         threading.Event().wait(WARMUP_S)

@@ -56,7 +56,7 @@ def test_every_sample_is_in_its_bucket(kept):
 
 
 @pytest.mark.parametrize("percent", PERCENTS)
-def test_percentiles_are_numpys(kept, percent):
+def test_percentiles_equal_those_of_numpy(kept, percent):
     """Within the bucket, 3 digits; HdrHistogram rounds the rank to the nearest, inverted_cdf up: one sample apart at most."""
     run, raw = kept
     shown = percentile(all_windows(run), percent)
@@ -66,7 +66,7 @@ def test_percentiles_are_numpys(kept, percent):
     assert abs(shown - exact) <= exact / 1000 or lowest_of_bucket(before) != lowest_of_bucket(exact)
 
 
-def test_log_opens_in_hdrhistogram_and_agrees(kept):
+def test_hdrhistogram_reads_the_log_and_agrees(kept):
     run, _ = kept
     log = HistogramLogReader(str(run.path / "latency.hlog"), HdrHistogram(1, HDR_HIGHEST_NS, 3))
     together = HdrHistogram(1, HDR_HIGHEST_NS, 3)

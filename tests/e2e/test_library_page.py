@@ -26,7 +26,7 @@ def test_the_page_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     assert "{'bytes': 22, 'runs': 2" in printed
 
 
-def test_every_call_is_exported_with_words_about_itself():
+def test_every_public_call_has_a_docstring():
     for name in windtunnel.__all__:
         assert getattr(windtunnel, name).__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'run_away'"):

@@ -24,7 +24,7 @@ def measured(run) -> tuple[float, int, int]:
 
 
 @pytest.mark.parametrize("wire", ["ring", "memif"])
-def test_never_faster_than_the_line(tmp_path, wire):
+def test_the_link_is_never_faster_than_its_rate(tmp_path, wire):
     """A budget that fills the line, and the queue in front of it, for 12 ms."""
     data = scenario(
         wire={"kind": wire} | link(rate="100Mbps", delay="50us"), client={"inflight": 1000}, duration="500ms"
@@ -43,7 +43,7 @@ def test_never_faster_than_the_line(tmp_path, wire):
     )
 
 
-def test_a_full_queue_drops_its_tail_by_name(tmp_path):
+def test_a_full_queue_drops_its_tail_and_counts_it(tmp_path):
     data = scenario(L_APP | {"timeout": "300ms"}, wire=link(rate="10Mbps", queue=8), client={"inflight": 64})
     run = run_well(tmp_path, data)
     full = drops(run, "client")["emulated_queue_full"]
@@ -53,7 +53,7 @@ def test_a_full_queue_drops_its_tail_by_name(tmp_path):
     assert asked.received + full + asked.in_wire == asked.sent
 
 
-def test_a_packet_counts_once_on_its_way_over_the_link(tmp_path):
+def test_a_packet_counts_once_per_link(tmp_path):
     run = run_well(tmp_path, scenario(wire=link(rate="100Mbps", delay="50us"), client={"inflight": 64}))
     sent = {p.source: p.sent for p in run.record.engines[0].result.packets}
     for side in ("client", "server"):
@@ -61,7 +61,7 @@ def test_a_packet_counts_once_on_its_way_over_the_link(tmp_path):
         assert sum(stage.objects for stage in stages) == sent[side] > 0
 
 
-def test_what_is_under_way_at_the_end_is_in_the_ledger(tmp_path):
+def test_packets_on_the_link_at_the_end_are_in_the_ledger(tmp_path):
     data = scenario(L_APP | {"timeout": "10s"}, wire=link(delay="5s"), client={"inflight": 100}, drain="0s")
     run = execute(tmp_path, data).run
     [asked] = [p for p in run.record.engines[0].result.packets if p.source == "client"]
@@ -95,7 +95,7 @@ def test_several_queues_share_the_line(tmp_path):
         ({"kind": "af_packet"} | link(delay="1s"), 'a link cannot be emulated on the wire "af_packet"'),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(tmp_path, keys, words):
+def test_impossible_values_are_refused_with_a_message(tmp_path, keys, words):
     with pytest.raises(UserError) as caught:
         finished(tmp_path, scenario(wire=keys, server={"interface": "wt0"}))
     assert words in f"{caught.value.message}; {caught.value.remedy}"

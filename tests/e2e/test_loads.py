@@ -25,7 +25,7 @@ def workload_of(directory, workload, **keys):
     return finished(directory, scenario(L_APP | workload, **({"client": CLIENT} | keys))).plans[0].workloads[0]
 
 
-def test_phases_are_those_of_the_measurement(tmp_path):
+def test_load_phases_start_with_the_measurement(tmp_path):
     load = workload_of(tmp_path, PHASES, client=CLIENT | {"arrivals": "poisson"}).load
     assert load.lead == 1, "the warm-up runs once"
     assert [(p.length_ns, p.rate_per_s) for p in load.phases] == [
@@ -37,7 +37,7 @@ def test_phases_are_those_of_the_measurement(tmp_path):
     assert workload_of(tmp_path, PHASES, warmup="0s").load.lead == 0
 
 
-def test_phases_that_nobody_will_see_are_said(tmp_path):
+def test_a_note_names_phases_that_the_run_does_not_reach(tmp_path):
     phases = [
         {"duration": "150ms", "rate": "1kpps"},
         {"duration": "1s", "rate": "1kpps"},
@@ -47,7 +47,7 @@ def test_phases_that_nobody_will_see_are_said(tmp_path):
     assert "workload 0: the measurement ends at 200ms, before 1 of its 3 phases begin" in spec.notes
 
 
-def test_one_rate_is_one_phase_for_ever(tmp_path):
+def test_one_rate_is_one_endless_phase(tmp_path):
     load = workload_of(tmp_path, {"rate": "5kpps", "on": "1ms", "off": "2ms"}).load
     [phase] = load.phases
     assert (phase.length_ns, phase.rate_per_s, phase.on_ns, phase.off_ns) == (None, 5e3, 1_000_000, 2_000_000)
@@ -94,7 +94,7 @@ def test_one_rate_is_one_phase_for_ever(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(tmp_path, workload, words):
+def test_impossible_values_are_refused_with_a_message(tmp_path, workload, words):
     assert words in refused(tmp_path, workload)
 
 
@@ -114,7 +114,7 @@ def test_a_list_of_sizes_is_refused_with_its_line(tmp_path, text, words):
     assert words in refused(tmp_path, {"request_sizes": {"distribution": "file", "file": "sizes.txt"}})
 
 
-def test_a_list_of_sizes_that_is_no_text_is_refused(tmp_path):
+def test_a_list_of_sizes_that_is_not_utf_8_is_refused(tmp_path):
     of_file = {"request_sizes": {"distribution": "file", "file": "sizes.txt"}}
     (tmp_path / "sizes.txt").write_bytes(b"86 1\n\x93\n")
     assert "sizes.txt:2: byte 0x93 is not UTF-8" in refused(tmp_path, of_file)
@@ -134,7 +134,7 @@ def test_sizes_become_lists(tmp_path):
     assert workload_of(tmp_path, {"request_sizes": zipf}).request_sizes.weights == [1, 1 / 2, 1 / 3, 1 / 4]
 
 
-def test_an_echo_responses_with_the_size_of_the_request(tmp_path):
+def test_an_echo_response_has_the_size_of_its_request(tmp_path):
     sizes = {"distribution": "uniform", "least": 64, "most": 1000}
     keys = {"handler": None, "packet_handler": "echo", "request_sizes": sizes}
     assert workload_of(tmp_path, keys).response_bytes == 1000
@@ -200,7 +200,7 @@ def test_all_sizes_up_to_many_segments_over_a_bad_wire(tmp_path, response):
     assert messages(run).responses > 100
 
 
-def test_phases_offer_what_they_say(tmp_path):
+def test_phases_offer_their_rates(tmp_path):
     """Times are not this machine's to promise: of both kinds of window there must be some, and the sum must fit."""
     phases = [{"duration": "100ms", "rate": "100kpps"}, {"duration": "100ms", "rate": "0pps"}]
     run = run_well(tmp_path, scenario(L_APP | {"phase": phases}, client=CLIENT, duration="400ms", window="20ms"))

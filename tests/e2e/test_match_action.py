@@ -28,7 +28,7 @@ def tables(*given: dict, **keys) -> dict:
 def counted(run, table: str = "exact0") -> dict[str, int]:
     """Over the whole run."""
     (engine,) = run.record.engines
-    return {figure.name: figure.value for figure in engine.result.counters if figure.of == table}
+    return {counter.name: counter.value for counter in engine.result.counters if counter.of == table}
 
 
 @pytest.mark.parametrize("table", METHODS, ids=lambda t: "-".join(str(v) for v in t.values())[:40])
@@ -128,7 +128,7 @@ def test_two_dispatchers(tmp_path, tables_):
     assert all(f.value > 0 for f in result.counters if f.name == "checked")
 
 
-def test_a_capture_is_looked_up_as_it_is(tmp_path):
+def test_keys_of_a_capture_are_looked_up(tmp_path):
     from scenario_tools import SHIPPED
 
     top = {"wire": {"kind": "pcap", "replay": str(SHIPPED / "frames.pcap")}, "server": {}}
@@ -147,7 +147,7 @@ def test_filters_of_classbench(tmp_path):
     assert counted(run, "acl")["checked"] > 100
 
 
-def test_what_fields_leave_of_a_key_is_zero(tmp_path):
+def test_key_bytes_without_a_field_are_zero(tmp_path):
     """Three bytes behind the protocol, whatever a key was before."""
     keys = [f"0a0000{n:02x}{proto:02x}000000,{n}" for n in range(40) for proto in (6, 17)]
     (tmp_path / "keys.csv").write_text("\n".join(keys))

@@ -91,7 +91,7 @@ def installed(distributions, tmp_path_factory) -> Path:
     return python.parent
 
 
-def test_both_have_the_version_of_the_package(distributions):
+def test_wheel_and_sdist_have_the_version_of_the_package(distributions):
     sdist, wheel = distributions
     assert sdist.name == f"windtunnel-{__version__}.tar.gz"
     assert wheel.name == f"windtunnel-{__version__}-py3-none-any.whl"
@@ -117,7 +117,7 @@ def test_the_source_distribution_holds_what_building_the_engine_needs(distributi
     assert {"meson.build", "meson_options.txt", "windtunnel", "test", "pyproject.toml", "README.md", "LICENSE"} <= held
 
 
-def test_an_installed_windtunnel_says_what_it_is_and_where_the_engine_comes_from(installed, tmp_path):
+def test_an_installed_windtunnel_shows_its_version_and_how_to_get_the_engine(installed, tmp_path):
     said = call(installed / "windtunnel", "--version", cwd=tmp_path, WINDTUNNEL_ENGINE=str(FAKE)).stdout
     assert said.startswith(f"windtunnel {__version__}\nwindtunnel-engine ")
     path = f"{installed}:/usr/bin:/bin"

@@ -38,7 +38,7 @@ def both(directory, listen, **keys):
     return [ended.result() for ended in running]
 
 
-def test_windows_change_over_and_hold_no_time_of_the_other(tmp_path):
+def test_alternating_windows_hold_no_time_of_the_other_run(tmp_path):
     heard = {"a": [], "b": []}
 
     def listen(side, line):
@@ -58,7 +58,7 @@ def test_windows_change_over_and_hold_no_time_of_the_other(tmp_path):
         assert ended.run.record.engines[0].result.messages[0].lost == 0
 
 
-def test_a_message_in_flight_is_not_older_by_a_hold(tmp_path):
+def test_parked_time_is_not_in_the_latency(tmp_path):
     """On a link of a known delay in an open loop: with the other's windows in it, one message in some tens would be late by 20 ms."""
     slow = {
         "wire": {"kind": "ring", "link": {"rate": "1Gbps", "delay": "2ms"}},
@@ -74,7 +74,7 @@ def test_a_message_in_flight_is_not_older_by_a_hold(tmp_path):
 
 
 @pytest.mark.parametrize("victim", ["a", "b"])
-def test_who_is_left_runs_on_alone(tmp_path, victim):
+def test_the_remaining_run_continues_alone(tmp_path, victim):
     pids, seen = {}, []
 
     def listen(side, line):
@@ -92,7 +92,7 @@ def test_who_is_left_runs_on_alone(tmp_path, victim):
     assert len(measured(left.run.windows["windtunnel"])) == WINDOWS
 
 
-def test_one_that_dies_when_it_is_ready_takes_nobody_along():
+def test_an_engine_that_dies_when_ready_does_not_end_the_other():
     with Turns() as turns:
         turns.one_is_ready()
         turns.first.close()  # its engine is gone, and nobody has noticed yet
@@ -100,7 +100,7 @@ def test_one_that_dies_when_it_is_ready_takes_nobody_along():
         assert os.read(turns.second.incoming, 1) == b""
 
 
-def test_one_that_cannot_start_keeps_nobody_waiting():
+def test_an_engine_that_cannot_start_does_not_block_the_other():
     with Turns() as turns:
         with turns.taking(turns.first):
             pass

@@ -41,7 +41,7 @@ def pacing(record: Record):
     return record.engines[0].result.pacing
 
 
-def test_frames_enter_in_order_round_after_round_and_none_before_its_time(tmp_path):
+def test_frames_enter_in_order_and_never_early(tmp_path):
     frames = [frame(number, size) for number, size in enumerate(SIZES)]
     due = [stamp - FIRST_NS for stamp in times()]
     capture(tmp_path / "timed.pcap", times(), frames)
@@ -84,14 +84,14 @@ def test_each_frame_enters_on_the_queue_of_its_port(tmp_path):
         ((), "all its frames have one time"),
     ],
 )
-def test_times_that_cannot_be_kept_are_refused(tmp_path, gaps, why):
+def test_capture_times_that_are_too_dense_are_refused(tmp_path, gaps, why):
     when = times(gaps)
     capture(tmp_path / "timed.pcap", when, [frame(number, 60) for number in range(len(when))])
     [reason] = execute(tmp_path, at_its_times()).run.record.verdict.reasons
     assert reason.startswith("engine refused: replay") and why in reason
 
 
-def test_at_speed_says_nothing_of_times(tmp_path):
+def test_full_speed_replay_does_not_report_times(tmp_path):
     capture(tmp_path / "timed.pcap", times(()), [frame(0, 60)])
     data = at_its_times()
     data["wire"]["pace"] = "speed"

@@ -49,13 +49,13 @@ def refused_by_models(plan) -> set[tuple]:
     return set()
 
 
-def test_a_plan_with_every_part_is_accepted_by_both(tmp_path):
+def test_python_and_engine_accept_a_plan_with_every_part(tmp_path):
     assert len(PLACES) > 250
     assert refused_by_models(FULL) == set()
     assert said_by_engine(tmp_path, [FULL]) == ["valid plan"]
 
 
-def test_what_lies_just_outside_is_refused_by_both_at_its_path(tmp_path):
+def test_python_and_engine_refuse_values_just_out_of_range_at_their_path(tmp_path):
     cases = [(place, value) for place in PLACES for value in outside(place, at(place.where))]
     assert len(cases) > 2 * len(PLACES)
     plans = [place.put(FULL, value) for place, value in cases]
@@ -67,7 +67,7 @@ def test_what_lies_just_outside_is_refused_by_both_at_its_path(tmp_path):
             assert words.startswith(f"plan: {place.path}: "), (place.path, value, words)
 
 
-def test_keys_that_are_missing_or_unknown_are_refused_by_both(tmp_path):
+def test_python_and_engine_refuse_missing_and_unknown_keys(tmp_path):
     parts = [((), ""), *((p.where, p.path) for p in PLACES if "properties" in p.schema and at(p.where) is not None)]
     plans, wanted = [], []
 
@@ -92,7 +92,7 @@ NUMBERS = [place for place in PLACES if inside(place)]
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_numbers_anywhere_are_taken_or_refused_alike(tmp_path, data):
+def test_python_and_engine_agree_on_any_number(tmp_path, data):
     """Inside its range a number may still contradict another key: what lies across fields is the engine's to refuse."""
     drawn = data.draw(
         st.lists(st.tuples(st.sampled_from(NUMBERS), st.integers(-(2**66), 2**66)), min_size=1, max_size=20)
@@ -113,7 +113,7 @@ def test_numbers_anywhere_are_taken_or_refused_alike(tmp_path, data):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '{"version": 3, "version": 3}'])
-def test_what_is_no_plan_is_refused_by_both(tmp_path, text):
+def test_python_and_engine_refuse_other_documents(tmp_path, text):
     file = tmp_path / "plan.json"
     file.write_text(text)
     asked = subprocess.run([find_engine(), "--check-plan", file], capture_output=True, text=True, check=False)

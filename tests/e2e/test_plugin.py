@@ -65,7 +65,7 @@ def bodies(run, kind: int) -> dict[bytes, bytes]:
 
 
 @pytest.mark.parametrize("add", [0, 13, 255])
-def test_effect_on_the_bytes_is_seen(tmp_path, plugin, add):
+def test_the_handler_changes_the_bytes(tmp_path, plugin, add):
     shutil.copy(plugin, tmp_path)
     workload = {"handler": "./libmine.so", "options": {"add": add}, "request": 1001, "response": 1001}
     run = run_well(tmp_path, scenario(workload, client={"rate": "2kpps"}, record="run.pcap"))
@@ -96,7 +96,7 @@ def test_rust_skeleton_passes_its_own_tests(tmp_path):
     assert "3 passed" in cargo(rust_copy(tmp_path), "test")
 
 
-def test_rust_mirror_is_the_header(tmp_path):
+def test_the_rust_bindings_equal_the_header(tmp_path):
     """Sizes, the order of the fields, and constants: numbers on one side are asserted by the Rust compiler, here by the C compiler."""
     mirror = (ROOT / "plugins" / "skeleton-rust" / "src" / "abi.rs").read_text()
     sizes = dict(re.findall(r"assert!\(size_of::<(\w+)>\(\) == (\d+)\)", mirror))
@@ -146,13 +146,13 @@ def test_broken_plugin_is_refused_before_the_run(tmp_path, name, words):
     assert not (tmp_path / "run").exists()
 
 
-def test_plugin_that_is_not_there(tmp_path):
+def test_a_missing_plugin_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"test.toml:4: no such file: .*/libgone.so") as refused:
         execute(tmp_path, scenario({"handler": "./libgone.so"}))
     assert "build the plug-in first" in refused.value.remedy
 
 
-def test_refusal_at_open_is_shown_in_the_plugins_words(tmp_path, plugin):
+def test_the_plugins_own_refusal_at_open_is_shown(tmp_path, plugin):
     shutil.copy(plugin, tmp_path)
     run = execute(tmp_path, scenario({"handler": "./libmine.so", "options": {"add": 256}})).run
     [reason] = run.record.verdict.reasons
@@ -160,7 +160,7 @@ def test_refusal_at_open_is_shown_in_the_plugins_words(tmp_path, plugin):
     assert "add = 256 does not fit into a byte; the largest value is 255" in reason
 
 
-def test_worker_without_a_cpu_is_said(tmp_path):
+def test_a_worker_without_a_cpu_is_reported(tmp_path):
     """Nobody takes it for a hang of the engine's own; here the handler itself has given its CPU away."""
     library = built(tmp_path, "sleeps")
     short = ("duration=3s", "warmup=100ms", "window=100ms", "drain=100ms")
@@ -170,7 +170,7 @@ def test_worker_without_a_cpu_is_said(tmp_path):
     assert reason.endswith("while running, though the worker on CPU 1 has not run for a second")
 
 
-def test_crash_at_open_has_a_name(tmp_path):
+def test_a_crash_at_open_is_named_in_the_verdict(tmp_path):
     library = built(tmp_path, "crashes_at_open")
     run = execute(tmp_path, scenario({"handler": f"./{library.name}"})).run
     assert run.record.verdict.reasons == [f"engine died: SIGSEGV while opening {library}"]

@@ -156,7 +156,7 @@ def tree() -> Iterator[Tree]:
         yield Tree(top)
 
 
-def test_every_other_command_says_what_to_run_first(tree: Tree) -> None:
+def test_before_quickstart_other_commands_name_it(tree: Tree) -> None:
     for command in (["run", "scenarios/echo.toml"], ["--help"], []):
         done = tree.run("./windtunnel", *command)
         assert done.returncode == 2
@@ -164,7 +164,7 @@ def test_every_other_command_says_what_to_run_first(tree: Tree) -> None:
     assert tree.log == []
 
 
-def test_once_set_up_commands_go_to_the_installed_one_from_where_they_are_called(tree: Tree) -> None:
+def test_after_quickstart_commands_run_in_the_callers_directory(tree: Tree) -> None:
     tree.run("./windtunnel", "quickstart")
     link = tree.top / "link"
     link.symlink_to(tree.checkout / "windtunnel")
@@ -188,7 +188,7 @@ def test_help_of_quickstart_sets_nothing_up(tree: Tree, option: str) -> None:
     assert tree.log == [] and not (tree.checkout / ".venv").exists()
 
 
-def test_a_second_time_needs_no_network(tree: Tree) -> None:
+def test_a_second_quickstart_needs_no_network(tree: Tree) -> None:
     tree.run("./windtunnel", "quickstart")
     assert tree.log
     tree.environment["NETWORK"] = "no"
@@ -197,7 +197,7 @@ def test_a_second_time_needs_no_network(tree: Tree) -> None:
     assert tree.log == ["ninja engine/windtunnel-engine"]
 
 
-def test_without_a_network_the_first_time_says_so_and_the_next_time_starts_over(tree: Tree) -> None:
+def test_quickstart_without_a_network_says_so_and_can_be_repeated(tree: Tree) -> None:
     tree.environment["NETWORK"] = "no"
     done = tree.run("./windtunnel", "quickstart")
     assert done.returncode == 1
@@ -208,7 +208,7 @@ def test_without_a_network_the_first_time_says_so_and_the_next_time_starts_over(
     assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
 
 
-def test_a_changed_pyproject_makes_the_environment_anew(tree: Tree) -> None:
+def test_a_changed_pyproject_recreates_the_environment(tree: Tree) -> None:
     tree.run("./windtunnel", "quickstart")
     with open(tree.checkout / "pyproject.toml", "a") as file:
         file.write("# changed\n")
@@ -230,7 +230,7 @@ def test_a_moved_checkout_is_set_up_anew(tree: Tree) -> None:
     assert not (moved / "build" / "leftover").exists()
 
 
-def test_the_tests_environment_adds_to_the_one_that_runs_and_serves_it_too(tree: Tree) -> None:
+def test_the_test_environment_extends_the_runtime_environment(tree: Tree) -> None:
     tree.run("./windtunnel", "quickstart")
     assert tree.log
     tree.run("./test")
@@ -289,7 +289,7 @@ def test_root_installs_without_sudo(tree: Tree) -> None:
     assert not any(call.startswith("sudo") for call in calls)
 
 
-def test_what_root_made_through_sudo_belongs_to_the_user(tree: Tree) -> None:
+def test_files_made_through_sudo_belong_to_the_user(tree: Tree) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root")
     for path in (tree.checkout, *tree.checkout.rglob("*")):
@@ -316,7 +316,7 @@ def test_at_a_terminal_there_is_one_question(tree: Tree, response: str, status: 
     assert any(call.startswith("apt-get") for call in tree.log) == (status == 0)
 
 
-def test_packages_that_do_not_help_are_named(tree: Tree) -> None:
+def test_packages_that_fail_to_install_are_named(tree: Tree) -> None:
     tree.lacks("libdpdk")
     tree.environment["SUDO"] = "yes"
     (tree.top / "bin" / "apt-get").write_text("#!/usr/bin/env bash\n")
@@ -325,7 +325,7 @@ def test_packages_that_do_not_help_are_named(tree: Tree) -> None:
     assert "still not there, or too old: libdpdk-dev" in done.stderr
 
 
-def test_what_root_left_behind_is_named_with_its_remedy(tree: Tree) -> None:
+def test_files_owned_by_root_are_named_with_their_remedy(tree: Tree) -> None:
     (tree.checkout / "build").mkdir(mode=0o555)
     if os.access(tree.checkout / "build", os.W_OK) and os.geteuid() != 0:
         pytest.skip("this user may write everywhere")
@@ -361,7 +361,7 @@ def test_fuzz_takes_seconds_and_nothing_else_runs(tree: Tree) -> None:
     assert "ruff:" not in done.stderr and tree.log[-1] == "meson test --suite fuzz --timeout-multiplier 0"
 
 
-def test_lint_runs_what_is_named_and_shows_what_is_wrong(tree: Tree) -> None:
+def test_lint_runs_the_named_linters_and_shows_their_findings(tree: Tree) -> None:
     tree.environment["CONTENT"] = "no"
     done = tree.run("./test", "lint", "mypy")
     assert done.returncode == 1
@@ -369,7 +369,7 @@ def test_lint_runs_what_is_named_and_shows_what_is_wrong(tree: Tree) -> None:
     assert not any(call.startswith("pytest") for call in tree.log)
 
 
-def test_a_linter_that_is_not_content_fails_the_suite_after_its_tests(tree: Tree) -> None:
+def test_a_linter_finding_fails_the_suite_after_the_tests(tree: Tree) -> None:
     tree.environment["CONTENT"] = "no"
     done = tree.run("./test")
     assert done.returncode == 1
@@ -377,7 +377,7 @@ def test_a_linter_that_is_not_content_fails_the_suite_after_its_tests(tree: Tree
     assert "linters are not content" in done.stderr
 
 
-def test_a_build_that_fails_is_shown_and_ends_the_suite(tree: Tree) -> None:
+def test_a_failed_build_is_shown_and_ends_the_suite(tree: Tree) -> None:
     (tree.top / "bin" / "ninja").write_text("#!/usr/bin/env bash\necho 'app_tx.cc:7: error'\nexit 1\n")
     done = tree.run("./test")
     assert done.returncode == 1

@@ -29,7 +29,7 @@ def test_all_stages_on_one_worker(tmp_path):
     assert messages(run).responses > 0
 
 
-def test_one_cpu_is_all_that_is_allowed(tmp_path):
+def test_a_run_with_one_allowed_cpu(tmp_path):
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpus()[-1]})
     try:
@@ -70,7 +70,7 @@ def test_workloads_with_handlers_and_queues_of_their_own(tmp_path):
     assert [ledger.workload for ledger in ledgers if ledger.responses > 0] == [0, 1, 2]
 
 
-def test_client_that_nobody_responses(tmp_path):
+def test_a_client_without_responses(tmp_path):
     """Every message is lost after its timeout, and its place in flight comes back."""
     keys = {"wire": {"kind": "null"}, "client": {"rate": "40kpps", "inflight": 1024}, "drain": "100ms"}
     ledger = messages(run_well(tmp_path, scenario(L_APP | {"timeout": "5ms"}, **keys)))

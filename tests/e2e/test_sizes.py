@@ -52,7 +52,7 @@ def test_accounting_off(tmp_path):
     assert stages(all_responses(tmp_path, scenario(accounting={"level": "off"})), "server", "app_rx") == []
 
 
-def test_server_handles_what_the_client_has_responses(tmp_path):
+def test_the_server_handles_as_many_as_the_client_received(tmp_path):
     run = all_responses(tmp_path, scenario())
     assert sum(entry.objects for entry in stages(run, "server", "app_rx")) == messages(run).responses
 
@@ -67,7 +67,7 @@ def test_responses_in_the_request_or_in_new_mbufs(tmp_path, mbuf, request_bytes,
 
 
 @pytest.mark.parametrize("scan", [True, False])
-def test_scan_is_seen_in_the_responses(tmp_path, scan):
+def test_scanning_the_payload_shows_in_the_responses(tmp_path, scan):
     """l_app fills its answer with what it read: with zeros when it read nothing."""
     data = scenario({"handler": "l_app", "scan": scan}, client={"rate": "1kpps"}, record="run.pcap")
     responses = [frame[BODY_AT:] for frame in recorded(all_responses(tmp_path, data)) if frame[42] == 0x12]
@@ -75,7 +75,7 @@ def test_scan_is_seen_in_the_responses(tmp_path, scan):
     assert {any(body) for body in responses} == {scan}
 
 
-def test_extra_work_is_seen_where_it_is_done(tmp_path):
+def test_extra_work_shows_in_its_stage(tmp_path):
     """Generous on purpose: 20000 ticks a message stand out of any noise."""
 
     def ticks_a_message(ticks: int) -> float:
@@ -118,7 +118,7 @@ def test_few_descriptors(tmp_path):
 
 @pytest.mark.parametrize("response", ["request", "new"])
 @pytest.mark.parametrize("wire", ["ring", "memif"])
-def test_smallest_pools_that_the_check_admits(tmp_path, response, wire):
+def test_the_smallest_pools_that_check_accepts(tmp_path, response, wire):
     few = {"ring_size": 16, "rx_descriptors": 16, "tx_descriptors": 16}
     workload = {"handler": "l_app", "request": "4KiB", "response": "4KiB"}
     data = scenario(workload, wire={"kind": wire}, **both(mempool={"cache": 0}, **few))
@@ -144,7 +144,7 @@ def test_mtus(tmp_path, mtu):
     assert max(map(len, frames)) == 14 + min(mtu, 28 + 8192)
 
 
-def test_pool_of_many_mbufs_finds_its_memory(tmp_path):
+def test_a_large_mbuf_pool_gets_its_memory(tmp_path):
     """Without hugepages each mbuf takes a page of its own."""
     workload = {"handler": "t_app", "request": "8KiB", "response": 86}
     run = all_responses(tmp_path, scenario(workload, memory="no-huge", **both(mtu=256)))

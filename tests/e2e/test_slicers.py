@@ -45,7 +45,7 @@ def started(name, journal):
 
 @needs_rights
 @pytest.mark.parametrize("name", SLICERS)
-def test_members_share_the_core_and_are_put_back(tmp_path, name):
+def test_members_share_the_core_and_are_restored(tmp_path, name):
     with (
         tenant(POLL) as one,
         tenant(POLL) as two,
@@ -58,14 +58,14 @@ def test_members_share_the_core_and_are_put_back(tmp_path, name):
         ran, kicks = [0, 0], [0]
 
         def both_ran():
-            figures = slicer.read()
-            kicks[0] += figures.kicks
+            reading = slicer.read()
+            kicks[0] += reading.kicks
             late = (
-                LATE_NS / figures.interval_ns
+                LATE_NS / reading.interval_ns
             )  # switches while it is read count, and the first interval may be a millisecond
-            assert figures.cpu == CPU and figures.interval_ns > 0 and 0 <= figures.own_share <= 1.01 + late
-            assert [round(member.entitled, 3) for member in figures.members] == [0.667, 0.333]
-            for at, member in enumerate(figures.members):
+            assert reading.cpu == CPU and reading.interval_ns > 0 and 0 <= reading.own_share <= 1.01 + late
+            assert [round(member.entitled, 3) for member in reading.members] == [0.667, 0.333]
+            for at, member in enumerate(reading.members):
                 ran[at] += member.ran_ns
             return all(ran) and (kicks[0] > 0 or slicer.mechanism == "watch")
 
@@ -96,7 +96,7 @@ def test_a_killed_slicer_leaves_its_members_as_they_were(tmp_path, name):
 
 @needs_rights
 @pytest.mark.parametrize("name", ["kicker", "rotor"])
-def test_a_killed_holder_leaves_the_members_as_they_were_and_no_slicer(tmp_path, name):
+def test_a_killed_parent_restores_the_members_and_ends_the_slicer(tmp_path, name):
     with tenant(POLL) as one, tenant(POLL) as two:
         os.setpriority(os.PRIO_PROCESS, one.pid, 2)
         before = [threads.read(each.pid) for each in (one, two)]
@@ -111,7 +111,7 @@ def test_a_killed_holder_leaves_the_members_as_they_were_and_no_slicer(tmp_path,
 
 
 @needs_rights
-def test_a_member_that_ends_does_not_disturb_the_others(tmp_path):
+def test_a_member_that_ends_does_not_affect_the_others(tmp_path):
     with (
         tenant(POLL) as one,
         tenant(POLL) as two,
@@ -139,7 +139,7 @@ def test_the_slice_changes_while_it_runs(tmp_path):
 
 
 @needs_rights
-def test_a_bell_raises_its_tenant(tmp_path):
+def test_a_wake_up_raises_its_tenant(tmp_path):
     with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
         slicer = Doorbell(journal, turn_ns=500_000_000)
         with slicer:
@@ -156,7 +156,7 @@ def test_a_bell_raises_its_tenant(tmp_path):
         assert not slicer.bell.exists()
 
 
-def test_what_is_no_slice_no_weight_and_no_cpu_is_refused(tmp_path):
+def test_invalid_slices_weights_and_cpus_are_refused(tmp_path):
     with tenant() as one, held(tmp_path / "a.journal") as journal:
         for slice_ns in (0, 9_999, 10**9 + 1):
             with pytest.raises(UserError, match="a slice of"):
@@ -175,7 +175,7 @@ def test_what_is_no_slice_no_weight_and_no_cpu_is_refused(tmp_path):
         assert journal.tids == []
 
 
-def test_sched_ext_is_never_pretended():
+def test_sched_ext_is_refused_where_it_is_missing():
     assert SchedExt.missing(CPU)
 
 
@@ -198,7 +198,7 @@ def test_a_weight_lies_between_its_steps(weights):
     assert len(said) == beyond
 
 
-def test_steps_alone_miss_some_weights_by_points():
+def test_nice_steps_alone_miss_some_weights():
     assert by_steps_alone([128, 64, 32, 16]) == pytest.approx([0.533, 0.267, 0.133, 0.067], abs=0.015)
     assert max(abs(a - b) for a, b in zip(by_steps_alone([100, 89]), [100 / 189, 89 / 189], strict=True)) > 0.02
 

@@ -35,7 +35,7 @@ def paper():
         yield
 
 
-def test_a_study_leaves_its_record_its_runs_and_its_table(tmp_path):
+def test_a_study_keeps_its_record_runs_and_table(tmp_path):
     study = finished(written(tmp_path), tmp_path / "out", host=machine())
     assert runs(study.path) == {f"{n}-inflight-{v}-r{r}" for n, v in ((1, 32), (2, 64), (3, 128)) for r in (1, 2, 3)}
     assert {file.name for file in study.path.iterdir()} == {".lock", "runs", "results.parquet", "study.json"}
@@ -62,7 +62,7 @@ def test_runs_go_in_the_order_that_was_drawn(tmp_path):
     assert [row["directory"] for row in started] == [f"runs/{name}" for name in planned]
 
 
-def test_an_interrupt_between_two_runs_begins_no_other(tmp_path):
+def test_an_interrupt_between_two_runs_starts_no_other_run(tmp_path):
     class Impatient(Heard):
         def run_ended(self, *what):
             super().run_ended(*what)
@@ -76,7 +76,7 @@ def test_an_interrupt_between_two_runs_begins_no_other(tmp_path):
     assert finished(study.path, None).finished == 9
 
 
-def test_invalid_runs_run_once_more_at_the_end(tmp_path, monkeypatch):
+def test_invalid_runs_are_repeated_once_at_the_end(tmp_path, monkeypatch):
     heard = Heard(monkeypatch, "no_responses", "run", "lose_mbufs", "run", "run", "run", "no_responses", "run")
     study = finished(written(tmp_path, TWO_VALUES), tmp_path / "out", watcher=heard)
     order = [name for name, _, _ in heard.specs]
@@ -87,7 +87,7 @@ def test_invalid_runs_run_once_more_at_the_end(tmp_path, monkeypatch):
     assert len(rows) == 6 and study.invalid == 1
     bad, good = rows[f"runs/{order[0]}-a2"], rows[f"runs/{order[2]}-a2"]
     assert (bad["valid"], bad["attempt"], bad["responses_per_s"], bad["workload"]) == (False, 2, None, "l_app")
-    assert bad["reasons"][0].startswith("no messages answered: ")
+    assert bad["reasons"][0].startswith("no responses: ")
     assert (good["valid"], good["attempt"], good["reasons"]) == (True, 2, [])
     monkeypatch.setenv("FAKE_ENGINE", "run")
     again = Heard()
@@ -101,7 +101,7 @@ def test_no_retries(tmp_path, monkeypatch):
     assert {row["attempt"] for row in finished(file, tmp_path / "out").rows} == {1}
 
 
-def test_points_that_cannot_run_are_named_and_left_out(tmp_path):
+def test_points_that_cannot_run_are_named_and_skipped(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [700]]\n'
     study = finished(written(tmp_path, text), tmp_path / "out")
     assert [point.cannot_run for point in study.record.points] == [
@@ -111,7 +111,7 @@ def test_points_that_cannot_run_are_named_and_left_out(tmp_path):
     assert {row["point"] for row in study.rows} == {1} and study.due == 3
 
 
-def test_what_the_terminal_says(tmp_path, monkeypatch):
+def test_a_study_prints_progress_and_results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = written(tmp_path, TWO_VALUES, HEAD + "repeats = 2\n")
     plan = invoke("study", file, "--plan")
@@ -132,7 +132,7 @@ def test_what_the_terminal_says(tmp_path, monkeypatch):
     assert (document["finished"], document["run"], document["invalid"]) == (True, 4, 0)
 
 
-def test_plan_names_what_cannot_run(tmp_path):
+def test_plan_names_points_that_cannot_run(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [700]]\n'
     said = invoke("study", written(tmp_path, text), "--plan")
     assert "1 of 2 points run here, 3 times each: 3 runs" in said
@@ -143,7 +143,7 @@ def test_exit_codes(tmp_path, monkeypatch):
     file = written(tmp_path, TWO_VALUES, ONCE)
     monkeypatch.setenv("FAKE_ENGINE", "no_responses")
     said = invoke("study", file, "--out", tmp_path / "out", code=1)
-    assert "2 of 2 runs are invalid" in said and "invalid: no messages answered" in said
+    assert "2 of 2 runs are invalid" in said and "invalid: no responses" in said
     assert refused("study", file, "--set", "client.inflight=3").remedy
     assert "exclude each other" in refused("study", file, "--json", "-q").message
     monkeypatch.setenv("WINDTUNNEL_ENGINE", "/nothing")
@@ -151,7 +151,7 @@ def test_exit_codes(tmp_path, monkeypatch):
     assert not (tmp_path / "x").exists()
 
 
-def test_as_python_calls(tmp_path):
+def test_a_study_by_python_calls(tmp_path):
     file = written(tmp_path, TWO_VALUES, ONCE)
     study = library.study(file, {"duration": "40ms"}, out=tmp_path / "out", report=True)
     assert isinstance(study, library.Study) and study.finished == 2
@@ -160,7 +160,7 @@ def test_as_python_calls(tmp_path):
     assert rows == [{"inflight": 64, "n": 1}, {"inflight": 128, "n": 1}]
 
 
-def test_a_full_disk_ends_the_study_and_harms_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_ends_the_study_and_damages_no_file(tmp_path, monkeypatch):
     file = written(tmp_path, TWO_VALUES, ONCE)
 
     def full(self, name, line, raw):

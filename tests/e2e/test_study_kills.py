@@ -67,7 +67,7 @@ def finished_runs(out: Path) -> int:
 
 
 @pytest.mark.parametrize("which", ["fake", "real"])
-def test_killed_four_times_it_ends_with_the_same_runs(tmp_path, which):
+def test_a_study_killed_four_times_ends_with_the_same_runs(tmp_path, which):
     engine = FAKE if which == "fake" else find_engine()
     file, out = written(tmp_path, FACTORS, HEAD + LEAN, SHORT), tmp_path / "out"
     seed = random.SystemRandom().randrange(1 << 32)

@@ -66,7 +66,7 @@ def test_check_refuses_with_exit_code_2(tmp_path):
     assert done.exit_code == 2
 
 
-def test_what_is_missing_is_said(tmp_path):
+def test_missing_tools_are_named(tmp_path):
     shutil.copy(SHIPPED / "swx-l2fwd.spec", tmp_path)
     assert "swx wants a spec" in refused(tmp_path)
     assert "no such file" in refused(tmp_path, spec="nowhere.spec")
@@ -93,7 +93,7 @@ def compiles(count: int) -> list[subprocess.Popen]:
     return [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
 
 
-def test_a_spec_is_compiled_once_and_by_two_at_once(cache):
+def test_a_spec_is_compiled_once_by_concurrent_runs(cache):
     said = {process.communicate()[0].strip() for process in compiles(2)}
     [object_file] = said
     assert os.listdir(cache) == [os.path.basename(object_file)]
@@ -103,7 +103,7 @@ def test_a_spec_is_compiled_once_and_by_two_at_once(cache):
     assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
 
 
-def test_an_object_that_others_could_have_written_is_not_run(cache):
+def test_an_object_that_others_can_write_is_not_loaded(cache):
     [object_file] = {process.communicate()[0].strip() for process in compiles(1)}
     os.chmod(object_file, 0o777)
     before = os.stat(object_file).st_ino
@@ -122,11 +122,11 @@ def test_steps_and_tables_are_in_the_run(tmp_path):
     run = run_well(tmp_path, SHIPPED / "swx-router.toml", *SHORT)
     responses = messages(run).responses
     windows = [window for of_engine in run.windows.values() for window in of_engine]
-    figures: dict[tuple[str, str], float] = {}
+    counters: dict[tuple[str, str], float] = {}
     for window in windows:
-        for figure in window.counters:
-            figures[figure.of, figure.name] = figure.value
-    assert figures["routes", "entries"] == 4
-    assert figures["routes", "misses"] == 0
+        for counter in window.counters:
+            counters[counter.of, counter.name] = counter.value
+    assert counters["routes", "entries"] == 4
+    assert counters["routes", "misses"] == 0
     assert {step.step for window in windows for step in window.steps} >= {"parser", "routes", "deparser"}
     assert responses > 0

@@ -24,7 +24,7 @@ ECHO = {
     "client": {"rate": "200kpps"},
     "workload": [{"name": "small-rpc.1", "handler": "l_app"}],
 }
-LANDED = ["stopped before the end: interrupted by the user"]
+INTERRUPTED = ["stopped before the end: interrupted by the user"]
 QUESTION = "/windtunnel/ports\nquit\n"
 TABLES = ("stages", "workloads", "ports", "workers", "rings", "pools")
 
@@ -36,11 +36,11 @@ class Client:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(10)
         self._socket.connect(str(path))
-        self.greeting = json.loads(self._socket.recv(1024))
+        self.info = json.loads(self._socket.recv(1024))
 
     def ask(self, command: str):
         self._socket.send(command.encode())
-        return json.loads(self._socket.recv(self.greeting["max_output_len"]))[command.partition(",")[0]]
+        return json.loads(self._socket.recv(self.info["max_output_len"]))[command.partition(",")[0]]
 
     def wait_for_window(self, index: int) -> dict:
         """The run's row once so many windows are closed."""
@@ -49,8 +49,8 @@ class Client:
         return run
 
 
-def asking(function, lands: bool = True):
-    """Of a run: the change that learns its first socket, and a function beside it that asks there and then lands it."""
+def asking(function, ends: bool = True):
+    """Of a run: the change that learns its first socket, and a function beside it that asks there and then ends it."""
     sockets: list[Path] = []
 
     def learn(spec):
@@ -61,7 +61,7 @@ def asking(function, lands: bool = True):
         try:
             return function(sockets[0])
         finally:
-            if lands:
+            if ends:
                 os.kill(os.getpid(), signal.SIGINT)
 
     return {"change": learn, "beside": beside}
@@ -83,7 +83,7 @@ def ask_everything(path: Path) -> SimpleNamespace:
     )
 
 
-def test_telemetry_responses_while_a_run_runs(tmp_path):
+def test_telemetry_replies_during_a_run(tmp_path):
     sockets: list[Path] = []
 
     def ask(path: Path) -> SimpleNamespace:
@@ -91,7 +91,7 @@ def test_telemetry_responses_while_a_run_runs(tmp_path):
         return ask_everything(path)
 
     finished = execute(tmp_path, ECHO, **asking(ask))
-    assert finished.run.record.verdict.reasons == LANDED
+    assert finished.run.record.verdict.reasons == INTERRUPTED
     shown, windows = finished.beside, finished.run.windows["windtunnel"]
     assert {"/windtunnel/run", *(f"/windtunnel/{table}" for table in TABLES)} <= set(shown.commands)
     assert shown.run["title"] == "test" and shown.run["phase"] == "measure"
@@ -127,7 +127,7 @@ def moved_after_each(windows, name: str) -> set[int]:
     return sums
 
 
-def test_many_stages_are_shown_in_part_and_the_rest_is_said(tmp_path):
+def test_telemetry_truncates_many_stages_and_says_so(tmp_path):
     def ask(path: Path) -> tuple[dict, dict]:
         client = Client(path)
         client.wait_for_window(1)
@@ -139,7 +139,7 @@ def test_many_stages_are_shown_in_part_and_the_rest_is_said(tmp_path):
     assert len(part) == 8
 
 
-def test_a_client_that_stays_harms_no_end(tmp_path):
+def test_a_connected_telemetry_client_does_not_delay_the_end(tmp_path):
     def ask(path: Path) -> bool:
         client = Client(path)
         client.wait_for_window(0)
@@ -148,7 +148,7 @@ def test_a_client_that_stays_harms_no_end(tmp_path):
                 client.ask("/windtunnel/stages")
         return True
 
-    finished = execute(tmp_path, ECHO | {"duration": "300ms"}, **asking(ask, lands=False))
+    finished = execute(tmp_path, ECHO | {"duration": "300ms"}, **asking(ask, ends=False))
     assert_sound(finished.run)
     assert finished.beside is True
 

@@ -101,14 +101,14 @@ def test_a_loop_and_its_calls_become_slices_of_a_worker(tmp_path):
     assert windows[0]["ts"] == 420_000 and windows[0]["dur"] == 500_000
 
 
-def test_what_a_kill_cut_off_is_left_out(tmp_path):
+def test_a_truncated_event_is_skipped(tmp_path):
     run = run_with_traces(tmp_path, sample_lines.plan())
     write_raw(run.path / "0.bin", LOOP, rest=b"half an event")
     slices = assert_trace_event_format(json.loads(convert(run).read_text()))
     assert [each["name"] for each in slices if each["cat"] != "window"] == ["loop", "nic_rx", "disp_rx"]
 
 
-def test_a_loop_of_one_call_is_around_it(tmp_path):
+def test_a_loop_of_one_call_contains_the_call(tmp_path):
     run = run_with_traces(tmp_path, sample_lines.plan())
     write_raw(run.path / "0.bin", [(100, 200, 1, 0, 3), (100, 200, 1, 0, WHOLE_LOOP)])
     slices = assert_trace_event_format(json.loads(convert(run).read_text()))
@@ -123,7 +123,7 @@ def test_without_a_whole_header_there_is_no_trace(tmp_path, raw):
     assert convert(run) is None and not (run.path / "trace.json").exists()
 
 
-def test_another_file_is_refused_and_kept(tmp_path):
+def test_a_file_that_is_not_a_trace_is_refused_and_kept(tmp_path):
     run = run_with_traces(tmp_path, sample_lines.plan())
     (run.path / "0.bin").write_bytes(b"precious" * 10)
     with pytest.raises(UserError, match="not a trace"):
@@ -141,7 +141,7 @@ def test_two_engines_share_the_time_line(tmp_path):
     assert [(each["pid"], each["ts"]) for each in loops] == [(1000, 0.05), (2000, 1.05)]
 
 
-def test_no_event_takes_more_than_the_limit_reckons_with(tmp_path):
+def test_no_event_is_longer_than_the_limit_assumes(tmp_path):
     run = run_with_traces(tmp_path, sample_lines.plan())
     day = 24 * 3600 * 2 * 10**9
     write_raw(run.path / "0.bin", [(day, day * 2, (1 << 30) | HELD_UP, 1, stage) for stage in (1, WHOLE_LOOP)])
@@ -167,7 +167,7 @@ def test_a_real_run_is_traced(tmp_path):
     assert moved == sum(each["args"]["objects"] for each in loops)
 
 
-def test_beyond_the_limit_a_run_goes_on_and_says_so(tmp_path):
+def test_beyond_the_trace_limit_a_run_continues_and_says_so(tmp_path):
     finished = execute(tmp_path, {"duration": "100ms", "warmup": "0s", "window": "100ms", "workload": [{"handler": "l_app"}]},
                 change=lambda spec: spec.traced("trace.bin", 1, 100).into(tmp_path / "run").plans).run  # fmt: skip
     assert finished.record.verdict.reasons == []
@@ -175,7 +175,7 @@ def test_beyond_the_limit_a_run_goes_on_and_says_so(tmp_path):
     assert trace.events == 100 and trace.missed > 0
 
 
-def test_run_takes_a_trace_along(tmp_path):
+def test_run_writes_a_trace(tmp_path):
     """With the fake engine: it writes no trace, and that is no fault."""
     file = tmp_path / "echo.toml"
     file.write_text(SCENARIO.format(duration="60ms"))
@@ -197,7 +197,7 @@ def test_a_trace_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("limit", ["much", "1", "5GiB"])
-def test_a_limit_that_is_none_is_refused(tmp_path, limit):
+def test_an_invalid_limit_is_refused(tmp_path, limit):
     with pytest.raises(UserError, match="--trace-limit: "):
         along.traced(resolve(load(_echo(tmp_path)), here()), tmp_path, 997, limit)
 

@@ -19,7 +19,7 @@ def of_measure(run) -> list:
     return [window for window in windows if window.phase == "measure"]
 
 
-def test_lost_messages_are_counted_and_give_their_place_back(tmp_path):
+def test_lost_messages_are_counted_and_free_their_slot(tmp_path):
     workload = L_APP | {"request": "4KiB", "timeout": "10ms"}
     run = run_well(tmp_path, scenario(workload, wire={"faults": LOSSY}, client={"inflight": 64}))
     ledger = messages(run)
@@ -30,7 +30,7 @@ def test_lost_messages_are_counted_and_give_their_place_back(tmp_path):
 
 
 @pytest.mark.parametrize("wire", ["ring", "memif"])
-def test_planted_loss_stands_in_ledger_and_drops(tmp_path, wire):
+def test_emulated_loss_is_in_ledger_and_drops(tmp_path, wire):
     run = run_well(tmp_path, scenario(L_APP | {"timeout": "10ms"}, wire={"kind": wire, "faults": LOSSY}))
     assert run.record.emulated
     for side in SIDES:
@@ -52,7 +52,7 @@ def test_bytes_are_those_of_the_packets(tmp_path):
     assert server["tx_bytes"] == client["rx_bytes"] == server["tx_packets"] * 128
 
 
-def test_bytes_on_a_lossy_wire_are_those_that_it_let_through(tmp_path):
+def test_bytes_on_a_lossy_wire_are_those_that_passed(tmp_path):
     run = run_well(tmp_path, scenario(L_APP | {"timeout": "10ms"}, wire={"faults": LOSSY}))
     for side in SIDES:
         sent = ports(run, side)
@@ -60,7 +60,7 @@ def test_bytes_on_a_lossy_wire_are_those_that_it_let_through(tmp_path):
         assert rest == 0 and 0 <= waiting <= 128, "let through, and not posted when the run ended"
 
 
-def test_loss_without_the_other_faults_loses_its_share(tmp_path):
+def test_emulated_loss_alone_loses_its_share(tmp_path):
     run = run_well(tmp_path, scenario(L_APP | {"timeout": "50ms"}, wire={"faults": {"loss": 0.05}}))
     for side in SIDES:
         ledger = packet_ledger(run, side)
@@ -72,7 +72,7 @@ def test_loss_without_the_other_faults_loses_its_share(tmp_path):
     assert known <= messages(run).lost <= known + under_way
 
 
-def test_equal_seeds_plant_equal_faults(tmp_path):
+def test_equal_seeds_emulate_equal_faults(tmp_path):
     """One worker, one packet at a time: the same frames in the same order, as far as both runs came."""
 
     def frames(name: str, seed: int) -> list[bytes]:
@@ -115,7 +115,7 @@ def test_a_number_of_messages_ends_the_run(tmp_path):
     assert run.record.engines[0].result.measured_ns < 60e9
 
 
-def test_a_number_of_messages_between_processes_lands_both(tmp_path):
+def test_a_number_of_messages_ends_both_processes(tmp_path):
     run = run_well(tmp_path, scenario(wire={"kind": "memif"}, duration="60s", window="1s", messages=5000))
     reasons = {engine.name: engine.result.reason for engine in run.record.engines}
     assert reasons == {"client": "messages", "server": "stopped"}, "the server has no number of its own"
@@ -141,7 +141,7 @@ def test_open_loop_offers_its_rate(tmp_path, arrivals, apps):
     assert messages(run).responses > 0
 
 
-def test_what_can_be_sent_is_sent(tmp_path):
+def test_every_message_that_fits_is_sent(tmp_path):
     run = run_well(tmp_path, scenario(client={"rate": "1kpps"}), *PATIENT)
     ledger = messages(run)
     assert ledger.unsent == 0 and ledger.sent == ledger.responses
@@ -149,7 +149,7 @@ def test_what_can_be_sent_is_sent(tmp_path):
     assert sum(window.workloads[0].pacing.total for window in windows) == ledger.sent
 
 
-def test_a_generator_that_nobody_responses_gets_its_places_back(tmp_path):
+def test_a_generator_without_responses_frees_its_slots(tmp_path):
     """64 places and a timeout of 100 us: far more messages than places, each lost once."""
     workload = L_APP | {"timeout": "100us", "inflight": 64, "rate": "500kpps"}
     data = scenario(workload, wire={"kind": "null"}, client={"batch": {"app_tx": 32}})

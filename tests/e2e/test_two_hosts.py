@@ -41,7 +41,7 @@ def ask(raw: socket.socket, payload: bytes) -> dict[str, int]:
             return response
 
 
-def test_one_file_runs_on_two_hosts_whoever_else_says_hello(tmp_path):
+def test_two_hosts_run_one_file_despite_foreign_hellos(tmp_path):
     with two_hosts() as hosts:
         slow = "client.rate=1kpps"  # so that a Python socket can read along
         server = start("server", FILE, tmp_path / "server", slow, host=hosts["server"])
@@ -117,7 +117,7 @@ def test_a_client_refuses_the_wrong_server(tmp_path, responses, words):
     assert f"engine refused: {words}" in " ".join(said.split())
 
 
-def test_whose_other_side_is_killed_ends_soon(tmp_path):
+def test_a_side_ends_soon_after_its_peer_is_killed(tmp_path):
     """Two runs at once: of one the client is killed, of the other the server."""
     with two_hosts() as first, two_hosts() as second:
         specs = {"client": first, "server": second}

@@ -18,7 +18,7 @@ def both(directory, *sets):
     return [start(side, FILE, directory / side, socket, *sets) for side in ("client", "server")]
 
 
-def test_two_terminals_join_into_one_report(tmp_path):
+def test_runs_of_two_terminals_join_into_one_report(tmp_path):
     runs = [side.run() for side in both(tmp_path)]
     for run in runs:
         assert_sound(run)
@@ -34,7 +34,7 @@ def test_two_terminals_join_into_one_report(tmp_path):
 
 
 @pytest.mark.parametrize("stopped", ["client", "server"])
-def test_who_is_stopped_tells_the_other_side(tmp_path, stopped):
+def test_a_stopped_side_tells_the_other(tmp_path, stopped):
     client, server = sides = both(tmp_path, "duration=1min")
     sides[stopped == "server"].until(met)
     sides[stopped == "server"].process.send_signal(signal.SIGINT)

@@ -22,7 +22,7 @@ def busy_cpu():
         spinning.kill()
 
 
-def test_a_busy_process_on_a_workers_core_is_named_with_the_time_it_took(tmp_path, busy_cpu):
+def test_preemption_by_a_busy_process_is_reported_with_its_time(tmp_path, busy_cpu):
     data = {"workload": [{"handler": "l_app"}], "server": {"cores": [busy_cpu]}}
     sets = {"duration": "1500ms", "warmup": "200ms", "window": "300ms"}
     run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
@@ -34,7 +34,7 @@ def test_a_busy_process_on_a_workers_core_is_named_with_the_time_it_took(tmp_pat
         assert f"CPU {busy_cpu}" in run.record.verdict.reasons[0]
 
 
-def test_a_client_too_slow_for_its_rate_leaves_requests_unsent_and_loses_none(tmp_path):
+def test_a_client_too_slow_for_its_rate_has_unsent_and_no_lost_requests(tmp_path):
     """One message a loop, and the server in the same loop: whoever takes the core takes it from both."""
     cpu = max(os.sched_getaffinity(0))
     data = {
@@ -51,7 +51,7 @@ def test_a_client_too_slow_for_its_rate_leaves_requests_unsent_and_loses_none(tm
     assert ledger.lost == 0 and ledger.unsent > 0
 
 
-def test_a_budget_that_is_used_up_is_counted_and_clocks_and_cores_are_looked_at(tmp_path):
+def test_a_full_inflight_budget_is_counted_and_clocks_and_cores_are_checked(tmp_path):
     data = {"client": {"rate": "50Mpps", "inflight": 32}, "workload": [{"handler": "l_app", "timeout": "10s"}]}
     lenient = {
         "validity.max_preempted": 1,

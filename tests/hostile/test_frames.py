@@ -46,7 +46,7 @@ def of_cycles(frames: list[str], count: int) -> Counter:
     return Counter({name: number * whole for name, number in Counter(frames).items()}) + Counter(frames[:rest])
 
 
-def test_every_frame_of_a_zoo_ends_as_it_should(tmp_path):
+def test_every_hostile_frame_has_its_expected_outcome(tmp_path):
     run = replayed(tmp_path, [frame for _, frame in FRAMES])
     expected = of_cycles([name for name, _ in FRAMES], taken(run))
     good = expected.pop(GOOD)
@@ -56,7 +56,7 @@ def test_every_frame_of_a_zoo_ends_as_it_should(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [1, 4])
-def test_good_requests_among_bad_ones_are_all_responses(tmp_path, bad):
+def test_good_requests_among_bad_ones_all_get_responses(tmp_path, bad):
     names = [GOOD] * 3 + ["bad_udp_checksum"] * bad
     frames = [request(slot=n) for n in range(3)] + [ether(ip(udp(message(), checksum=1)))] * bad
     run = replayed(tmp_path, frames)
@@ -65,7 +65,7 @@ def test_good_requests_among_bad_ones_are_all_responses(tmp_path, bad):
     assert drops(run, "server") == {"bad_udp_checksum": expected["bad_udp_checksum"]}
 
 
-def test_each_queue_drops_what_is_another_ones(tmp_path):
+def test_each_queue_drops_frames_of_other_queues(tmp_path):
     frames = [ether(ip(udp(message(), port=port))) for port in (8999, 9000, 9001, 9002)]
     run = replayed(tmp_path, frames, SERVER | {"dispatchers": 2})
     seen = drops(run, "server")
@@ -80,7 +80,7 @@ def test_each_queue_drops_what_is_another_ones(tmp_path):
             assert sum(entry.drops.get(reason, 0) for entry in mine) == expected[reason]
 
 
-def test_a_multi_segment_server_knows_no_stranger(tmp_path):
+def test_a_multi_segment_server_drops_unknown_clients(tmp_path):
     big = SERVER | {"request": 4000}
     run = replayed(
         tmp_path, [request(segments=3, body=bytes(1456)), request(segments=3, segment=2, body=bytes(1072))], big
@@ -100,7 +100,7 @@ def test_a_handler_that_drops_everything(tmp_path):
 
 
 @pytest.mark.parametrize("handler", ["l2fwd", "echo"])
-def test_packet_handlers_bear_every_frame(tmp_path, handler):
+def test_packet_handlers_survive_every_frame(tmp_path, handler):
     run = replayed(tmp_path, [frame for _, frame in FRAMES], {"packet_handler": handler})
     assert ports(run, "server")["tx_packets"] + sum(drops(run, "server").values()) == taken(run)
 
@@ -128,7 +128,7 @@ def mutant(rng: random.Random, frame: bytes) -> bytes:
 @pytest.mark.parametrize(
     "workload", [SERVER, SERVER | {"request": 4000}, SERVER | {"packet_handler": "empty", "handler": "kv"}]
 )
-def test_mutated_frames_are_responses_dropped_or_held(tmp_path, workload):
+def test_mutated_frames_get_a_response_or_are_dropped_or_held(tmp_path, workload):
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # shown where the test fails
     rng = random.Random(seed)
@@ -160,7 +160,7 @@ def veth():
 
 
 @pytest.mark.root
-def test_a_good_client_gets_its_responses_while_others_misbehave(tmp_path, veth):
+def test_a_good_client_gets_responses_among_hostile_ones(tmp_path, veth):
     """Crafted frames go in at both ends; those to the server with the client's addresses, as if on a shared link."""
     to_server = [frame for name, frame in FRAMES if name != GOOD] + [ping(), arp(1, bytes([10, 77, 0, 2]))]
     to_client = [frame.replace(SERVER_MAC, CLIENT_MAC, 1) for frame in to_server[:40]]
@@ -201,7 +201,7 @@ def test_a_good_client_gets_its_responses_while_others_misbehave(tmp_path, veth)
 
 
 @pytest.mark.root
-def test_frames_of_a_stranger_are_not_for_us(tmp_path, veth):
+def test_frames_to_another_mac_are_not_for_us(tmp_path, veth):
     data = scenario(
         SERVER,
         wire={"kind": "af_packet"},
@@ -211,6 +211,6 @@ def test_frames_of_a_stranger_are_not_for_us(tmp_path, veth):
     data["client"]["peer_mac"] = "0a:00:00:00:00:02"  # nobody has it
     finished = execute(tmp_path, data, "workload.0.timeout=10ms")
     [reason] = finished.run.record.verdict.reasons
-    assert reason.startswith("no messages answered")
+    assert reason.startswith("no responses")
     assert drops(finished.run, "server") == {"not_for_us": messages(finished.run).sent}
     assert STRANGER.hex(":") == "0a:00:00:00:00:01"

@@ -47,7 +47,7 @@ def no_directory(directory: Path) -> bool:
         ("bom.toml", b"\xff\xfe[\0w\0", ":1: byte 0xff is not UTF-8"),
     ],
 )
-def test_a_file_that_is_no_scenario(tmp_path, refused, name, content, words):
+def test_a_file_that_is_not_a_scenario(tmp_path, refused, name, content, words):
     file = tmp_path / name
     if content == "":
         file.mkdir()
@@ -58,7 +58,7 @@ def test_a_file_that_is_no_scenario(tmp_path, refused, name, content, words):
     assert no_directory(tmp_path)
 
 
-def test_a_name_that_json_cannot_hold(tmp_path, refused):
+def test_a_file_name_that_is_not_utf_8(tmp_path, refused):
     scenario, out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")), Path(os.fsdecode(b"\xfe"))
     scenario.write_text("")
     echo = tmp_path / "echo.toml"
@@ -68,7 +68,7 @@ def test_a_name_that_json_cannot_hold(tmp_path, refused):
         assert code == 2 and "its name is not UTF-8" in said
 
 
-def test_a_terminals_commands_in_a_file_are_shown_and_not_obeyed(tmp_path, refused):
+def test_terminal_escapes_in_a_file_are_shown_as_text(tmp_path, refused):
     echo = tmp_path / "echo.toml"
     echo.write_text('"\\u001b[31m" = 1\n' + ECHO)
     code, said = refused(["check", str(echo)])
@@ -94,7 +94,7 @@ def test_a_terminals_commands_in_a_file_are_shown_and_not_obeyed(tmp_path, refus
         ("wire.kind=pcap", "wire.replay is missing"),
     ],
 )
-def test_a_set_that_cannot_be(tmp_path, refused, change, words):
+def test_an_invalid_set(tmp_path, refused, change, words):
     code, said = refused(arguments(tmp_path, change))
     assert code == 2 and words in said and "remedy" in said
     assert no_directory(tmp_path)
@@ -132,7 +132,7 @@ def test_a_capture_that_cannot_be_replayed(tmp_path, refused, content, words):
     assert no_directory(tmp_path)
 
 
-def test_a_run_directory_that_exists_is_not_touched(tmp_path, refused):
+def test_an_existing_run_directory_is_not_changed(tmp_path, refused):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").write_text("data")
     code, said = refused(arguments(tmp_path))
@@ -158,7 +158,7 @@ def test_a_cpu_outside_the_affinity(tmp_path):
     assert {worker["cpu"] for worker in record(tmp_path / "run")["engines"][0]["plan"]["workers"]} == {first}
 
 
-def test_a_core_that_goes_after_the_planning(tmp_path):
+def test_a_core_that_disappears_after_planning(tmp_path):
     def elsewhere(spec):
         [plan] = spec.plans
         cpus = [worker.cpu for worker in plan.workers]
@@ -179,7 +179,7 @@ def test_a_core_that_goes_after_the_planning(tmp_path):
         ("x" * 110, "longer than the 107 bytes"),
     ],
 )
-def test_a_memif_socket_that_cannot_be(tmp_path, socket, words):
+def test_an_invalid_memif_socket(tmp_path, socket, words):
     (tmp_path / "file").write_text("precious")
     (tmp_path / "directory").mkdir()
     code, said = run(
@@ -194,7 +194,7 @@ def test_a_memif_socket_that_cannot_be(tmp_path, socket, words):
 # --- terminals and pipes
 
 
-def test_a_reader_that_leaves_after_a_line(tmp_path):
+def test_a_reader_that_closes_the_pipe_after_a_line(tmp_path):
     spec = start(arguments(tmp_path, "duration=20s"))
     assert spec.stderr.readline()
     spec.stderr.close()
@@ -228,7 +228,7 @@ def test_an_output_that_is_closed(tmp_path):
         {"PYTHONIOENCODING": "ascii:strict"},
     ],
 )
-def test_poor_terminals(tmp_path, variables):
+def test_limited_terminals(tmp_path, variables):
     code, said = run(arguments(tmp_path), env=environment(**variables))
     assert code == 0 and "valid" in said.replace("\n", "") or variables.get("COLUMNS") == "1"
     assert reasons(tmp_path / "run") == []
@@ -237,7 +237,7 @@ def test_poor_terminals(tmp_path, variables):
 @pytest.mark.parametrize(
     "variables", [{"TERM": "dumb"}, {"TERM": "xterm", "COLUMNS": "40", "LINES": "8"}, {"TERM": ""}]
 )
-def test_a_poor_terminal_that_is_one(tmp_path, variables):
+def test_a_limited_pseudo_terminal(tmp_path, variables):
     ours, theirs = pty.openpty()
     spec = start(arguments(tmp_path), stdout=theirs, stderr=theirs, stdin=theirs, env=environment(**variables))
     os.close(theirs)
@@ -259,12 +259,12 @@ def limited(size: int):
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
 
 
-def test_files_that_may_not_grow(tmp_path):
+def test_a_file_size_limit(tmp_path):
     code, said = run(arguments(tmp_path, more=("-q",)), **limited(2000))
     assert code == 2 and "run.json: cannot be written: File too large" in said
 
 
-def test_an_engine_whose_files_may_not_grow(tmp_path):
+def test_a_file_size_limit_of_the_engine(tmp_path):
     """EAL makes files as large as its memory, in its runtime directory."""
     code, said = run(arguments(tmp_path, more=("-q",)), **limited(64 << 10))
     assert code == 2 and "EAL does not start" in said
@@ -369,7 +369,7 @@ def test_an_ordinary_user_has_no_packet_sockets(tmp_path, ordinary):
     assert no_directory(place)
 
 
-def test_an_ordinary_user_may_not_write_there(tmp_path, ordinary):
+def test_an_ordinary_user_in_a_directory_without_write_permission(tmp_path, ordinary):
     place = opened(tmp_path)
     words = arguments(place)
     place.chmod(0o555)
@@ -386,5 +386,5 @@ def test_an_ordinary_user_without_a_runtime_directory(tmp_path, ordinary):
     assert code == 2 and "EAL does not start" in said
 
 
-def test_the_host_view_says_what_this_process_may_use():
+def test_host_shows_what_this_process_may_use():
     assert here().cpus == sorted(os.sched_getaffinity(0))

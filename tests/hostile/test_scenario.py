@@ -61,7 +61,7 @@ def changed(data: Any, path: tuple[str, ...], value: Any) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(paths(Scenario)), values), min_size=1, max_size=4), st.integers(1, 6))
 @relaxed
-def test_any_values_end_in_a_run_or_in_words(tmp_path, changes, cpus):
+def test_any_values_end_in_a_run_or_a_refusal(tmp_path, changes, cpus):
     data = {"workload": [{"handler": "l_app"}]}
     for path, value in changes:
         try:
@@ -73,14 +73,14 @@ def test_any_values_end_in_a_run_or_in_words(tmp_path, changes, cpus):
 
 @given(st.text(max_size=200))
 @relaxed
-def test_any_text_ends_in_words(tmp_path, content):
+def test_any_text_ends_in_a_refusal(tmp_path, content):
     with pytest.raises(UserError):
         loaded(tmp_path, content.encode("utf-8", "replace").decode())
 
 
 @given(st.data())
 @relaxed
-def test_damaged_files_end_in_a_run_or_in_words(tmp_path, data):
+def test_damaged_files_end_in_a_run_or_a_refusal(tmp_path, data):
     content = data.draw(st.sampled_from(sorted(SHIPPED.glob("*.toml")))).read_text()
     start = data.draw(st.integers(0, len(content)))
     end = data.draw(st.integers(start, min(len(content), start + 40)))
@@ -90,7 +90,7 @@ def test_damaged_files_end_in_a_run_or_in_words(tmp_path, data):
 
 @given(st.text(max_size=30), st.text(max_size=30))
 @relaxed
-def test_any_set_ends_in_a_run_or_in_words(tmp_path, key, value):
+def test_any_set_ends_in_a_run_or_a_refusal(tmp_path, key, value):
     _runs_or_says_why(tmp_path, '[[workload]]\nhandler = "l_app"\n', [f"{key}={value}"], 2)
 
 
@@ -114,7 +114,7 @@ def test_any_set_ends_in_a_run_or_in_words(tmp_path, key, value):
         "\ufeff[wire]",
     ],
 )
-def test_known_hostile_files_end_in_words(tmp_path, content):
+def test_known_hostile_files_end_in_a_refusal(tmp_path, content):
     with pytest.raises(UserError):
         loaded(tmp_path, content)
 

@@ -34,7 +34,7 @@ def run_in(phase: str, directory, **how):
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_one_signal_lands_the_run(tmp_path, phase, number):
+def test_one_signal_ends_the_run_in_order(tmp_path, phase, number):
     spec = run_in(phase, tmp_path)
     spec.send_signal(number)
     code, _ = ended(spec)
@@ -83,7 +83,7 @@ def children(parent: int) -> list[tuple[int, str]]:
         return list(zip(sorted(map(int, file.read().split())), ("server", "client"), strict=False))
 
 
-def test_signals_at_any_moment_leave_nothing_behind(tmp_path):
+def test_signals_at_any_moment_leave_no_process_or_file(tmp_path):
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # shown where the test fails
     rng = random.Random(seed)

@@ -125,7 +125,7 @@ class Fake:
                 os.write(self.turn_out, b"t")
 
     def run(self, until_stopped: bool = False, hold_s: float = 0.0) -> None:
-        """An orderly run: windows in their time, then the result; between them, where `hold_s`, a landing that holds its port."""
+        """An orderly run: windows in their time, then the result; between them, with `hold_s`, a phase that holds its port."""
         phases = self.plan["phases"]
         total = (phases["warmup_ns"] + phases["duration_ns"]) // phases["window_ns"]
         index, reason = 0, "duration"
@@ -148,7 +148,7 @@ class Fake:
             time.sleep(hold_s)
         self.result(reason, index)
 
-    def take_off(self) -> None:
+    def get_ready(self) -> None:
         self.phase("starting EAL")
         self.hello()
         self.phase("opening ./libmine.so")
@@ -163,7 +163,7 @@ def crash() -> None:
 
 
 def run(fake: Fake) -> int:
-    """The behaviours; whatever is not about the beginning takes off first."""
+    """The behaviours; all but those about the start get ready first."""
     match fake.behaviour:
         case "refuse":
             fake.phase("opening port")
@@ -181,7 +181,7 @@ def run(fake: Fake) -> int:
         case "truncated":
             os.write(fake.out, b'{"type": "phase", "na')
             return 0
-    fake.take_off()
+    fake.get_ready()
     match fake.behaviour:
         case "run":
             fake.run()

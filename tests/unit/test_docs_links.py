@@ -25,7 +25,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
-def test_links_lead_somewhere(page):
+def test_links_have_targets(page):
     for target in LINK.findall(re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)):
         if target.startswith(("http://", "https://")):
             continue

@@ -1,6 +1,6 @@
 """What the shell offers when TAB is pressed. Nothing here may fail: where something is not known, nothing is offered.
 
-`windtunnel --install-completion` sets it up; typer speaks the shells' protocols.
+`windtunnel --install-completion` sets it up; typer knows the shells' protocols.
 """
 
 import re

@@ -1,7 +1,7 @@
 """windtunnel pcie: the traffic of packets on a PCIe link, and the NICs that are known."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -207,19 +207,19 @@ def _check(sources: dict[str, object], options: dict[str, object]) -> None:
         raise UserError("no traffic to estimate", remedy="--pps 10M, a run directory, --from-testpmd LOG, or --sweep")
 
 
-def _link(card: "Nic", given: dict) -> "Link":
+def _link(card: "Nic", given: dict[str, Any]) -> "Link":
     from windtunnel.pcie.link import Link
 
     return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | given))
 
 
-def _settings(chosen: dict) -> "Settings":
+def _settings(chosen: dict[str, Any]) -> "Settings":
     from windtunnel.pcie.estimate import Settings
 
     return Settings(**({"rx_ring": 1024, "tx_ring": 1024} | chosen))
 
 
-def _of_run(path: Path, nic: str | None, chosen: dict, wire: dict) -> "list[PortEstimate]":
+def _of_run(path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str, Any]) -> "list[PortEstimate]":
     from windtunnel.errors import UserError
     from windtunnel.pcie.run_estimate import ports_of
     from windtunnel.runs import load
@@ -235,7 +235,9 @@ def _of_run(path: Path, nic: str | None, chosen: dict, wire: dict) -> "list[Port
     return ports_of(run, nic, chosen, {name: value for name, value in wire.items() if value is not None})
 
 
-def _of_testpmd(log: Path, card: "Nic", chosen: dict, link: "Link", size: str, pps: str | None) -> "list[PortEstimate]":
+def _of_testpmd(
+    log: Path, card: "Nic", chosen: dict[str, Any], link: "Link", size: str, pps: str | None
+) -> "list[PortEstimate]":
     from dataclasses import asdict
 
     from windtunnel.pcie import options

@@ -70,8 +70,8 @@ def search(
 ) -> None:
     """Find the highest rate a scenario carries.
 
-    Searches NDR and PDR together. A trial is a run in an open loop; the search sets client.rate. A trial that the host
-    disturbed is repeated. Ctrl-C keeps what was found so far.
+    Searches NDR and PDR together. A trial is an open-loop run. The search sets client.rate. A trial that the host affected
+    is repeated. Ctrl-C keeps what was found so far.
 
     Exit codes: 0 every goal has a regular result, 1 one is irregular, 2 bad input, 130 interrupted.
 

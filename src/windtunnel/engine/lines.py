@@ -297,7 +297,7 @@ class PacketLedger(Line):
 
 
 class MessageLedger(Line):
-    """sent = answered + lost + in flight, over the whole run, warm-up included."""
+    """sent = responses + lost + in flight, over the whole run, warm-up included."""
 
     workload: int
     offered: int

@@ -277,7 +277,7 @@ class Plan(Part):
     accounting: Accounting
     phases: Phases
     hello_wait_ns: Length | None = Field(
-        description="longest wait for the hello of the other side, which another process runs; null: it is ours, or a stranger"
+        description="longest wait for the hello of the other side, which another process runs; null: this engine runs both sides, or the peer sends no hello"
     )
     endpoints: list[Endpoint] = Field(min_length=1, max_length=2)
     workloads: list[Workload] = Field(min_length=1, max_length=MAX_WORKLOADS)

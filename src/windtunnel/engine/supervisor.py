@@ -28,7 +28,7 @@ BUILD_S_A_RULE = 5e-4
 """Rules of rte_acl are compiled in one call, without a line: 30 to 70 s a million were seen, and live tables are built twice."""
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
-LANDING_S = 5.0
+ORDERLY_END_S = 5.0
 """What two engines may take to land one after the other, beyond their drains."""
 PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
@@ -73,7 +73,7 @@ class _Watched:
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
             run_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
-            self.must_end(now + run_s + LANDING_S + OVERDUE_S, "it ran past its time")
+            self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it ran past its time")
         self.next_line_by = now + self.silence_s
 
     def must_end(self, by: float, words: str) -> None:
@@ -148,7 +148,7 @@ class Supervisor:
         for key, _ in self._selector.select(max(0.0, wake - time.monotonic())):
             if key.fd in self._selector.get_map():  # an end closes the descriptors that are still in this list
                 key.data()
-        self._obey_interrupts()
+        self._pass_on_interrupts()
         now = time.monotonic()
         for watched in self._running():
             watched.kill_if_overdue(now)
@@ -210,7 +210,7 @@ class Supervisor:
             other.must_end(by, "it did not stop after its client had finished")
             other.engine.tell_client_finished()
 
-    def _obey_interrupts(self) -> None:
+    def _pass_on_interrupts(self) -> None:
         """The first interrupt asks for an orderly end, the second kills."""
         count = self._interrupts.count
         if count == self._seen_interrupts:

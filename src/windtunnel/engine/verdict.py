@@ -1,7 +1,7 @@
 """The verdict on a run: made here from what was seen, never by the engine.
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
-engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no messages answered,
+engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no responses,
 nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
 """
 
@@ -15,8 +15,8 @@ from windtunnel.engine.supervisor import SupervisedRun
 
 VALID, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
-RESPONSES_NOTHING = {"drop", "empty"}
-"""Packet handlers that, without a message handler behind them, send no answer."""
+WITHOUT_RESPONSE = {"drop", "empty"}
+"""Packet handlers that, without a message handler behind them, send no response."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,6 @@ def _without_response(history: History, result: Result) -> Iterator[str]:
         return
     for messages in result.messages:
         workload = history.plan.workloads[messages.workload]
-        mute = (
-            workload.handler is None and workload.packet_handler and workload.packet_handler.name in RESPONSES_NOTHING
-        )
+        mute = workload.handler is None and workload.packet_handler and workload.packet_handler.name in WITHOUT_RESPONSE
         if messages.responses == 0 and not mute:
-            yield f"no messages answered: {messages.sent} sent, {messages.lost} lost in workload {workload.name}"
+            yield f"no responses: {messages.sent} sent, {messages.lost} lost in workload {workload.name}"

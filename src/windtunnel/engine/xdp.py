@@ -6,6 +6,7 @@ with DPDK 22.11, libxdp 1.3.1); one that ends in order takes it away itself.
 
 import json
 import subprocess
+from typing import Any
 
 OURS = "xsk_def_prog"
 """Name of libxdp's default program for XDP sockets."""
@@ -24,7 +25,7 @@ def take_away_ours(interface: str) -> None:
         _ip("link", "set", "dev", interface, "xdp", "off")
 
 
-def _attached(interface: str) -> dict | None:
+def _attached(interface: str) -> dict[str, Any] | None:
     try:
         [link] = json.loads(_ip("-json", "-details", "link", "show", "dev", interface))
     except ValueError:

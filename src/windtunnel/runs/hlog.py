@@ -51,7 +51,7 @@ class LatencyLog:
 def _header(epoch_s: float) -> str:
     start = datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds")
     return (
-        "#[Latency of answered messages in nanoseconds, from the intended send time; measured windows only]\n"
+        "#[Latency of messages that got a response, in nanoseconds, from the intended send time; measured windows only]\n"
         "#[Histogram log format version 1.3]\n"
         f"#[StartTime: {epoch_s:.3f} (seconds since epoch), {start}]\n"
         f"#[BaseTime: {epoch_s:.3f} (seconds since epoch)]\n"

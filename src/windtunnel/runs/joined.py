@@ -18,8 +18,8 @@ from windtunnel.runs.validity import Validity
 
 SIDES: tuple[Side, ...] = ("server", "client")
 REFUSED = "refused_hello"
-"""Words of a client that did not fit; the server has answered each."""
-STRANGERS = (
+"""Reason for dropping a hello that does not fit this run; the server has responded to each."""
+FOREIGN = (
     "not_ipv4",
     "not_for_us",
     "arp_not_for_us",
@@ -38,14 +38,14 @@ class Crossing:
 
     source: Side
     sent: int
-    """By the source's own port, without answers to strangers' hellos."""
+    """By the source's own port, without responses to foreign hellos."""
     received: int
-    """By the other host's port, without what came from strangers."""
-    strangers: int
+    """By the other host's port, without foreign frames."""
+    foreign: int
 
     @property
     def lost(self) -> int:
-        """Between the hosts, in NICs, kernels and the wire: found as the difference. Below 0 where somebody else's frames
+        """Between the hosts, in NICs, kernels and the wire: found as the difference. Below 0 where foreign frames
         passed for ours."""
         return self.sent - self.received
 
@@ -126,7 +126,7 @@ def _record(server: Record, client: Record) -> Record:
 
 
 def _validity(server: Record, client: Record) -> Validity | None:
-    """What either side found out: a window that one of them marked is in no figure of both."""
+    """What either side found out: a window that one side excluded is excluded on both."""
     found = [record.validity for record in (server, client) if record.validity]
     if len(found) < len(SIDES):
         return None
@@ -141,12 +141,12 @@ def _same_or_both(client: str | None, server: str | None) -> str:
 
 
 def _crossing(source: Side, sending: Sequence[Window], receiving: Sequence[Window]) -> Crossing:
-    strangers = _dropped(receiving, STRANGERS)
+    foreign = _dropped(receiving, FOREIGN)
     return Crossing(
         source=source,
         sent=sum(port.tx_packets for window in sending for port in window.ports) - _dropped(sending, (REFUSED,)),
-        received=sum(port.rx_packets for window in receiving for port in window.ports) - strangers,
-        strangers=strangers,
+        received=sum(port.rx_packets for window in receiving for port in window.ports) - foreign,
+        foreign=foreign,
     )
 
 

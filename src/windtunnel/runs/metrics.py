@@ -87,9 +87,9 @@ def level_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) ->
     return [LevelRow(name, size, min(seen), max(seen)) for (name, size), seen in levels.items()]
 
 
-def add(counters: Iterable[dict]) -> dict:
+def add(counters: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The sum of counters by key, keys ascending."""
-    total: dict = {}
+    total: dict[str, Any] = {}
     for counter in counters:
         for key, count in counter.items():
             total[key] = total.get(key, 0) + count
@@ -186,7 +186,7 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
     timed = _sum(members, "timed_cycles")
     busy, idle, stall = (_sum(stages, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
     interrupted, traffic = _sum(stages, "interrupted_cycles"), _sum(stages, "traffic_cycles")
-    run_delay = _sum_or_none(members, "preempted_ns")
+    preempted = _sum_or_none(members, "preempted_ns")
     return WorkerRow(
         worker=members[0].worker,
         cpu=members[0].cpu,
@@ -197,7 +197,7 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
         idle_share=ratio(idle, timed),
         interrupted_share=ratio(interrupted, timed),
         traffic_share=ratio(traffic, timed),
-        preempted_share=ratio(run_delay, duration_s * _NS),
+        preempted_share=ratio(preempted, duration_s * _NS),
     )
 
 

@@ -18,6 +18,8 @@ Document = dict[str, Any]
 Step = Callable[[Document], None]
 
 FIRST_VERSION = 4
+STUDY_RUNS_BEFORE_0_6 = "flights"
+"""The directory of a study in which releases before 0.6.0 kept its runs."""
 
 
 def readable(version: object, path: object) -> int:

@@ -3,7 +3,7 @@
 History of the record's version:
 1  first run
 2  second run: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
-3  validity: what the run found out about itself, and the windows that are in no figure
+3  validity: what the run found out about itself, and the excluded windows
 4  tables: as the lines that it holds
 5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values
 """

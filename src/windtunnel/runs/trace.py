@@ -140,7 +140,7 @@ def _label(plan: Plan, stage: Any) -> tuple[str, str]:
 LOOP = ('{"name":"loop","cat":"loop"', "{")
 
 
-def _slices(events: np.ndarray, labels: list, ns_per_tick: float, epoch: int, pid: int) -> Iterator[str]:
+def _slices(events: np.ndarray, labels: list[Any], ns_per_tick: float, epoch: int, pid: int) -> Iterator[str]:
     # Both ends are rounded, not the length: what touches still touches, what nests still nests.
     since = [
         np.rint((events[end] - np.uint64(epoch)).astype("f8") * ns_per_tick).astype("i8") for end in ("start", "end")

@@ -1,7 +1,7 @@
-"""What a run found out about itself: checks against their limits, and the windows that the host disturbed.
+"""What a run found out about itself: checks and their limits, and the excluded windows.
 
-It is made by `windtunnel.measure.validity` and kept in run.json. Marked windows stay in windows.jsonl and in latency.hlog, and are in
-no figure.
+It is made by `windtunnel.measure.validity` and kept in run.json. Excluded windows stay in windows.jsonl and in latency.hlog. No
+metric uses them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from typing import Any
 
 from windtunnel.scenario.keys import Scenario, Wire
 from windtunnel.scenario.reference import Key, keys_of, table_at
@@ -44,7 +45,7 @@ def _tables(text: str) -> Iterator[tuple[str, list[str]]]:
     yield name, lines
 
 
-def _split(lines: list[str]) -> list:
+def _split(lines: list[str]) -> list[Any]:
     """The lines, and as the last element those empty ones and comments behind the last key, which belong to what follows. A
     comment that opens the file belongs to the file."""
     opening = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))

@@ -13,7 +13,7 @@ from windtunnel.views.terminal.pcie import document as pcie
 SUMMARY_VERSION = 4
 
 
-def document(run: Run) -> dict:
+def document(run: Run) -> dict[str, Any]:
     """The run for machines. `metrics` and `pcie` are null for an invalid run: its reasons stand where its numbers would."""
     record = run.record
     finished = record.verdict.valid and record.engines

@@ -38,7 +38,7 @@ def test_run_shows_tables_and_leaves_a_run_directory(scenario, tmp_path):
     assert (directory / "report.html").is_file()
 
 
-def test_json_is_all_that_stdout_holds(scenario, tmp_path):
+def test_json_is_alone_on_stdout(scenario, tmp_path):
     done = windtunnel("run", scenario, "--json", "--no-report", "--out", "here", cwd=tmp_path)
     document = json.loads(done.stdout)
     assert document["verdict"]["valid"] is True
@@ -47,12 +47,12 @@ def test_json_is_all_that_stdout_holds(scenario, tmp_path):
     assert not (tmp_path / "here" / "report.html").exists()
 
 
-def test_quiet_says_verdict_and_directory(scenario, tmp_path):
+def test_quiet_prints_verdict_and_directory(scenario, tmp_path):
     done = windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path)
     assert done.stdout == "valid\nhere\n"
 
 
-def test_invalid_run_shows_reasons_in_the_place_of_numbers(scenario, tmp_path):
+def test_invalid_run_shows_reasons_instead_of_numbers(scenario, tmp_path):
     done = windtunnel("run", scenario, "--no-report", "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
     assert done.returncode == 1
     assert "ledger open: 3 mbufs missing" in done.stdout
@@ -74,7 +74,7 @@ def test_refusal_of_the_engine_is_exit_code_2(scenario, tmp_path):
     assert "engine refused: no interface wt0 (ip link add wt0 type veth)" in done.stdout
 
 
-def test_existing_directory_is_left_alone(scenario, tmp_path):
+def test_existing_directory_is_not_changed(scenario, tmp_path):
     (tmp_path / "here").mkdir()
     done = windtunnel("run", scenario, "--out", "here", cwd=tmp_path)
     assert done.returncode == 2
@@ -85,7 +85,7 @@ def test_existing_directory_is_left_alone(scenario, tmp_path):
 @pytest.mark.parametrize(
     "change", ["server.batch.app_rx=0", "server.bach.app_rx=64", "nonsense", "duration='1 parsec'"]
 )
-def test_bad_set_is_refused_before_anything_is_made(scenario, tmp_path, change):
+def test_bad_set_is_refused_before_any_file_is_written(scenario, tmp_path, change):
     done = windtunnel("run", scenario, "--set", change, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ") and "--set" in done.stderr
@@ -135,7 +135,7 @@ def test_interrupts_end_the_run_and_keep_its_windows(scenario, tmp_path, behavio
 
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a tmpfs of 200 KiB to fill it")
-def test_full_disk_ends_the_run_in_words(scenario, tmp_path):
+def test_full_disk_ends_the_run_with_a_message(scenario, tmp_path):
     scenario.write_text(SCENARIO.format(duration="60s"))
     small = tmp_path / "small"
     small.mkdir()
@@ -172,7 +172,7 @@ def test_handlers(tmp_path):
     assert [handler["name"] for handler in listed] == ["m_app", "l_app", "l2fwd", "match_action"]
 
 
-def test_handlers_of_a_plugin_that_is_none(tmp_path):
+def test_handlers_of_an_invalid_plugin(tmp_path):
     done = windtunnel("handlers", "--plugin", "libmine.so", cwd=tmp_path)
     assert done.returncode == 2 and done.stderr.startswith("error: libmine.so: no such file\nremedy: ")
     (tmp_path / "libmine.so").touch()

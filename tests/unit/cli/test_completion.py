@@ -90,7 +90,7 @@ def test_handlers(place):
     assert set(offered(place, "handlers", "l")) == {"l_app", "l2fwd"}
 
 
-def test_what_is_not_known_is_not_offered_and_never_a_traceback(place):
+def test_unknown_words_get_no_completion_and_no_traceback(place):
     variables = {"WINDTUNNEL_ENGINE": "/nowhere"}
     os.environ.update(variables)
     try:

@@ -41,7 +41,7 @@ set = { validity.drift = 1, server = { answer = "request" } }
 """
 
 
-def test_names_are_replaced_and_nothing_else(tmp_path):
+def test_migrate_replaces_names_only(tmp_path):
     file = tmp_path / "old.toml"
     file.write_text(OLD)
     file.chmod(0o640)
@@ -60,7 +60,7 @@ def test_names_are_replaced_and_nothing_else(tmp_path):
     assert scenario.validity.max_slowdown == 0.5 and scenario.server.response_mbuf == "new"
 
 
-def test_a_study_and_what_it_says_of_its_scenario(tmp_path):
+def test_a_study_with_keys_of_its_scenario(tmp_path):
     new, edits = migrated(STUDY)
     data = tomllib.loads(new)
     assert data["metrics"] == ["p99", "responses_per_s"] and data["full"]["metrics"] == ["responses"]
@@ -89,7 +89,7 @@ def test_stdout_changes_no_file(tmp_path):
     assert file.read_text() == OLD and len(list(tmp_path.iterdir())) == 1
 
 
-def test_what_cannot_be_rewritten_is_left_alone(tmp_path):
+def test_files_that_cannot_be_rewritten_stay_unchanged(tmp_path):
     good, both, none = tmp_path / "good.toml", tmp_path / "both.toml", tmp_path / "none.toml"
     good.write_text(OLD)
     both.write_text('[server]\nanswer = "new"\nresponse_mbuf = "new"\n')
@@ -146,6 +146,6 @@ def test_the_new_text_means_what_the_old_one_means(keys, header, sign):
     assert tomllib.loads(new) == renamed(old)
 
 
-def test_both_names_in_one_table_are_no_migration():
+def test_old_and_new_name_in_one_table_are_not_migrated():
     with pytest.raises(NotRewritten):
         migrated('server = { answer = "new", response_mbuf = "new" }\n')

@@ -34,7 +34,7 @@ def test_the_variable_comes_first_then_the_checkout_then_the_path(
     assert find.find_engine() == named
 
 
-def test_a_relative_name_is_taken_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_relative_to_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = program(tmp_path / "here" / "engine")
     monkeypatch.chdir(named.parent)
     monkeypatch.setenv(find.VARIABLE, "./engine")
@@ -71,5 +71,5 @@ def test_an_installed_package_without_an_engine_names_the_variable() -> None:
     assert find.VARIABLE in (refused.value.remedy or "")
 
 
-def test_the_checkout_is_the_one_that_the_package_lies_in() -> None:
+def test_the_checkout_is_the_one_that_contains_the_package() -> None:
     assert (Path(find.__file__).parents[3] / "pyproject.toml").is_file()

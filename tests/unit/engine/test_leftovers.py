@@ -13,7 +13,7 @@ from sample_plan import make_plan
 from windtunnel.engine import leftovers, xdp
 
 
-def test_leftovers_are_removed_and_nothing_else(tmp_path, monkeypatch):
+def test_only_leftovers_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     huge = tmp_path / "huge"
     memif = tmp_path / "memif.sock"
@@ -36,7 +36,7 @@ def test_leftovers_are_removed_and_nothing_else(tmp_path, monkeypatch):
     assert memif.exists()
 
 
-def test_a_socket_that_is_served_stays_even_where_its_server_hangs(tmp_path, monkeypatch):
+def test_a_socket_with_a_server_stays_even_if_it_hangs(tmp_path, monkeypatch):
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     memif = tmp_path / "memif.sock"
     plan = make_plan(SERVER, kind="memif", socket=str(memif))
@@ -57,7 +57,7 @@ def test_a_socket_that_is_served_stays_even_where_its_server_hangs(tmp_path, mon
 
 
 @pytest.mark.parametrize(("name", "taken"), [("xsk_def_prog", True), ("my_filter", False), (None, False)])
-def test_an_xdp_program_is_taken_away_only_where_it_is_the_drivers(tmp_path, monkeypatch, name, taken):
+def test_only_the_drivers_xdp_program_is_removed(tmp_path, monkeypatch, name, taken):
     link = [{"ifname": "wt0"} | ({"xdp": {"mode": 1, "prog": {"id": 7, "name": name}}} if name else {})]
     (tmp_path / "link.json").write_text(json.dumps(link))
     ip = tmp_path / "ip"

@@ -18,7 +18,7 @@ def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
     assert {name for name, _ in spec.heard} == {"server", "client"}
 
 
-def test_server_is_told_as_soon_as_its_client_has_landed(spec, monkeypatch):
+def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch):
     behave(monkeypatch, "client=hold_port server=cruise")
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
     assert judge(finished).reasons == []
@@ -39,7 +39,7 @@ def test_client_that_is_gone_before_its_server_is_told(spec, monkeypatch):
     assert finished.histories[0].result.reason == "peer lost"
 
 
-def test_killed_peer_lands_the_survivor(spec, monkeypatch):
+def test_a_killed_peer_ends_the_survivor_in_order(spec, monkeypatch):
     behave(monkeypatch, "client=cruise server=cruise")
     pids, running = {}, set()
 

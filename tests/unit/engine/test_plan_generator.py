@@ -50,7 +50,7 @@ def test_a_bound_reaches_its_reader():
     assert "std::optional<uint16_t> mtu;" in nullable["types.h"]
 
 
-def test_words_that_are_no_names_in_cpp():
+def test_words_that_are_not_cpp_names():
     types = made(kind={"type": "string", "enum": ["auto", "no-huge", "24"]})["types.h"]
     assert "enum class plan_kind : uint8_t { auto_, no_huge, n24 };" in types
     assert '{"auto", "no-huge", "24"}' in types
@@ -75,6 +75,6 @@ def test_constants_are_there_for_c_and_cpp():
         ({"type": "object", "additionalProperties": {"type": "boolean"}}, "names that stand for"),
     ],
 )
-def test_what_it_does_not_know_is_an_error(part, words):
+def test_an_unknown_schema_construct_is_an_error(part, words):
     with pytest.raises(generator.Unknown, match=words):
         made(key=part)

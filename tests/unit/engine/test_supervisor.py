@@ -16,7 +16,7 @@ from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 
 
-def test_good_run_is_valid_and_every_line_is_handed_on(spec):
+def test_a_good_run_is_valid_and_every_line_is_forwarded(spec):
     finished = spec.run(make_plan())
     assert judge(finished).valid and judge(finished).reasons == []
     assert exit_code(finished, judge(finished)) == 0
@@ -35,7 +35,7 @@ def test_good_run_is_valid_and_every_line_is_handed_on(spec):
         ("garbage", "protocol error: line 6: Invalid JSON: expected ident at line 1 column 2: 'net_ring: not a line'"),
         ("truncated", "no result: the engine exited with code 0 in the middle of a line"),
         ("exit_early", "no result: the engine exited with code 0 before its result"),
-        ("no_responses", "no messages answered: 4000 sent, 3000 lost in workload echo"),
+        ("no_responses", "no responses: 4000 sent, 3000 lost in workload echo"),
         (
             "lose_mbufs",
             "ledger open: 3 mbufs missing at the client (pool 8191, free 8000, held by nic_rx descriptors 191)",
@@ -46,7 +46,7 @@ def test_good_run_is_valid_and_every_line_is_handed_on(spec):
         ("lose_peer", "peer lost: the engine saw the other side go"),
     ],
 )
-def test_each_fault_makes_the_run_invalid_in_words(spec, monkeypatch, behaviour, reason):
+def test_each_fault_makes_the_run_invalid_with_a_reason(spec, monkeypatch, behaviour, reason):
     behave(monkeypatch, behaviour)
     finished = spec.run(make_plan())
     verdict = judge(finished)
@@ -72,13 +72,13 @@ def test_an_engine_that_never_ends_is_killed(spec, quick, monkeypatch, behaviour
     assert verdict.reasons[0].startswith(reason)
 
 
-def test_silence_before_the_run_ends_too(spec, monkeypatch):
+def test_silence_before_the_run_ends_it_too(spec, monkeypatch):
     monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "sleep 60")))
     assert verdict.reasons == ["engine killed: no line for 0.3 s while starting"]
 
 
-def test_many_rules_that_are_compiled_get_their_time():
+def test_compiling_many_rules_extends_the_timeout():
     def plan(**table):
         tables = {"tables": [table, {"method": "hash", "rules": 10**7}]}
         pipeline = SimpleNamespace(model_dump=lambda: tables)
@@ -89,7 +89,7 @@ def test_many_rules_that_are_compiled_get_their_time():
     assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
 
 
-def test_exit_code_without_a_word_is_a_death(spec):
+def test_an_exit_code_without_an_error_line_is_a_death(spec):
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "exit 2")))
     assert verdict.reasons == ["engine died: exit code 2 while starting"]
 
@@ -110,13 +110,13 @@ def test_engine_that_cannot_be_started(spec):
         spec.run(make_plan(), binary=spec.directory)
 
 
-def test_drivers_may_print_what_they_like(spec, monkeypatch):
+def test_output_of_drivers_is_ignored(spec, monkeypatch):
     behave(monkeypatch, "chatter")
     assert judge(spec.run(make_plan())).valid
     assert spec.log("windtunnel").read_text().count("a driver that talks\n") == 200_000
 
 
-def test_what_the_engine_started_ends_with_it(spec, monkeypatch):
+def test_children_of_the_engine_end_with_it(spec, monkeypatch):
     behave(monkeypatch, "children")
     assert judge(spec.run(make_plan())).valid
     child = int(spec.log("windtunnel").read_text().split()[1])
@@ -137,7 +137,7 @@ def test_engine_has_a_session_of_its_own(spec, monkeypatch):
     assert sessions and sessions[0] != os.getsid(0)
 
 
-def test_first_interrupt_lands_the_run(spec, monkeypatch):
+def test_first_interrupt_ends_the_run_in_order(spec, monkeypatch):
     behave(monkeypatch, "cruise")
     before = signal.getsignal(signal.SIGINT)
     finished = spec.run(make_plan(), at_window=lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -161,7 +161,7 @@ def test_second_interrupt_kills(spec, monkeypatch):
     assert judge(finished).reasons == ["stopped before the end: interrupted by the user"]
 
 
-def test_interrupts_leave_alone_what_the_caller_ignores():
+def test_ignored_interrupts_stay_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with Interrupts() as interrupts:
@@ -197,7 +197,7 @@ def test_full_disk_ends_the_run(spec, monkeypatch):
     assert exit_code(finished, judge(finished)) == 1
 
 
-def test_a_fault_of_our_own_ends_the_engine_too(spec, monkeypatch):
+def test_an_exception_of_the_supervisor_ends_the_engine(spec, monkeypatch):
     behave(monkeypatch, "cruise")
     pids = []
 

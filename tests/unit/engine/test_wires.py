@@ -28,7 +28,7 @@ def test_the_snapshot_is_what_the_engine_prints():
     assert printed == read_wires(wires.SNAPSHOT.read_text()), "run python -m windtunnel.schemas"
 
 
-def test_an_engine_that_does_not_know_the_question_is_none(tmp_path):
+def test_an_engine_without_wires_option_is_not_used(tmp_path):
     old = tmp_path / "windtunnel-engine"
     old.write_text("#!/bin/sh\necho 'windtunnel-engine: usage: ...' >&2\nexit 2\n")
     old.chmod(0o755)
@@ -46,14 +46,14 @@ def test_a_list_of_another_shape_is_refused(tmp_path):
         ask(odd)
 
 
-def test_every_trait_is_one_of_the_plans():
+def test_every_trait_is_in_the_plan():
     from typing import get_args
 
     for wire in wires.known().values():
         assert set(wire.traits) <= set(get_args(Trait)) - {"timed"}, wire.name
 
 
-def test_a_port_on_a_wire_that_is_not_there_is_refused():
+def test_a_port_on_a_missing_wire_is_refused():
     port = Port.model_construct(wire="smoke")
     with pytest.raises(UserError, match='no wire "smoke" in this engine'):
         wires.of_port(port)

@@ -37,7 +37,7 @@ def test_the_colon_form_becomes_a_scenario_that_runs(tmp_path):
     assert all((w["apps"], w["dispatchers"], w["colocate"]) == (1, 1, True) for w in data["workload"])
 
 
-def test_what_the_colon_form_does_not_say_is_said_to_be_assumed(tmp_path):
+def test_assumptions_about_the_colon_form_are_named(tmp_path):
     data, _, said = scenario(tmp_path, COLONS)
     assert (data["workload"][0]["handler"], data["workload"][0]["request"], data["workload"][0]["response"]) == (
         "t_app",
@@ -47,7 +47,7 @@ def test_what_the_colon_form_does_not_say_is_said_to_be_assumed(tmp_path):
     assert "not in the file, because compiled into Axio" in said and "message_handler = t_app" in said
 
 
-def test_toml_becomes_a_scenario_with_every_value_in_its_place(tmp_path):
+def test_toml_becomes_a_scenario_with_every_value(tmp_path):
     data, loaded, _ = scenario(tmp_path, TOML)
     resolve(loaded, machine())
     assert data["duration"] == "60s" and data["window"] == "2s"
@@ -77,7 +77,7 @@ def test_toml_becomes_a_scenario_with_every_value_in_its_place(tmp_path):
     ]
 
 
-def test_every_value_is_carried_over_or_named(tmp_path):
+def test_every_value_is_converted_or_named(tmp_path):
     """Each key of the file is changed in turn: the scenario changes, or the head of the scenario names the key and its value."""
     data, _, said = scenario(tmp_path, TOML)
     for name in LEFT.keys() & set(_keys_of(tomllib.loads(TOML))):
@@ -188,7 +188,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), REFUSED, ids=[said[:40] for *_, said in REFUSED])
-def test_what_cannot_be_carried_over_is_refused_with_its_line(tmp_path, right, wrong, said):
+def test_values_that_cannot_be_converted_are_refused_with_their_line(tmp_path, right, wrong, said):
     assert TOML.count(right) >= 1
     text = TOML.replace(right, wrong, 1)
     refused = refusal(tmp_path, "axio", text)
@@ -200,7 +200,7 @@ def test_what_cannot_be_carried_over_is_refused_with_its_line(tmp_path, right, w
     assert f"text:{line}: " in refused
 
 
-def test_all_refusals_are_said_at_once(tmp_path):
+def test_all_refusals_are_reported_at_once(tmp_path):
     text = TOML
     for right, wrong, _ in REFUSED[:5]:
         text = text.replace(right, wrong, 1)
@@ -234,7 +234,7 @@ def test_a_file_without_workloads_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", "{}", "a : b\n", "# only a comment\n"])
-def test_what_is_neither_is_refused(tmp_path, text):
+def test_neither_axio_format_is_refused(tmp_path, text):
     assert "neither a configuration nor a log of Axio" in refusal(tmp_path, "axio", text)
 
 
@@ -242,26 +242,26 @@ def test_broken_toml_is_refused_with_its_line(tmp_path):
     assert "text:8: " in refusal(tmp_path, "axio", TOML.replace("ssh_port = 22", "ssh_port = = 22"))
 
 
-def test_what_a_file_says_cannot_become_a_key_of_the_scenario(tmp_path):
+def test_text_of_a_file_cannot_inject_a_key(tmp_path):
     data, _, _ = scenario(tmp_path, TOML.replace("'axio-server.example.net'", '"a\\nseed = 7\\u001b[31m"'))
     assert "seed" not in data and "\x1b" not in (tmp_path / "scenario.toml").read_text()
 
 
-def test_a_file_that_is_there_stays(tmp_path):
+def test_an_existing_file_stays(tmp_path):
     (tmp_path / "mine.toml").write_text("mine")
     with pytest.raises(UserError, match="exists already"):
         imported("axio", DATA / "axio-colon.conf", "--out", tmp_path / "mine.toml")
     assert (tmp_path / "mine.toml").read_text() == "mine"
 
 
-def test_without_out_the_scenario_goes_to_stdout_and_the_notes_do_not(tmp_path):
+def test_without_out_only_the_scenario_goes_to_stdout(tmp_path):
     out, said = imported("axio", DATA / "axio-colon.conf")
     assert tomllib.loads(out)["workload"] and out.startswith("# What does the server of Axio's")
     assert "not carried over" in said
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b"numa : 1\n\xff"])
-def test_what_is_no_text_is_refused(tmp_path, raw):
+def test_binary_files_are_refused(tmp_path, raw):
     (tmp_path / "raw").write_bytes(raw)
     with pytest.raises(UserError, match="is not UTF-8"):
         imported("axio", tmp_path / "raw")
@@ -281,7 +281,7 @@ def test_what_is_no_text_is_refused(tmp_path, raw):
         (COLONS + "x\n" * 60, "60 faults, the first 50 of them"),
     ],
 )
-def test_what_is_out_of_all_proportion_is_refused_at_once(tmp_path, text, words):
+def test_huge_values_are_refused_at_once(tmp_path, text, words):
     assert words in refusal(tmp_path, "axio", text)
 
 
@@ -292,7 +292,7 @@ def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path):
         imported("axio", file)
 
 
-def test_every_key_of_axio_has_one_fate():
+def test_every_key_of_axio_is_handled_once():
     keys = {name for names in TABLES.values() for name in names.split()} | set(COLON.values())
     assert keys == CARRIED | LEFT.keys() and not CARRIED & LEFT.keys()
     assert NUMBERS | SWITCHES <= CARRIED
@@ -305,7 +305,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(WORDS | st.text(max_size=6), max_size=30).map(" ".join))
-def test_nothing_that_is_written_there_brings_it_down(tmp_path_factory, text):
+def test_no_text_crashes_the_import(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "file"
     file.write_text(text, encoding="utf-8", errors="replace")
     try:

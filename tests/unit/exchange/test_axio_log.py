@@ -28,7 +28,7 @@ def stages(run) -> dict:
     return {(row.endpoint, row.stage): row for row in summarise(run).stages}
 
 
-def test_the_sample_of_a_server_stands_in_the_stages(tmp_path):
+def test_the_sample_of_a_server_fills_the_stages(tmp_path):
     run = run_of(tmp_path, "axio", SERVER)
     rows = stages(run)
     assert {stage: (row.mpps, row.work_ns, row.stall_ns) for (_, stage), row in rows.items()} == {
@@ -42,11 +42,11 @@ def test_the_sample_of_a_server_stands_in_the_stages(tmp_path):
     assert {side for side, _ in rows} == {"server"}
     assert rows["server", "app_rx"].completion == Spread(1693.0, 2957.0, None, None, 21787.0)
     assert rows["server", "app_rx"].stall is None and rows["server", "app_tx"].completion is None
-    figures = {figure.name: figure.value for figure in run.record.imported.values}
-    assert figures == {"tables": 1, "End-to-end": 20.046, "mbufs in use, share of the pool": 0.272515}
+    values = {value.name: value.value for value in run.record.imported.values}
+    assert values == {"tables": 1, "End-to-end": 20.046, "mbufs in use, share of the pool": 0.272515}
 
 
-def test_the_sample_of_a_client_stands_in_the_stages(tmp_path):
+def test_the_sample_of_a_client_fills_the_stages(tmp_path):
     rows = stages(run_of(tmp_path, "axio", CLIENT))
     assert list(rows) == [("client", s) for s in ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")]
     first = rows["client", "app_tx"]
@@ -55,7 +55,7 @@ def test_the_sample_of_a_client_stands_in_the_stages(tmp_path):
     assert first.completion == Spread(1368.0, 3456.0, None, None, 35121.0)
 
 
-def test_what_the_table_does_not_say_is_null(tmp_path):
+def test_values_missing_in_the_table_are_null(tmp_path):
     run = run_of(tmp_path, "axio", SERVER)
     document = json.loads(shown_by("--json", run.path))[0]
     assert [document[key] for key in ("memory", "wire", "accounting", "started")] == [None] * 4
@@ -65,7 +65,7 @@ def test_what_the_table_does_not_say_is_null(tmp_path):
         assert {key for key, value in row.items() if value is not None} <= told
 
 
-def test_an_imported_run_says_so_wherever_it_is_shown(tmp_path):
+def test_every_view_marks_an_imported_run(tmp_path):
     run = run_of(tmp_path, "axio", SERVER)
     shown = shown_by(run.path)
     assert "imported from axio: text.log" in shown and "measured and judged nothing" in shown
@@ -106,34 +106,34 @@ def test_the_table_is_laid_out_as_axio_prints_it(tmp_path):
     assert [len(line) for line in lines[4:11]] == [60, 200, 200, 80, 80, 55, 55]
 
 
-def test_the_row_of_both_ends_and_the_share_of_the_pool_are_those_of_a_side(tmp_path):
+def test_end_to_end_and_pool_share_are_per_side(tmp_path):
     own = execute(tmp_path / "own", *RUNS["both sides"])
     back = run_of(tmp_path, "axio", shown_by("--as", "axio", own.path))
-    figures = {(figure.of, figure.name): figure.value for figure in back.record.imported.values}
+    values = {(value.of, value.name): value.value for value in back.record.imported.values}
     rows = stages(own)
     for side, last in (("client", "disp_rx"), ("server", "disp_tx")):
-        assert figures[side, "End-to-end"] == pytest.approx(rows[side, last].mpps, abs=0.0006)
+        assert values[side, "End-to-end"] == pytest.approx(rows[side, last].mpps, abs=0.0006)
         pools = [p for w in own.windows["windtunnel"] if w.phase == "measure" for p in w.pools if p.endpoint == side]
         used = 1 - sum(p.free for p in pools) / sum(p.size for p in pools)
-        assert figures[side, "mbufs in use, share of the pool"] == pytest.approx(used, abs=1e-6)
+        assert values[side, "mbufs in use, share of the pool"] == pytest.approx(used, abs=1e-6)
 
 
 @pytest.mark.parametrize(("text", "last"), [(CLIENT, "disp_rx 19.464"), (SERVER, "disp_tx 20.046")])
-def test_a_side_ends_where_its_responses_do(tmp_path, text, last):
+def test_end_to_end_of_a_side_is_its_last_stage(tmp_path, text, last):
     """The client's at disp_rx, the server's at disp_tx."""
     unknown = re.sub("End-to-end .*", "End-to-end nan nan", text).replace(last, last[:8] + "4.000")
     lines = shown_by("--as", "axio", run_of(tmp_path, "axio", unknown).path).splitlines()
     assert next(line.split() for line in lines if line.startswith("End-to-end")) == ["End-to-end", "4.000", "0.250"]
 
 
-def test_what_was_not_measured_is_printed_as_no_number(tmp_path):
+def test_unmeasured_values_are_printed_as_dashes(tmp_path):
     own = execute(tmp_path / "own", *RUNS["packets alone"])
     lines = shown_by("--as", "axio", own.path).splitlines()
     (nic_rx,) = [line.split() for line in lines if line.startswith("nic_rx")]
     assert float(nic_rx[1]) > 0 and math.isnan(float(nic_rx[2]))
 
 
-def figure(largest: int, digits: int):
+def number(largest: int, digits: int):
     return st.one_of(st.none(), st.integers(0, largest).map(lambda n: Decimal(n).scaleb(-digits)))
 
 
@@ -141,12 +141,12 @@ def figure(largest: int, digits: int):
 def tables(draw) -> Table:
     rows = {}
     for name, filled in FILLED.items():
-        average = draw(figure(10**7, 3))
-        stall = None if average is None else min(average, draw(figure(10**6, 3)) or Decimal(0))
-        rest = [draw(figure(10**8, 6 if column == 2 else 3)) for column in range(6)]
+        average = draw(number(10**7, 3))
+        stall = None if average is None else min(average, draw(number(10**6, 3)) or Decimal(0))
+        rest = [draw(number(10**8, 6 if column == 2 else 3)) for column in range(6)]
         mpps = draw(st.integers(1, 10**6)) if name == "disp_tx" else draw(st.integers(0, 10**6))
         rows[name] = (Decimal(mpps).scaleb(-3), average, stall, *rest)[:filled]
-    return Table(draw(st.sampled_from(("client", "server"))), rows, draw(figure(10**6, 6)))
+    return Table(draw(st.sampled_from(("client", "server"))), rows, draw(number(10**6, 6)))
 
 
 @settings(max_examples=25, deadline=None)
@@ -186,7 +186,7 @@ def log(*windows: tuple[str, str, str]) -> str:
     )
 
 
-def test_windows_are_joined_by_packets_and_not_by_windows(tmp_path):
+def test_windows_are_weighted_by_packets(tmp_path):
     row = stages(run_of(tmp_path, "axio", log(("10.000", "0.030", "3.000"), ("30.000", "0.010", "1.000"))))[
         "server", "app_rx"
     ]
@@ -197,7 +197,7 @@ def test_windows_are_joined_by_packets_and_not_by_windows(tmp_path):
     assert (row.completion.minimum, row.completion.maximum) == (1693.0, 21787.0)
 
 
-def test_a_window_that_stood_still_lowers_the_throughput_and_no_time(tmp_path):
+def test_an_idle_window_lowers_throughput_and_no_time(tmp_path):
     still = "\n".join(
         f"{name} " + " ".join(["0.000"] * n).replace("0.000", "0.000") for name, n in FILLED.items() if name != "app_tx"
     )
@@ -207,28 +207,32 @@ def test_a_window_that_stood_still_lowers_the_throughput_and_no_time(tmp_path):
     assert row.mpps == pytest.approx(10.023) and row.work_ns == pytest.approx(21.0)
 
 
-def test_other_messages_between_tables_are_passed_over(tmp_path):
+def test_other_messages_between_tables_are_skipped(tmp_path):
     noise = "[Workspace 0] Apply mbuf stalls: 0, dispatcher mbuf usage: 0.27\n"
     assert stages(run_of(tmp_path, "axio", noise + CLIENT + noise))["client", "app_tx"].mpps == 19.464
 
 
 FAULTY = [
     ("nic_rx 38.854 0.103\n", "", "text:10: the table that begins in line 2 lacks nic_rx"),
-    ("disp_rx 20.046 0.027 0.014", "disp_rx 20.046 0.027", "text:8: the row disp_rx has 2 figures"),
-    ("disp_rx 20.046 0.027 0.014", "disp_rx 20.046 0.027 0.x", 'text:8: disp_rx, Avg. Stall [/P]: "0.x" is no figure'),
-    ("nic_tx 20.046", "nic_tx -20.046", 'text:9: nic_tx, Thpl. (Mpps): "-20.046" is no figure'),
-    ("nic_tx 20.046", "nic_tx inf", 'text:9: nic_tx, Thpl. (Mpps): "inf" is no figure'),
+    ("disp_rx 20.046 0.027 0.014", "disp_rx 20.046 0.027", "text:8: the row disp_rx has 2 values"),
+    (
+        "disp_rx 20.046 0.027 0.014",
+        "disp_rx 20.046 0.027 0.x",
+        'text:8: disp_rx, Avg. Stall [/P]: "0.x" is not a number',
+    ),
+    ("nic_tx 20.046", "nic_tx -20.046", 'text:9: nic_tx, Thpl. (Mpps): "-20.046" is not a number'),
+    ("nic_tx 20.046", "nic_tx inf", 'text:9: nic_tx, Thpl. (Mpps): "inf" is not a number'),
     ("disp_tx 20.046 0.015 0.008", "disp_rx 20.046 0.015 0.008", "text:8: the row disp_rx is given twice"),
     ("disp_tx 20.046", "desp_tx 20.046", 'text:7: "desp_tx" is no row'),
     ("0.000000(0.272515)", "0.000000", "text:5: app_tx: Avg Stall. [/B] has no share of the pool"),
     ("Avg Coml. [/B]", "Med Coml. [/B]", "text:2: the columns of the table are others"),
     ("0.027 0.014", "0.014 0.027", "text:2: table in line 2: disp_rx stalls for longer than it lasts"),
-    ("app_rx 20.046", "app_rx\n20.046", "text:6: the row app_rx has 0 figures"),
+    ("app_rx 20.046", "app_rx\n20.046", "text:6: the row app_rx has 0 values"),
 ]
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), FAULTY, ids=[said[5:40] for *_, said in FAULTY])
-def test_what_is_wrong_is_said_with_its_line(tmp_path, right, wrong, said):
+def test_errors_are_reported_with_their_line(tmp_path, right, wrong, said):
     assert right in SERVER
     assert said in refusal(tmp_path, "axio", SERVER.replace(right, wrong))
 
@@ -240,19 +244,19 @@ def test_a_log_that_is_cut_off_is_refused(tmp_path, lines):
     assert "lacks" in said
 
 
-def test_all_faults_are_said_at_once(tmp_path):
+def test_all_errors_are_reported_at_once(tmp_path):
     said = refusal(tmp_path, "axio", SERVER.replace("0.103", "?") + CLIENT.replace("0.357", "!"))
     assert "2 faults" in said and '"?"' in said and '"!"' in said
 
 
-def test_a_log_of_nothing_but_heads_is_refused_in_seconds():
+def test_a_log_of_headers_only_is_refused_in_seconds():
     """Each head once had the rest of the log copied for it: 16 MiB of them took two minutes."""
     begin = time.process_time()
     _, faults = tables_of(("Perf Statistics " + " ".join(COLUMNS) + "\n") * 60_000)
     assert len(faults) == 60_000 and time.process_time() - begin < 10
 
 
-def test_a_log_that_does_not_say_its_side_asks_for_it(tmp_path):
+def test_a_log_without_a_side_asks_for_side(tmp_path):
     still = text_of([Table(None, {name: (Decimal(0),) * n for name, n in FILLED.items()}, Decimal(0))])
     assert "--side client" in refusal(tmp_path, "axio", still)
     assert {side for side, _ in stages(run_of(tmp_path, "axio", still, "--side", "client"))} == {"client"}
@@ -274,16 +278,16 @@ def unnamed(text: str) -> str:
         (unnamed(CLIENT) + unnamed(SERVER), ("--side", "server"), "only a client has, moved packets"),
     ],
 )
-def test_tables_of_two_sides_are_not_one(tmp_path, text, given, said):
+def test_tables_of_two_sides_are_refused(tmp_path, text, given, said):
     assert said in refusal(tmp_path, "axio", text, *given)
 
 
-def test_a_client_that_drains_is_one_where_it_is_said(tmp_path):
+def test_a_draining_client_needs_side_client(tmp_path):
     run = run_of(tmp_path, "axio", unnamed(CLIENT) + unnamed(SERVER), "--side", "client")
     assert {side for side, _ in stages(run)} == {"client"}
 
 
-def test_nothing_is_overwritten(tmp_path):
+def test_existing_files_stay(tmp_path):
     run = run_of(tmp_path, "axio", SERVER)
     before = (run.path / "run.json").read_bytes()
     with pytest.raises(UserError, match="exists already"):
@@ -291,7 +295,7 @@ def test_nothing_is_overwritten(tmp_path):
     assert (run.path / "run.json").read_bytes() == before
 
 
-def test_show_as_axio_refuses_what_has_no_stages(tmp_path):
+def test_show_as_axio_refuses_runs_without_stages(tmp_path):
     crashed = execute(tmp_path / "crashed", *RUNS["both sides"], verdict=Verdict(False, ["fell over"]))
     with pytest.raises(UserError, match="invalid, no numbers to show: fell over"):
         shown_by("--as", "axio", crashed.path)

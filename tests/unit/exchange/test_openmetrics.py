@@ -60,7 +60,7 @@ def served(collector: Windows, port: int) -> dict:
     return samples(text)
 
 
-def test_totals_are_those_of_the_windows(port):
+def test_totals_are_sums_of_the_windows(port):
     collector, windows = listened(lost=3)
     found = served(collector, port)
     nic_rx = {"endpoint": "server", "stage": "nic_rx", "index": "0"}
@@ -107,7 +107,7 @@ def paced(window: Window) -> Window:
     return window.model_copy(update={"workloads": workloads})
 
 
-def test_pacing_is_there_in_open_loop_alone(port):
+def test_pacing_is_exported_in_open_loop_only(port):
     closed, windows = listened()
     assert not any("pacing_seconds_count" in name for name, _ in served(closed, port))
     opened = Windows(sample_lines.spec([sample_lines.plan()]))
@@ -120,7 +120,7 @@ def test_pacing_is_there_in_open_loop_alone(port):
     assert value(found, "workload_window_pacing_seconds", workload="echo", quantile="0.99") > 0
 
 
-def test_what_was_not_measured_is_absent(port):
+def test_unmeasured_metrics_are_absent(port):
     found = served(listened(sample_lines.plan(level="counts"))[0], port)
     names = {name for name, _ in found}
     assert "windtunnel_port_doorbells_total" not in names and "windtunnel_port_sent_packets_total" in names
@@ -133,7 +133,7 @@ def test_prometheus_without_openmetrics_gets_the_text_format(port):
         assert get(port, accept="*/*")[0].startswith("application/openmetrics-text")
 
 
-def test_a_silent_reader_holds_nobody_up(port):
+def test_a_silent_reader_does_not_block_others(port):
     with Server(parse(f":{port}"), listened()[0]), socket.create_connection(("127.0.0.1", port)):
         assert get(port)[1].endswith("# EOF\n")
 
@@ -168,17 +168,17 @@ def test_the_wait_for_the_other_side_is_a_phase(port):
         ("[::1]:9464", "::1", 9464),
     ],
 )
-def test_a_port_alone_is_on_loopback(text, host, number):
+def test_a_port_without_an_address_is_on_loopback(text, host, number):
     assert (parse(text).host, parse(text).port) == (host, number)
 
 
 @pytest.mark.parametrize("text", ["", ":", ":0", ":65536", "a.example:9464", "::1:9464", "0x10", ":9464/metrics"])
-def test_what_is_no_address_is_refused(text):
+def test_invalid_addresses_are_refused(text):
     with pytest.raises(UserError, match="not a port with or without an IP address"):
         parse(text)
 
 
-def test_metrics_response_while_a_run_runs(tmp_path, port):
+def test_metrics_are_served_during_a_run(tmp_path, port):
     file = tmp_path / "echo.toml"
     file.write_text(SCENARIO.format(duration="2s"))
     run = subprocess.Popen(

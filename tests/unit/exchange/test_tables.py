@@ -64,7 +64,7 @@ def write_windows(directory, windows):
 @pytest.mark.parametrize("form", FORMATS)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(windows=st.lists(values_of(Window), max_size=3))
-def test_nothing_is_lost_whatever_windows_hold(form, windows, run, tmp_path_factory):
+def test_any_windows_survive_the_round_trip(form, windows, run, tmp_path_factory):
     """The windows are made from the models: a field that is added to them is in this test, and fails it where it is forgotten."""
     directory = tmp_path_factory.mktemp(form)
     copy = directory / "run"
@@ -164,7 +164,7 @@ def spoil(directory, name, old, new):
         (lambda d: spoil(d, "run.json", '"version"', '"vision"'), "record of version None"),
     ],
 )
-def test_what_is_no_whole_export_is_refused_and_leaves_nothing(run, tmp_path, change, words):
+def test_an_incomplete_export_is_refused_and_leaves_no_file(run, tmp_path, change, words):
     export(load(run), tmp_path / "out", "csv")
     change(tmp_path / "out")
     with pytest.raises(UserError) as refused:
@@ -173,7 +173,7 @@ def test_what_is_no_whole_export_is_refused_and_leaves_nothing(run, tmp_path, ch
     assert not (tmp_path / "again").exists()
 
 
-def test_what_is_there_is_not_written_to(run, tmp_path):
+def test_an_existing_directory_is_not_written_to(run, tmp_path):
     (tmp_path / "out").mkdir()
     with pytest.raises(UserError, match="exists already"):
         export(load(run), tmp_path / "out", "csv")
@@ -201,7 +201,7 @@ def test_the_library(run, tmp_path):
     assert library.import_run(tables, tmp_path / "again").windows == load(run).windows
 
 
-def test_what_run_and_export_write_holds_to_the_schemas(scenario, tmp_path):
+def test_files_of_run_and_export_match_the_schemas(scenario, tmp_path):
     """comparison.json is held to its own in test_compare_run."""
     assert windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path).returncode == 0
     restore(export(load(tmp_path / "here"), tmp_path / "out", "csv"), tmp_path / "again")

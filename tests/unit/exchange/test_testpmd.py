@@ -14,11 +14,11 @@ from windtunnel.runs.summary import summarise
 MACSWAP, TORN, QUEUES = ((DATA / f"testpmd-{name}.txt").read_text() for name in ("macswap", "csum-torn", "queues"))
 
 
-def figures(run) -> dict:
-    return {(figure.of, figure.name): (figure.value, figure.unit) for figure in run.record.imported.values}
+def values(run) -> dict:
+    return {(value.of, value.name): (value.value, value.unit) for value in run.record.imported.values}
 
 
-def test_ports_drops_bursts_and_cycles_stand_in_the_run(tmp_path):
+def test_ports_drops_bursts_and_cycles_are_in_the_run(tmp_path):
     run = run_of(tmp_path, "testpmd", MACSWAP)
     summary = summarise(run)
     assert run.record.title == "testpmd macswap"
@@ -29,7 +29,7 @@ def test_ports_drops_bursts_and_cycles_stand_in_the_run(tmp_path):
     assert [(r.endpoint, r.stage, r.objects, r.drops) for r in summary.stages] == [
         (port, stage, 10810720, {}) for port in ("port 0", "port 1") for stage in ("nic_rx", "nic_tx")
     ]
-    found = figures(run)
+    found = values(run)
     assert found["testpmd", "CPU cycles/packet"] == (204.14, "cycles")
     assert found["testpmd", "clock"] == (2300, "MHz")
     assert found["port 0", "RX-bursts"] == (337835, "calls")
@@ -37,19 +37,19 @@ def test_ports_drops_bursts_and_cycles_stand_in_the_run(tmp_path):
     assert found["port 1", "TX-bursts of 0 packets"] == (0, "%")
 
 
-def test_the_last_of_several_reports_counts_and_it_says_so(tmp_path):
+def test_the_last_of_several_reports_counts_with_a_note(tmp_path):
     run = run_of(tmp_path, "testpmd", MACSWAP)
     assert any("the last of 2 reports" in note for note in run.record.notes)
 
 
-def test_a_prompt_in_the_middle_of_a_line_is_taken_out(tmp_path):
+def test_a_prompt_inside_a_line_is_removed(tmp_path):
     assert "Bad-outer-ipcsutestpmd> quit" in TORN
-    found = figures(run_of(tmp_path, "testpmd", TORN))
+    found = values(run_of(tmp_path, "testpmd", TORN))
     assert found["port 0", "Bad-outer-ipcsum"] == (0, "packets")
 
 
-def test_bursts_of_queues_stand_with_their_stream(tmp_path):
-    found = figures(run_of(tmp_path, "testpmd", QUEUES))
+def test_bursts_of_queues_belong_to_their_stream(tmp_path):
+    found = values(run_of(tmp_path, "testpmd", QUEUES))
     assert found["stream 0:1 -> 1:1", "RX-bursts"] == (66434, "calls")
     assert found["stream 0:0 -> 1:0", "TX-bursts of 32 packets"] == (100, "%")
 
@@ -60,7 +60,7 @@ def test_drops_and_bursts_of_other_sizes_keep_their_names(tmp_path):
     run = run_of(tmp_path, "testpmd", text)
     dropped = {(r.endpoint, r.stage): r.drops for r in summarise(run).stages if r.drops}
     assert dropped == {("port 1", "nic_tx"): {"TX-dropped": 6}}
-    assert figures(run)["stream 0:0 -> 1:0", "RX-bursts of other sizes"] == (30, "%")
+    assert values(run)["stream 0:0 -> 1:0", "RX-bursts of other sizes"] == (30, "%")
 
 
 FAULTY = [
@@ -73,7 +73,7 @@ FAULTY = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), FAULTY, ids=[said[:30] for *_, said in FAULTY])
-def test_what_is_wrong_is_said_with_its_line(tmp_path, right, wrong, said):
+def test_errors_are_reported_with_their_line(tmp_path, right, wrong, said):
     assert right in MACSWAP
     refused = refusal(tmp_path, "testpmd", MACSWAP.replace(right, wrong, 1))
     assert said in refused and "text:" in refused
@@ -85,11 +85,11 @@ def test_a_text_that_ends_in_a_block_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "hello", (DATA / "axio-server.log").read_text()])
-def test_what_is_no_text_of_testpmd_is_refused(tmp_path, text):
+def test_other_text_than_testpmds_is_refused(tmp_path, text):
     assert "no forward statistics of testpmd" in refusal(tmp_path, "testpmd", text)
 
 
-def test_axio_does_not_take_it(tmp_path):
+def test_the_axio_import_refuses_testpmd_output(tmp_path):
     with pytest.raises(UserError, match="neither a configuration nor a log of Axio"):
         imported("axio", DATA / "testpmd-macswap.txt", "--out", tmp_path / "out")
 
@@ -123,7 +123,7 @@ def test_the_testpmd_of_this_machine_is_understood(tmp_path):
     assert not faults, text
     assert parsed.mode == "macswap" and [port.endpoint for port in parsed.ports] == ["port 0", "port 1"]
     assert parsed.ports[0].rx_packets > 0
-    assert {figure.name for figure in parsed.values} >= {"CPU cycles/packet", "RX-bursts", "TX-bursts"}
+    assert {value.name for value in parsed.values} >= {"CPU cycles/packet", "RX-bursts", "TX-bursts"}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,6 @@ def test_the_testpmd_of_this_machine_is_understood(tmp_path):
         ("RX-packets: ", "a" * 300_000, "is no line of the statistics of port 0"),
     ],
 )
-def test_numbers_that_nobody_counts_to_and_lines_without_end_are_refused_at_once(tmp_path, old, new, words):
+def test_huge_numbers_and_endless_lines_are_refused_at_once(tmp_path, old, new, words):
     assert old in MACSWAP
     assert words in refusal(tmp_path, "testpmd", MACSWAP.replace(old, new, 1))

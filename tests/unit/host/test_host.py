@@ -118,7 +118,7 @@ def test_dpdk_and_nics_are_read(root: Path) -> None:
     assert nic.bound
 
 
-def test_a_machine_that_shows_nothing_gives_nothing_and_no_zeros(tmp_path: Path) -> None:
+def test_unreadable_facts_are_null_and_never_zero(tmp_path: Path) -> None:
     facts = collect(tmp_path)
     assert facts.cpus.allowed
     for unknown in (
@@ -138,7 +138,7 @@ def test_a_machine_that_shows_nothing_gives_nothing_and_no_zeros(tmp_path: Path)
     assert all(found.value for found in judge_cpus(facts.cpus) + judge_system(facts))
 
 
-def test_facts_survive_the_way_through_json(root: Path) -> None:
+def test_facts_survive_the_json_round_trip(root: Path) -> None:
     facts = collect(root)
     assert facts.system == "Some Linux 12"
     assert Facts.model_validate_json(facts.model_dump_json()) == facts
@@ -174,7 +174,7 @@ def test_sizes_and_versions() -> None:
     assert [version("22.11.11-0"), version("6.18-rc1"), version("odd")] == [(22, 11), (6, 18), (0, 0)]
 
 
-def test_a_number_that_is_none_is_none(tmp_path: Path) -> None:
+def test_an_invalid_number_is_none(tmp_path: Path) -> None:
     (tmp_path / "words").write_text("many")
     assert number(tmp_path / "words") is None
     assert number(tmp_path / "absent") is None
@@ -193,7 +193,7 @@ def test_a_page_that_the_pool_only_claims_to_have_is_refused_by_the_kernel() -> 
     assert probe.reason
 
 
-def test_counters_either_count_or_say_why_not() -> None:
+def test_counters_count_or_state_a_reason() -> None:
     tried = counters.read_counters()
     assert set(tried) == {"cycles", "instructions", "cache-misses"}
     assert all(probe.works or probe.reason for probe in tried.values())
@@ -232,7 +232,7 @@ def test_fewer_cores_are_worse(root: Path, allowed: list[int], verdict: str) -> 
     assert finding(judge_cpus(read), "cores").verdict == verdict
 
 
-def test_isolated_cores_that_may_be_used_are_good_and_the_ticking_one_is_named(root: Path) -> None:
+def test_allowed_isolated_cores_are_good_and_a_ticking_one_is_named(root: Path) -> None:
     read = cpus.read_cpus(root).model_copy(update={"allowed": list(range(8))})
     found = finding(judge_cpus(read), "isolation")
     assert found.verdict == "good"
@@ -249,7 +249,7 @@ def test_a_clock_that_stops_is_bad(root: Path) -> None:
     ("virtual", "steal", "verdict"),
     [(True, 0.0, "fair"), (True, 2.0, "bad"), (False, 0.0, "good"), (None, None, "unknown")],
 )
-def test_stolen_time(root: Path, virtual: bool | None, steal: float | None, verdict: str) -> None:
+def test_steal(root: Path, virtual: bool | None, steal: float | None, verdict: str) -> None:
     read = cpus.read_cpus(root).model_copy(update={"virtual": virtual, "steal_percent": steal})
     assert finding(judge_cpus(read), "machine").verdict == verdict
 
@@ -278,7 +278,7 @@ def test_hugepages_are_good_only_when_they_can_be_used(
     assert (found.remedy is None) == (verdict == "good")
 
 
-def test_counters_that_are_not_there_are_never_shown_as_zero(root: Path) -> None:
+def test_missing_counters_are_never_shown_as_zero(root: Path) -> None:
     gone = dict.fromkeys(counters.EVENTS, Probe(works=False, reason="this processor or VM has no such counter"))
     found = finding(judge_system(collect(root).model_copy(update={"counters": gone})), "hardware counters")
     assert found.value == "not available: cycles, instructions, cache-misses (this processor or VM has no such counter)"
@@ -318,7 +318,7 @@ def test_doctor_shows_every_finding_and_each_remedy_on_one_line(
         assert f"  {found.remedy}\n" in shown or not found.remedy
 
 
-def test_an_engine_that_does_not_response_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_does_not_respond_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_engine(tmp_path, monkeypatch, "echo librte_eal.so is gone >&2; exit 3")
     found = doctor_module.judge_engine()
     assert found.verdict == "bad"

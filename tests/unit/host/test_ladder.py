@@ -47,7 +47,7 @@ def test_a_host_without_steps_has_one_level():
 
 @given(st.lists(st.floats(0.5, 1e3), min_size=1, max_size=70))
 @settings(max_examples=80, deadline=None)
-def test_whatever_is_measured_has_levels_in_their_order(ns):
+def test_any_measurement_has_ordered_levels(ns):
     found = plateaus(ns)
     assert found and found[0].first >= 0 and found[-1].last < len(ns)
     assert all(a.last < b.first and a.ns < b.ns for a, b in pairwise(found))
@@ -65,7 +65,7 @@ def test_the_kernel_reports_what_lscpu_prints(tmp_path):
     assert reported(0, tmp_path / "nothing") == []
 
 
-def test_a_size_that_is_reported_and_not_measured_is_said():
+def test_a_reported_cache_without_a_level_is_named():
     told = a_ladder(
         reported=[Cache(level=1, bytes=32 << 10), Cache(level=3, bytes=300 << 20), Cache(level=2, bytes=400 << 10)]
     )
@@ -78,7 +78,7 @@ def test_a_size_that_is_reported_and_not_measured_is_said():
     ]
 
 
-def test_rounds_become_the_least_of_each_size():
+def test_the_fastest_round_of_each_size_counts():
     lines = [
         ladders.LadderLine(type="rung", bytes=b, round=r, ns=ns)
         for b, r, ns in [(64, 0, 3), (128, 0, 4), (64, 1, 2), (128, 1, 9)]
@@ -87,7 +87,7 @@ def test_rounds_become_the_least_of_each_size():
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 2}', "\x00", '{"version": 1}'])
-def test_a_file_that_is_no_ladder_is_refused(tmp_path, text):
+def test_a_file_that_is_not_a_ladder_is_refused(tmp_path, text):
     file = tmp_path / "ladder.json"
     file.write_text(text)
     with pytest.raises(UserError, match="no ladder") as refusal:
@@ -107,7 +107,7 @@ def test_a_file_that_is_no_ladder_is_refused(tmp_path, text):
         (lambda ladder: ladder["levels"][0].update(bytes=0), "levels.0.bytes"),
     ],
 )
-def test_numbers_that_no_ladder_has_are_refused(tmp_path, change, words):
+def test_impossible_numbers_of_a_ladder_are_refused(tmp_path, change, words):
     ladder = a_ladder().model_dump(mode="json")
     change(ladder)
     (tmp_path / "l.json").write_text(json.dumps(ladder))
@@ -116,12 +116,12 @@ def test_numbers_that_no_ladder_has_are_refused(tmp_path, change, words):
     assert words in refusal.value.message
 
 
-def test_a_file_without_an_end_is_no_ladder():
+def test_a_file_without_an_end_is_refused():
     with pytest.raises(UserError, match="larger than 16MiB"):
         ladders.read(Path("/dev/zero"))
 
 
-def test_a_ladder_comes_back_from_its_file(tmp_path):
+def test_a_ladder_survives_the_round_trip(tmp_path):
     (tmp_path / "l.json").write_text(a_ladder().model_dump_json())
     assert ladders.read(tmp_path / "l.json") == a_ladder()
 
@@ -149,7 +149,7 @@ def test_the_engine_measures_one(tmp_path):
     assert small["pages"] == "small"
 
 
-def test_files_are_chosen_before_anything_is_measured(tmp_path):
+def test_output_files_are_checked_before_the_measurement(tmp_path):
     file = tmp_path / "l.json"
     measures = ("host", "ladder", "--most", "1MiB", "--out", file)
     assert refused(*measures, "--report", tmp_path / "x" / ".." / "l.json").message.endswith("is no directory")
@@ -158,7 +158,7 @@ def test_files_are_chosen_before_anything_is_measured(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_less_than_a_ladder_is_refused():
+def test_too_small_a_ladder_is_refused():
     error = refused("host", "ladder", "--most", "4KiB")
     assert error.message == "a ladder up to 4096 bytes has no rungs" and error.remedy == "--most 64KiB, or more"
 

@@ -62,7 +62,7 @@ def measured_of(windows):
     return [w for w in windows if w.phase == "measure"]
 
 
-def test_an_undisturbed_run_has_nothing_against_it():
+def test_a_clean_run_passes_every_check():
     engine, windows = finished()
     found = judged(engine, windows)
     assert found.reasons == [] and found.excluded == []
@@ -78,7 +78,7 @@ def test_an_undisturbed_run_has_nothing_against_it():
     }
 
 
-def test_batches_that_are_longer_than_what_counts_as_an_interruption_are_said():
+def test_batches_longer_than_interrupted_above_are_reported():
     def worker(interrupted, preempted=0.0):
         return WorkerRow(0, 1, "server", 1.0, 1 - interrupted, 0.0, 0.0, interrupted, 0.0, preempted)
 
@@ -109,7 +109,7 @@ def test_a_window_with_steal_is_excluded():
     assert mark.reasons[0].startswith("steal on CPU ")
 
 
-def test_the_limit_itself_is_allowed():
+def test_a_value_at_the_limit_passes():
     engine, windows = finished()
     windows[-1] = changed(windows[-1], preempted_ns=SPAN // 10, steal_ns=SPAN // 10)
     assert judged(engine, windows).excluded == []
@@ -123,7 +123,7 @@ def test_a_window_on_a_slower_core_is_excluded():
     assert mark.window == windows[-2].index and "20% slower" in mark.reasons[0]
 
 
-def test_a_wait_that_began_windows_ago_takes_no_more_than_a_window():
+def test_preemption_in_a_window_is_at_most_the_window():
     engine, windows = finished()
     windows[-1] = changed(windows[-1], preempted_ns=SPAN * 13 // 10)
     (mark,) = judged(engine, windows).excluded
@@ -150,7 +150,7 @@ def test_half_of_the_windows_may_be_excluded():
     assert judged(engine, [*half[:-6], changed(half[-6], preempted_ns=SPAN), *half[-5:]]).reasons != []
 
 
-def test_marked_windows_are_in_no_figure_of_any_engine():
+def test_excluded_windows_are_in_no_metric_of_any_engine():
     _, windows = finished(4)
     one, other = measured_of(windows), measured_of(windows)
     late = [w.model_copy(update={"index": w.index + 7}) for w in other]
@@ -161,7 +161,7 @@ def test_marked_windows_are_in_no_figure_of_any_engine():
     assert len(left["client"]) == len(windows) - 1  # the warm-up stays where it was
 
 
-def test_a_warm_up_that_was_too_short_is_found_and_left_out():
+def test_a_transient_after_the_warm_up_is_excluded():
     engine, windows = finished(12)
     first = windows.index(measured_of(windows)[0])
     for n, factor in enumerate((0.4, 0.7)):
@@ -181,7 +181,7 @@ def test_a_drift_makes_the_run_invalid():
     assert judged(engine, falling, Limits(max_drift=0.5)).reasons == []
 
 
-def test_seven_windows_cannot_tell():
+def test_seven_windows_are_too_few_for_the_drift_check():
     engine, windows = finished(7)
     assert check(judged(engine, windows), "steady").state == "unknown"
 
@@ -196,12 +196,12 @@ def test_a_load_that_changes_is_not_checked_for_drift():
 
 
 @given(st.lists(st.floats(min_value=99, max_value=101), min_size=8, max_size=60))
-def test_no_transient_is_seen_where_nothing_differs_by_more_than_the_limit(values):
+def test_differences_within_the_limit_are_not_a_transient(values):
     assert steady.transient(values, 0.1) == 0
 
 
 @given(st.lists(st.floats(min_value=0, max_value=1e9), max_size=40), st.floats(min_value=0, max_value=1))
-def test_whatever_the_values_at_most_half_is_a_transient(values, limit):
+def test_at_most_half_of_the_windows_are_a_transient(values, limit):
     assert 0 <= steady.transient(values, limit) <= len(values) // 2
     change = steady.drift(values)
     assert change is None if len(values) < steady.LEAST_WINDOWS else isfinite(change)
@@ -227,13 +227,13 @@ def opened(engine, windows, **of_workload):
     ]
 
 
-def test_a_client_too_slow_for_its_rate_is_the_generators_fault():
+def test_a_client_too_slow_for_its_rate_fails_the_generator_check():
     engine, windows = opened(*finished(), offered=10_000, sent=9_000, inflight_full=0)
     (reason,) = judged(engine, windows).reasons
     assert reason.startswith("generator: the client is too slow for") and "10.0% of its messages are unsent" in reason
 
 
-def test_messages_that_find_the_inflight_budget_full_are_no_fault_of_the_client():
+def test_a_full_inflight_budget_passes_the_generator_check():
     engine, windows = opened(*finished(), offered=10_000, sent=9_000, inflight_full=10**6)
     found = judged(engine, windows)
     assert found.reasons == []
@@ -267,7 +267,7 @@ def test_clocks_that_differ_make_the_run_invalid():
     assert judged(engine, windows).reasons == ["clock: the TSC and the kernel's clock differ by 250 ppm"]
 
 
-def test_a_neighbour_that_comes_and_goes_is_a_warning():
+def test_intermittent_contention_is_a_warning():
     engine, windows = finished()
     windows[-1] = changed(windows[-1], wide_ticks=windows[-1].workers[0].wide_ticks * 1.5)
     found = judged(engine, windows)
@@ -283,18 +283,18 @@ def test_percentiles_that_are_not_shown_are_named():
     assert found.words == "3 responses of echo are too few for p90, p99, p99.9: p99.9 needs 1000"
 
 
-def test_what_is_emulated_is_said():
+def test_emulated_faults_are_reported():
     engine, windows = finished()
     assert check(judged(engine, windows), "emulated").words == 'the wire "ring" has no NIC'
 
 
-def test_a_run_without_windows_is_no_crash():
+def test_a_run_without_windows_is_judged():
     engine, windows = finished(0)
     assert excluded_windows.windows_check({engine.name: []}, [], LIMITS).state == "good"
     assert judged(engine, windows).excluded == []
 
 
-def test_a_full_port_is_the_data_planes_doing_too():
+def test_a_full_port_counts_as_the_data_plane():
     engine, windows = opened(*finished(), offered=10_000, sent=9_000, inflight_full=0)
 
     def held(stage):
@@ -306,7 +306,7 @@ def test_a_full_port_is_the_data_planes_doing_too():
     assert found.reasons == [] and check(found, "generator").state == "warning"
 
 
-def test_figures_are_made_from_what_is_not_marked():
+def test_metrics_use_only_windows_that_are_not_excluded():
     engine, windows = finished(4)
     spoilt = measured_of(windows)[1]
     windows = [rated(w, 0) if w.index == spoilt.index else w for w in windows]

@@ -111,13 +111,13 @@ def test_kept_records_are_compared(sample):
 
 
 @pytest.mark.parametrize("version", [0, FIRST_VERSION - 1, RUN_VERSION + 1, "5", None])
-def test_a_version_that_nobody_can_read_is_refused_in_words(version, tmp_path):
+def test_an_unreadable_version_is_refused_with_a_message(version, tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"version": version}))
     with pytest.raises(UserError, match=f"record of version {version}, this windtunnel reads versions"):
         load(tmp_path)
 
 
-def test_half_a_record_is_refused_in_words(tmp_path):
+def test_a_truncated_record_is_refused_with_a_message(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"version": FIRST_VERSION}))
     with pytest.raises(UserError, match=f"not a whole record of version {FIRST_VERSION}"):
         load(tmp_path)

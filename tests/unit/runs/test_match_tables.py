@@ -29,17 +29,17 @@ def printed(view, width: int) -> list[str]:
     return console.export_text().splitlines()
 
 
-def test_the_least_important_columns_leave_first_and_no_figure_is_cut():
+def test_the_least_important_columns_are_dropped_first_and_no_number_is_cut():
     table = Fitting([Column("name", ["a"], words=True), Column("b", ["12345"], spare=2), Column("c", ["678"], spare=1)])
     assert [printed(table, width)[-1].split() for width in (40, 14, 8)] == [["a", "12345", "678"], ["a", "678"], ["a"]]
 
 
-def test_a_column_of_dashes_leaves_before_one_with_figures():
+def test_a_column_of_dashes_is_dropped_before_one_with_numbers():
     table = Fitting([Column("name", ["a"], words=True), Column("b", ["–"]), Column("c", ["678"], spare=9)])
     assert [printed(table, width)[-1].split() for width in (40, 12)] == [["a", "–", "678"], ["a", "678"]]
 
 
-def test_sections_are_apart():
+def test_sections_are_separated():
     table = Fitting([Column("x", ["1", "2"])], sections=[1])
     assert [line.strip() for line in printed(table, 40)[2:]] == ["1", "", "2"]
 
@@ -73,7 +73,7 @@ def test_latencies_of_seconds_and_long_names_fit_80_columns():
     assert "…" not in text and "2.10s" in text and "44.0s" in text and "123,456,789" in text
 
 
-def test_drops_stand_by_name_below_their_stage():
+def test_drops_are_listed_by_reason_below_their_stage():
     rows = [replace(row, drops={}) for row in STAGES]
     assert isinstance(drops(rows), Text)
     rows[0] = replace(rows[0], drops={"no_mbuf": 7, "ring_full": 1_000})
@@ -84,7 +84,7 @@ def test_drops_stand_by_name_below_their_stage():
     ]
 
 
-def test_a_machine_that_ran_others_is_warned_of():
+def test_preempted_workers_give_a_warning():
     workers = [
         replace(row, preempted_share=share) for row, share in zip(worker_rows(WINDOWS), (0.5, 0.01), strict=True)
     ]
@@ -94,7 +94,7 @@ def test_a_machine_that_ran_others_is_warned_of():
     assert crowded([replace(row, preempted_share=None) for row in workers]) == []
 
 
-def test_windows_that_lasted_too_long_are_warned_of(tmp_path):
+def test_windows_that_lasted_too_long_give_a_warning(tmp_path):
     run = execute(tmp_path / "run", [sample.plan()], ["windtunnel"])
     engines = run.record.engines
     assert slow_windows(engines, run.windows) == []
@@ -103,13 +103,13 @@ def test_windows_that_lasted_too_long_are_warned_of(tmp_path):
     assert warning.startswith("windows lasted ") and "longer windows" in warning
 
 
-def test_open_loop_keeps_what_counts_for_it_on_80_columns():
+def test_open_loop_keeps_its_columns_at_80_columns():
     [row] = workload_rows(WINDOWS, ["rpc"])
     [head] = [line for line in printed(latency_table([replace(row, pacing=row.latency)]), 80) if "workload" in line]
     assert all(name in head for name in ("responses", "p99", "pacing p99", "lost", "unsent"))
 
 
-def test_faults_that_differ_are_told_apart():
+def test_different_faults_have_different_labels():
     faults = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0, "reorder_depth": 1}
     both = sample.plan(faults=faults)
     assert planted([both]) == ["emulated on what client and server send: loss 1%"]

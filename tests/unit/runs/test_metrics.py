@@ -62,18 +62,18 @@ def test_only_measured_windows_count():
     assert metrics.stage_rows(windows[:1], HELLO) == []
 
 
-def test_counts_have_no_times():
+def test_the_counts_level_has_no_times():
     counted = stage(calls=10, objects=100, burst={10: 10})
     (row,) = metrics.stage_rows([window([counted], [worker()])], HELLO)
     assert row.mpps is not None and row.mean_burst == 10
     assert row.work_ns is row.stall_ns is row.busy_share is row.idle_share is row.interrupted_share is None
 
 
-def test_off_has_no_stages():
+def test_the_off_level_has_no_stages():
     assert metrics.stage_rows([window([stage()], [worker()])], HELLO) == []
 
 
-def test_a_counter_that_was_missing_once_is_missing_in_the_sum():
+def test_a_counter_missing_in_one_window_is_null_in_the_sum():
     port = {"rx_packets": 1, "rx_bytes": 64, "rx_bursts": 1, "tx_packets": 8, "tx_bytes": 64, "tx_bursts": 2}
     ports = [PortWindow(endpoint="server", doorbells=bells, **port) for bells in (4, None)]
     (both,) = metrics.port_rows([window(ports=[p]) for p in ports])
@@ -85,7 +85,7 @@ def test_a_counter_that_was_missing_once_is_missing_in_the_sum():
     assert metrics.worker_rows([window(workers=[w]) for w in delays])[0].preempted_share is None
 
 
-def test_stages_stand_in_the_order_of_travel():
+def test_stages_are_in_packet_order():
     windows = [line for line in LINES if isinstance(line, Window)]
     rows = metrics.stage_rows(windows, HELLO)
     names = [(row.endpoint, row.stage) for row in rows]
@@ -100,7 +100,7 @@ def test_shares_of_a_worker_add_up_to_its_time():
         assert row.work_share + row.stall_share + row.idle_share + row.interrupted_share == pytest.approx(1)
 
 
-def test_a_workload_is_seen_over_all_measured_windows():
+def test_a_workload_sums_all_measured_windows():
     windows = [line for line in LINES if isinstance(line, Window)]
     (row,) = metrics.workload_rows(windows, ["echo"])
     counted = [w.workloads[0] for w in windows if w.phase == "measure"]
@@ -147,7 +147,7 @@ WINDOWS = st.builds(
 
 @settings(deadline=None)
 @given(st.lists(WINDOWS, max_size=3))
-def test_no_counters_divide_by_zero(windows):
+def test_empty_counters_do_not_divide_by_zero(windows):
     rows = [*metrics.stage_rows(windows, HELLO), *metrics.worker_rows(windows), *metrics.port_rows(windows)]
     for row in rows:
         numbers = [value for value in asdict(row).values() if isinstance(value, float)]
@@ -186,18 +186,18 @@ def test_a_bucket_holds_its_value_and_is_narrow(value, bits):
 
 
 @pytest.mark.parametrize(("samples", "known"), [(999, False), (1000, True)])
-def test_p999_wants_a_thousand_samples(samples, known):
+def test_p999_needs_a_thousand_samples(samples, known):
     assert (percentile(sample.histogram(range(samples)), 99.9) is not None) == known
 
 
-def test_nothing_recorded_is_none_and_never_zero():
+def test_an_empty_histogram_is_null_and_never_zero():
     empty = sample.histogram([])
     assert metrics.latency(None) == metrics.latency(empty)
     assert [value for value in asdict(metrics.latency(empty)).values() if value is not None] == [0]
     assert merge([None, None]) is None
 
 
-def test_resolutions_do_not_mix():
+def test_histograms_of_different_resolution_are_not_merged():
     with pytest.raises(ValueError, match="resolution"):
         merge([sample.histogram([1], 5), sample.histogram([1], 11)])
     with pytest.raises(ValueError, match="5 bits"):

@@ -45,7 +45,7 @@ def window(begin, end, latencies=(), of="measure", **counts) -> Window:
     return Window(type="window", index=0, phase=of, workloads=[one], **times, **empty)
 
 
-def test_a_window_counts_where_it_lies_wholly_in_one_phase():
+def test_a_window_counts_if_it_lies_entirely_in_one_phase():
     table = Timetable(load_of(phase(30), phase(70)))
     assert [table.phase_of(*span) for span in ((0, 30), (29, 31), (30, 100), (30, 101), (100, 130), (199, 200))] == [
         *(0, None, 1, None, 0, 1),
@@ -80,7 +80,7 @@ def test_counts_and_latencies_of_a_phase_are_those_of_its_windows_in_every_round
     assert second.result.latency == Latency(*[None] * 8, 0)
 
 
-def test_a_window_across_a_boundary_is_left_out_and_its_share_is_said():
+def test_windows_across_a_boundary_are_excluded_and_their_share_reported():
     plan = plan_with(load_of(phase(5 * WINDOW // 2), phase(WINDOW), phase(WINDOW // 2)))
     windows = [window(n * WINDOW, (n + 1) * WINDOW, [10 * (n + 1)] * 10, offered=10) for n in range(4)]
     first, second, third = phase_rows(windows, plan)

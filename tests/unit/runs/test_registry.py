@@ -45,7 +45,7 @@ def test_every_field_of_every_row_has_its_entry():
         assert found <= entries, f"{noun}: {found - entries}"
 
 
-def test_entries_are_whole_and_named_once():
+def test_entries_are_complete_and_unique():
     for metric in METRICS:
         assert metric.unit and metric.formula and metric.error and metric.form in WRITTEN, metric
     names = [(metric.noun, metric.name) for metric in METRICS]
@@ -55,7 +55,7 @@ def test_entries_are_whole_and_named_once():
         assert len(named) == len(set(named)), noun
 
 
-def test_every_counter_and_level_says_what_it_is():
+def test_every_counter_and_level_has_a_help_text():
     assert all(counter.help and counter.unit for of in COUNTERS.values() for counter in of)
     levels = [level for model in (WorkloadWindow, RingLevel, PoolLevel) for level in levels_of(model)]
     assert all(level.help and level.unit for level in levels) and len(levels) == 6
@@ -65,7 +65,7 @@ def test_every_counter_and_level_says_what_it_is():
     ("model", "line", "derived"),
     [(StageWindow, "stage", {"calls", "empty_calls", "objects"}), (WorkloadWindow, "workload", set())],
 )
-def test_the_engines_list_and_the_lines_name_the_same_counters(model, line, derived):
+def test_engine_and_python_name_the_same_counters(model, line, derived):
     text = (CHECKOUT / "engine" / "core" / "counters.h").read_text()
     listed = set(re.findall(rf"X\((\w+), {line}, (?:shown|hidden)\)", text))
     assert listed | derived == {counter.name for counter in counters_of(model)}
@@ -86,7 +86,7 @@ def test_sums_are_of_all_windows_and_null_is_not_zero(at, first, second):
     assert all(row.counters[name] == first + second for row in summed)
 
 
-def test_a_counter_that_a_part_of_the_windows_does_not_have_is_null():
+def test_a_counter_missing_in_some_windows_is_null():
     lines = sample.engine_lines(sample.plan())
     hello = next(line for line in lines if isinstance(line, Hello))
     windows = [line for line in lines if isinstance(line, Window) and line.phase == "measure"][:2]
@@ -95,7 +95,7 @@ def test_a_counter_that_a_part_of_the_windows_does_not_have_is_null():
         assert row.counters["traffic_cycles"] is None
 
 
-def test_tables_have_what_the_registry_shows():
+def test_tables_have_the_columns_of_the_registry():
     lines = sample.engine_lines(sample.plan())
     hello = next(line for line in lines if isinstance(line, Hello))
     made = stage_rows([line for line in lines if isinstance(line, Window)], hello)

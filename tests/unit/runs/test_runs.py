@@ -37,7 +37,7 @@ def begin(directory, plans=None, names=("windtunnel",), **about):
     return writer, finished
 
 
-def test_what_was_written_is_read_back(tmp_path):
+def test_a_run_survives_the_round_trip(tmp_path):
     writer, finished = begin(tmp_path / "run", notes=["a note"])
     run = writer.finish(Verdict(True))
     again = load(tmp_path / "run")
@@ -59,7 +59,7 @@ def test_windows_keep_the_text_of_the_engine(tmp_path):
     assert first == '{"engine":"windtunnel",' + window.model_dump_json()[1:]
 
 
-def test_two_engines_keep_apart(tmp_path):
+def test_two_engines_have_separate_windows(tmp_path):
     plans = [sample.plan(("server",), wire="memif"), sample.plan(("client",), wire="memif")]
     writer, finished = begin(tmp_path / "run", plans, ("server", "client"))
     run = writer.finish(Verdict(False, ["peer lost: the other one"]))
@@ -74,7 +74,7 @@ def test_one_engine_logs_to_engine_log(tmp_path):
     assert writer.log_path("windtunnel") == tmp_path / "run" / "engine.log"
 
 
-def test_unfinished_run_says_so_from_the_first_moment(tmp_path):
+def test_an_unfinished_run_is_recorded_as_such_from_the_start(tmp_path):
     RunWriter(tmp_path / "run", sample.spec(), HOST)
     run = load(tmp_path / "run")
     assert run.record.verdict == Verdict(False, [DID_NOT_FINISH])
@@ -89,7 +89,7 @@ def test_existing_directory_is_refused(tmp_path):
     assert [p.name for p in (tmp_path / "run").iterdir()] == ["mine"]
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+def test_an_unwritable_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written: Not a directory"):
         RunWriter(tmp_path / "file" / "run", sample.spec(), HOST)
@@ -147,7 +147,7 @@ except UserError as error:
 """
 
 
-def test_full_disk_leaves_whole_lines_and_says_what_to_do(tmp_path):
+def test_full_disk_leaves_whole_lines_and_a_remedy(tmp_path):
     command = [sys.executable, "-c", FULL, str(tmp_path / "run"), str(SUPPORT)]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "windows.jsonl: cannot be written: File too large" in said and "free some space" in said
@@ -168,7 +168,7 @@ def test_failed_replacement_keeps_the_old_file(tmp_path, monkeypatch):
     assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["run.json"]
 
 
-def test_cut_off_last_window_is_left_out_and_named(tmp_path):
+def test_a_truncated_last_window_is_skipped_and_reported(tmp_path):
     begin(tmp_path / "run")[0].finish(Verdict(True))
     path = tmp_path / "run" / "windows.jsonl"
     whole = path.read_bytes()
@@ -208,7 +208,7 @@ def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path, line, said):
         ('{"version": 5}', "title: Field required"),
     ],
 )
-def test_what_is_no_record_is_refused(tmp_path, text, said):
+def test_other_documents_than_records_are_refused(tmp_path, text, said):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(UserError, match=said):
         load(tmp_path)
@@ -227,7 +227,7 @@ def intervals(path: Path) -> list[HdrHistogram]:
     return read
 
 
-def test_latency_log_opens_in_the_package(tmp_path):
+def test_the_hdrh_package_reads_the_latency_log(tmp_path):
     _, finished = begin(tmp_path / "run")
     measured = [line for line in finished["windtunnel"] if isinstance(line, Window) and line.phase == "measure"]
     read = intervals(tmp_path / "run" / "latency.hlog")

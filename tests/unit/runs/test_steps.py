@@ -59,7 +59,7 @@ def test_steps_of_nothing_are_not_zero():
     assert step_rows([finished([step("parser", 5, 5)], phase="drain")], HELLO, READY) == []
 
 
-def test_instances_without_these_steps_are_no_base():
+def test_instances_without_these_steps_are_not_counted():
     """Two dispatchers, of which one has another handler: its packets never could go through the step."""
     other = stage(stage="disp_rx", index=1, worker=1, timed_objects=900, busy_cycles=90_000)
     one = finished([step("parser", 1000, 100)])
@@ -91,7 +91,7 @@ def shown(table) -> str:
     return console.export_text()
 
 
-def test_tables_say_what_stands_apart():
+def test_tables_name_steps_outside_the_stage():
     rows = step_rows([finished([step("frames", 800, 100, traffic=True), step("parser", 1000, 100)])], HELLO, READY)
     text = shown(step_table(rows))
     assert "separate" in text and "server disp_rx" in text and text.count("server") == 1
@@ -100,10 +100,10 @@ def test_tables_say_what_stands_apart():
     assert text.count("flows") == 1 and "wrong" in text and "30.0 /s" in text
 
 
-def test_plot_leaves_traffic_out_and_escapes_names():
+def test_plot_excludes_traffic_and_escapes_names():
     rows = step_rows([finished([step("frames", 800, 100, traffic=True), step("<b>", 1000, 100)])], HELLO, READY)
-    figure_ = plot(rows)
-    assert [bar["name"] for bar in figure_["data"]] == ["&lt;b&gt;"]
+    chart = plot(rows)
+    assert [bar["name"] for bar in chart["data"]] == ["&lt;b&gt;"]
     assert plot([row for row in rows if row.traffic]) is None
 
 
@@ -145,7 +145,7 @@ def test_levels_without_cycles_have_no_steps(tmp_path, level):
     assert "Steps of the handlers" not in render(run)
 
 
-def test_a_handler_that_was_wrong_makes_the_run_invalid(tmp_path):
+def test_wrong_handler_results_make_the_run_invalid(tmp_path):
     library = built(tmp_path, "steps")
     workload = {"packet_handler": f"./{library.name}", "options": {"wrong": 3}}
     run = execute(tmp_path, scenario(workload, wire={"kind": "null"}, server={})).run

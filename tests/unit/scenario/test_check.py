@@ -37,7 +37,7 @@ def checked(capsys, *files, sets=None, as_json=False):
 
 
 @pytest.mark.usefixtures("here")
-def test_says_where_everything_goes(capsys):
+def test_check_shows_the_placement(capsys):
     code, out, err = checked(capsys, SHIPPED / "echo.toml")
     assert code == 0
     assert "handlers and their options were not checked" in err  # the tests of scenarios have no engine to ask
@@ -73,7 +73,7 @@ def test_one_bad_file_among_good_ones(capsys, tmp_path):
     assert [document["ok"] for document in json.loads(out)] == [False, True]
 
 
-def test_its_module_is_light():
+def test_check_imports_nothing_heavy():
     code = "import sys, windtunnel.cli.check; print([m for m in ('pydantic', 'rich.table', 'tomllib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -75,14 +75,14 @@ def test_options_become_plain_numbers_and_words(tmp_path):
         ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is no choice; one of up, down: which way'),
     ],
 )
-def test_what_the_engine_does_not_know_is_refused(tmp_path, workload, what):
+def test_unknown_handlers_and_options_are_refused(tmp_path, workload, what):
     said = refused(tmp_path, workload)
     assert said.startswith(f"{tmp_path / 'test.toml'}:1: ")
     assert what in said
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_file_is_found_from_the_scenario(tmp_path, monkeypatch):
+def test_a_file_is_relative_to_the_scenario(tmp_path, monkeypatch):
     (tmp_path / "deep").mkdir()
     (tmp_path / "list.txt").touch()
     monkeypatch.chdir("/")
@@ -94,7 +94,7 @@ def test_a_file_is_found_from_the_scenario(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_plugin_goes_by_its_path_and_its_own_options(tmp_path):
+def test_a_plugin_has_its_path_and_its_own_options(tmp_path):
     (tmp_path / "good.so").touch()
     handler = planned(tmp_path, {"handler": "./good.so", "options": {"keys": "1k"}}).handler
     assert (handler.name, handler.options) == (os.path.realpath(tmp_path / "good.so"), {"keys": "1000"})
@@ -111,7 +111,7 @@ def test_a_plugin_that_the_engine_refuses(tmp_path):
     assert said == f"{tmp_path / 'test.toml'}:1: handler ABI 9, this engine has 1; build it again"
 
 
-def test_without_an_engine_everything_passes_as_it_is(tmp_path):
+def test_without_an_engine_options_are_not_checked(tmp_path):
     with engine("/nonexistent"):
         handler = planned(tmp_path, {"handler": "anything", "options": {"a": "1KiB", "b": True, "c": 2}}).handler
     assert handler.options == {"a": "1KiB", "b": "true", "c": "2"}

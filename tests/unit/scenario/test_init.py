@@ -21,14 +21,14 @@ TEMPLATES = available()
 NEEDS_NOTHING = ("ring", "null", "memif", "pcap")
 
 
-def test_templates_are_the_shipped_scenarios_that_stand_alone():
+def test_templates_are_the_self_contained_scenarios():
     assert {"echo", "open-loop", "pcap-replay", "two-processes"} <= set(TEMPLATES)
     assert {"plugin", "kernel-ping"} & set(TEMPLATES) == set()
     assert all((SHIPPED / f"{name}.toml").read_text() == template.text for name, template in TEMPLATES.items())
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_means_what_it_meant_and_passes_check(name, tmp_path):
+def test_a_template_keeps_its_values_and_passes_check(name, tmp_path):
     [file, *beside] = write(TEMPLATES[name], tmp_path / "mine.toml")
     assert tomllib.loads(file.read_text()) == tomllib.loads(TEMPLATES[name].text)
     assert file.read_text().startswith(f"# {TEMPLATES[name].question}\n")
@@ -38,7 +38,7 @@ def test_a_template_means_what_it_meant_and_passes_check(name, tmp_path):
         assert resolve(scenario, here()).question == TEMPLATES[name].question
 
 
-def test_every_key_is_explained_and_every_other_offered():
+def test_every_key_is_explained_and_the_rest_are_commented():
     text = commented(
         '# Why?\n\n[wire]\nkind = "null"  # mine\ncopy = true\n\n# the traffic\n[[workload]]\nhandler = "echo#1"\n'
     )
@@ -56,7 +56,7 @@ def test_every_key_is_explained_and_every_other_offered():
     assert not any(line.startswith(("# replay", "# socket")) for line in lines), "options of other wires"
 
 
-def test_what_is_offered_may_be_taken(tmp_path):
+def test_commented_keys_can_be_uncommented(tmp_path):
     """Every key that is offered with a default is right as it stands."""
     text = commented(TEMPLATES["echo"].text)
     offered = [line for line in text.splitlines() if re.match(r"# \w+ = \S", line)]
@@ -67,7 +67,7 @@ def test_what_is_offered_may_be_taken(tmp_path):
         load(file)
 
 
-def test_nothing_is_overwritten(tmp_path):
+def test_existing_files_stay(tmp_path):
     (tmp_path / "frames.pcap").write_bytes(b"precious")
     with pytest.raises(UserError, match="frames.pcap: exists already"):
         write(TEMPLATES["pcap-replay"], tmp_path / "mine.toml")
@@ -78,7 +78,7 @@ def test_nothing_is_overwritten(tmp_path):
         write(TEMPLATES["pcap-replay"], tmp_path / "mine.toml")
 
 
-def test_a_directory_that_is_not_there_is_said(tmp_path):
+def test_a_missing_directory_is_refused(tmp_path):
     with pytest.raises(UserError, match="No such file or directory") as refused:
         write(TEMPLATES["echo"], tmp_path / "no" / "where.toml")
     assert refused.value.remedy == "make its directory first"
@@ -93,7 +93,7 @@ def test_init_on_the_command_line(tmp_path):
     assert unknown.stderr == "error: no template ehco\nremedy: did you mean echo?\n"
 
 
-def test_a_wheel_takes_the_templates_along(tmp_path):
+def test_a_wheel_contains_the_templates(tmp_path):
     """Built as pip would, in a copy, without asking any registry."""
     pytest.importorskip("setuptools", minversion="70.1", reason="this setuptools builds no wheels")
     root, copy = SHIPPED.parent, tmp_path / "windtunnel"

@@ -44,7 +44,7 @@ def test_the_opening_comment_is_the_question(tmp_path):
     assert loaded(tmp_path, ECHO).question == ""
 
 
-def test_a_title_is_taken_from_the_file(tmp_path):
+def test_the_default_title_is_the_file_name(tmp_path):
     assert loaded(tmp_path, ECHO).title == "test"
 
 
@@ -187,7 +187,7 @@ def test_an_error_in_a_set_names_the_set(tmp_path, change, what):
     assert what in error.message
 
 
-def test_a_set_elsewhere_is_not_blamed(tmp_path):
+def test_an_error_in_the_file_does_not_name_a_set(tmp_path):
     error = refused(tmp_path, changed("app_rx = 32", "app_rx = 0"), "server.batch.disp_rx=64")
     assert error.message.startswith(f"{tmp_path / 'test.toml'}:7: ")
 
@@ -198,7 +198,7 @@ def test_a_file_that_cannot_be_read(tmp_path, name):
         load(tmp_path / name)
 
 
-def test_files_that_are_no_scenario(tmp_path):
+def test_files_that_are_not_scenarios(tmp_path):
     file = tmp_path / "test.toml"
     file.write_bytes(b"title = 'x'\ny = '\xff'\n")
     with pytest.raises(UserError, match=r":2: byte 0xff is not UTF-8"):

@@ -103,13 +103,13 @@ def test_a_nic_of_the_kernel_is_refused_with_the_command_that_binds_it(tmp_path,
     assert "enable_unsafe_noiommu_mode" in error.remedy and "eth1 has an IP address" in error.remedy
 
 
-def test_a_nic_of_nobody_is_refused_likewise(tmp_path, sysfs):
+def test_a_nic_without_a_driver_is_refused(tmp_path, sysfs):
     error = refused(tmp_path, pci(FREE, None), host(sysfs))
     assert "NIC 0000:04:00.0 is bound to no driver" in error.message
     assert error.remedy == "as root: modprobe vfio-pci && dpdk-devbind.py --bind=vfio-pci 0000:04:00.0"
 
 
-def test_an_address_that_is_not_there_is_refused_with_those_that_are(tmp_path, sysfs):
+def test_an_unknown_address_is_refused_with_the_known_ones(tmp_path, sysfs):
     error = refused(tmp_path, pci(NEAR, "0000:0a:00.0"), host(sysfs))
     assert "no device has the PCI address 0000:0a:00.0" in error.message
     assert "0000:01:00.0 (vfio-pci)" in error.remedy and "0000:04:00.0 (no driver)" in error.remedy
@@ -117,7 +117,7 @@ def test_an_address_that_is_not_there_is_refused_with_those_that_are(tmp_path, s
     assert "has no NIC" in refused(tmp_path, pci(NEAR, None), host(sysfs, nics=[])).remedy
 
 
-def test_ipv6_addresses_beyond_the_link_count(sysfs):
+def test_a_global_ipv6_address_counts_as_in_use(sysfs):
     write(
         sysfs / "proc/net/if_inet6",
         "fe80000000000000000000000000000a 02 40 20 80 eth1\n20010db800000000000000000000000a 03 40 00 80 mlx0\n",
@@ -135,7 +135,7 @@ def test_a_nic_on_another_node_than_its_workers_is_a_note(tmp_path, sysfs):
     assert not finished(tmp_path, data, "client.cores=[0]", "server.cores=[2]", host=host(sysfs, cpus=[0, 2])).notes
 
 
-def test_a_nic_cannot_do_without_hugepages(tmp_path, sysfs):
+def test_a_nic_needs_hugepages(tmp_path, sysfs):
     error = refused(tmp_path, pci(None, FAR, memory="no-huge"), host(sysfs))
     assert 'the wire "pci" cannot run without hugepages' in error.message and "test.toml:1" not in error.message
     error = refused(tmp_path, pci(None, FAR), host(sysfs, hugepages_mib=0))
@@ -156,7 +156,7 @@ def test_a_nic_cannot_do_without_hugepages(tmp_path, sysfs):
         (pci(None, None) | {"server": {"pci": NEAR, "offloads": ["tso"]}}, "server.offloads"),
     ],
 )
-def test_what_cannot_be_is_refused_where_it_stands(tmp_path, data, words):
+def test_impossible_values_are_refused_at_their_line(tmp_path, data, words):
     assert words in refused(tmp_path, data).message
 
 

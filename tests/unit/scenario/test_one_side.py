@@ -98,7 +98,7 @@ def test_what_two_processes_cannot_run_is_refused(tmp_path, change, words, side)
         (["--side", "client", "--wait", "1ms"], "not between 1s and 24h"),
     ],
 )
-def test_options_that_cannot_be(options, words):
+def test_invalid_options(options, words):
     done = CliRunner().invoke(app, ["run", str(SHIPPED / "two-hosts.toml"), *options])
     assert isinstance(done.exception, UserError) and words in done.exception.message
 
@@ -115,7 +115,7 @@ def test_two_hosts_may_have_nics_at_the_same_address(tmp_path):
         resolve(loaded(tmp_path, data), host)
 
 
-def test_the_shipped_scenario_is_right_on_either_host():
+def test_the_shipped_scenario_resolves_on_either_host():
     for side in ("client", "server"):
         spec = resolve(load(SHIPPED / "two-hosts.toml"), machine(), OneSide(side))
         assert spec.question == "What does one small RPC cost between two hosts?"

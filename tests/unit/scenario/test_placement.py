@@ -52,7 +52,7 @@ def test_one_cpu_runs_everything(tmp_path):
     assert placed(tmp_path, {}, cpus=1) == {0: loop("server", SERVER_LOOP) + loop("client", CLIENT_LOOP)}
 
 
-def test_many_cpus_leave_the_first_ones_to_the_kernel(tmp_path):
+def test_with_many_cpus_the_first_ones_stay_free(tmp_path):
     assert set(placed(tmp_path, {}, cpus=8)) == {7, 6}
 
 
@@ -121,13 +121,13 @@ def test_workers_by_hand_must_place_every_stage_once(tmp_path, stages, what):
     assert what in refused(tmp_path, {"server": {"worker": [{"core": 1, "stages": stages}]}})
 
 
-def test_a_pool_without_locks_is_for_one_worker(tmp_path):
+def test_a_pool_without_locks_is_refused_for_two_workers(tmp_path):
     sp_sc = {"server": {"mempool": {"ops": "ring_sp_sc"}}}
     assert "2 take and free these mbufs" in refused(tmp_path, sp_sc)
     assert len(placed(tmp_path, sp_sc, cpus=1)) == 1
 
 
-def test_two_processes_share_the_machine_as_two_endpoints_do():
+def test_two_processes_are_placed_like_two_endpoints():
     plans = resolve(load(SHIPPED / "two-processes.toml"), machine(2)).plans
     assert [[worker.cpu for worker in plan.workers] for plan in plans] == [[1], [0]]
     assert [plan.endpoints[0].side for plan in plans] == ["server", "client"]
@@ -149,7 +149,7 @@ def test_a_split_divides_its_cpus_as_its_groups_are_many(tmp_path):
 @pytest.mark.parametrize(
     ("apart", "count"), [("nic_rx:0", 1), ("disp_rx:0", 2), ("disp_tx:0", 1), ("nic_tx:0", 2), ("app_rx:0", 0)]
 )
-def test_crossings_are_hand_overs_between_workers(apart, count):
+def test_crossings_are_rings_between_workers(apart, count):
     rest = [stage for stage in (f"{name}:0" for name in SERVER_LOOP) if stage != apart]
     workers = [{"core": 0, "stages": [apart]}, {"core": 1, "stages": rest}]
     sides = topologies(Scenario.model_validate(ECHO | {"server": {"worker": workers}}))
@@ -194,7 +194,7 @@ def test_every_stage_stands_once_and_every_ring_has_both_its_ends(found, cpus):
 
 
 @given(st.lists(workloads, min_size=1, max_size=3), st.integers(1, 24))
-def test_enough_cpus_are_never_shared_and_a_split_stays_one(found, cpus):
+def test_with_enough_cpus_no_cpu_is_shared(found, cpus):
     sides = topologies(Scenario.model_validate({"workload": found}))
     stages = place(sides, divide(sides, list(range(cpus))))
     cpu_of = {(stage.side, stage.stage, stage.index): stage.cpu for stage in stages}

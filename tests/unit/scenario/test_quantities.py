@@ -76,14 +76,14 @@ def test_rates_round_trip(value):
 
 
 @given(st.sampled_from(sorted(UNITS)), st.text())
-def test_any_text_is_a_number_or_refused_in_words(kind, text):
+def test_any_text_is_a_number_or_a_refusal(kind, text):
     try:
         assert parse(kind, text) >= 0
     except ValueError as error:
         assert "is not" in str(error)
 
 
-def test_writes_the_unit_that_people_use():
+def test_quantities_are_written_in_common_units():
     assert [write("duration", value) for value in (5 * 10**9, 5 * 10**8, 1_500_000, 0)] == [
         "5s",
         "500ms",

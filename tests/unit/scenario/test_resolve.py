@@ -70,7 +70,7 @@ def test_hugepages_are_taken_where_enough_are_free(tmp_path):
     )
 
 
-def test_names_of_a_run_are_its_own(tmp_path):
+def test_names_of_a_run_are_unique(tmp_path):
     first, second = finished(tmp_path, ECHO).plans[0], finished(tmp_path, ECHO).plans[0]
     assert first.eal.file_prefix != second.eal.file_prefix
     assert first.hash == second.hash
@@ -120,7 +120,7 @@ def test_workloads_have_names_of_their_own(tmp_path):
     assert names == ["l_app", "l_app-3", "l_app-2"]
 
 
-def test_whom_the_client_asks(tmp_path):
+def test_peer_addresses_of_the_client(tmp_path):
     def client(data, *sets):
         return next(e for e in finished(tmp_path, ECHO | data, *sets).plans[-1].endpoints if e.side == "client")
 
@@ -146,7 +146,7 @@ def test_a_recording_goes_into_the_run_directory(tmp_path):
     assert finished(tmp_path, ECHO).into(tmp_path).plans[0].record is None
 
 
-def test_the_kernel_wire_says_what_it_needs():
+def test_the_kernel_wire_states_its_needs():
     scenario = load(SHIPPED / "kernel-ping.toml")
     with pytest.raises(UserError, match="needs root"):
         resolve(scenario, machine(root=False))
@@ -155,7 +155,7 @@ def test_the_kernel_wire_says_what_it_needs():
     assert "kernel-ping.sh up" in caught.value.remedy
 
 
-def test_the_xdp_wire_takes_no_program_away():
+def test_needs_of_the_xdp_wire():
     scenario = load(SHIPPED / "kernel-af_xdp.toml")
     with pytest.raises(UserError, match="needs root"):
         resolve(scenario, machine(root=False))
@@ -178,7 +178,7 @@ def test_the_tap_wire_makes_its_interface():
     assert resolve(scenario, machine()).plans[0].endpoints[0].port.options["interface"] == "wt-tap"
 
 
-def test_notes_say_what_a_reader_must_know(tmp_path):
+def test_notes_of_a_resolved_scenario(tmp_path):
     spec = finished(tmp_path, ECHO | {"wire": {"faults": {"loss": 0.5}}, "duration": "300ms"}, host=machine(1))
     assert spec.emulated == ["emulated on what client and server send: loss 50%"]
     notes = " ".join(spec.notes)
@@ -187,7 +187,7 @@ def test_notes_say_what_a_reader_must_know(tmp_path):
     assert "without hugepages" in notes
 
 
-def test_replayed_frames_are_looked_at(tmp_path):
+def test_replayed_frames_are_checked(tmp_path):
     data = {"wire": {"kind": "pcap", "replay": "x.pcap"}, "server": {}, "workload": [{"packet_handler": "echo"}]}
     capture = (SHIPPED / "frames.pcap").read_bytes()
     target = tmp_path / "x.pcap"
@@ -217,7 +217,7 @@ def test_replayed_frames_are_looked_at(tmp_path):
 
 @given(st.integers(1, 4096), st.sampled_from(["22B", "86B", "4KiB", "100KB"]), st.sampled_from(["ring", "memif"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
-def test_the_in_flight_that_is_named_fits_and_one_more_does_not(tmp_path, inflight, size, kind):
+def test_the_named_inflight_budget_fits_and_one_more_does_not(tmp_path, inflight, size, kind):
     data = {
         "wire": {"kind": kind},
         "client": {"inflight": inflight, "batch": {"app_tx": 1}, "mempool": {"size": 8191}},
@@ -235,7 +235,7 @@ def test_the_in_flight_that_is_named_fits_and_one_more_does_not(tmp_path, inflig
         refused(tmp_path, data, f"client.inflight={largest + 1}")
 
 
-def test_what_cannot_fit_names_file_line_and_remedy(tmp_path):
+def test_a_pool_too_small_is_refused_with_file_line_and_remedy(tmp_path):
     data = ECHO | {"server": {"mempool": {"size": 511}}}
     assert f"{tmp_path / 'test.toml'}:2: server: the traffic can hold" in refused(tmp_path, data)
     assert "smaller rings" in refused(tmp_path, data)

@@ -50,16 +50,16 @@ def test_prefixes(tmp_path):
         ("# nothing\n", "rules.txt: no rules"),
     ],
 )
-def test_prefixes_that_cannot_be(tmp_path, text, words):
+def test_invalid_prefixes(tmp_path, text, words):
     assert refused(tmp_path, text, "lpm").startswith(words)
 
 
-def test_lines_are_those_of_editors(tmp_path):
+def test_line_numbers_are_those_of_editors(tmp_path):
     assert refused(tmp_path, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "lpm").startswith("rules.txt:2: 'x' has no length")
     assert rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm").text == "10.0.0.0/8,1\n11.0.0.0/8,1\n"
 
 
-def test_what_can_be_read_once_alone_is_no_file_of_rules(tmp_path):
+def test_a_pipe_is_refused_as_a_rule_file(tmp_path):
     os.mkfifo(tmp_path / "rules.txt")
     with pytest.raises(UserError, match="no regular file"):
         read_rules(tmp_path / "rules.txt", "lpm", 4)
@@ -86,7 +86,7 @@ def test_filters(tmp_path):
     assert is_classbench(tmp_path / "rules.txt")
 
 
-def test_filters_that_meet_again_lose(tmp_path):
+def test_repeated_filters_lose_to_the_first(tmp_path):
     """The expansion of a later filter that an earlier one has already is left out: it could never win."""
     wide, narrow = FILTER.replace("1024 : 65535", "0 : 65535"), FILTER.replace("1024 : 65535", "0 : 32767")
     assert rules(tmp_path, wide + narrow, "ternary", 16).rules == 2
@@ -109,7 +109,7 @@ def test_filters_that_meet_again_lose(tmp_path):
         (FILTER * 2, "clashes with line 1: the same filter"),
     ],
 )
-def test_filters_that_cannot_be(tmp_path, line, words):
+def test_invalid_filters(tmp_path, line, words):
     assert words in refused(tmp_path, line, "ternary", 16)
 
 
@@ -118,7 +118,7 @@ ports = st.integers(0, 65535)
 
 @settings(max_examples=200, deadline=None)
 @given(st.tuples(ports, ports).map(sorted), st.lists(ports, max_size=30))
-def test_a_range_matches_its_ports_and_no_other(bounds, probes):
+def test_a_range_matches_exactly_its_ports(bounds, probes):
     low, high = bounds
     prefixes = rule_files._range(str(low), str(high))
     assert len(prefixes) <= 30
@@ -130,7 +130,7 @@ def test_a_range_matches_its_ports_and_no_other(bounds, probes):
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="0123456789abcdef./,:@# x\t\n", max_size=200), st.sampled_from(["exact", "lpm", "ternary"]))
-def test_any_text_is_rules_or_refused(tmp_path_factory, text, kind):
+def test_any_text_is_rules_or_a_refusal(tmp_path_factory, text, kind):
     file = tmp_path_factory.getbasetemp() / "any.txt"
     file.write_text(text)
     rule_files._read.cache_clear()

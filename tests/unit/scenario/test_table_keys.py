@@ -64,7 +64,7 @@ def test_tables_have_keys_of_their_own(tmp_path):
     assert len({t.seed for t in pipeline.tables}) == 3
 
 
-def test_fields_are_filled_up(tmp_path, monkeypatch):
+def test_keys_are_padded_to_segments(tmp_path, monkeypatch):
     """For rules from a file alone: a made key would have bits where the packet has none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "acl.txt").write_text(FILTER)
@@ -88,7 +88,7 @@ def test_fields_that_an_earlier_table_chooses(tmp_path):
     assert refused(tmp_path, lpm, acl | {"hit": 0.5}).startswith("hit: a table before this one chooses some of these")
 
 
-def test_a_capture_brings_its_own_keys(tmp_path):
+def test_keys_of_a_capture(tmp_path):
     top = {"wire": {"kind": "pcap", "replay": str(SHIPPED / "frames.pcap")}, "server": {}}
     pipeline = planned(tmp_path, {"kind": "lpm", "key": ["ipv4.dst"]}, top=top)
     assert (pipeline.traffic, pipeline.body_bytes) == ("none", 0)
@@ -115,7 +115,7 @@ def test_filters_have_fields_of_their_own(tmp_path, key):
     assert len(planned(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": "2x8"}).tables[0].key.fields) == 2
 
 
-def test_one_rule_for_all_cannot_miss(tmp_path):
+def test_a_default_rule_cannot_miss(tmp_path):
     (tmp_path / "all.txt").write_text("0.0.0.0/0,1\n")
     said = refused(tmp_path, {"kind": "lpm", "rules": "all.txt", "hit": 0.9})
     assert said == "a hit rate of 0.9, but one rule matches every key"
@@ -145,18 +145,18 @@ def test_one_rule_for_all_cannot_miss(tmp_path):
         ([{"name": str(n)} for n in range(9)], "workload.0.table: there are more than 8"),
     ],
 )
-def test_tables_that_cannot_be(tmp_path, given, words):
+def test_invalid_tables(tmp_path, given, words):
     assert words in refused(tmp_path, *given)
 
 
-def test_tables_in_the_wrong_place(tmp_path):
+def test_misplaced_tables_are_refused(tmp_path):
     assert "tables are for match_action" in refused(tmp_path, {}, packet_handler="echo")
     assert "no message would come" in refused(tmp_path, {}, handler="l_app", top={})
     assert "takes no options" in refused(tmp_path, {}, options={"pipeline": "x"})
     assert "request: 20 bytes have no room" in refused(tmp_path, {}, top={}, request=20)
 
 
-def test_changes_come_from_a_free_cpu(tmp_path):
+def test_table_changes_use_a_free_cpu(tmp_path):
     live = {"access": "rcu", "changes": "10k"}
     assert planned(tmp_path, live).change_cpu == 0  # the server has the higher of two
     crowded = NULL | {"server": {"cores": [0, 1]}}

@@ -42,7 +42,7 @@ def refused(tmp_path, data, *sets) -> UserError:
 
 
 @pytest.mark.parametrize("kind", known())
-def test_every_wire_is_taken_with_nothing_but_what_it_requires(tmp_path, kind):
+def test_every_wire_is_accepted_with_its_required_options(tmp_path, kind):
     scenario = loaded(tmp_path, with_required(kind, sides_of(kind)))
     for option in known()[kind].options:
         if option.default is not None:
@@ -51,7 +51,7 @@ def test_every_wire_is_taken_with_nothing_but_what_it_requires(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", known())
-def test_every_required_option_is_asked_for(tmp_path, kind):
+def test_a_missing_required_option_is_refused(tmp_path, kind):
     for option in known()[kind].options:
         if not option.required or option.type == "socket":
             continue
@@ -64,7 +64,7 @@ def test_every_required_option_is_asked_for(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", known())
-def test_every_option_of_another_wire_has_no_meaning(tmp_path, kind):
+def test_options_of_another_wire_are_refused(tmp_path, kind):
     own = {option.name for option in known()[kind].options}
     for other in known().values():
         for option in other.options:
@@ -104,12 +104,12 @@ def test_every_option_is_a_key_with_help_default_and_schema(kind):
         ({"kind": "pcap", "replay": "x", "pace": "captur"}, 'wire.pace is "captur"', 'did you mean "capture"?'),
     ],
 )
-def test_options_that_are_none(tmp_path, wire, what, remedy):
+def test_unknown_options(tmp_path, wire, what, remedy):
     error = refused(tmp_path, ECHO | {"server": {}, "wire": wire})
     assert what in error.message and remedy in error.remedy
 
 
-def test_endpoints_have_options_too(tmp_path):
+def test_options_of_endpoints(tmp_path):
     data = {"wire": {"kind": "pci"}, "server": {"pci": "1:00.0"}} | ECHO
     assert "is not the address of a PCI device" in refused(tmp_path, data).message
     data["server"] = {"pci": "01:00.0", "offloads": ["rx_checksum", "x"]}
@@ -136,7 +136,7 @@ def test_a_plan_has_every_option_as_text(tmp_path):
     assert (spec.resolved["wire"]["packet"], spec.resolved["wire"]["copy"]) == ("100B", False)
 
 
-def test_no_offload_may_be_asked_for(tmp_path):
+def test_an_empty_list_of_offloads_enables_none(tmp_path):
     data = {"wire": {"kind": "pci"}, "server": {"pci": "01:00.0", "offloads": []}} | ECHO
     spec = finished(tmp_path, data, host=machine(hugepages_mib=1024))
     assert spec.plans[0].endpoints[0].port.options["offloads"] == ""
@@ -148,7 +148,7 @@ def test_defaults_are_those_of_the_descriptor(tmp_path):
     assert options == {option.name: option.default for option in known()["null"].options}
 
 
-def test_the_scenario_that_ran_is_one_again(tmp_path):
+def test_the_resolved_scenario_can_be_run_again(tmp_path):
     data = {"wire": {"kind": "pci"}, "server": {"pci": "01:00.0"}} | ECHO
     resolved = finished(tmp_path, data, host=machine(hugepages_mib=1024)).resolved
     assert resolved["server"]["offloads"] == ["rx_checksum", "fast_free"] and resolved["server"]["steering"] == "auto"

@@ -23,13 +23,13 @@ def test_generated_files_are_fresh(path):
     assert (CHECKOUT / path).read_text() == text, f"run: python -m {module}"
 
 
-def test_shipped_scenarios_hold_to_the_schema():
+def test_shipped_scenarios_match_the_schema():
     schema = jsonschema.Draft202012Validator(json.loads((CHECKOUT / "schemas" / "scenario.json").read_text()))
     for file in SHIPPED.glob("*.toml"):
         schema.validate(tomllib.loads(file.read_text()))
 
 
-def test_every_key_says_what_it_takes_and_why():
+def test_every_key_has_its_values_and_a_help_text():
     def check(table):
         for key in keys_of(table).values():
             assert key.wanted, key

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from figure_rows import row6, row11, rows6
+from reproduced_rows import row6, row11, rows6
 from sharing_tools import needs_rights
 from tenant_tools import needs_native, needs_server
 from typer.testing import CliRunner

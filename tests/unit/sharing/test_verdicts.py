@@ -1,7 +1,7 @@
 """Verdicts of the seed's figures on made-up data: holds, does not hold, not shown."""
 
 import pytest
-from figure_rows import row10, row11, rows6
+from reproduced_rows import row10, row11, rows6
 
 from windtunnel.sharing.reproduce.claims import Claim, above, below, under, verdict
 from windtunnel.sharing.reproduce.fig6 import Fig6

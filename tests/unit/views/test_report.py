@@ -32,7 +32,7 @@ def printed(view, width=100) -> str:
     return console.export_text()
 
 
-def test_the_report_is_one_file_that_loads_nothing(run):
+def test_the_report_is_one_file_without_external_resources(run):
     path = report.write(run.path)
     assert path == run.path / "report.html"
     page = Page(path.read_text())
@@ -41,24 +41,24 @@ def test_the_report_is_one_file_that_loads_nothing(run):
     assert any(policy.startswith("default-src 'none'") for policy in policies)
 
 
-def test_every_figure_has_its_place_and_is_one_that_plotly_knows(run):
+def test_every_plot_has_its_place_and_is_valid_for_plotly(run):
     summary = summarise(run)
-    figures = charts.all_of(run, summary, tightest(ports_of(run)))
+    plots = charts.all_of(run, summary, tightest(ports_of(run)))
     page = Page(report.write(run.path).read_text())
-    assert figures.keys() <= page.ids
-    assert json.loads(page.scripts[1]) == json.loads(json.dumps(figures))
-    for figure in figures.values():
-        go.Figure(json.loads(re.sub(r"var\(--[a-z0-9-]+\)", "#123456", json.dumps(figure))))
+    assert plots.keys() <= page.ids
+    assert json.loads(page.scripts[1]) == json.loads(json.dumps(plots))
+    for drawn in plots.values():
+        go.Figure(json.loads(re.sub(r"var\(--[a-z0-9-]+\)", "#123456", json.dumps(drawn))))
 
 
-def test_every_colour_that_a_figure_names_is_defined(run):
+def test_every_colour_of_a_plot_is_defined(run):
     html = report.write(run.path).read_text()
     style = html.partition("<style>")[2].partition("</style>")[0]
     named = set(re.findall(r"var\((--[a-z0-9-]+)\)", json.dumps(charts.all_of(run, summarise(run))) + style))
     assert named <= set(re.findall(r"(--[a-z0-9-]+):", style))
 
 
-def test_only_what_was_measured_has_a_figure(tmp_path):
+def test_only_measured_metrics_have_a_plot(tmp_path):
     def shown(name):
         finished = execute(tmp_path / name.replace(" ", "-"), *RUNS[name])
         return set(charts.all_of(finished, summarise(finished)))
@@ -80,7 +80,7 @@ def test_numbers_of_the_page_are_those_of_the_metrics(tmp_path):
     assert "net_ring moves mbufs" in text and "bad_checksum" in text and "not available" in text
 
 
-def test_emulated_faults_are_marked_wherever_results_show(tmp_path):
+def test_every_view_marks_emulated_faults(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["histograms"])
     mark = "emulated on what client and server send: loss 1%"
     assert mark in Page(report.write(finished.path).read_text()).text
@@ -88,7 +88,7 @@ def test_emulated_faults_are_marked_wherever_results_show(tmp_path):
     assert "emulated" in printed(beside_view([finished, finished]))
 
 
-def test_hostile_text_stays_text(tmp_path):
+def test_hostile_text_is_escaped(tmp_path):
     plan = sample.plan(title=HOSTILE)
     plan = plan.model_copy(update={"workloads": [plan.workloads[0].model_copy(update={"name": HOSTILE})]})
     about = {"question": HOSTILE, "notes": [HOSTILE], "resolved": {"title": HOSTILE, HOSTILE: 1}}
@@ -102,13 +102,13 @@ def test_hostile_text_stays_text(tmp_path):
     assert page.scripts == [] and page.text.count(HOSTILE) >= 5
 
 
-def test_terminal_markup_in_a_title_stays_text(tmp_path):
+def test_terminal_markup_in_a_title_is_escaped(tmp_path):
     finished = execute(tmp_path / "run", [sample.plan(title="[red]no[/red] [/]")], ["windtunnel"], notes=["[/bold]"])
     assert "[red]no[/red] [/]" in printed(run_view(finished)) and "[/bold]" in printed(run_view(finished))
     assert "[red]no[/red] [/]" in printed(beside_view([finished, finished]))
 
 
-def test_an_invalid_run_shows_reasons_where_numbers_would_stand(tmp_path):
+def test_an_invalid_run_shows_reasons_instead_of_numbers(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
     html = report.write(finished.path).read_text()
     views = [Page(html).text, printed(run_view(finished)), printed(beside_view([finished, finished]))]
@@ -120,7 +120,7 @@ def test_an_invalid_run_shows_reasons_where_numbers_would_stand(tmp_path):
     assert "Plotly" not in html
 
 
-def test_a_run_that_died_before_it_spoke_has_a_report(tmp_path):
+def test_a_run_that_died_before_its_first_line_has_a_report(tmp_path):
     finished = execute(
         tmp_path / "run",
         *RUNS["two engines"],
@@ -132,7 +132,7 @@ def test_a_run_that_died_before_it_spoke_has_a_report(tmp_path):
     assert "none, because an engine gave no result" in ledger_line(finished.record.engines).plain
 
 
-def test_an_open_ledger_names_what_is_missing(tmp_path):
+def test_an_open_ledger_names_the_missing_objects(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["both sides"])
     result = finished.record.engines[0].result
     assert ledger_line(finished.record.engines).plain.startswith("ledger: closed")
@@ -143,14 +143,14 @@ def test_an_open_ledger_names_what_is_missing(tmp_path):
     )
 
 
-def test_tables_fit_80_columns_without_cutting_a_figure(run):
+def test_tables_fit_80_columns_without_cutting_a_number(run):
     shown = printed(run_view(run), width=80)
     assert "…" not in shown
     for row in summarise(run).stages:
         assert f"{row.mpps:.3f}" in shown and row.stage in shown
 
 
-def test_a_cut_off_window_is_said_in_every_view(tmp_path):
+def test_every_view_reports_a_truncated_window(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["both sides"])
     path = finished.path / "windows.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
@@ -166,7 +166,7 @@ def test_show_prints_one_run(tmp_path):
     assert "wire memif" in shown and "ledger: closed" in shown and "p99.9" in shown
 
 
-def test_show_sets_runs_beside_each_other_and_warns_of_memory(tmp_path):
+def test_show_compares_runs_and_warns_of_different_memory(tmp_path):
     same = [execute(tmp_path / name, *RUNS["both sides"]).path for name in ("a", "b")]
     other = execute(tmp_path / "c", *RUNS["histograms"]).path
     assert "memory modes differ" not in shown_by(*same)
@@ -182,13 +182,13 @@ def test_show_json_is_a_list_with_every_run(tmp_path):
     assert second["metrics"]["workloads"] == [] and second["metrics"]["stages"][0]["work_ns"] is None
 
 
-def test_show_html_makes_the_report_anew(tmp_path):
+def test_show_html_rewrites_the_report(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["both sides"])
     assert shown_by("--html", finished.path).split() == [str(finished.path / "report.html")]
     assert (finished.path / "report.html").read_text().startswith("<!doctype html>")
 
 
-def test_show_refuses_what_it_cannot_do(tmp_path):
+def test_show_refuses_bad_arguments(tmp_path):
     with pytest.raises(UserError, match="not a run directory"):
         shown_by(tmp_path)
     with pytest.raises(UserError, match="exclude each other"):
@@ -219,7 +219,7 @@ def test_numbers_are_formatted_for_people(shown, text):
     assert shown == text
 
 
-def test_a_nics_own_counters_are_kept_and_its_losses_are_told(tmp_path):
+def test_nic_counters_are_kept_and_losses_reported(tmp_path):
     counted = {"rx_good_packets": 5, "rx_missed_errors": 1234}
 
     def lines(plan):

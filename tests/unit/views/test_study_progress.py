@@ -54,7 +54,7 @@ def test_forecast(slot, monkeypatch):
     ("seconds", "words"),
     [(0, "0 s"), (99.4, "99 s"), (100, "2 min"), (3600, "60 min"), (11100, "3 h 05 min")],
 )
-def test_times_in_words(seconds, words):
+def test_times_are_formatted(seconds, words):
     assert in_words(seconds) == words
 
 
@@ -82,7 +82,7 @@ def test_a_bar_on_a_terminal(study, tmp_path):
     assert "9 of 9" in said.getvalue() and "0 s to go" in said.getvalue() and "Ctrl-C stops it" in said.getvalue()
 
 
-def test_figures_that_a_study_names_are_said(tmp_path):
+def test_metrics_that_a_study_names_are_shown(tmp_path):
     with on_paper():
         file = written(tmp_path, ONE_FACTOR, HEAD + 'metrics = ["p50"]\n')
         said = io.StringIO()

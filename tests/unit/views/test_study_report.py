@@ -12,7 +12,7 @@ from scipy.stats import tukey_hsd
 from study_tools import HEAD, on_paper, written
 
 from windtunnel.host import facts
-from windtunnel.measure.study.columns import COLUMNS, FIGURES
+from windtunnel.measure.study.columns import COLUMNS, METRICS
 from windtunnel.measure.study.findings import Sample, find, samples
 from windtunnel.measure.study.record import record_of
 from windtunnel.measure.study.study import Study, prepare
@@ -81,7 +81,7 @@ def test_three_factors_and_more_are_small_multiples(tmp_path, factors, panels):
     assert "no spread is known" in page
 
 
-def test_a_factor_of_which_one_level_runs_is_said_and_not_drawn(tmp_path):
+def test_a_factor_with_one_level_is_named_and_not_drawn(tmp_path):
     study = made(tmp_path, ONE + '[[factor]]\nkey = "server.cores"\nvalues = [[0], [600]]\n')
     running = [row for row in study.rows if row["cores"] == "[0]"]
     page = render(Study(study.path, study.record, running, False))
@@ -89,7 +89,7 @@ def test_a_factor_of_which_one_level_runs_is_said_and_not_drawn(tmp_path):
     assert len(next(iter(plots(page).values()))["data"]) == 3
 
 
-def test_invalid_runs_are_left_out_and_listed(tmp_path):
+def test_invalid_runs_are_excluded_and_listed(tmp_path):
     study = made(tmp_path, ONE, value=lambda cells, repeat: None if cells["inflight"] == 64 or repeat == 2 else 1e6)
     page = render(study)
     assert study.invalid == 7
@@ -104,14 +104,14 @@ def test_a_study_without_a_valid_run_has_a_page(tmp_path):
     assert "No valid run has responses_per_s." in page and plots(page) == {}
 
 
-def test_every_workload_has_pictures_of_its_own(tmp_path):
+def test_every_workload_has_its_own_plots(tmp_path):
     study = made(tmp_path, ONE, workloads=("small", "<large>"))
     page = render(study)
     assert len(plots(page)) == 4
     assert "responses_per_s of small" in page and "p99 of &lt;large&gt;" in page and "<large>" not in page
 
 
-def test_names_of_users_are_never_markup(tmp_path):
+def test_names_of_users_are_escaped(tmp_path):
     (tmp_path / "x").mkdir()
     text = '[[factor]]\nkey = "title"\nvalues = ["<script>alert(1)</script>", "</script><b>"]\n'
     page = render(made(tmp_path, text, '# <u>why?\ntitle = "<s>"\nscenario = "echo.toml"\n'))
@@ -119,14 +119,14 @@ def test_names_of_users_are_never_markup(tmp_path):
         assert bad not in page
 
 
-def test_best_and_second_best_beyond_noise(tmp_path):
+def test_a_clear_best_point_is_named(tmp_path):
     study = made(tmp_path, ONE, value=lambda cells, repeat: cells["inflight"] * 1e4 * (1 + repeat / 1000))
     (said,) = all_sentences(study.record, study.rows)
     assert said.startswith("Highest responses_per_s: 5.13 M/s (geometric mean of 3 runs), 95% interval")
     assert "Distinguishable from the runner-up, 2.57 M/s" in said and "at inflight 256: ratio 2," in said
 
 
-def test_noise_is_called_noise(tmp_path):
+def test_points_within_noise_are_not_distinguished(tmp_path):
     dice = random.Random(1)
     study = made(tmp_path, ONE, value=lambda *_: 1e6 * dice.gauss(1, 0.05))
     assert "Not distinguishable from the runner-up" in all_sentences(study.record, study.rows)[0]
@@ -140,7 +140,7 @@ def test_of_latencies_the_lowest_is_best(tmp_path):
 
 
 @pytest.mark.parametrize(("repeats", "words"), [(1, "one run per point"), (3, "There is no other point")])
-def test_what_the_data_cannot_tell_is_said(tmp_path, repeats, words):
+def test_limits_of_the_data_are_stated(tmp_path, repeats, words):
     factor = ONE if repeats == 1 else '[[factor]]\nkey = "client.inflight"\nvalues = [64]\n'
     study = made(tmp_path, factor, HEAD + f"repeats = {repeats}\n")
     assert words in all_sentences(study.record, study.rows)[0]
@@ -154,7 +154,7 @@ def test_zeros_have_no_ratio():
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.lists(st.floats(0.5, 2.0), min_size=2, max_size=5), min_size=2, max_size=6), st.booleans())
-def test_the_interval_is_tukeys(groups, lower):
+def test_the_interval_is_tukey_kramer(groups, lower):
     """Held against scipy's own, on logarithms."""
     found = find([Sample(n, tuple(values)) for n, values in enumerate(groups)], lower)
     logs = [np.log(values) for values in groups]
@@ -166,7 +166,7 @@ def test_the_interval_is_tukeys(groups, lower):
     assert found.ratio >= 1 - 1e-12
 
 
-def test_points_that_do_not_differ_are_seldom_called_different():
+def test_equal_points_are_rarely_called_different():
     """The best of twelve like points: the interval must know that it was chosen, or every third study would find something."""
     dice = np.random.default_rng(1)
     studies = 300
@@ -183,7 +183,7 @@ def test_samples_are_the_valid_runs_of_a_workload():
     assert samples(rows, "p99", "a") == [Sample(0, (5.0,)), Sample(1, (3.0, 4.0))]
 
 
-def test_a_handler_that_is_a_factor_makes_no_workloads(tmp_path):
+def test_a_handler_as_a_factor_adds_no_workload(tmp_path):
     study = made(tmp_path, ONE + HANDLER)
     for row in study.rows:
         row["workload"] = row["handler"]
@@ -193,13 +193,13 @@ def test_a_handler_that_is_a_factor_makes_no_workloads(tmp_path):
     assert len(all_sentences(study.record, study.rows)) == 1 and "of l_app" not in page
 
 
-@pytest.mark.parametrize("figure", sorted(FIGURES))
-def test_every_figure_has_words(figure):
-    assert study_metrics.text(figure, 0.5) and study_metrics.text(figure, None) == "–"
-    assert study_metrics.lower_is_better(figure) in (True, False)
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_every_metric_is_formatted(metric):
+    assert study_metrics.text(metric, 0.5) and study_metrics.text(metric, None) == "–"
+    assert study_metrics.lower_is_better(metric) in (True, False)
 
 
-def test_which_way_is_better():
+def test_each_metric_has_a_direction():
     more = {"responses_per_s", "offered_per_s", "client_idle", "server_rx_mpps", "server_app_rx_burst"}
     less = {
         "p99",

@@ -70,7 +70,7 @@ def test_the_published_model():
     assert references.thesis_exact(1e7, 1) == pytest.approx(2.71, abs=0.01)
 
 
-def test_the_page_draws_it_over_entries_alone(study, found, monkeypatch):
+def test_the_published_model_is_drawn_over_entries_only(study, found, monkeypatch):
     monkeypatch.setattr(study_latency, "histograms", lambda study: found)
     page = render(study)
     drawn = plots(page)
@@ -90,7 +90,7 @@ def test_the_baseline_is_fitted_to_the_medians(study, found):
     assert study_latency.baseline(study, one) is None and "not fitted" in study_latency.words(study, one)
 
 
-def test_boxes_stand_by_cores(study, found):
+def test_boxes_are_grouped_by_cores(study, found):
     plot = study_latency.boxes(study, found)
     first, second, line = plot["data"]
     assert (first["name"], second["name"], line["name"]) == ("1 core", "2 cores", "L(c)")
@@ -101,7 +101,7 @@ def test_boxes_stand_by_cores(study, found):
     assert study_latency.boxes(study, {}) is None
 
 
-def test_what_counts_no_cores_is_a_factor_like_others(tmp_path, monkeypatch):
+def test_a_cores_factor_without_counts_is_an_ordinary_factor(tmp_path, monkeypatch):
     study = finished(tmp_path, ENTRIES + CORES.replace("[1, 2]", '["one", "<two>"]'))
     found = {point.number: sample.histogram([10_000, 20_000]) for point in study.record.points}
     monkeypatch.setattr(study_latency, "histograms", lambda study: found)
@@ -112,7 +112,7 @@ def test_what_counts_no_cores_is_a_factor_like_others(tmp_path, monkeypatch):
     assert "not fitted" in study_latency.words(study, found) and "thesis exact, cores 1" in render(study)
 
 
-def test_percentile_curves_are_told_apart(study, found):
+def test_percentile_curves_have_distinct_styles(study, found):
     plot = study_latency.percentile_curves(study, found)
     styles = {(trace["line"]["color"], trace["line"]["dash"]) for trace in plot["data"]}
     assert len(styles) == len(plot["data"]) == 6
@@ -123,7 +123,7 @@ def stage(name: str, work: float | None, instances: int = 1) -> StageRow:
     return only(StageRow, endpoint="server", stage=name, work_ns=work, stall_ns=0.0, instances=instances)
 
 
-def test_what_a_packet_costs_is_without_stamps_and_traffic():
+def test_packet_cost_excludes_stamps_and_traffic():
     stages = [stage("nic_rx", 5.0), stage("disp_rx", 40.0), stage("nic_tx", 5.0)]
     step = only(StepRow, endpoint="server", stage="disp_rx", traffic=False, stamp_ns=1.0, packets_share=0.5)
     traffic = only(StepRow, endpoint="server", stage="disp_rx", traffic=True, stamp_ns=1.0, packets_share=1.0)
@@ -131,7 +131,7 @@ def test_what_a_packet_costs_is_without_stamps_and_traffic():
     assert path.packet_ns([*stages, stage("disp_tx", None)], []) is None and path.packet_ns([], []) is None
 
 
-def test_derived_throughput_is_said_only_where_it_can_be():
+def test_derived_throughput_is_shown_only_if_computable():
     stages = [stage("nic_rx", 5.0, 2), stage("disp_rx", 45.0, 2)]
     mine = only(WorkerRow, sides="server")
     both = only(WorkerRow, sides="server + client")

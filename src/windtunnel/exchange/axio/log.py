@@ -191,7 +191,7 @@ def tables_of_run(run: "Run") -> list[Table]:
 
 def _table(run: "Run", side: str, rows: dict[str, StageRow]) -> Table:
     cells = {name: _cells(rows.get(name), FILLED[name]) for name in _STAGES}
-    end = _decimal(_figure(run, side, END_TO_END))
+    end = _decimal(_value(run, side, END_TO_END))
     if end is None:
         end = cells["disp_rx" if side == "client" else "disp_tx"][0]
     interval = None if end is None else 1 / end if round(end, 3) else None
@@ -214,7 +214,7 @@ def _pool_in_use(run: "Run", side: str) -> float | None:
     from windtunnel.runs.metrics import measured
 
     if run.record.imported:
-        return _figure(run, side, POOL)
+        return _value(run, side, POOL)
     looks = [
         pool
         for windows in run.windows.values()
@@ -225,9 +225,9 @@ def _pool_in_use(run: "Run", side: str) -> float | None:
     return ratio(sum(look.size - look.free for look in looks), sum(look.size for look in looks))
 
 
-def _figure(run: "Run", side: str, name: str) -> float | None:
+def _value(run: "Run", side: str, name: str) -> float | None:
     found = run.record.imported.values if run.record.imported else []
-    return next((figure.value for figure in found if (figure.of, figure.name) == (side, name)), None)
+    return next((value.value for value in found if (value.of, value.name) == (side, name)), None)
 
 
 def _decimal(value: float | None) -> Value:

@@ -112,7 +112,7 @@ def _row(name: str, cells: list[str], line: int) -> tuple[tuple[Value, ...], Val
     wanted = FILLED[name]
     if len(cells) != wanted:
         shape = f"{wanted}: {', '.join(COLUMNS[:wanted])}"
-        return (), None, [Fault(line, f"the row {name} has {len(cells)} figures", shape)]
+        return (), None, [Fault(line, f"the row {name} has {len(cells)} values", shape)]
     in_use = None
     if name == "app_tx":
         cells[_STALL_OF_BATCH], bracket, inside = cells[_STALL_OF_BATCH].partition("(")
@@ -129,7 +129,9 @@ def _row(name: str, cells: list[str], line: int) -> tuple[tuple[Value, ...], Val
         if not _NUMBER.fullmatch(cell) or endless:
             faults.append(
                 Fault(
-                    line, f'{name}, {column}: "{cell[:40]}" is no figure', "a number that is not negative, as in 0.021"
+                    line,
+                    f'{name}, {column}: "{cell[:40]}" is not a number',
+                    "a number that is not negative, as in 0.021",
                 )
             )
     return ((), None, faults) if faults else (tuple(map(_value, cells)), in_use, [])
@@ -160,7 +162,7 @@ def _line_of(table: Table, name: str) -> str:
     widths = [_WIDTH] * len(cells)
     if name.startswith("nic_"):
         widths[-1] = _LAST_OF_NIC
-    # A figure as wide as its column would run into the next one, as it does in Axio: nothing could read it back.
+    # A value as wide as its column would run into the next one, as in Axio: nothing could read it back.
     return f"{name:<{_WIDTH}}" + "".join(f"{cell:<{width - 1}} " for cell, width in zip(cells, widths, strict=True))
 
 

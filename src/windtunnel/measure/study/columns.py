@@ -68,7 +68,7 @@ def _all() -> dict[str, tuple[str, str]]:
 COLUMNS = _all()
 """Name -> DuckDB type and meaning. The factors' columns stand behind `reasons`."""
 COLUMN_NAMES = frozenset(COLUMNS) | {"study"}
-FIGURES = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in RUN and kind != "VARCHAR")
+METRICS = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in RUN and kind != "VARCHAR")
 """Columns that can be drawn."""
 
 

@@ -28,13 +28,13 @@ def combinations(factors: list[Factor], constraints: list[str]) -> list[Combinat
         )
     points = list(itertools.product(*(range(len(factor.levels.each)) for factor in factors)))
     if constraints:
-        points = _meeting(factors, points, constraints)
+        points = _within(factors, points, constraints)
     if len(points) > MAX_POINTS:
         raise Refusal(("factor",), f"{len(points):,} points", f"at most {MAX_POINTS:,}: fewer values, or constraints")
     return points
 
 
-def _meeting(factors: list[Factor], points: list[Combination], constraints: list[str]) -> list[Combination]:
+def _within(factors: list[Factor], points: list[Combination], constraints: list[str]) -> list[Combination]:
     kept = [True] * len(points)
     with duckdb.connect(":memory:") as connection:
         _fill(connection, factors)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.measure.study.columns import FIGURES
+from windtunnel.measure.study.columns import METRICS
 from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
@@ -85,7 +85,7 @@ def design(definition: Definition, sets: list[str], host: HostView) -> Design:
 
 def _check_metrics(definition: Definition) -> None:
     for n, name in enumerate(definition.metrics):
-        if name not in FIGURES:
+        if name not in METRICS:
             raise Refusal(("metrics", n), f'no metric "{name}"', "docs/reference/study.md has them all")
 
 

@@ -23,13 +23,13 @@ from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import cannot_write, replace, sync_directory
+from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
 from windtunnel.runs.reader import record_of
 from windtunnel.runs.record import EngineRecord
 
 LOCK = ".lock"
 RESULTS = "results.parquet"
 RUNS, ABORTED = "runs", "aborted"
-RUNS_BEFORE_0_6 = "flights"
 CUT_SHORT = ("stopped before the end: interrupted by the user", "run directory: ")
 """Beginnings of reasons that say nothing of the point: the run is run anew."""
 
@@ -81,8 +81,8 @@ def _not_foreign(path: Path) -> None:
 
 def _rename_old_runs(path: Path) -> None:
     """Studies that a release before 0.6 began have their runs under another name."""
-    if (path / RUNS_BEFORE_0_6).is_dir() and not (path / RUNS).exists():
-        (path / RUNS_BEFORE_0_6).rename(path / RUNS)
+    if (path / STUDY_RUNS_BEFORE_0_6).is_dir() and not (path / RUNS).exists():
+        (path / STUDY_RUNS_BEFORE_0_6).rename(path / RUNS)
 
 
 def keep(path: Path, record: StudyRecord) -> None:

@@ -164,7 +164,7 @@ class Finder:
         run = self._runs.run(changed, f"latency at {share:.0%}: {rate:,.0f} /s")
         reasons = run.record.verdict.reasons
         for row in summarise(run).workloads:
-            figures = (
+            percentiles = (
                 {}
                 if reasons
                 else {
@@ -184,7 +184,7 @@ class Finder:
                     rate=rate,
                     workload=row.workload,
                     reasons=reasons,
-                    **(empty | figures),
+                    **(empty | percentiles),
                 )
             )
         self._save()

@@ -25,7 +25,7 @@ class TrialRow(Part):
     load: float = Field(description="messages a second that were to be sent")
     duration_s: float
     sent: int = Field(description="messages, without those that the client itself could not send")
-    forwarded: int = Field(description="answered in time")
+    forwarded: int = Field(description="got a response in time")
     unsent: int = Field(description="the client was too slow for them")
     loss_ratio: float | None = Field(description="of all that were to be sent; null: excluded before any was")
     excluded: str | None = Field(description="why it says nothing; null: it counts")

@@ -27,7 +27,7 @@ WARMUP_NS = 100_000_000
 """Of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
 HOST = ("windows", "clock")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
-DATA_PLANE = ("steady", "generator", "no messages answered")
+DATA_PLANE = ("steady", "generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
 
@@ -95,7 +95,7 @@ class Balance:
     offered: int
     unsent: int
     lost: int
-    """Sent, and not answered in time."""
+    """Sent, and without a response in time."""
 
 
 def balance(run: Run) -> Balance:

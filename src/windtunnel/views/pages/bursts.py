@@ -1,5 +1,7 @@
 """The plot of bursts: small multiples, one a stage."""
 
+from typing import Any
+
 from windtunnel.runs.rows import StageRow
 from windtunnel.views.pages.layout import axis, layout_of
 
@@ -7,7 +9,7 @@ _COLUMNS = 6
 _LINE_PX = 180
 
 
-def bursts(rows: list[StageRow]) -> dict | None:
+def bursts(rows: list[StageRow]) -> dict[str, Any] | None:
     """Small multiples: share of a stage's calls by the objects they took; calls that took none are left out."""
     counted = [row for row in rows if any(size for size in row.burst or ())]
     if not counted:
@@ -47,7 +49,7 @@ def bursts(rows: list[StageRow]) -> dict | None:
     return {"data": data, "layout": layout}
 
 
-def _burst_bars(row: StageRow, number: str) -> dict:
+def _burst_bars(row: StageRow, number: str) -> dict[str, Any]:
     taken = {size: calls for size, calls in row.burst.items() if size}
     calls = sum(taken.values())
     return {
@@ -61,7 +63,7 @@ def _burst_bars(row: StageRow, number: str) -> dict:
     }
 
 
-def _title(text: str, x: float, y: float, lift: int = 6) -> dict:
+def _title(text: str, x: float, y: float, lift: int = 6) -> dict[str, Any]:
     font = {"color": "var(--ink)", "size": 12}
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": lift}
     return {"text": text, "showarrow": False, "font": font} | place

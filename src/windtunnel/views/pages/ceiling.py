@@ -1,5 +1,7 @@
 """Where a PCIe link would be full, drawn over throughput."""
 
+from typing import Any
+
 from windtunnel.format import rate
 from windtunnel.pcie.run_estimate import PortEstimate
 from windtunnel.runs.metrics import measured, ratio, seconds
@@ -10,7 +12,7 @@ FARTHEST = 3
 """Times the highest point: a ceiling above that is named and not drawn, because it would flatten everything below it."""
 
 
-def ceiling(run: Run, link: PortEstimate, lines: list[dict], shapes: list[dict]) -> dict:
+def ceiling(run: Run, link: PortEstimate, lines: list[dict[str, Any]], shapes: list[dict[str, Any]]) -> dict[str, Any]:
     """Changes of the layout of a plot of these lines: a dotted line at the mean of all of them together times what the traffic may
     grow, where there is room for it, and words that say what it is."""
     rate_now, asked = mean_rate(run, link.port)
@@ -40,6 +42,6 @@ def mean_rate(run: Run, port: str) -> tuple[float, bool]:
     return total, asked
 
 
-def _words(text: str, y: float, of: str, anchor: str) -> dict:
+def _words(text: str, y: float, of: str, anchor: str) -> dict[str, Any]:
     place = {"x": 1, "xref": "paper", "xanchor": "right", "y": y, "yref": of, "yanchor": anchor}
     return {"text": text, "showarrow": False, "font": {"color": "var(--interrupted)", "size": 11}} | place

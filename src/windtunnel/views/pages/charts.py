@@ -1,10 +1,11 @@
-"""The plots as plotly figures in plain JSON.
+"""The plots as plain JSON for plotly.
 
 Colours are names of the style sheet's variables ("var(--work)"): page.js puts in those of the theme that is on. Text from
 users is escaped, because plotly reads a little HTML in labels.
 """
 
 from html import escape
+from typing import Any
 
 from windtunnel.engine.lines import Histogram, Window
 from windtunnel.format import number
@@ -26,10 +27,10 @@ NOT_RUN = ("hello", "drain")
 """Phases without traffic, or with its rest only."""
 
 
-def all_of(run: Run, summary: Summary, link: PortEstimate | None = None) -> dict[str, dict]:
-    """The figures that this run has something for, by the id of their place in the page. `link`: whose PCIe ceiling stands over
+def all_of(run: Run, summary: Summary, link: PortEstimate | None = None) -> dict[str, dict[str, Any]]:
+    """The plots that this run has data for, by the id of their place in the page. `link`: the port whose PCIe ceiling is drawn over
     throughput."""
-    figures = {
+    plots = {
         "cost": cost(summary.stages),
         "steps": steps(summary.steps),
         "workers": workers(summary.workers),
@@ -37,17 +38,17 @@ def all_of(run: Run, summary: Summary, link: PortEstimate | None = None) -> dict
         "latency": latency(run),
         "bursts": bursts(summary.stages),
     }
-    return {name: figure for name, figure in figures.items() if figure}
+    return {name: plot for name, plot in plots.items() if plot}
 
 
-def cost(rows: list[StageRow]) -> dict | None:
+def cost(rows: list[StageRow]) -> dict[str, Any] | None:
     """One bar a stage: ns of work and of stall a packet, in the order in which a packet travels."""
     timed = [row for row in rows if row.work_ns is not None]
     if not timed:
         return None
     labels = [f"{row.endpoint}  {row.stage}" for row in timed]
 
-    def bar(name: str, colour: str, values: list[float]) -> dict:
+    def bar(name: str, colour: str, values: list[float]) -> dict[str, Any]:
         return {
             "type": "bar",
             "orientation": "h",
@@ -66,7 +67,7 @@ def cost(rows: list[StageRow]) -> dict | None:
     return {"data": [work, bar("stall", "var(--stall)", [row.stall_ns or 0 for row in timed])], "layout": layout}
 
 
-def workers(rows: list[WorkerRow]) -> dict | None:
+def workers(rows: list[WorkerRow]) -> dict[str, Any] | None:
     """One bar a worker: what its time went into; the parts add up to all of it."""
     timed = [row for row in rows if row.work_share is not None]
     if not timed:
@@ -75,7 +76,7 @@ def workers(rows: list[WorkerRow]) -> dict | None:
     parts = (
         ("work", "var(--work)", lambda row: row.work_share),
         ("stall", "var(--stall)", lambda row: row.stall_share),
-        ("polling in vain", "var(--idle)", lambda row: row.idle_share),
+        ("idle", "var(--idle)", lambda row: row.idle_share),
         ("interrupted", "var(--interrupted)", lambda row: row.interrupted_share),
         ("own traffic", "var(--series-4)", lambda row: row.traffic_share),
     )
@@ -98,9 +99,9 @@ def workers(rows: list[WorkerRow]) -> dict | None:
     return {"data": data, "layout": layout | {"barmode": "stack", "bargap": 0.4}}
 
 
-def throughput(run: Run, link: PortEstimate | None = None) -> dict | None:
-    """Per window: answers of each workload, or packets of each port where there is no client. Shaded: what is in no figure. A line is
-    where the tightest port's PCIe link would be full: each rate times what its traffic may grow."""
+def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | None:
+    """Per window: responses of each workload, or packets of each port without a client. Excluded windows are shaded. A line marks
+    the rate at which the tightest port's PCIe link would be full."""
     data, shades = [], []
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
     for engine in run.record.engines:
@@ -123,7 +124,7 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict | None:
     return {"data": data, "layout": layout | (ceiling(run, link, data, shades) if link and link.ceiling else {})}
 
 
-def latency(run: Run) -> dict | None:
+def latency(run: Run) -> dict[str, Any] | None:
     """Percentile curves, as HdrHistogram draws them: the further right, the rarer."""
     data = []
     for engine in run.record.engines:
@@ -152,9 +153,9 @@ def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, lis
     return {name: [ratio(c.get(name), span) for c, span in zip(counts, spans, strict=True)] for name in names}
 
 
-def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict]:
-    """A shade over every stretch of windows that is in no figure, with its phase's name or the word for it."""
-    stretches: list[list] = []
+def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict[str, Any]]:
+    """A shade over every stretch of windows that no metric uses, labelled with its phase or "excluded"."""
+    stretches: list[list[Any]] = []
     for window in windows:
         what = window.phase if window.phase != "measure" or window.index in counted else "excluded"
         if stretches and stretches[-1][0] == what:
@@ -180,7 +181,7 @@ def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict]:
     ]
 
 
-def _line(name: str, x: list[float], y: list[float | None], position: int) -> dict:
+def _line(name: str, x: list[float], y: list[float | None], position: int) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -193,7 +194,7 @@ def _line(name: str, x: list[float], y: list[float | None], position: int) -> di
     }
 
 
-def percentile_curve(name: str, histogram: Histogram, position: int) -> dict:
+def percentile_curve(name: str, histogram: Histogram, position: int) -> dict[str, Any]:
     """Each bucket's top against 1/(1-q); the last one, the maximum, at the share of one sample."""
     x, y, below = [], [], 0
     for lowest, count in histogram.counts:
@@ -214,7 +215,7 @@ def percentile_curve(name: str, histogram: Histogram, position: int) -> dict:
     }
 
 
-def percentile_chart(data: list[dict], height: int) -> dict | None:
+def percentile_chart(data: list[dict[str, Any]], height: int) -> dict[str, Any] | None:
     """Such curves on one pair of axes, as HdrHistogram draws them; None without any."""
     if not data:
         return None
@@ -231,8 +232,8 @@ def percentile_chart(data: list[dict], height: int) -> dict | None:
     return {"data": data, "layout": layout | {"showlegend": len(data) > 1}}
 
 
-def _total(label: str, row: StageRow) -> dict:
-    """The figure at the end of a bar."""
+def _total(label: str, row: StageRow) -> dict[str, Any]:
+    """The number at the end of a bar."""
     total = row.work_ns + (row.stall_ns or 0)
     place = {"x": total, "y": label, "xanchor": "left", "xshift": 5, "showarrow": False}
     return {"text": number(total), "font": {"color": "var(--muted)", "size": 11}} | place

@@ -1,12 +1,22 @@
 """The report of a comparison: verdicts, a forest plot, the runs in the order of time."""
 
 from html import escape
+from typing import Any
 
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.compare.model import Measure, Point
 from windtunnel.views.pages.layout import layout_of
 from windtunnel.views.pages.page import filled
-from windtunnel.views.terminal.comparison import changed, figure, how, name_of, percent, said, verdicts, worth_a_row
+from windtunnel.views.terminal.comparison import (
+    changed,
+    how,
+    median_text,
+    name_of,
+    percent,
+    said,
+    verdicts,
+    worth_a_row,
+)
 
 _ROW_PX = 26
 _SIDES = {"a": ("A", "var(--stall)"), "b": ("B", "var(--work)")}
@@ -27,7 +37,7 @@ def render(comparison: Comparison) -> str:
         comparison=comparison,
         headline=headline(comparison),
         how=how(comparison),
-        **{each.__name__: each for each in (figure, percent, said, name_of, changed, worth_a_row, verdicts)},
+        **{each.__name__: each for each in (median_text, percent, said, name_of, changed, worth_a_row, verdicts)},
     )
 
 
@@ -37,7 +47,7 @@ def headline(comparison: Comparison) -> str:
     return f"B against A: {verdicts.pop()}" if len(verdicts) == 1 else "B against A"
 
 
-def forest(point: Point) -> dict | None:
+def forest(point: Point) -> dict[str, Any] | None:
     """A line for each metric: the difference and its interval in percent of A, and as a band what could have been found."""
     rows = [measure for measure in point.measures if measure.interval]
     if not rows:
@@ -85,7 +95,7 @@ def forest(point: Point) -> dict | None:
     return {"data": [band, points], "layout": layout | {"bargap": 0.2, "showlegend": True}}
 
 
-def in_time(point: Point) -> dict | None:
+def in_time(point: Point) -> dict[str, Any] | None:
     """The deciding metric of each run of both sides in the order in which they ran."""
     measure = next((measure for measure in point.measures if _decides(measure, point)), None)
     if measure is None:

@@ -1,6 +1,7 @@
 """The page of a ladder: latency over size, its levels, and the caches that the kernel reports."""
 
 from pathlib import Path
+from typing import Any
 
 from windtunnel.format import size
 from windtunnel.host.ladder import Ladder
@@ -29,7 +30,7 @@ def render(ladder: Ladder) -> str:
     )
 
 
-def chart(ladder: Ladder) -> dict:
+def chart(ladder: Ladder) -> dict[str, Any]:
     """ns of a load over bytes, the least round and the worst; measured ends of levels solid, reported sizes dotted."""
     sizes = [rung.bytes for rung in ladder.rungs]
     least = [rung.ns for rung in ladder.rungs]
@@ -60,12 +61,12 @@ def chart(ladder: Ladder) -> dict:
     return {"data": data, "layout": layout | {"showlegend": True}}
 
 
-def _trace(name: str, x: list[int], y: list[float], words: list[str], line: dict) -> dict:
+def _trace(name: str, x: list[int], y: list[float], words: list[str], line: dict[str, Any]) -> dict[str, Any]:
     hover = {"text": words, "hovertemplate": "%{text}<extra></extra>"}
     return {"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "line": line} | hover
 
 
-def _at(x: int, words: str, colour: str, dash: str, where: str) -> dict:
+def _at(x: int, words: str, colour: str, dash: str, where: str) -> dict[str, Any]:
     """A line from bottom to top with its words."""
     label = {"text": words, "textangle": 0, "textposition": where, "xanchor": "left", "font": {"size": 11}}
     place = {"xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}

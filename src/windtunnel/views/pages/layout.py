@@ -1,5 +1,7 @@
 """What all plots have in common: axes, fonts and colours, which are names of the style sheet's variables."""
 
+from typing import Any
+
 from windtunnel.format import duration
 
 _STEPS = ((1,), (1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
@@ -7,7 +9,7 @@ _STEPS = ((1,), (1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 _LEAST_TICKS = 3
 
 
-def axis() -> dict:
+def axis() -> dict[str, Any]:
     return {
         "gridcolor": "var(--rule)",
         "linecolor": "var(--rule)",
@@ -18,7 +20,7 @@ def axis() -> dict:
     }
 
 
-def layout_of(height: int) -> dict:
+def layout_of(height: int) -> dict[str, Any]:
     return {
         "height": height,
         "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
@@ -32,7 +34,7 @@ def layout_of(height: int) -> dict:
     }
 
 
-def duration_ticks(values: list[int]) -> dict:
+def duration_ticks(values: list[int]) -> dict[str, Any]:
     """Ticks of a logarithmic axis at round ns, in the unit that suits: the coarsest steps of which three lie among the values."""
     low, high = max(min(values), 1), max(values)
     for steps in _STEPS:

@@ -1,4 +1,6 @@
-"""The plots of a model, as plotly figures in plain JSON."""
+"""The plots of a model, as plain JSON for plotly."""
+
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ _ALONG = 60
 FAINT = "var(--muted)"
 
 
-def cost(model: ModelRecord, curve: Curve) -> dict:
+def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
     """ns a packet over entries, both by ratios."""
     world, rng = world_of(model.ladder), np.random.default_rng(1)
     low, high = curve.points[0].entries, curve.points[-1].entries
@@ -48,7 +50,7 @@ def thesis_words(curve: Curve) -> str:
     return "The thesis published no coefficients for this kind of table."
 
 
-def residuals(curve: Curve) -> dict:
+def residuals(curve: Curve) -> dict[str, Any]:
     """Held-out errors by size, in percent."""
     held = [p for p in curve.points if p.held_out is not None]
     sizes = [p.entries for p in held]
@@ -60,7 +62,7 @@ def residuals(curve: Curve) -> dict:
     return {"data": [_dots("held out", sizes, errors)], "layout": layout | {"showlegend": False}}
 
 
-def latency(curve: LatencyCurve) -> dict:
+def latency(curve: LatencyCurve) -> dict[str, Any]:
     """Percentiles over load."""
     fitted, loads = fitted_of(curve), [p.load for p in curve.points]
     along = np.linspace(loads[0], min(loads[-1] * 1.05, 0.999 * curve.capacity), _ALONG)
@@ -76,7 +78,7 @@ def latency(curve: LatencyCurve) -> dict:
     return {"data": data, "layout": layout | {"showlegend": True}}
 
 
-def latency_residuals(curve: LatencyCurve) -> dict:
+def latency_residuals(curve: LatencyCurve) -> dict[str, Any]:
     """Held-out errors by load, in percent."""
     data = [
         _dots(
@@ -93,28 +95,28 @@ def latency_residuals(curve: LatencyCurve) -> dict:
     return {"data": data, "layout": layout | {"showlegend": True}}
 
 
-def _published(curve: Curve, along: list[float]) -> list[dict]:
+def _published(curve: Curve, along: list[float]) -> list[dict[str, Any]]:
     if curve.table.get("kind") != "exact":
         return []
     ns = [float(1e3 / mpps) for mpps in published_mpps(np.array(along))]
     return [_line("thesis (its machine)", along, ns) | _stroke(FAINT, "dash", 1) | {"opacity": 0.5}]
 
 
-def _line(name: str, x, y) -> dict:
+def _line(name: str, x, y) -> dict[str, Any]:
     hover = {"hovertemplate": "%{x:,.4s}: %{text}<extra></extra>", "text": [duration(ns) for ns in y]}
     values = {"x": [float(v) for v in x], "y": [float(v) for v in y]}
     return {"type": "scatter", "mode": "lines", "name": name} | values | hover
 
 
-def _stroke(colour: str, dash: str, width: int = 2) -> dict:
+def _stroke(colour: str, dash: str, width: int = 2) -> dict[str, Any]:
     return {"line": {"color": colour, "width": width, "dash": dash}}
 
 
-def _dots(name: str, x: list[float], y: list[float], colour: str = SERIES[1]) -> dict:
+def _dots(name: str, x: list[float], y: list[float], colour: str = SERIES[1]) -> dict[str, Any]:
     marker = {"size": 6, "color": colour, "opacity": 0.7}
     return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker}
 
 
-def _noise(share: float) -> dict:
+def _noise(share: float) -> dict[str, Any]:
     place = {"xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": -share, "y1": share}
     return {"type": "rect", "fillcolor": FAINT, "opacity": 0.15, "line": {"width": 0}, "layer": "below"} | place

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from windtunnel.format import percent, rate
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
@@ -31,7 +32,7 @@ def write(model: ModelRecord, path: Path) -> Path:
 
 def render(model: ModelRecord) -> str:
     """The page as HTML. What came from users is escaped by the template, and in plots by `model_charts`."""
-    charts: dict[str, dict] = {}
+    charts: dict[str, dict[str, Any]] = {}
     sections = [_cost(model, curve, charts) for curve in model.curves]
     sections += [_latency(curve, charts) for curve in model.latency]
     return filled(
@@ -46,7 +47,7 @@ def render(model: ModelRecord) -> str:
     )
 
 
-def _cost(model: ModelRecord, curve: Curve, charts: dict[str, dict]) -> Section:
+def _cost(model: ModelRecord, curve: Curve, charts: dict[str, dict[str, Any]]) -> Section:
     places = _placed(charts, [model_charts.cost(model, curve), model_charts.residuals(curve)])
     captions = [
         "Points: runs; line: the fitted form; band: 95%, of the parameters and of the held-out errors; beyond the sizes "
@@ -59,7 +60,7 @@ def _cost(model: ModelRecord, curve: Curve, charts: dict[str, dict]) -> Section:
     )
 
 
-def _latency(curve: LatencyCurve, charts: dict[str, dict]) -> Section:
+def _latency(curve: LatencyCurve, charts: dict[str, dict[str, Any]]) -> Section:
     places = _placed(charts, [model_charts.latency(curve), model_charts.latency_residuals(curve)])
     errors = ", ".join(f"{name} {percent(value)}" for name, value in curve.mape.items())
     said = [f"capacity {rate(curve.capacity)}", f"leave one out, mean error: {errors}"]
@@ -71,7 +72,7 @@ def _latency(curve: LatencyCurve, charts: dict[str, dict]) -> Section:
     return Section(settings_words(curve.settings), f"{curve.form}: {words}", said, places, curve, captions)
 
 
-def _placed(charts: dict[str, dict], plots: list[dict]) -> list[str]:
+def _placed(charts: dict[str, dict[str, Any]], plots: list[dict[str, Any]]) -> list[str]:
     places = []
     for plot in plots:
         places.append(place := f"plot-{len(charts)}")

@@ -32,8 +32,8 @@ _HOST_LINES = (
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One of the headline numbers: the figure, its unit, and what it is."""
+class HeadlineNumber:
+    """A number at the top of the page, with its unit, and what it is."""
 
     value: str
     label: str
@@ -68,7 +68,7 @@ def render(run: Run) -> str:
 PAGES = "windtunnel.views.pages"
 
 
-def filled(template: str, plots: dict[str, dict], package: str = PAGES, **values: Any) -> str:
+def filled(template: str, plots: dict[str, dict[str, Any]], package: str = PAGES, **values: Any) -> str:
     """The template's own values in the frame that all pages share, with the plots by their places; `package` holds the template."""
     from plotly.offline import get_plotlyjs
 
@@ -102,30 +102,29 @@ def environment(package: str = PAGES) -> Environment:
     return made
 
 
-def headline(summary: Summary) -> list[Figure]:
-    """The few numbers that answer first: answers and their latency where there is a client, packets where there is none,
-    and what a packet costs each endpoint."""
-    figures = []
+def headline(summary: Summary) -> list[HeadlineNumber]:
+    """Responses and their latency where there is a client, packets otherwise, and the cost of a packet at each endpoint."""
+    numbers = []
     if summary.workloads:
         responses = sum(row.responses for row in summary.workloads)
-        figures.append(Figure(fmt.rate(ratio(responses, summary.measured_s)), "responses"))
+        numbers.append(HeadlineNumber(fmt.rate(ratio(responses, summary.measured_s)), "responses"))
         if len(summary.workloads) == 1:
             times = summary.workloads[0].latency
             shown = (("p50", times.p50), ("p99", times.p99), ("p99.9", times.p999))
-            figures += [Figure(fmt.duration(t), f"{name} latency") for name, t in shown]
+            numbers += [HeadlineNumber(fmt.duration(t), f"{name} latency") for name, t in shown]
     else:
         for port in summary.ports:
-            figures.append(Figure(f"{fmt.number(port.rx_mpps, 2)} Mpps", f"{port.endpoint} received"))
-            figures.append(Figure(f"{fmt.number(port.tx_mpps, 2)} Mpps", f"{port.endpoint} sent"))
+            numbers.append(HeadlineNumber(f"{fmt.number(port.rx_mpps, 2)} Mpps", f"{port.endpoint} received"))
+            numbers.append(HeadlineNumber(f"{fmt.number(port.tx_mpps, 2)} Mpps", f"{port.endpoint} sent"))
     for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
         steps = [row for row in summary.steps if row.endpoint == endpoint]
         cost = packet_ns([row for row in summary.stages if row.endpoint == endpoint], steps)
         if cost is not None:
-            figures.append(Figure(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
+            numbers.append(HeadlineNumber(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
         if any(step.traffic for step in steps):  # the measured rate is not the data plane's
             mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)
-            figures.append(Figure(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))
-    return figures
+            numbers.append(HeadlineNumber(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))
+    return numbers
 
 
 def _hosts(run: Run) -> list[tuple[str, str]]:
@@ -137,7 +136,7 @@ def _hosts(run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def host_lines(host: dict) -> list[tuple[str, str]]:
+def host_lines(host: dict[str, Any]) -> list[tuple[str, str]]:
     """The facts that a reader looks for first; a null among them is "not available", an absent one is left out."""
     lines = []
     for label, path in _HOST_LINES:
@@ -147,11 +146,11 @@ def host_lines(host: dict) -> list[tuple[str, str]]:
     return lines
 
 
-def pretty(document: dict) -> str:
+def pretty(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _at(facts: dict, path: str) -> tuple[object, bool]:
+def _at(facts: dict[str, Any], path: str) -> tuple[object, bool]:
     value: object = facts
     for key in path.split("."):
         if not isinstance(value, dict) or key not in value:

@@ -5,6 +5,7 @@ exact tables of 4x4-byte keys in T4P4S on c cores of its machine. Its models of 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 LINE_RATE_MPPS = 14.88
 """Of its 10 Gbit/s link, 64-byte frames."""
@@ -23,7 +24,7 @@ WORDS = {
 }
 
 
-def traces(name: str, entries: Sequence[float], cores: Sequence[int]) -> list[dict]:
+def traces(name: str, entries: Sequence[float], cores: Sequence[int]) -> list[dict[str, Any]]:
     """A faint line for each number of cores."""
     model = NAMES[name]
     return [

@@ -2,6 +2,7 @@
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.runs.files import replace
@@ -41,7 +42,7 @@ def render(record: SearchRecord) -> str:
     )
 
 
-def trials(record: SearchRecord) -> dict:
+def trials(record: SearchRecord) -> dict[str, Any]:
     """Each trial at its load and the share that it lost; the goals' lower bounds as lines."""
     counted = [trial for trial in record.trials if trial.excluded is None]
     data = [
@@ -71,7 +72,7 @@ def _lower_bounds(record: SearchRecord) -> dict[float, list[str]]:
     return bounds
 
 
-def _bound(bound: float, names: list[str]) -> dict:
+def _bound(bound: float, names: list[str]) -> dict[str, Any]:
     """A line from bottom to top, with the goals' names."""
     place = {"xref": "x", "yref": "paper", "x0": bound, "x1": bound, "y0": 0, "y1": 1}
     line = {"color": SERIES[1], "width": 2, "dash": "dot"}
@@ -79,7 +80,7 @@ def _bound(bound: float, names: list[str]) -> dict:
     return {"type": "line", "line": line, "label": label | {"xanchor": "left"}} | place
 
 
-def latency(record: SearchRecord) -> dict:
+def latency(record: SearchRecord) -> dict[str, Any]:
     """Percentiles at each part of the rate, a line a percentile."""
     shown = [row for row in record.latency if row.p50 is not None]
     lines = (

@@ -1,6 +1,7 @@
 """The plot of handlers' steps: where the time of a packet goes inside a handler."""
 
 from html import escape
+from typing import Any
 
 from windtunnel.runs.rows import StepRow
 from windtunnel.views.pages.layout import layout_of
@@ -9,12 +10,12 @@ COLOURS = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)
 _BAR_PX = 44
 
 
-def _pattern(place: int) -> dict:
+def _pattern(place: int) -> dict[str, Any]:
     """Stripes where the colours begin again."""
     return {"shape": "/", "fillmode": "overlay", "size": 6} if place >= len(COLOURS) else {}
 
 
-def steps(rows: list[StepRow]) -> dict | None:
+def steps(rows: list[StepRow]) -> dict[str, Any] | None:
     """One stacked bar a stage whose handler names steps: ns of a packet of the stage. Traffic of its own is in none."""
     shown = [row for row in rows if row.stage_ns is not None and not row.traffic]
     if not shown:

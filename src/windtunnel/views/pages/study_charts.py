@@ -1,6 +1,6 @@
 """The plots of a study: a curve for one factor, a heat map and curves for two, small multiples for more.
 
-Each figure shows the median of a point's valid runs; single runs are points, and the band reaches from the least to the greatest.
+Each plot shows the median of a point's valid runs. Single runs are points. The band reaches from the smallest to the largest run.
 """
 
 import itertools
@@ -28,10 +28,10 @@ _WIDE = 1000
 
 @dataclass(frozen=True)
 class Drawn:
-    """One figure of one workload: what is drawn, over which factors."""
+    """One metric of one workload, over the factors that change."""
 
     record: StudyRecord
-    figure: str
+    metric: str
     samples: Sequence[Sample]
 
     @property
@@ -42,7 +42,7 @@ class Drawn:
     def cell(self, sample: Sample, factor: FactorRecord) -> Any:
         return self.record.point(sample.point).cells[factor.name]
 
-    def levels(self, factor: FactorRecord) -> list:
+    def levels(self, factor: FactorRecord) -> list[Any]:
         """Those that have run, in the file's order."""
         finished = {self.cell(sample, factor) for sample in self.samples}
         return [level for level in factor.levels if level.cell in finished]
@@ -52,8 +52,8 @@ class Drawn:
         return [s for s in self.samples if all(self.record.point(s.point).cells[n] == c for n, c in wanted.items())]
 
 
-def all_of(drawn: Drawn) -> list[dict]:
-    """The pictures that suit the number of factors; none where nothing changes."""
+def all_of(drawn: Drawn) -> list[dict[str, Any]]:
+    """The plots for this number of factors; none where nothing changes."""
     match drawn.factors:
         case []:
             return []
@@ -64,13 +64,13 @@ def all_of(drawn: Drawn) -> list[dict]:
     return [small_multiples(drawn)]
 
 
-def curve(drawn: Drawn, factor: FactorRecord) -> dict:
+def curve(drawn: Drawn, factor: FactorRecord) -> dict[str, Any]:
     """The median over one factor, a band from the least to the greatest run, every run a point."""
     data = _series(drawn, factor, {}, "median", 0, band=True, runs=True)
     return {"data": [*data, *_reference(drawn, factor)], "layout": _layout(drawn, factor, 340) | {"showlegend": True}}
 
 
-def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
+def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[str, Any]:
     """The median over the first factor, one line a level of the second."""
     data = [
         trace
@@ -81,9 +81,9 @@ def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
     return {"data": data, "layout": _layout(drawn, first, 380) | {"showlegend": True}}
 
 
-def _reference(drawn: Drawn, factor: FactorRecord) -> list[dict]:
+def _reference(drawn: Drawn, factor: FactorRecord) -> list[dict[str, Any]]:
     """The published curve that the study names, for the numbers of cores that have run; only packets over entries have one."""
-    if drawn.record.reference is None or factor.name != "entries" or not drawn.figure.endswith("mpps"):
+    if drawn.record.reference is None or factor.name != "entries" or not drawn.metric.endswith("mpps"):
         return []
     cores = cores_of(drawn.record)
     counts = [1] if cores is None else [int(level.label) for level in drawn.levels(cores)]
@@ -97,12 +97,12 @@ def cores_of(record: StudyRecord) -> FactorRecord | None:
     return named if counts else None
 
 
-def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
+def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[str, Any]:
     """Medians: the first factor to the right, the second upwards."""
     columns, lines = drawn.levels(first), drawn.levels(second)
     found = [[drawn.where({first.name: x.cell, second.name: y.cell}) for x in columns] for y in lines]
     medians = [[cell[0].median if cell else None for cell in line] for line in found]
-    texts = [["" if m is None else study_metrics.text(drawn.figure, m) for m in line] for line in medians]
+    texts = [["" if m is None else study_metrics.text(drawn.metric, m) for m in line] for line in medians]
     layout = layout_of(90 + 44 * max(len(lines), 2))
     layout["xaxis"] |= {"type": "category", "title": {"text": escape(first.name)}, "showgrid": False}
     layout["yaxis"] |= {"type": "category", "title": {"text": escape(second.name), "standoff": 14}, "showgrid": False}
@@ -110,7 +110,7 @@ def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
         "type": "heatmap",
         "x": [escape(x.label) for x in columns],
         "y": [escape(y.label) for y in lines],
-        "z": [[_shade(drawn.figure, m) for m in line] for line in medians],
+        "z": [[_shade(drawn.metric, m) for m in line] for line in medians],
         "text": texts,
         "texttemplate": "%{text}",
         "colorscale": [[0, "var(--shade)"], [1, "var(--work)"]],
@@ -122,7 +122,7 @@ def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict:
     return {"data": [trace], "layout": layout}
 
 
-def small_multiples(drawn: Drawn) -> dict:
+def small_multiples(drawn: Drawn) -> dict[str, Any]:
     """One panel for each combination of the third factor and those behind it; in each the first to the right, a line a level of
     the second. All panels have the same axes."""
     first, second, *rest = drawn.factors
@@ -133,7 +133,7 @@ def small_multiples(drawn: Drawn) -> dict:
     layout |= {"annotations": [], "showlegend": True}
     layout["legend"] = layout["legend"] | {"y": 1, "yref": "container", "yanchor": "top"}
     layout["margin"] = layout["margin"] | {"t": 60}
-    data: list[dict] = []
+    data: list[dict[str, Any]] = []
     for n, levels in enumerate(panels):
         line, column = divmod(n, _COLUMNS)
         number = str(n + 1) if n else ""
@@ -162,7 +162,7 @@ def _series(
     position: int,
     band: bool = False,
     runs: bool = False,
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """The line of medians over a factor where the other cells are as wanted, its band and its runs."""
     points = [(level, s) for level in drawn.levels(factor) for s in drawn.where(wanted | {factor.name: level.cell})]
     if not points:
@@ -179,7 +179,7 @@ def _series(
     traces.append(
         {"type": "scatter", "mode": "lines+markers", "name": escape(name), "x": x, "y": [s.median for _, s in points]}
         | {
-            "text": [study_metrics.text(drawn.figure, s.median) for _, s in points],
+            "text": [study_metrics.text(drawn.metric, s.median) for _, s in points],
             "line": {"color": colour, "width": 2, "dash": dash},
         }
         | {
@@ -199,7 +199,7 @@ def _series(
                 "y": [b for _, b in each],
             }
             | {
-                "text": [study_metrics.text(drawn.figure, b) for _, b in each],
+                "text": [study_metrics.text(drawn.metric, b) for _, b in each],
                 "marker": {"size": 5, "color": colour, "opacity": 0.45},
             }
             | {"showlegend": band, "legendgroup": escape(name), "hovertemplate": "%{text}<extra></extra>"}
@@ -207,9 +207,9 @@ def _series(
     return traces
 
 
-def _shade(figure: str, median: float | None) -> float | None:
+def _shade(metric: str, median: float | None) -> float | None:
     """What the colour of a cell stands for: the median, of latencies its logarithm."""
-    return math.log10(median) if median and figure in study_metrics.LATENCY else median
+    return math.log10(median) if median and metric in study_metrics.LATENCY else median
 
 
 def _is_number(factor: FactorRecord) -> bool:
@@ -221,7 +221,7 @@ def _x(factor: FactorRecord, level: Any) -> Any:
     return level.cell if _is_number(factor) else escape(level.label)
 
 
-def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict:
+def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict[str, Any]:
     layout = layout_of(height)
     levels = drawn.levels(factor)
     layout["xaxis"] |= {"title": {"text": escape(factor.name)}, "showgrid": False}
@@ -243,15 +243,15 @@ def _is_log(factor: FactorRecord, cells: list[float]) -> bool:
     return min(cells) > 0 and (factor.log or max(cells) >= _WIDE * min(cells))
 
 
-def _vertical(drawn: Drawn) -> dict:
+def _vertical(drawn: Drawn) -> dict[str, Any]:
     """From 0; latencies, which span powers of ten, on a logarithmic axis in their units."""
     values = [value for sample in drawn.samples for value in sample.values]
-    if drawn.figure in study_metrics.LATENCY and min(values) > 0:
+    if drawn.metric in study_metrics.LATENCY and min(values) > 0:
         return {"type": "log"} | duration_ticks([int(value) for value in values])
-    tick = {"tickformat": ".0%"} if drawn.figure.endswith(("_idle", "_busy", "_preempted")) else {"tickformat": "~s"}
+    tick = {"tickformat": ".0%"} if drawn.metric.endswith(("_idle", "_busy", "_preempted")) else {"tickformat": "~s"}
     return {"rangemode": "tozero"} | tick
 
 
-def _title(text: str, x: float, y: float) -> dict:
+def _title(text: str, x: float, y: float) -> dict[str, Any]:
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 4}
     return {"text": text, "showarrow": False, "font": {"color": "var(--ink)", "size": 12}} | place

@@ -2,6 +2,7 @@
 
 import statistics
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def histograms(study: Study) -> dict[int, Histogram]:
     return {point: histogram for point, histogram in merged.items() if histogram is not None and histogram.total}
 
 
-def percentile_curves(study: Study, found: dict[int, Histogram]) -> dict | None:
+def percentile_curves(study: Study, found: dict[int, Histogram]) -> dict[str, Any] | None:
     """A curve a point, as HdrHistogram draws them."""
     data = [percentile_curve(_name(study, point), found[point], n) for n, point in enumerate(sorted(found))]
     for n, trace in enumerate(data):
@@ -39,7 +40,7 @@ def percentile_curves(study: Study, found: dict[int, Histogram]) -> dict | None:
     return percentile_chart(data, 420)
 
 
-def boxes(study: Study, found: dict[int, Histogram]) -> dict | None:
+def boxes(study: Study, found: dict[int, Histogram]) -> dict[str, Any] | None:
     """A box a point, those of one number of cores side by side; through the medians of each number of cores, L(c)."""
     if not found:
         return None

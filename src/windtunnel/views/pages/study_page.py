@@ -17,7 +17,7 @@ from windtunnel.views.study_sentences import all_sentences, point_words
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure of one workload: its plots, and what stands below them."""
+    """One metric of one workload: its plots and their caption."""
 
     title: str
     places: list[str]
@@ -27,7 +27,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Line:
-    """One point in the table below: its levels, and its figures with their spread."""
+    """One point in the table below: its levels, and its metrics with their spread."""
 
     labels: list[str]
     runs: int
@@ -44,11 +44,11 @@ def write(study: Study) -> Path:
 def render(study: Study) -> str:
     """The page as HTML. What came from users is escaped by the template, and in plots by `study_charts`."""
     record, rows = study.record, study.rows
-    charts: dict[str, dict] = {}
+    charts: dict[str, dict[str, Any]] = {}
     pictures = [
-        _picture(study, figure, workload, charts)
+        _picture(study, metric, workload, charts)
         for workload in workloads(rows)
-        for figure in study_metrics.chosen(record.metrics, rows)
+        for metric in study_metrics.chosen(record.metrics, rows)
     ]
     pictures += _latency(study, charts)
     return filled(
@@ -70,8 +70,8 @@ def render(study: Study) -> str:
     )
 
 
-def _latency(study: Study, charts: dict[str, dict]) -> list[Picture]:
-    """The pictures that the study file asks for beside its figures."""
+def _latency(study: Study, charts: dict[str, dict[str, Any]]) -> list[Picture]:
+    """The plots that the study file asks for in addition to its metrics."""
     found = study_latency.histograms(study) if study.record.latency else {}
     drawn = {
         "boxes": ("Latency", study_latency.boxes, study_latency.words(study, found) if found else ""),
@@ -90,16 +90,16 @@ def _latency(study: Study, charts: dict[str, dict]) -> list[Picture]:
     return pictures
 
 
-def _picture(study: Study, figure: str, workload: str | None, charts: dict[str, dict]) -> Picture:
+def _picture(study: Study, metric: str, workload: str | None, charts: dict[str, dict[str, Any]]) -> Picture:
     """Adds its plots to `charts`."""
     record, rows = study.record, of_workload(study.rows, workload)
-    those = samples(rows, figure, workload)
-    drawn = study_charts.all_of(study_charts.Drawn(record, figure, those)) if those else []
+    those = samples(rows, metric, workload)
+    drawn = study_charts.all_of(study_charts.Drawn(record, metric, those)) if those else []
     places = []
     for plot in drawn:
         places.append(place := f"plot-{len(charts)}")
         charts[place] = plot
-    title = f"{figure} of {workload}" if workload else figure
+    title = f"{metric} of {workload}" if workload else metric
     runs = sum(len(sample.values) for sample in those)
     said = [f"n = {runs} runs of {len(those)} points; lines and cells are medians of a point’s runs"]
     spreads = [s for sample in those if (s := study_metrics.spread(sample.values, sample.median)) is not None]
@@ -113,7 +113,7 @@ def _picture(study: Study, figure: str, workload: str | None, charts: dict[str, 
     out = sum(not row["valid"] for row in rows)
     missing = len(rows) - out - runs
     said.append(f"invalid runs excluded: {out}")
-    if study.record.reference and figure.endswith("mpps"):
+    if study.record.reference and metric.endswith("mpps"):
         said.append(references.WORDS[study.record.reference])
     if missing:
         said.append(f"valid runs without this metric: {missing}")

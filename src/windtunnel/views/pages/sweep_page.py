@@ -1,4 +1,6 @@
-"""The page of `windtunnel pcie estimate --sweep`: the VTune recipe's two charts, its histograms, and the figures behind them."""
+"""The page of `windtunnel pcie estimate --sweep`: the VTune recipe's two charts, its histograms, and their values."""
+
+from typing import Any
 
 from windtunnel.pcie.estimate import BITS, MB
 from windtunnel.pcie.sweep import AFTER, BEFORE, HIGHEST, Point, Sweep
@@ -35,7 +37,7 @@ def _row(sweep: Sweep, position: int) -> Row:
     return row
 
 
-def inbound(sweep: Sweep) -> dict:
+def inbound(sweep: Sweep) -> dict[str, Any]:
     """What the NIC reads and writes: bursts do not matter to it."""
     points = [*sweep.fours, *sweep.eights]
     data = [
@@ -45,7 +47,7 @@ def inbound(sweep: Sweep) -> dict:
     return {"data": data, "layout": _layout("MB/s", 320)}
 
 
-def outbound(sweep: Sweep) -> dict:
+def outbound(sweep: Sweep) -> dict[str, Any]:
     """What the CPU writes, with the fracture; between the recipe's two rates nothing is known of the bursts."""
     fours, eights = sweep.fours, sweep.eights
     exact = [p.estimate.rate.outbound_write / MB for p in fours]
@@ -78,7 +80,7 @@ def outbound(sweep: Sweep) -> dict:
     return {"data": data, "layout": layout | {"shapes": [shade, drop]}}
 
 
-def wire(sweep: Sweep) -> dict:
+def wire(sweep: Sweep) -> dict[str, Any]:
     """Both directions with their headers, and what the link has for transfers."""
     points = [*sweep.fours, *sweep.eights]
     data = [
@@ -97,7 +99,7 @@ def wire(sweep: Sweep) -> dict:
     return {"data": [*data, limit], "layout": _layout("Gb/s on the wire", 300)}
 
 
-def histograms(before: Point, after: Point) -> dict:
+def histograms(before: Point, after: Point) -> dict[str, Any]:
     """Packets by the burst in which they came, at both rates."""
     data = []
     for position, point in enumerate((before, after)):
@@ -120,7 +122,7 @@ def histograms(before: Point, after: Point) -> dict:
     return {"data": data, "layout": layout | {"barmode": "overlay", "showlegend": True}}
 
 
-def _line(name: str, points, values: list[float], position: int, dash: str = "solid") -> dict:
+def _line(name: str, points, values: list[float], position: int, dash: str = "solid") -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -132,7 +134,7 @@ def _line(name: str, points, values: list[float], position: int, dash: str = "so
     }
 
 
-def _layout(unit: str, height: int) -> dict:
+def _layout(unit: str, height: int) -> dict[str, Any]:
     layout = layout_of(height)
     layout["xaxis"] |= {"title": {"text": "Mpps"}, "range": [0, HIGHEST / MB], "showgrid": False}
     layout["yaxis"] |= {"title": {"text": unit}, "rangemode": "tozero"}

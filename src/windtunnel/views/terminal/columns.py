@@ -1,4 +1,4 @@
-"""Tables of a terminal that never cut a figure: where there is no room, the least important columns are left out."""
+"""Terminal tables that never cut a number: where there is no room, the least important columns are dropped."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

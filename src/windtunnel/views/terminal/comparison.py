@@ -51,7 +51,7 @@ def verdict_lines(comparison: Comparison) -> list[str]:
 
 
 def how(comparison: Comparison) -> str:
-    """How many runs, and how they were held against each other."""
+    """How many runs, and how they were compared."""
     runs = [run for point in comparison.points for run in point.runs]
     counts = " and ".join(f"{sum(run.side == side for run in runs)} of {side.upper()}" for side in ("a", "b"))
     methods = {m.interval.method: None for point in comparison.points for m in point.measures if m.interval}
@@ -71,7 +71,7 @@ def name_of(measure: Measure) -> str:
     return f"{measure.workload} {measure.metric}" if measure.workload else measure.metric
 
 
-def figure(values: Sequence[float | None], unit: str) -> str:
+def median_text(values: Sequence[float | None], unit: str) -> str:
     """Median of the runs."""
     present = [value for value in values if value is not None]
     if not present:
@@ -125,8 +125,8 @@ def _table(point: Point, one_side: bool) -> RenderableType:
     starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
     sections = [n for n in starts if n and places[n].partition(".")[0] != places[n - 1].partition(".")[0]]
 
-    def column(head: str, cell, **more) -> Column:
-        cells = [Text(cell(row), style="bold" if (row.workload, row.metric) in deciding else "") for row in rows]
+    def column(head: str, text, **more) -> Column:
+        cells = [Text(text(row), style="bold" if (row.workload, row.metric) in deciding else "") for row in rows]
         return Column(head, cells, **more)
 
     def of(row: Measure, show) -> str:
@@ -141,8 +141,8 @@ def _table(point: Point, one_side: bool) -> RenderableType:
                 words=True,
                 width=14,
             ),
-            column("A", lambda row: figure(row.a, row.unit)),
-            column("B", lambda row: figure(row.b, row.unit)),
+            column("A", lambda row: median_text(row.a, row.unit)),
+            column("B", lambda row: median_text(row.b, row.unit)),
             column("difference", lambda row: of(row, lambda i: percent(i.percent))),
             column("interval", lambda row: of(row, range_of), spare=1),
             column("detectable", lambda row: of(row, lambda i: f"{i.smallest:.1f}%")),

@@ -1,6 +1,7 @@
 """Models in the terminal: what was fitted, how wrong it was where it had not looked, and predictions."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -47,7 +48,7 @@ def notes(model: ModelRecord) -> list[str]:
     return said
 
 
-def settings_words(settings: dict) -> str:
+def settings_words(settings: dict[str, Any]) -> str:
     return ", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in settings.items()) or "all points"
 
 
@@ -191,7 +192,7 @@ def _checked_latency(curves: Sequence[tuple[ModelRecord, LatencyCurve]]) -> Fitt
     )
 
 
-def _checked_pipelines(rows: Sequence) -> Fitting:
+def _checked_pipelines(rows: Sequence[Any]) -> Fitting:
     return Fitting(
         [
             Column("point", [row.point for row in rows], words=True),
@@ -205,7 +206,7 @@ def _checked_pipelines(rows: Sequence) -> Fitting:
     )
 
 
-def _pipeline_words(rows: Sequence) -> str:
+def _pipeline_words(rows: Sequence[Any]) -> str:
     errors = np.abs([row.error for row in rows])
     return f"{percent(errors.mean())} on average, {percent(errors.max())} at most" if len(rows) else "no point was run"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -96,10 +97,10 @@ def _row(
 ) -> Row:
     most = None if ceiling is None or (rx or tx) is None else (rx or tx) * ceiling / MB
     rates = {"rx_mpps": None if rx is None else rx / MB, "tx_mpps": None if tx is None else tx / MB}
-    return Row(port, queue, **(dict.fromkeys(_FIGURES) | rates | {"ceiling_mpps": most} | known))
+    return Row(port, queue, **(dict.fromkeys(_VALUES) | rates | {"ceiling_mpps": most} | known))
 
 
-_FIGURES = tuple(name for name in Row.__dataclass_fields__ if name not in ("port", "queue"))
+_VALUES = tuple(name for name in Row.__dataclass_fields__ if name not in ("port", "queue"))
 
 
 def _sum(values) -> float | None:
@@ -210,7 +211,7 @@ def directions(measured: Measured) -> list[tuple[str, float | None]]:
     return [(name.replace("_", " "), getattr(measured, name)) for name in names]
 
 
-def document(ports: Sequence[PortEstimate], measured: Measured | None) -> dict:
+def document(ports: Sequence[PortEstimate], measured: Measured | None) -> dict[str, Any]:
     """For machines: rates in the units of `Row`."""
     return {
         "ports": [

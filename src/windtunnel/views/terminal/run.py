@@ -76,7 +76,7 @@ def crossing_table(rows: Sequence[Crossing]) -> RenderableType:
             column("sent", lambda r: fmt.count(r.sent)),
             column("received", lambda r: fmt.count(r.received)),
             column("lost between hosts", lambda r: _loss(r.lost)),
-            column("other frames", lambda r: fmt.count(r.strangers), spare=1),
+            column("other frames", lambda r: fmt.count(r.foreign), spare=1),
         ]
     )
 

@@ -148,5 +148,5 @@ def outcome(verdict: "Verdict", rows: list[dict[str, Any]], named: list[str]) ->
     return "  ".join(each)
 
 
-def _pair(row: dict[str, Any], figure: str) -> str:
-    return f"{figure} {study_metrics.text(figure, row[figure]):>9}"
+def _pair(row: dict[str, Any], metric: str) -> str:
+    return f"{metric} {study_metrics.text(metric, row[metric]):>9}"

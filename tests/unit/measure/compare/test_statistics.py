@@ -31,7 +31,7 @@ def test_pairs_are_judged_as_scipy_does(count, exact):
 
 
 @pytest.mark.parametrize(("pairs", "left_out"), [(8, 0), (10, 3), (15, 15)])
-def test_the_interval_is_that_of_the_tables(pairs, left_out, exact):
+def test_the_interval_equals_published_tables(pairs, left_out, exact):
     """Two-sided 1% of Wilcoxon's statistic: 0, 3 and 15 (F. Wilcoxon, R. A. Wilcox, 1964). So many Walsh averages lie beyond."""
     differences = np.log(draw(1, pairs))
     walsh = sorted((x + y) / 2 for i, x in enumerate(differences) for y in differences[i:])
@@ -45,13 +45,13 @@ def test_runs_are_judged_as_scipy_does(counts, exact):
     assert unpaired(a, b).p == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
 
 
-def test_beyond_the_exact_distributions_the_normal_one_goes_on(exact):
+def test_beyond_exact_distributions_the_normal_approximation_continues(exact):
     a, b = draw(1, 101), draw(2, 101) * 1.01
     assert paired(a, b).p == pytest.approx(stats.wilcoxon(np.log(b) - np.log(a), method="exact").pvalue, rel=0.02)
     assert unpaired(a, b).p == pytest.approx(stats.mannwhitneyu(a, b, method="asymptotic").pvalue, rel=0.02)
 
 
-def test_few_pairs_and_few_runs_are_judged_by_student(exact):
+def test_few_pairs_and_few_runs_are_judged_by_students_t(exact):
     a, b = draw(1, 5), draw(2, 5) * 1.1
     assert paired(a, b).p == pytest.approx(stats.ttest_1samp(np.log(b / a), 0).pvalue)
     assert unpaired(a[:4], b).p == pytest.approx(stats.ttest_ind(np.log(a[:4]), np.log(b), equal_var=False).pvalue)
@@ -59,7 +59,7 @@ def test_few_pairs_and_few_runs_are_judged_by_student(exact):
 
 @settings(max_examples=50, deadline=None)
 @given(values, st.data())
-def test_an_interval_excludes_no_difference_just_when_one_is_shown(a, data):
+def test_the_interval_excludes_zero_exactly_when_a_difference_is_reported(a, data):
     b = data.draw(st.lists(st.floats(1e-3, 1e9), min_size=len(a), max_size=len(a)))
     for found in (paired(a, b), unpaired(a, b)):
         assert found.low <= found.difference <= found.high
@@ -70,7 +70,7 @@ def test_an_interval_excludes_no_difference_just_when_one_is_shown(a, data):
 
 @settings(max_examples=50, deadline=None)
 @given(values, st.data())
-def test_the_sides_change_places_and_the_sign_changes(a, data):
+def test_swapping_the_sides_changes_the_sign(a, data):
     b = data.draw(st.lists(st.floats(1e-3, 1e9), min_size=len(a), max_size=len(a)))
     for of in (paired, unpaired):
         there, back = of(a, b), of(b, a)
@@ -89,7 +89,7 @@ def test_neither_units_nor_the_order_of_pairs_matter(a, scale, random):
     assert again.difference == pytest.approx(once.difference, abs=1e-9) and again.p == pytest.approx(once.p)
 
 
-def test_runs_that_agree_better_than_their_figures_can_say_show_nothing():
+def test_rounding_below_resolution_shows_no_difference():
     for of in (paired, unpaired):
         for count in (3, 15):
             same = of([1500.0] * count, [1500.0] * count)
@@ -117,7 +117,7 @@ def hostile(kind, rng, count):
 
 @pytest.mark.parametrize("kind", ["quiet", "heavy tails", "spoilt runs", "drift", "steps", "every other run"])
 @pytest.mark.parametrize("pairs", [5, 15])
-def test_the_same_thing_twice_shows_no_difference(kind, pairs):
+def test_equal_samples_show_no_difference(kind, pairs):
     """1000 comparisons at a level of 1%: 22 or more would come about once in 1000 times if the level held."""
     rng = np.random.default_rng(7)
     shown = 0
@@ -128,7 +128,7 @@ def test_the_same_thing_twice_shows_no_difference(kind, pairs):
     assert shown < 22
 
 
-def test_what_is_said_to_be_found_is_found():
+def test_the_smallest_detectable_difference_is_detected():
     """The smallest difference of 15 pairs of a known spread, put in: found about 80 times in 100."""
     rng = np.random.default_rng(3)
     smallest = np.median([paired(*np.exp(0.03 * rng.standard_normal((2, 15)))).smallest for _ in range(400)])
@@ -139,7 +139,7 @@ def test_what_is_said_to_be_found_is_found():
     assert 720 <= found <= 860
 
 
-def test_an_assumed_spread_is_in_the_interval_whatever_the_runs_say():
+def test_an_assumed_spread_widens_every_interval():
     one_side = assumed([100.0], [100.0], between=log(1.05), within=0.0)
     assert one_side.high == pytest.approx(2.576 * 2**0.5 * log(1.05), rel=1e-3)
     assert one_side.effect is None and one_side.freedom == inf
@@ -148,7 +148,7 @@ def test_an_assumed_spread_is_in_the_interval_whatever_the_runs_say():
     assert assumed([100.0, 100.0], [100.0, 100.0], log(1.05), 0.0).high == pytest.approx(one_side.high / 2**0.5)
 
 
-def test_neighbouring_windows_that_resemble_each_other_tell_less():
+def test_autocorrelated_windows_widen_the_interval():
     rng = np.random.default_rng(5)
     apart = rng.normal(0, 0.1, 64)
     together = np.repeat(apart[:16], 4)
@@ -172,7 +172,7 @@ def test_holm_keeps_the_order_and_never_helps(p_values):
     )
 
 
-def test_points_together_tell_more_than_one_alone():
+def test_points_together_narrow_the_interval():
     one = paired(draw(1, 10), draw(2, 10) * 1.03)
     many = whole([one] * 9)
     assert many.difference == pytest.approx(one.difference) and many.error == pytest.approx(one.error / 3)
@@ -183,7 +183,7 @@ def test_points_together_tell_more_than_one_alone():
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(1, 30))
-def test_rank_distributions_are_whole_and_even(count):
+def test_rank_distributions_sum_to_one_and_are_symmetric(count):
     for distribution in (statistics._signed_ranks(count), statistics._ranks(count, 7), statistics._ranks(700, count)):
         assert distribution.sum() == pytest.approx(1)
         assert distribution == pytest.approx(distribution[::-1])

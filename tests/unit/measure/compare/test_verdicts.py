@@ -48,7 +48,7 @@ def pool(tmp_path_factory):
     return {"same": in_turn(directory / "same", 10, 6.0, 6.0), "slower": in_turn(directory / "slower", 10, 6.0, 5.4)}
 
 
-def test_the_same_thing_twice_shows_no_difference_and_what_could_have_been_found(pool):
+def test_equal_scenarios_show_no_difference_and_the_smallest_detectable_one(pool):
     comparison = compare(*pool["same"])
     judged = only(comparison)
     assert (judged.verdict, judged.decided_by, judged.because) == (
@@ -80,7 +80,7 @@ def test_pairs_are_found_by_their_times_whatever_their_names(pool):
     assert [run.side for run in point.runs[:6]] == ["a", "b", "b", "a", "a", "b"]
 
 
-def test_runs_that_were_not_run_in_turn_are_compared_with_a_warning(tmp_path):
+def test_runs_that_did_not_alternate_are_compared_with_a_warning(tmp_path):
     for n in range(6):
         made(tmp_path / "a" / f"{n}", 6.0, 10 * n, seed=n)
         made(tmp_path / "b" / f"{n}", 5.0, 1000 + 10 * n, seed=100 + n)
@@ -91,7 +91,7 @@ def test_runs_that_were_not_run_in_turn_are_compared_with_a_warning(tmp_path):
     )
 
 
-def test_a_few_neighbours_make_no_pairs(tmp_path):
+def test_a_few_adjacent_runs_make_no_pairs(tmp_path):
     """Five of A, five of B, one of A: two places where the sides meet."""
     for n in range(6):
         made(tmp_path / "a" / str(n), 6.0, 10 * n if n < 5 else 1000, seed=n)
@@ -107,7 +107,7 @@ def test_a_lower_latency_is_faster(difference, better, word):
     assert judge._word(difference, better) == word
 
 
-def test_one_run_a_side_hides_nothing_of_what_it_assumes(tmp_path):
+def test_one_run_a_side_states_its_assumptions(tmp_path):
     a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 5.5, 60, seed=2)
     comparison = compare(a, b)
     found = measure(comparison, "responses_per_s").interval
@@ -141,7 +141,7 @@ def test_windows_that_differ_widen_the_interval_of_a_single_run(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_compared_is_named(tmp_path, changes, words):
+def test_incomparable_runs_are_named(tmp_path, changes, words):
     made(tmp_path / "a", 6.0)
     made(tmp_path / "b", 6.0, 10, **changes)
     comparison = compare(tmp_path / "a", tmp_path / "b")
@@ -150,7 +150,7 @@ def test_what_cannot_be_compared_is_named(tmp_path, changes, words):
     assert comparison.points[0].measures == []
 
 
-def test_another_question_or_accounting_is_said_and_refuses_nothing(tmp_path):
+def test_another_question_or_accounting_is_a_warning(tmp_path):
     a = made(tmp_path / "a", 6.0)
     b = made(tmp_path / "b", 6.0, 10, question="how?", plan=sample.plan(level="cycles"))
     warnings = compare(a, b).warnings
@@ -158,7 +158,7 @@ def test_another_question_or_accounting_is_said_and_refuses_nothing(tmp_path):
     assert any(words.startswith("another accounting: A sampled") for words in warnings)
 
 
-def test_two_builds_of_the_engine_are_told_apart_and_compared(tmp_path):
+def test_two_builds_of_the_engine_are_named_and_compared(tmp_path):
     a = made(tmp_path / "a", 6.0)
     same, other = made(tmp_path / "same", 6.0, 10), made(tmp_path / "b", 6.0, 10, build="c2" * 20)
     assert not any("builds of the engine" in words for words in compare(a, same).warnings)
@@ -175,7 +175,7 @@ def test_invalid_runs_are_named(tmp_path):
     assert judged.reasons == [f"B: 1 of 1 run invalid, {b}: engine died: SIGSEGV while measuring"]
 
 
-def test_a_few_invalid_runs_are_left_out_with_their_partners(tmp_path):
+def test_a_few_invalid_runs_are_excluded_with_their_partners(tmp_path):
     a, b = in_turn(tmp_path, 10, 6.0, 5.4)
     change(b / "03", verdict={"valid": False, "reasons": ["ledger open: 3 mbufs missing"]})
     comparison = compare(a, b)
@@ -188,7 +188,7 @@ def test_a_few_invalid_runs_are_left_out_with_their_partners(tmp_path):
     assert only(compare(a, b)).reasons[0].startswith("B: 6 of 10 runs invalid")
 
 
-def test_runs_that_somebody_ended_say_nothing_against_the_others(tmp_path):
+def test_interrupted_runs_do_not_affect_the_others(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 6.0)
     for n in range(2):
         change(a / f"{n:02}", verdict={"valid": False, "reasons": ["did not finish"]})
@@ -241,7 +241,7 @@ def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
     assert whole.interval.percent == pytest.approx(100 * (0.75**0.5 - 1), abs=2)
 
 
-def test_what_follows_from_a_factor_is_none(tmp_path):
+def test_keys_derived_from_a_factor_are_not_factors(tmp_path):
     """The pool's size follows from the batch, and in B from something else too."""
     for side, begin in (("a", 0), ("b", 1000)):
         for batch, size in ((8, 1023), (32, 4095)):
@@ -267,14 +267,14 @@ def test_studies_without_a_point_in_common(tmp_path):
     assert judged.verdict == "cannot be compared" and judged.reasons[0].startswith("no point in common")
 
 
-def test_what_was_never_measured_has_no_difference(tmp_path):
+def test_unmeasured_metrics_have_no_difference(tmp_path):
     plan = sample.plan(level="counts")
     comparison = compare(made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 6.0, 10, plan=plan))
     found = measure(comparison, "server.app_rx.work_ns")
     assert found.interval is None and found.unmeasured == "not measured in A" and not found.shown
 
 
-def test_windows_without_responses_are_no_zero(tmp_path):
+def test_windows_without_responses_are_not_zero(tmp_path):
     a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 1e-7, 10)
     comparison = compare(a, b)
     assert only(comparison).verdict == "cannot be compared"
@@ -290,7 +290,7 @@ def test_windows_without_responses_are_no_zero(tmp_path):
         (lambda run: (run / "run.json").write_text('{"version": NaN}'), "record of version nan"),
     ],
 )
-def test_files_that_cannot_be_read_are_refused_in_words(tmp_path, spoil, words):
+def test_unreadable_files_are_refused_with_a_message(tmp_path, spoil, words):
     a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10)
     spoil(b)
     with pytest.raises(UserError) as refused:
@@ -298,7 +298,7 @@ def test_files_that_cannot_be_read_are_refused_in_words(tmp_path, spoil, words):
     assert words in refused.value.message and str(b) in refused.value.message
 
 
-def test_a_window_that_a_crash_cut_off_is_said(tmp_path):
+def test_a_truncated_window_is_reported(tmp_path):
     a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10)
     with (b / "windows.jsonl").open("a") as file:
         file.write('{"engine":"wind')
@@ -316,7 +316,7 @@ def test_a_window_that_a_crash_cut_off_is_said(tmp_path):
         ("file.toml", "absent", "absent: no such file or directory"),
     ],
 )
-def test_sides_that_are_none(tmp_path, a, b, words):
+def test_invalid_sides(tmp_path, a, b, words):
     made(tmp_path / "runs" / "a", 6.0)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.toml").write_text("")
@@ -325,7 +325,7 @@ def test_sides_that_are_none(tmp_path, a, b, words):
     assert words in refused.value.message and refused.value.remedy
 
 
-def test_no_key_of_a_run_can_be_set(tmp_path):
+def test_set_is_refused_for_runs(tmp_path):
     a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10)
     with pytest.raises(UserError, match="finished runs"):
         hold(a, b, Running(sets_b=["server.batch.app_rx=64"]))
@@ -344,12 +344,12 @@ def test_no_key_of_a_run_can_be_set(tmp_path):
         ("invalid", False),
     ],
 )
-def test_a_threshold_is_passed_by_the_whole_interval(pool, text, fails):
+def test_a_threshold_applies_to_the_whole_interval(pool, text, fails):
     a, b = pool["slower"]
     assert bool(failures(conditions([text]), compare(a, b))) == fails
 
 
-def test_with_any_condition_what_is_no_comparison_fails(tmp_path):
+def test_a_condition_fails_without_a_comparison(tmp_path):
     a = made(tmp_path / "a", 6.0)
     b = made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV while measuring")
     comparison = compare(a, b)
@@ -357,7 +357,7 @@ def test_with_any_condition_what_is_no_comparison_fails(tmp_path):
     assert failures([], comparison) == []
 
 
-def test_a_condition_on_what_was_not_measured_fails(tmp_path):
+def test_a_condition_on_an_unmeasured_metric_fails(tmp_path):
     plan = sample.plan(level="off")
     comparison = compare(made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 6.0, 10, plan=plan))
     assert failures(conditions(["server.app_rx.work_ns:+5%"]), comparison) == [
@@ -368,7 +368,7 @@ def test_a_condition_on_what_was_not_measured_fails(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "slower:", "slower:5", "slower:+5%", "p99:5%", "p98:+5%", "invalid:5%", "p99", "slower:5%x"]
 )
-def test_conditions_that_mean_nothing(text):
+def test_invalid_conditions(text):
     with pytest.raises(UserError) as refused:
         conditions([text])
     assert refused.value.message == f"--fail-if {text}: not a condition"

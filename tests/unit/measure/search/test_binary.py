@@ -22,7 +22,7 @@ def test_the_binary_search_halves(capacity, trials):
         assert result.trials[2].load == (LIMITS.min_load + LIMITS.max_load) / 2
 
 
-def test_the_binary_search_takes_a_loss_ratio_and_tells():
+def test_the_binary_search_takes_a_loss_ratio_and_reports_progress():
     told = []
     found = binary_search(Device(1e6), LIMITS, PDR, on_trial=lambda trial, goals: told.append(trial)).goals[0]
     assert found.relevant_lower_bound <= 1e6 / 0.995 < found.relevant_upper_bound

@@ -18,7 +18,7 @@ def sender(device, rate=LIMITS.rate):
 
 
 @given(st.integers(0, 50_000), st.sampled_from([1, 7, 64]))
-def test_the_buffer_comes_out_of_the_burst(buffer, step):
+def test_the_buffer_size_follows_from_the_burst(buffer, step):
     limits = replace(LIMITS, step=step)
     found = back_to_back(sender(Device(1e6, buffer)), limits, throughput=1e6)
     assert found.irregular is None and len(found.bursts) == 3
@@ -45,22 +45,22 @@ def test_loss_verification_forgives_a_single_lossy_burst():
     assert strict.bursts[0] < verified.bursts[0] == 100
 
 
-def test_a_burst_at_the_longest_is_not_believed():
+def test_a_burst_at_the_limit_is_irregular():
     found = back_to_back(sender(Device(1e6, 10**9)), LIMITS)
     assert set(found.bursts) == {200_000}
     assert found.irregular == "a burst of 0.1 s, the longest allowed, was carried: the buffer may be larger"
 
 
-def test_disturbed_bursts_are_sent_again_and_then_end_it():
+def test_excluded_bursts_are_repeated_up_to_a_limit():
     device, told = Device(1e6, 1000), []
 
     def send(length):
         excluded = len(told) in (1, 2, 6, 7, 8)
-        return replace(device.burst(length, 2e6), excluded="stolen time" if excluded else None)
+        return replace(device.burst(length, 2e6), excluded="steal" if excluded else None)
 
     found = back_to_back(send, LIMITS, on_burst=lambda burst, bursts: told.append(burst))
     assert len(told) == 9 and found.bursts == ()
-    assert found.irregular.startswith("3 bursts of") and found.irregular.endswith("stolen time")
+    assert found.irregular.startswith("3 bursts of") and found.irregular.endswith("steal")
     assert (found.average, found.deviation, found.implied_buffer_s) == (None, None, None)
 
 
@@ -73,14 +73,14 @@ def test_disturbed_bursts_are_sent_again_and_then_end_it():
         (lambda length: 1 / 0, "division by zero"),
     ],
 )
-def test_a_burst_that_cannot_be_is_an_error_in_words(send, words):
+def test_an_impossible_burst_is_an_error(send, words):
     with pytest.raises(TrialFailed, match="a burst of 100000 packets") as error:
         back_to_back(send, LIMITS)
     assert words in error.value.message
 
 
 @pytest.mark.parametrize("change", [{"rate": 0}, {"repeats": 0}, {"verify": 0}, {"step": 10**6}, {"longest_s": -1.0}])
-def test_limits_that_cannot_be_are_refused(change):
+def test_invalid_limits_are_refused(change):
     with pytest.raises(UserError):
         replace(LIMITS, **change)
 

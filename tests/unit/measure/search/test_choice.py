@@ -38,7 +38,7 @@ def test_the_estimate_is_the_goals_quantile(goal, lost, carried):
     assert found == (None if carried is None else pytest.approx(carried))
 
 
-def test_long_trials_outweigh_short_ones_and_far_overload_says_nothing():
+def test_long_trials_outweigh_short_ones_and_far_overload_has_no_weight():
     assert estimate(NDR, [trial(1, 0.2, 100), trial(1, 0.2, 100), trial(10, 0.1, 100)], None) == pytest.approx(90)
     assert estimate(NDR, [trial(1, 0.1, 100), trial(1, 0.9, 200), trial(1, 0.9, 200)], 100) == pytest.approx(90)
 
@@ -62,7 +62,7 @@ def test_a_goal_has_coarser_ones_before_it():
     assert [stage.duration_sum_s for stage in stages(replace(NDR, exceed_ratio=0.0))] == [1, 21]
 
 
-def test_a_fluke_below_a_lower_bound_is_not_looked_at_again():
+def test_an_outlier_below_a_lower_bound_is_not_repeated():
     trials = Trials()
     for load, losses in [(1e5, [0.1]), (2e5, 11 * [0.0]), (3e5, 11 * [0.1])]:
         for loss_ratio in losses:
@@ -71,7 +71,7 @@ def test_a_fluke_below_a_lower_bound_is_not_looked_at_again():
     assert 2e5 < load < 3e5 and duration_s == 1
 
 
-def test_a_goal_with_both_bounds_asks_for_nothing():
+def test_a_goal_with_both_bounds_needs_no_trial():
     grid, trials = Grid(LIMITS, NDR.width, 1e6), Trials()
     for load, loss_ratio in [(grid.load(0), 0.0), (grid.load(1), 0.1)]:
         for _ in range(11):

@@ -69,14 +69,14 @@ def test_missing_time_of_the_duration_sum_counts_as_lost():
 
 
 @pytest.mark.parametrize("count, bound", [(10, Bound.UNDECIDED), (11, Bound.LOWER)])
-def test_eleven_of_twenty_one_seconds_decide(count, bound):
+def test_eleven_of_twenty_one_seconds_settle_a_load(count, bound):
     goal = Goal("half", 0.0)
     assert classify(goal, count * [trial(1, 0.0)]) is bound
     lossy = {Bound.LOWER: Bound.UPPER}.get(bound, bound)
     assert classify(goal, count * [trial(1, 0.1)]) is lossy
 
 
-def test_as_much_as_is_allowed_is_not_too_much():
+def test_loss_equal_to_the_goal_passes():
     goal = Goal("even", 0.005, 0.5, duration_sum_s=2)
     assert classify(goal, [trial(1, 0.005)]) is Bound.LOWER
     assert classify(goal, [trial(1, 0.0), trial(1, 0.1)]) is Bound.LOWER
@@ -91,14 +91,14 @@ def test_good_short_trials_make_up_for_bad_short_ones_alone():
     assert classify(goal, [bad, *10 * [short]]) is Bound.UPPER
 
 
-def test_the_intended_duration_says_how_long_and_the_effective_one_how_much():
+def test_intended_duration_decides_length_and_effective_duration_weight():
     goal = Goal("one", 0.0, 0.0, final_trial_duration_s=1, initial_trial_duration_s=0.5, duration_sum_s=3)
     assert classify(goal, [trial(0.9, 0.0, effective_duration_s=5)]) is Bound.UNDECIDED
     assert classify(goal, [trial(1, 0.0, effective_duration_s=2.9)]) is Bound.UNDECIDED
     assert classify(goal, [trial(1, 0.0, effective_duration_s=3)]) is Bound.LOWER
 
 
-def test_what_the_generator_could_not_send_counts_against_the_load():
+def test_unsent_messages_count_as_lost():
     assert (
         classify(Goal("one", 0.005, 0.0, duration_sum_s=1), [TrialResult(1e6, 1, 990_000, 990_000, 10_000)])
         is Bound.UPPER
@@ -106,7 +106,7 @@ def test_what_the_generator_could_not_send_counts_against_the_load():
 
 
 @given(goals, many)
-def test_the_reference_says_the_same(goal, some):
+def test_the_reference_implementation_agrees(goal, some):
     assert classify(goal, some) is oracle.classify(goal, some)
 
 
@@ -157,7 +157,7 @@ def test_one_more_trial_never_turns_a_load_against_its_result(goal, some, durati
 
 
 @given(goals, many)
-def test_the_duration_sum_in_full_trials_decides(goal, some):
+def test_the_duration_sum_in_full_trials_settles_a_load(goal, some):
     full_s = sum(t.effective_s for t in some if t.duration_s >= goal.final_trial_duration_s)
     if full_s >= goal.duration_sum_s * (1 + 1e-9):
         assert classify(goal, some) is not Bound.UNDECIDED

@@ -64,7 +64,7 @@ def test_goals_of_other_widths_share_a_grid():
 
 @settings(max_examples=150, deadline=None)
 @given(devices, some_goals)
-def test_whatever_the_device_the_results_keep_the_rules(device, goals):
+def test_results_satisfy_the_rfc_on_any_device(device, goals):
     result = search(replace(device), goals, LIMITS)
     assert all(LIMITS.min_load <= trial.load <= LIMITS.max_load for trial in result.trials)
     assert {t.duration_s for t in result.trials} <= {
@@ -108,7 +108,7 @@ def test_the_same_device_gives_the_same_search(device, goals):
     st.builds(Device, st.floats(2e4, 4.8e6), st.sampled_from([0, 300])),
     st.sampled_from([[NDR, PDR], [STRICT], [VERIFIED, STRICT], [PDR]]),
 )
-def test_the_reference_finds_the_same_on_steady_devices(device, goals):
+def test_the_reference_implementation_agrees_on_steady_devices(device, goals):
     ours = search(replace(device), goals, LIMITS).goals
     for result, (lower, upper) in zip(ours, oracle.search(replace(device), goals, LIMITS).bounds, strict=True):
         assert result.regular
@@ -136,12 +136,12 @@ def test_one_goal_may_be_irregular_and_another_not():
     assert result["NDR"].regular and not result["wide"].regular
 
 
-def test_a_device_that_collapses_at_once_is_found_all_the_same():
+def test_a_device_that_collapses_at_once_has_a_result():
     result = search(Device(1e6, collapse=5.0), [STRICT, PDR], LIMITS)
     assert all(found.regular for found in result.goals)
 
 
-def test_stalls_that_a_goal_tolerates_change_nothing():
+def test_tolerated_stalls_do_not_change_the_result():
     device = Device(1e6, stall_every_s=9.0, stall_s=0.05, overhead_s=0.1)
     found = search(device, [NDR], LIMITS)["NDR"]
     assert found.relevant_lower_bound == pytest.approx(device.truth(NDR), rel=NDR.width)
@@ -159,7 +159,7 @@ def test_a_load_that_did_worse_below_is_believed():
     assert trials.bounds(NDR, within=Bounds(2e5, 3e5)) == Bounds(2e5, 3e5)
 
 
-def test_just_the_width_is_near_enough():
+def test_an_interval_of_the_width_ends_the_search():
     trials = Trials()
     for load, loss_ratio in [(99_500.0, 0.0), (100_000.0, 0.1)]:
         for _ in range(11):
@@ -168,13 +168,13 @@ def test_just_the_width_is_near_enough():
     assert goal_result(replace(NDR, width=0.0049), LIMITS, trials, "why").irregular == "why"
 
 
-def test_the_generators_limit_is_told_from_the_devices():
+def test_the_generators_limit_is_distinguished_from_the_devices():
     assert search(Device(4e6, generator=1e6), [PDR], LIMITS)["PDR"].limited_by_generator
     assert not search(Device(1e6, generator=4e6), [PDR], LIMITS)["PDR"].limited_by_generator
     assert not search(Device(1e7), [PDR], LIMITS)["PDR"].limited_by_generator
 
 
-def test_trials_run_out():
+def test_the_number_of_trials_is_limited():
     result = search(Device(1e6), [NDR, PDR], replace(LIMITS, trials=20))
     assert len(result.trials) == 20
     assert result.stopped == "all 20 trials that were allowed are run"
@@ -182,13 +182,13 @@ def test_trials_run_out():
 
 
 @pytest.mark.parametrize("overhead_s, trials", [(0.0, 20), (1.0, 10)])
-def test_time_runs_out_overheads_included(overhead_s, trials):
+def test_the_time_limit_includes_overhead(overhead_s, trials):
     result = search(Device(1e6, overhead_s=overhead_s), [NDR], replace(LIMITS, time_s=20.0))
     assert len(result.trials) == trials and result.elapsed_s == 20.0
     assert result["NDR"].irregular.startswith("of the 20 s allowed, 20 s are gone")
 
 
-def test_no_trial_is_begun_that_would_end_too_late():
+def test_no_trial_starts_that_would_exceed_the_time_limit():
     result = search(Device(1e6, overhead_s=0.5), [STRICT], replace(LIMITS, time_s=30.0))
     assert all(trial.duration_s == 1 for trial in result.trials) and result.stopped
     assert len(search(Device(1e6, overhead_s=1.0), [NDR], replace(LIMITS, time_s=21.5)).trials) == 10
@@ -200,17 +200,17 @@ def test_a_goal_that_is_decided_before_the_end_stays_regular():
     assert cut["NDR"] == whole["NDR"] and not cut["PDR"].regular
 
 
-def disturbed_at(*numbers):
+def excluded_at(*numbers):
     device, count = Device(1e6), iter(range(10_000))
 
     def measure(load, duration_s):
-        return replace(device(load, duration_s), excluded="stolen time" if next(count) in numbers else None)
+        return replace(device(load, duration_s), excluded="steal" if next(count) in numbers else None)
 
     return measure
 
 
-def test_disturbed_trials_are_run_again_and_count_for_nothing():
-    excluded = search(disturbed_at(0, 3, 4), [NDR], LIMITS)
+def test_excluded_trials_are_repeated_and_do_not_count():
+    excluded = search(excluded_at(0, 3, 4), [NDR], LIMITS)
     quiet = search(Device(1e6), [NDR], LIMITS)
     assert len(excluded.trials) == len(quiet.trials) + 3
     assert excluded.goals == quiet.goals
@@ -219,16 +219,16 @@ def test_disturbed_trials_are_run_again_and_count_for_nothing():
     assert all(a.load == b.load for a, b in pairwise(excluded.trials[3:6]))
 
 
-def test_too_many_disturbed_trials_in_a_row_end_the_search():
-    result = search(disturbed_at(5, 6, 7), [NDR], LIMITS)
+def test_too_many_excluded_trials_in_a_row_end_the_search():
+    result = search(excluded_at(5, 6, 7), [NDR], LIMITS)
     assert len(result.trials) == 8
-    assert "3 trials in a row of 1 s at a load of " in result.stopped and "stolen time" in result.stopped
+    assert "3 trials in a row of 1 s at a load of " in result.stopped and "steal" in result.stopped
     assert result["NDR"].irregular == result.stopped
 
 
-def test_progress_is_told_after_every_trial():
+def test_progress_is_reported_after_every_trial():
     told = []
-    result = search(disturbed_at(2), [NDR, PDR], LIMITS, on_trial=lambda trial, goals: told.append((trial, goals)))
+    result = search(excluded_at(2), [NDR, PDR], LIMITS, on_trial=lambda trial, goals: told.append((trial, goals)))
     assert [trial for trial, _ in told] == list(result.trials)
     assert told[-1][1] == result.goals
     assert [goal.irregular for goal in told[0][1]] == ["the search is not at its end"] * 2

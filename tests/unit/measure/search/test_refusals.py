@@ -33,13 +33,13 @@ def wrong(**instead):
         (lambda load, duration_s: 1 / 0, "division by zero"),
     ],
 )
-def test_a_trial_that_cannot_be_is_an_error_in_words(measure, words):
+def test_an_impossible_trial_is_an_error(measure, words):
     with pytest.raises(TrialFailed, match=r"^trial 1 \(a load of 5e\+06 for 1 s\)") as error:
         search(measure, [NDR], LIMITS)
     assert words in error.value.message and error.value.trials == ()
 
 
-def test_a_trial_that_raises_leaves_what_was_run_and_the_remedy():
+def test_a_trial_that_raises_keeps_earlier_trials_and_the_remedy():
     device = Device(1e6)
 
     def measure(load, duration_s):
@@ -53,7 +53,7 @@ def test_a_trial_that_raises_leaves_what_was_run_and_the_remedy():
     assert isinstance(error.value.__cause__, UserError)
 
 
-def test_ctrl_c_is_no_failed_trial():
+def test_ctrl_c_is_not_a_failed_trial():
     def measure(load, duration_s):
         raise KeyboardInterrupt
 
@@ -62,7 +62,7 @@ def test_ctrl_c_is_no_failed_trial():
 
 
 @pytest.mark.parametrize("goals", [[], [NDR, replace(PDR, name="NDR")]])
-def test_goals_need_names_of_their_own(goals):
+def test_goals_need_unique_names(goals):
     with pytest.raises(UserError, match="a search for the goals"):
         search(Device(1e6), goals, LIMITS)
 
@@ -87,6 +87,6 @@ def test_goals_that_the_rfc_excludes_are_refused(change):
 
 
 @pytest.mark.parametrize("change", [{"min_load": 0}, {"max_load": 1e4}, {"time_s": 0}, {"trials": 0}, {"excluded": 0}])
-def test_limits_that_cannot_be_are_refused(change):
+def test_invalid_limits_are_refused(change):
     with pytest.raises(UserError):
         replace(LIMITS, **change)

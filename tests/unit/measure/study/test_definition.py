@@ -70,7 +70,7 @@ def test_several_keys_change_together(tmp_path):
     assert [point.levels[0].label for point in made.points] == ["1", "2, 1"]
 
 
-def test_set_is_for_every_point_and_the_command_line_comes_last(tmp_path):
+def test_set_applies_to_every_point_and_the_command_line_wins(tmp_path):
     head = HEAD + '[set]\nduration = "1s"\nserver.ring_size = 64\n'
     made = designed(tmp_path, ONE_FACTOR, ("duration=2s",), head)
     assert {point.scenario.duration for point in made.points} == {2 * 10**9}
@@ -116,7 +116,7 @@ def test_values(keys, labels):
         (["64", "65"], ["64", "65"], "VARCHAR", None),
     ],
 )
-def test_cells_are_as_typed_as_all_values_allow(given_values, cells, kind, unit):
+def test_columns_have_the_narrowest_type_of_their_values(given_values, cells, kind, unit):
     found = levels_of(values=given_values)
     assert [level.cell for level in found.each] == cells
     assert [type(level.cell) for level in found.each] == [type(cell) for cell in cells]
@@ -134,7 +134,7 @@ def test_cells_are_as_typed_as_all_values_allow(given_values, cells, kind, unit)
         ([4, 2, 1], False),
     ],
 )
-def test_an_axis_is_logarithmic_where_each_value_is_a_like_multiple(numbers, log):
+def test_equal_ratios_of_values_give_a_logarithmic_axis(numbers, log):
     assert levels_of(values=numbers).log is log
 
 
@@ -158,7 +158,7 @@ def test_ranges_hold_every_step(first, steps, step):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=3), st.integers(0, 25))
-def test_constraints_keep_what_meets_them(widths, limit):
+def test_constraints_keep_matching_points(widths, limit):
     made = [
         factors.Factor(
             f"f{n}", (f"k{n}",), values.levels(Factor.model_validate({"key": "k", "values": [*range(width)]}))
@@ -222,7 +222,7 @@ def test_constraints_keep_what_meets_them(widths, limit):
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path, text, line, words):
+def test_errors_are_reported_with_their_line(tmp_path, text, line, words):
     error = refused(tmp_path, text)
     assert words in error.message
     assert error.message.startswith(f"{tmp_path / 'far.toml'}:{line}: "), error.message
@@ -252,13 +252,13 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, text, line, words):
         ("[client]", "a scenario, not a study"),
     ],
 )
-def test_what_is_wrong_at_the_head(tmp_path, key, words):
+def test_errors_in_the_head(tmp_path, key, words):
     error = refused(tmp_path, ONE_FACTOR, head=f"{HEAD}{key}\n")
     assert words in error.message
     assert error.message.startswith(f"{tmp_path / 'far.toml'}:3: "), error.message
 
 
-def test_no_point_that_any_constraint_refuses_is_checked(tmp_path):
+def test_points_that_a_constraint_excludes_are_not_checked(tmp_path):
     text = '[[factor]]\nkey = "client.inflight"\nvalues = [0, 64]\n'
     made = designed(tmp_path, text, head=HEAD + 'constraints = ["inflight > 0"]\n')
     assert len(made.points) == 1
@@ -274,31 +274,31 @@ def test_too_many_points(tmp_path):
     )
 
 
-def test_a_set_of_the_command_line_that_clashes(tmp_path):
+def test_a_set_on_the_command_line_that_conflicts(tmp_path):
     error = refused(tmp_path, ONE_FACTOR, ("client.inflight=3",))
     assert error.message.startswith("--set client.inflight=3: ")
     assert "the factor inflight" in error.message
 
 
 @pytest.mark.parametrize("name", ["", "nothing.toml", "."])
-def test_a_scenario_that_is_not_there(tmp_path, name):
+def test_a_missing_scenario(tmp_path, name):
     error = refused(tmp_path, ONE_FACTOR, head=f'scenario = "{name}"\n')
     assert error.message.startswith(str(tmp_path))
 
 
-def test_what_only_this_host_cannot_run_is_kept_and_named(tmp_path):
+def test_points_that_this_host_cannot_run_are_kept_and_named(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [1], [5]]\n'
     made = designed(tmp_path, text)
     assert [point.cannot_run for point in made.points] == [None, None, "server: CPU 5 is not there, or not allowed"]
     assert [point.number for point in made.running] == [1, 2]
 
 
-def test_a_study_of_which_nothing_can_run_here_is_refused(tmp_path):
+def test_a_study_without_a_point_for_this_host_is_refused(tmp_path):
     error = refused(tmp_path, '[[factor]]\nkey = "server.cores"\nvalues = [[4], [5]]\n')
     assert "no point can run here; cores [4]: server: CPU 4 is not there" in error.message
 
 
-def test_names_of_points_are_names_of_files(tmp_path):
+def test_point_names_are_valid_file_names(tmp_path):
     text = f'[[factor]]\nkey = "title"\nvalues = ["../../x", "a b", "é", "{"long" * 40}"]\n'
     made = designed(tmp_path, text)
     names = [point.name for point in made.points]
@@ -308,14 +308,14 @@ def test_names_of_points_are_names_of_files(tmp_path):
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60))
-def test_any_text_is_a_study_or_refused_in_words(tmp_path_factory, text):
+def test_any_text_is_a_study_or_a_refusal(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "far.toml"
     file.write_bytes((HEAD + text).encode(errors="surrogatepass"))
     with pytest.raises(UserError, match="far.toml"):
         definition.read(file)
 
 
-def test_a_study_is_no_scenario(tmp_path):
+def test_a_study_is_not_a_scenario(tmp_path):
     file = written(tmp_path)
     with pytest.raises(UserError, match="a study, not a scenario") as refusal:
         load(file)
@@ -371,7 +371,7 @@ def test_the_full_size_overrides_what_it_names(tmp_path):
         ("repeats = 5", "title = 5", 10, 'unknown key "title" in [full]'),
     ],
 )
-def test_what_is_wrong_with_the_full_size_is_said_with_its_line(tmp_path, before, after, line, words):
+def test_errors_in_the_full_size_are_reported_with_their_line(tmp_path, before, after, line, words):
     text = (ONE_FACTOR + FULL).replace(before, after)
     with pytest.raises(UserError) as refusal:
         design(definition.read(written(tmp_path, text)).in_full(), [], machine())
@@ -379,7 +379,7 @@ def test_what_is_wrong_with_the_full_size_is_said_with_its_line(tmp_path, before
     assert refusal.value.message.startswith(f"{tmp_path / 'far.toml'}:{line}: "), refusal.value.message
 
 
-def test_a_study_without_a_full_size_says_so(tmp_path):
+def test_a_study_without_a_full_size_is_refused(tmp_path):
     with pytest.raises(UserError, match="the study has no full size") as refusal:
         definition.read(written(tmp_path, ONE_FACTOR)).in_full()
     assert "[full]" in refusal.value.remedy

@@ -9,7 +9,7 @@ POINTS = st.lists(st.integers(1, 500), min_size=1, max_size=60, unique=True)
 
 
 @given(POINTS, st.integers(1, 10), st.integers(0, 2**63 - 1))
-def test_every_repeat_holds_every_point_once(points, repeats, seed):
+def test_every_repeat_has_every_point_once(points, repeats, seed):
     blocks = order(points, repeats, seed)
     assert len(blocks) == repeats
     assert all(sorted(block) == sorted(points) for block in blocks)

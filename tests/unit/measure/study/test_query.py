@@ -64,14 +64,14 @@ def test_latest_study_below_runs(tmp_path, monkeypatch):
     assert json.loads(invoke("study", "query", "select distinct study from results", "--json")) == [{"study": "second"}]
 
 
-def test_several_studies_stand_below_each_other(study, tmp_path):
+def test_several_studies_are_queried_together(study, tmp_path):
     with on_paper():
         other = finished(written(tmp_path, head=HEAD + "repeats = 1\n"), tmp_path / "other")
     sql = "select study, count(*) n, count(request) r, count(inflight) i from results group by 1 order by 2"
     assert query(sql, [study.path, other.path]).rows == [("other", 3, 0, 3), (study.path.name, 16, 16, 0)]
 
 
-def test_ways_out(study, tmp_path):
+def test_output_formats(study, tmp_path):
     sql = (
         "select request, count(*) n, max(started) t, list(distinct valid) v, null x from results group by 1 order by 1"
     )
@@ -120,7 +120,7 @@ def test_ways_out(study, tmp_path):
         "select cast('x' as integer)",
     ],
 )
-def test_what_is_no_query_of_results_is_refused_in_words(study, tmp_path, sql):
+def test_statements_that_are_not_queries_of_results_are_refused(study, tmp_path, sql):
     study_of_python = {"a": np.arange(3)}
     assert study_of_python
     with pytest.raises(UserError) as refusal:
@@ -129,7 +129,7 @@ def test_what_is_no_query_of_results_is_refused_in_words(study, tmp_path, sql):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_name_that_is_not_there_is_responses_with_those_that_are(study):
+def test_an_unknown_column_is_refused_with_the_known_ones(study):
     with pytest.raises(UserError) as refusal:
         query("select responses_per_sec from results", [study.path])
     assert "responses_per_s" in refusal.value.remedy
@@ -169,6 +169,6 @@ def test_any_value_comes_back_from_parquet(tmp_path):
         sql.write_parquet(tmp_path / "x", [("a", "BIGINT"), ("A", "BIGINT")], [])
 
 
-def test_a_table_that_cannot_be_written(tmp_path):
+def test_an_unwritable_table(tmp_path):
     with pytest.raises(UserError, match="cannot be written"):
         sql.write_parquet(tmp_path / "nowhere" / "x.parquet", [("a", "BIGINT")], [[1]])

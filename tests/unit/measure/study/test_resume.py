@@ -47,7 +47,7 @@ def test_a_finished_study_runs_nothing_more(tmp_path):
     assert (again.path / "results.parquet").read_bytes() == table
 
 
-def test_what_did_not_finish_is_kept_apart_and_run_anew(tmp_path):
+def test_unfinished_runs_are_kept_apart_and_repeated(tmp_path):
     file = written(tmp_path, TWO_VALUES)
     study = finished(file, tmp_path / "out")
     whole = runs(study.path)
@@ -73,7 +73,7 @@ def test_what_did_not_finish_is_kept_apart_and_run_anew(tmp_path):
 
 
 @pytest.mark.parametrize("reason", ["stopped before the end: interrupted by the user", "run directory: no space left"])
-def test_a_run_that_was_ended_by_hand_is_no_result_of_its_point(tmp_path, reason):
+def test_an_interrupted_run_is_not_a_result(tmp_path, reason):
     """As a process leaves it that was killed before it could put the directory away."""
     study = finished(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
     file = study.path / "runs" / "1-inflight-64-r1" / "run.json"
@@ -84,7 +84,7 @@ def test_a_run_that_was_ended_by_hand_is_no_result_of_its_point(tmp_path, reason
     assert [path.name for path in (study.path / "aborted").iterdir()] == ["1-inflight-64-r1"]
 
 
-def test_a_damaged_run_is_not_run_over(tmp_path):
+def test_a_damaged_run_is_not_overwritten(tmp_path):
     study = finished(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
     (study.path / "runs" / "1-inflight-64-r1" / "run.json").write_text("{")
     with pytest.raises(UserError, match="not JSON"):
@@ -103,7 +103,7 @@ def test_a_damaged_run_is_not_run_over(tmp_path):
         (lambda d: (d / "far.toml").write_bytes((ONCE + ONE_FACTOR).replace("\n", "\r\n").encode()), "line ends"),
     ],
 )
-def test_what_has_changed_is_refused_with_the_difference(tmp_path, change, words):
+def test_a_changed_study_is_refused_with_the_difference(tmp_path, change, words):
     file = written(tmp_path, head=ONCE)
     study = finished(file, tmp_path / "out")
     before = {path: path.read_bytes() for path in study.path.rglob("*") if path.is_file()}
@@ -155,7 +155,7 @@ def test_two_processes_on_one_study(tmp_path):
 
 
 @pytest.mark.parametrize("there", ["notes.txt", "run.json", "runs"])
-def test_a_directory_that_is_something_else_is_left_alone(tmp_path, there):
+def test_a_directory_that_is_not_a_study_is_not_changed(tmp_path, there):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / there).write_text("mine")
     with pytest.raises(UserError, match=f"exists already and is no study: it holds {there}"):
@@ -164,7 +164,7 @@ def test_a_directory_that_is_something_else_is_left_alone(tmp_path, there):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 2}', '{"version": 1}', "[" * 100_000])
-def test_a_study_json_that_is_none(tmp_path, text):
+def test_an_invalid_study_json(tmp_path, text):
     file = written(tmp_path)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "study.json").write_text(text)
@@ -174,7 +174,7 @@ def test_a_study_json_that_is_none(tmp_path, text):
     assert (tmp_path / "out" / "study.json").read_text() == text
 
 
-def test_a_study_that_goes_on_takes_no_other_options(tmp_path):
+def test_a_resumed_study_takes_no_other_options(tmp_path):
     study = finished(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
     with pytest.raises(UserError, match="--set has no meaning"):
         finished(study.path, None, ("seed=3",))
@@ -189,7 +189,7 @@ def test_a_study_that_goes_on_takes_no_other_options(tmp_path):
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_ctrl_c_ends_it_in_good_order_and_it_goes_on(tmp_path, twice):
+def test_ctrl_c_ends_a_study_in_order_and_it_can_be_resumed(tmp_path, twice):
     file = written(tmp_path, head=ONCE, scenario=SCENARIO.replace("60ms", "200ms"))
     process = subprocess.Popen(
         [*COMMAND, "study", str(file), "--out", "out"],
@@ -225,7 +225,7 @@ def newest(specs):
     return max(specs.iterdir(), key=lambda path: path.stat().st_mtime_ns)
 
 
-def test_a_quick_study_does_not_continue_in_full_nor_the_other_way_round(tmp_path):
+def test_a_quick_study_is_not_resumed_in_full_nor_the_reverse(tmp_path):
     file = written(tmp_path, TWO_VALUES + "[full]\nrepeats = 1\n", ONCE)
     quick = finished(file, tmp_path / "quick")
     full = finished(file, tmp_path / "full", full=True)

@@ -34,7 +34,7 @@ def sizes(cases):
     )
 
 
-def test_they_are_all_there():
+def test_all_shipped_studies_exist():
     assert {file.stem for file in FILES} == SWEEPS
     catalogue = (CHECKOUT / "docs" / "reference" / "studies.md").read_text()
     for file in FILES:
@@ -54,7 +54,7 @@ def test_plan(file, full):
 
 
 @sizes(CASES)
-def test_two_cores_run_some_of_it_and_sixteen_all(file, full):
+def test_two_cores_run_some_points_and_sixteen_all(file, full):
     assert find_engine()  # handlers and their options are checked against it
     said = definition.read(file).in_full() if full else definition.read(file)
     small = design(said, [], machine(cpus=2))

@@ -72,7 +72,7 @@ def finished(*changes: tuple[str, dict]) -> Run:
     return Run(Path("run"), record, {"windtunnel": windows})
 
 
-def test_what_has_no_response_after_the_drain_is_lost_and_what_never_left_is_unsent():
+def test_after_the_drain_messages_without_response_are_lost_or_unsent():
     found = balance(
         finished(
             ("warmup", {"offered": 50, "unsent": 5}),
@@ -84,7 +84,7 @@ def test_what_has_no_response_after_the_drain_is_lost_and_what_never_left_is_uns
     assert (found.offered, found.unsent, found.lost) == (200, 7, 3 + 1 + 6 + 2)
 
 
-def test_losses_of_the_warm_up_cannot_make_more_lost_than_was_offered():
+def test_losses_of_the_warm_up_never_exceed_the_offered_messages():
     found = balance(finished(("measure", {"offered": 10, "lost": 40}), ("drain", {"unsent": 4})))
     assert found.lost + found.unsent == found.offered == 10
 
@@ -109,7 +109,7 @@ def test_a_search_finds_the_capacity_and_keeps_every_trial(tmp_path, device):
     assert page.rstrip().endswith("</html>") and "NDR" in page
 
 
-def test_a_closed_loop_says_where_to_look(tmp_path, device):
+def test_a_closed_loop_is_refused_with_a_remedy(tmp_path, device):
     done = searched(tmp_path, *QUICK, "--json", "--no-report", "--no-latency")
     record = SearchRecord.model_validate_json(done.stdout)
     # the fake engine answers 1000 messages a window, and this run is one window of a second
@@ -135,7 +135,7 @@ def test_rfc_2544_runs_one_trial_a_load(tmp_path, device):
     assert len(set(loads)) == len(loads)
 
 
-def test_a_run_that_breaks_ends_the_search_in_words(tmp_path, device, monkeypatch):
+def test_a_broken_run_ends_the_search_with_a_message(tmp_path, device, monkeypatch):
     monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
     with pytest.raises(windtunnel.UserError, match="the run failed: ledger open: 3 mbufs missing"):
         windtunnel.search(written(tmp_path, SCENARIO), out=tmp_path / "found")
@@ -175,7 +175,7 @@ def test_an_interrupted_search_keeps_what_it_found(tmp_path, device):
         ),
     ],
 )
-def test_what_cannot_be_searched_is_refused_with_its_line(tmp_path, data, words):
+def test_scenarios_that_cannot_be_searched_are_refused_with_their_line(tmp_path, data, words):
     with pytest.raises(windtunnel.UserError) as refused:
         windtunnel.search(written(tmp_path, data), out=tmp_path / "found")
     assert words in refused.value.message and "test.toml:" in refused.value.message and refused.value.remedy
@@ -200,7 +200,7 @@ def test_what_cannot_be_searched_is_refused_with_its_line(tmp_path, data, words)
         ("--json", "--quiet"),
     ],
 )
-def test_bad_options_are_refused_in_words(tmp_path, device, more):
+def test_bad_options_are_refused_with_a_message(tmp_path, device, more):
     done = searched(tmp_path, *more)
     assert isinstance(done.exception, windtunnel.UserError) and done.exception.message
     assert not list((tmp_path / "found").glob("trial-*"))

@@ -1,4 +1,4 @@
-"""Made-up rows of the seed's figures."""
+"""Made-up rows of the reproduced trials."""
 
 from windtunnel.sharing.reproduce.fig6 import Fig6Row
 from windtunnel.sharing.reproduce.fig10 import Fig10Row
