@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
 from windtunnel.measure.execute import execute, new_directory
 from windtunnel.runs import Run
 from windtunnel.runs import load as load_run
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
 def run(
     scenario: str | Path, sets: Mapping[str, Any] | None = None, *, out: str | Path | None = None, report: bool = False
 ) -> Run:
-    """Run a scenario and read back what it left; an invalid run is returned with the reasons in `run.record.verdict`.
+    """Run a scenario and return its run. An invalid run has the reasons in `run.record.verdict`.
 
-    `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the run directory, new; without it
-    one below runs/. `report` writes report.html beside it. Raises UserError for bad input, and where nothing could be kept.
+    `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the new run directory, by default
+    one below runs/. `report` writes report.html into it. Raises UserError for bad input, and where the run could not be kept.
     """
     file = Path(scenario)
     spec = resolve(load(file, as_sets(sets or {})), here())
     with Interrupts() as interrupts:
         ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts)
     if ended.run is None:
-        raise ended.unkept
+        raise ended.unkept or UserError("the run directory cannot be read")
     if report:
         from windtunnel.views.pages import write
 
@@ -60,17 +61,19 @@ def compare(
 ) -> "Comparison":
     """Compare B against A: run directories, directories with runs below them, or scenario files.
 
-    Two scenarios are run in turn, `pairs` times (15) or for as long as `within_s`, with `sets` for both, `sets_a` and `sets_b` for
-    one, and make way for each other after every `change` (a window, where the wire allows it); the runs go into the new directory `out`, without it one below runs/, with comparison.json. Of runs that have run
-    nothing is written without `out`. `report` writes report.html beside it. `between_runs` is the share by which identical runs are
-    assumed to differ where they are too few to tell. Raises UserError for bad input.
+    Two scenarios alternate, `pairs` times (15) or until `within_s` has passed. `sets` changes keys of both, `sets_a` and `sets_b` of
+    one. `alternate` is how often they alternate: after each window, where the wire allows it, or after each run. The runs and
+    comparison.json go into the new directory `out`, by default one below runs/. For existing runs nothing is written without `out`.
+    `report` writes report.html beside it. `between_runs` is the assumed difference between identical runs, a share; it is used where
+    too few runs show it. Raises UserError for bad input.
     """
     from windtunnel.measure.compare import Running
-    from windtunnel.measure.compare import compare as hold
+    from windtunnel.measure.compare import compare as compare_paths
     from windtunnel.views.pages import write_comparison
 
-    running = Running(*(as_sets(keys or {}) for keys in (sets, sets_a, sets_b)), pairs, within_s, seed, alternate)
-    comparison, directory = hold(Path(a), Path(b), running, Path(out) if out else None, between_runs)
+    of_both, of_a, of_b = (as_sets(keys or {}) for keys in (sets, sets_a, sets_b))
+    running = Running(of_both, of_a, of_b, pairs, within_s, seed, alternate)
+    comparison, directory = compare_paths(Path(a), Path(b), running, Path(out) if out else None, between_runs)
     if report and directory:
         write_comparison(comparison, directory / "report.html")
     return comparison

@@ -1,6 +1,7 @@
 """The command line. Imports here and at the top of each command are light: `windtunnel --help` answers at once."""
 
 import errno
+import io
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,7 +26,7 @@ def _run() -> None:
     from windtunnel.errors import UserError
 
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # closed by the caller
+        if isinstance(stream, io.TextIOWrapper):  # None where the caller closed it
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?", not a traceback
     try:
         app(prog_name="windtunnel")

@@ -92,7 +92,7 @@ def show(findings: list[Finding]) -> None:
         verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
         table.add_row(finding.subject, verdict, Text.assemble(finding.value, "\n", (finding.meaning, "dim")))
     console.print(table)
-    counts = Counter(finding.verdict for finding in findings)
+    counts = Counter[str](finding.verdict for finding in findings)
     console.print("\n" + ", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS))
 
     remedies = [finding for finding in findings if finding.remedy]

@@ -99,14 +99,14 @@ def _table(found: "list[Handler]") -> "Table":
 
 def _takes(option: "HandlerOption") -> str:
     kind = " | ".join(option.choices) if option.choices else option.type
-    return kind if option.default in (None, "") else f"{kind}, default {_default(option)}"
+    return f"{kind}, default {_default(option, option.default)}" if option.default else kind
 
 
-def _default(option: "HandlerOption") -> str:
+def _default(option: "HandlerOption", text: str) -> str:
     """As a scenario would write it: the engine gives plain bytes."""
     from windtunnel.scenario.quantities import write
 
-    return write("size", int(option.default)) if option.type == "bytes" and option.default.isdigit() else option.default
+    return write("size", int(text)) if option.type == "bytes" and text.isdigit() else text
 
 
 def _example(found: "list[Handler]", plugin: Path | None) -> str:
@@ -118,5 +118,6 @@ def _example(found: "list[Handler]", plugin: Path | None) -> str:
     named_by = plugin.absolute() if plugin else handler.name
     if option is None:
         return f'{key} = "{named_by}"'
-    value = _default(option) if option.type == "count" else f'"{_default(option)}"'
+    value = _default(option, option.default or "")
+    value = value if option.type == "count" else f'"{value}"'
     return f'{key} = "{named_by}"  options = {{ {option.name} = {value} }}'

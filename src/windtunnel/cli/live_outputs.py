@@ -26,7 +26,7 @@ def traced(spec: "RunSpec", directory: Path, every: int, limit: str) -> "RunSpec
     from windtunnel.runs.trace import EVENT, EVENT_BYTES_MOST, RAW
     from windtunnel.scenario.quantities import option, write
 
-    size = option("--trace-limit", "size", limit, "1MiB", "4GiB")
+    size = int(option("--trace-limit", "size", limit, "1MiB", "4GiB"))
     events = size // EVENT_BYTES_MOST
     need = size + events * EVENT.itemsize  # until trace.json is whole, what it is made from stays beside it
     free = shutil.disk_usage(_existing(directory)).free

@@ -10,6 +10,7 @@ from windtunnel.cli.options import Json, Report
 
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
+    from windtunnel.model.curve import Options
 
 Study = Annotated[
     Path,
@@ -158,14 +159,16 @@ def predict(
         )
     if len(models) > 1 and not scenario:
         raise UserError(f"{asked[0]} takes one model, not {len(models)}", remedy="name one")
-    from windtunnel.model.requests import ask_latency, ask_pipeline, ask_table, read_models
+    from windtunnel.model.requests import Latency, Said, ask_latency, ask_pipeline, ask_table, read_models
 
     read = read_models(models, allow_other_host)
+    said: Said | Latency
     if load:
         said = ask_latency(read[0], load, sets or [], extrapolate)
     elif scenario:
         said = ask_pipeline(read, scenario, sets or [], cores, extrapolate)
     else:
+        assert entries is not None  # one of the three was given
         said = ask_table(read[0], entries, cores, sets or [], extrapolate, zipf)
     if json:
         from json import dumps
@@ -227,7 +230,7 @@ def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
     return measure("huge", 256 << 20, 3)
 
 
-def _options(form: str | None, bound: str | None):
+def _options(form: str | None, bound: str | None) -> "Options":
     from windtunnel.model.curve import Options
     from windtunnel.model.requests import count
 

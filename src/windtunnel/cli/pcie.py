@@ -10,6 +10,7 @@ from windtunnel.cli.options import Json
 
 if TYPE_CHECKING:
     from windtunnel.pcie import Link, Nic, Settings
+    from windtunnel.pcie.measured import Measured
     from windtunnel.pcie.run_estimate import PortEstimate
 
 Run = Annotated[
@@ -84,7 +85,7 @@ Counters = Annotated[
     typer.Option("--measured", metavar="FILE", help="Output of `perf iostat` or `pcm-pcie -B -csv`, to compare with."),
 ]
 
-SIZE, BURST = "64", "32"
+SIZE, BURST, RING = "64", "32", 1024
 USELESS = {
     "RUN": {"--pps": "its own rates", "--size": "its own sizes", "--burst": "its own bursts"},
     "--from-testpmd": {"--burst": "its own bursts"},
@@ -160,6 +161,7 @@ def estimate(
     elif from_testpmd:
         ports = _of_testpmd(from_testpmd, card, chosen, link, size, pps)
     else:
+        assert pps is not None  # checked with the other options
         ports = [_of_words(card, _settings(chosen), link, pps, size, burst)]
     counters = read_measured(measured) if measured else measured_with_run(run) if run else None
     _show(ports, counters, json)
@@ -216,7 +218,7 @@ def _link(card: "Nic", given: dict[str, Any]) -> "Link":
 def _settings(chosen: dict[str, Any]) -> "Settings":
     from windtunnel.pcie.estimate import Settings
 
-    return Settings(**({"rx_ring": 1024, "tx_ring": 1024} | chosen))
+    return Settings(**({"rx_ring": RING, "tx_ring": RING} | chosen))
 
 
 def _of_run(path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str, Any]) -> "list[PortEstimate]":
@@ -243,8 +245,8 @@ def _of_testpmd(
     from windtunnel.pcie import options
     from windtunnel.pcie.testpmd_estimate import ports_of, read_counted
 
-    found, said = read_counted(log)
-    said = {name: value for name, value in asdict(said).items() if value is not None}
+    found, settings = read_counted(log)
+    said = {name: value for name, value in asdict(settings).items() if value is not None}
     return ports_of(found, card, _settings(said | chosen), link, options.size(size), options.rate(pps) if pps else None)
 
 
@@ -252,7 +254,7 @@ def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: s
     from windtunnel.pcie import estimate, options
     from windtunnel.pcie.run_estimate import PortEstimate, Queue
 
-    batches = options.bursts(burst, settings.tx_ring)
+    batches = options.bursts(burst, settings.tx_ring or RING)
     traffic = options.forwarding(options.rate(pps), options.size(size), batches)
     queue = Queue(0, estimate(traffic, card, settings, link))
     return PortEstimate("asked", card.name, card.nic.title, True, link, [queue])
@@ -266,7 +268,7 @@ def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path
     print(write_sweep(swept(card, settings, link, options.size(size)), out or Path("pcie-sweep.html")))
 
 
-def _show(ports: "list[PortEstimate]", counters, json: bool) -> None:
+def _show(ports: "list[PortEstimate]", counters: "Measured | None", json: bool) -> None:
     from windtunnel.views.terminal.pcie import document, view
 
     if json:

@@ -102,7 +102,8 @@ def run(
     ):
         ended = execute(spec, directory, interrupts, [each.line for each in (display, served) if each])
     if ended.run is None:
-        outcome.print_unkept(ended.verdict, ended.unkept)
+        if ended.unkept:
+            outcome.print_unkept(ended.verdict, ended.unkept)
         raise typer.Exit(ended.exit_code or INVALID)
     traced = live_outputs.write_trace(ended.run) if trace else None
     page = None if no_report else outcome.write_report(ended.run)

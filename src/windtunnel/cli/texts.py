@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 _NOTES = re.compile(r"  \[([^\[\]]*)\]$")
 
 
-def of_docstring(text: str | None) -> dict[str, str]:
+def of_docstring(text: str | None) -> dict[str, Any]:
     """The first paragraph is the line in lists of commands, a paragraph of commands is examples, the rest is the help."""
     paragraphs = inspect.cleandoc(text or "").split("\n\n")
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith("windtunnel ")]

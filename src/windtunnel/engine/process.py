@@ -36,6 +36,7 @@ class EngineProcess:
         self._lines = 0
         plan_fd = os.memfd_create(f"plan-{name}")
         self.out_fd, out_write = os.pipe()
+        self.out_open = True
         control_read, self._control_fd = os.pipe()
         # A dead engine must not block us, nor a stopped one: writes to the control pipe are few and small.
         os.set_blocking(self.out_fd, False)
@@ -44,7 +45,7 @@ class EngineProcess:
             with os.fdopen(os.dup(plan_fd), "w") as file:
                 file.write(plan.model_dump_json())
             # --plan is opened by path: each opening of /proc/self/fd/N starts at the beginning of the memfd.
-            command = [binary, "--plan", f"/proc/self/fd/{plan_fd}", "--out-fd", str(out_write)]
+            command = [str(binary), "--plan", f"/proc/self/fd/{plan_fd}", "--out-fd", str(out_write)]
             inherited = [plan_fd, out_write, control_read]
             if place is not None:
                 command += ["--turn-in-fd", str(place.incoming), "--turn-out-fd", str(place.outgoing)]
@@ -77,7 +78,7 @@ class EngineProcess:
     def read(self) -> Iterator[tuple[AnyLine, str]]:
         """One read: the whole lines that it completes, each with its text, up to the first that does not validate.
 
-        Raises BlockingIOError when nothing has arrived. At the end of the lines `out_fd` becomes None.
+        Raises BlockingIOError when nothing has arrived. `out_open` becomes False at the end of the lines.
         """
         chunk = os.read(self.out_fd, CHUNK_BYTES)
         if not chunk:
@@ -136,9 +137,9 @@ class EngineProcess:
         os.close(self.pid_fd)
 
     def _close_out(self) -> None:
-        if self.out_fd is not None:
+        if self.out_open:
             os.close(self.out_fd)
-            self.out_fd = None
+            self.out_open = False
 
 
 def _first_fault(error: ValidationError) -> str:

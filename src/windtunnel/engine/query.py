@@ -180,6 +180,7 @@ def ladder(
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
     with process:  # its few words on stderr fit the pipe
+        assert process.stdout is not None and process.stderr is not None
         try:
             lines = [_rung(text, engine, heard) for text in process.stdout]
         except BaseException:
@@ -188,9 +189,11 @@ def ladder(
         said = process.stderr.read()
     _judge(engine, arguments, process.returncode, said)
     match lines:
-        case [LadderHead() as head, *rungs, LadderEnd() as end] if rungs and all(type(r) is LadderLine for r in rungs):
-            return head, rungs, end.huge_bytes
-    raise UserError(f"{engine} --ladder: its lines are no ladder", remedy=REBUILD)
+        case [LadderHead() as head, *between, LadderEnd() as end]:
+            rungs = [line for line in between if isinstance(line, LadderLine)]
+            if rungs and len(rungs) == len(between):
+                return head, rungs, end.huge_bytes
+    raise UserError(f"{engine} --ladder: its output is not a ladder", remedy=REBUILD)
 
 
 def _rung(text: str, engine: Path, heard: Callable[[LadderLine], None] | None) -> LadderHead | LadderLine | LadderEnd:
@@ -209,7 +212,7 @@ def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
 
 
 def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
-    command = [engine, *arguments]
+    command = [str(engine), *arguments]
     try:
         response = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
@@ -217,7 +220,7 @@ def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
     except subprocess.TimeoutExpired as error:
-        raise UserError(f"{engine} {arguments[0]}: no answer within {timeout_s} s") from error
+        raise UserError(f"{engine} {arguments[0]}: no response within {timeout_s} s") from error
     _judge(engine, arguments, response.returncode, response.stderr)
     return response.stdout
 
@@ -230,7 +233,7 @@ def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:
         raise _refusal(said)
     if code:
         words = said.strip() or f"exit code {code}"
-        raise UserError(f"the engine {engine} does not answer: {words}", remedy=REBUILD)
+        raise UserError(f"the engine {engine} does not respond: {words}", remedy=REBUILD)
 
 
 def _refusal(said: str) -> UserError:

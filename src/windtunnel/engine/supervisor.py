@@ -154,7 +154,7 @@ class Supervisor:
             watched.kill_if_overdue(now)
 
     def _read(self, watched: _Watched) -> None:
-        engine, out_fd = watched.engine, watched.engine.out_fd
+        engine = watched.engine
         with contextlib.suppress(BlockingIOError):
             for line, raw in engine.read():
                 watched.heard(line, time.monotonic())
@@ -163,8 +163,8 @@ class Supervisor:
                 self._hand_on(engine.history.name, line, raw)
         if engine.history.protocol_error is not None:
             engine.kill("it broke the protocol")
-        if engine.out_fd is None:
-            self._selector.unregister(out_fd)
+        if not engine.out_open:
+            self._selector.unregister(engine.out_fd)
             watched.must_end(time.monotonic() + OVERDUE_S, "it closed its output and did not exit")
 
     def _hand_on(self, name: str, line: AnyLine, raw: str) -> None:
@@ -181,9 +181,9 @@ class Supervisor:
         """Takes the last lines of an engine that has ended and tells the others what it means for them."""
         engine = watched.engine
         engine.kill_group()
-        while engine.out_fd is not None and select.select([engine.out_fd], [], [], 0)[0]:
+        while engine.out_open and select.select([engine.out_fd], [], [], 0)[0]:
             self._read(watched)
-        if engine.out_fd is not None:  # something that left its group still holds the pipe open
+        if engine.out_open:  # a process outside its group still holds the pipe open
             self._selector.unregister(engine.out_fd)
         self._selector.unregister(engine.pid_fd)
         engine.end()

@@ -37,7 +37,7 @@ def judge(finished: SupervisedRun) -> Verdict:
     if finished.interrupted:
         reasons.append("stopped before the end: interrupted by the user")
     one_side = len(finished.histories) == 1
-    for history in sorted(finished.histories, key=lambda h: h.ended_at):
+    for history in sorted(finished.histories, key=lambda h: h.ended_at or 0.0):
         others = [other for other in finished.histories if other is not history]
         for reason in _reasons(history, others, finished):
             reasons.append(reason if one_side else f"{reason} [{history.name}]")
@@ -85,7 +85,7 @@ def _lost_peer_before(history: History, others: list[History]) -> bool:
     return any(
         not other.ended_well
         and other.killed_because is None
-        and (other.ended_at < history.ended_at or other.exit_code == -signal.SIGKILL)
+        and ((other.ended_at or 0.0) < (history.ended_at or 0.0) or other.exit_code == -signal.SIGKILL)
         for other in others
     )
 

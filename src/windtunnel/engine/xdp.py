@@ -30,7 +30,8 @@ def _attached(interface: str) -> dict[str, Any] | None:
         [link] = json.loads(_ip("-json", "-details", "link", "show", "dev", interface))
     except ValueError:
         return None
-    return link.get("xdp", {}).get("prog")
+    prog: dict[str, Any] | None = link.get("xdp", {}).get("prog")
+    return prog
 
 
 def _ip(*words: str) -> str:

@@ -98,11 +98,11 @@ class Windows(Collector):
         for worker in window.workers:
             self._add("worker", (engine, str(worker.worker), str(worker.cpu)), worker, hz)
         for workload in window.workloads:
-            labels = (self._workloads[workload.workload],)
-            self._add("workload", labels, workload, hz)
+            named = (self._workloads[workload.workload],)
+            self._add("workload", named, workload, hz)
             for name, times in self._times.items():
                 if histogram := getattr(workload, name):
-                    times[labels].add(histogram)
+                    times[named].add(histogram)
 
     def _add(self, noun: Noun, labels: tuple[str, ...], part: BaseModel, hz: int | None) -> None:
         for counter in COUNTERS[noun]:

@@ -68,14 +68,14 @@ def join(runs: Sequence[Run]) -> Joined | None:
         return None
     server, client = (by_side[side] for side in SIDES)
     _check(server, client)
-    windows = {side: next(iter(by_side[side].windows.values())) for side in SIDES}
+    windows: dict[str, list[Window]] = {side: next(iter(by_side[side].windows.values())) for side in SIDES}
     return Joined(
         path=client.path,
         record=_record(server.record, client.record),
         windows=windows,
         problems=[f"{side}: {problem}" for side in SIDES for problem in by_side[side].problems],
         paths={side: by_side[side].path for side in SIDES},
-        session=_engine(client).peer.session,
+        session=_session(client) or "",
         crossings=[
             _crossing("client", windows["client"], windows["server"]),
             _crossing("server", windows["server"], windows["client"]),
@@ -87,6 +87,11 @@ def _engine(run: Run) -> EngineRecord:
     return run.record.engines[0]
 
 
+def _session(run: Run) -> str | None:
+    peer = _engine(run).peer
+    return peer.session if peer else None
+
+
 def _ran_alone(run: Run) -> bool:
     return len(run.record.engines) == 1 and _engine(run).plan.hello_wait_ns is not None
 
@@ -95,10 +100,10 @@ def _check(server: Run, client: Run) -> None:
     for run, other in ((server, client), (client, server)):
         if _engine(run).peer is None:
             raise UserError(
-                f"{run.path}: this side has met no other host, so that {other.path} cannot be joined with it",
+                f"{run.path}: no handshake with another host, so {other.path} cannot be joined with it",
                 remedy=f"windtunnel show {run.path}",
             )
-    if _engine(server).peer.session != _engine(client).peer.session:
+    if _session(server) != _session(client):
         raise UserError(
             f"{server.path} and {client.path} are two sides of two runs",
             remedy="the two run directories of one run: `session` in their run.json is the same",

@@ -7,7 +7,7 @@ What the accounting level did not measure, or what had nothing to measure, is No
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from windtunnel.engine.lines import Hello, Histogram, PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
 from windtunnel.runs.histogram import merge, percentile
@@ -87,9 +87,12 @@ def level_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) ->
     return [LevelRow(name, size, min(seen), max(seen)) for (name, size), seen in levels.items()]
 
 
-def add(counters: Iterable[dict[str, Any]]) -> dict[str, Any]:
+Key = TypeVar("Key", int, str)
+
+
+def add(counters: Iterable[dict[Key, int]]) -> dict[Key, int]:
     """The sum of counters by key, keys ascending."""
-    total: dict[str, Any] = {}
+    total: dict[Key, int] = {}
     for counter in counters:
         for key, count in counter.items():
             total[key] = total.get(key, 0) + count
@@ -105,8 +108,9 @@ def ratio(numerator: float | None, denominator: float | None) -> float | None:
 
 def latency(histogram: Histogram | None) -> Latency:
     """Percentiles of a histogram of ns."""
-    values = (percentile(histogram, p) for p in PERCENTILES)
-    return Latency(*values, histogram.max if histogram else None, histogram.total if histogram else 0)
+    p50, p90, p99, p999, p9999, p99999, p999999 = (percentile(histogram, p) for p in PERCENTILES)
+    most, samples = (histogram.max, histogram.total) if histogram else (None, 0)
+    return Latency(p50, p90, p99, p999, p9999, p99999, p999999, most, samples)
 
 
 def _by(names: str, parts: Iterable[Iterable[Any]]) -> dict[Any, list[Any]]:

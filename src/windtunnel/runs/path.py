@@ -10,8 +10,8 @@ def packet_ns(stages: Sequence[StageRow], steps: Sequence[StepRow]) -> float | N
 
     Handlers read the clock for their steps in timed calls alone, and so does this cost stand in the stages' work: it is taken out.
     """
-    costs = [None if row.work_ns is None else row.work_ns + (row.stall_ns or 0) for row in stages]
-    if None in costs or not costs:
+    costs = [row.work_ns + (row.stall_ns or 0) for row in stages if row.work_ns is not None]
+    if len(costs) < len(stages) or not costs:
         return None
     stamps = sum((step.stamp_ns or 0) * (step.packets_share or 0) for step in steps if not step.traffic)
     return sum(costs) - stamps

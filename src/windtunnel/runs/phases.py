@@ -44,14 +44,16 @@ class Timetable:
 
 def phase_rows(windows: Sequence[Window], plan: Plan, counted: Sequence[Window] | None = None) -> list[PhaseRow]:
     """A row for each phase that the measurement saw of each workload whose load has several. Of all windows of an engine, only
-    those of `counted` are in figures; without it all are."""
+    those of `counted` are in the metrics; without it all are."""
     chosen = measured(windows)
     if not chosen:
         return []
     kept = {window.index for window in (windows if counted is None else counted)}
     rows = []
     for index, workload in enumerate(plan.workloads):
-        phases = workload.load.phases[workload.load.lead :] if workload.load else []
+        if workload.load is None:
+            continue
+        phases = workload.load.phases[workload.load.lead :]
         if len(phases) > 1 and phases[-1].length_ns:  # one that lasts for ever has no round
             rows += _rows_of(index, workload.name, Timetable(workload.load), chosen, kept, load_began(windows, plan))
     return rows
@@ -76,8 +78,8 @@ def _rows_of(
     whole: dict[int | None, list[Window]] = {}
     for window in windows:
         slack = (window.end_ns - window.start_ns) // SLACK
-        phase = timetable.phase_of(window.start_ns - latest + slack, window.end_ns - earliest - slack)
-        whole.setdefault(phase, []).append(window)
+        at = timetable.phase_of(window.start_ns - latest + slack, window.end_ns - earliest - slack)
+        whole.setdefault(at, []).append(window)
     rows = []
     for number, phase in enumerate(timetable.phases):
         finished = timetable.ns_of(number, windows[0].start_ns - latest, windows[-1].end_ns - latest)

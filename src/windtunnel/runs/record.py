@@ -71,7 +71,7 @@ class Imported(Part):
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[5] = RUN_VERSION
+    version: Literal[5] = 5
     title: str
     question: str | None
     started: AwareDatetime | None = Field(description="null: another tool did not say")

@@ -5,7 +5,7 @@ did not say is None.
 """
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 
 @dataclass(frozen=True)
@@ -195,6 +195,10 @@ class LevelRow:
     highest: int
 
 
-def only(kind: type, **known):
+Row = TypeVar("Row")
+
+
+def only(kind: type[Row], **known: Any) -> Row:
     """A row of which no more is known than this."""
-    return kind(**(dict.fromkeys(field.name for field in fields(kind)) | known))
+    row: Any = kind
+    return kind(**(dict.fromkeys(field.name for field in fields(row)) | known))

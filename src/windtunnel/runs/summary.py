@@ -1,11 +1,11 @@
 """All rows of a run, whatever the number of its engines, and the document that `--json` prints."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.lines import Hello, Window
 from windtunnel.runs import metrics, steps
 from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
@@ -15,6 +15,7 @@ from windtunnel.runs.rows import (
     LevelRow,
     PhaseRow,
     PortRow,
+    Row,
     StageRow,
     StepRow,
     WorkerRow,
@@ -46,26 +47,26 @@ class Summary:
 
 
 def summarise(run: Run) -> Summary:
-    """The rows of every engine, one after the other; an engine that never spoke adds none."""
+    """The rows of every engine, one after the other; an engine without a first line adds none."""
     if imported := run.record.imported:
         return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [])
     counted = run.counted
-    engines = [(e, counted[e.name]) for e in run.record.engines if e.hello]
+    engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
-    def rows(of_engine):
-        return list(chain.from_iterable(of_engine(engine, windows) for engine, windows in engines))
+    def rows(of_engine: Callable[[EngineRecord, Hello, list[Window]], Iterable[Row]]) -> list[Row]:
+        return list(chain.from_iterable(of_engine(*each) for each in engines))
 
-    stages = rows(lambda e, windows: metrics.stage_rows(windows, e.hello))
+    stages = rows(lambda _, hello, windows: metrics.stage_rows(windows, hello))
     return Summary(
-        measured_s=max((metrics.seconds(metrics.measured(windows)) for _, windows in engines), default=0.0),
+        measured_s=max((metrics.seconds(metrics.measured(windows)) for _, _, windows in engines), default=0.0),
         stages=sorted(stages, key=lambda row: row.endpoint),
-        steps=rows(lambda e, windows: steps.step_rows(windows, e.hello, e.ready)),
-        counters=rows(lambda _, windows: steps.counter_rows(windows)),
-        workers=rows(lambda _, windows: metrics.worker_rows(windows)),
-        ports=sorted(rows(lambda _, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
-        workloads=rows(lambda e, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
-        phases=rows(lambda e, windows: phase_rows(run.windows[e.name], e.plan, windows)),
-        levels=rows(lambda _, windows: metrics.level_rows(windows)),
+        steps=rows(lambda e, hello, windows: steps.step_rows(windows, hello, e.ready)),
+        counters=rows(lambda _, _hello, windows: steps.counter_rows(windows)),
+        workers=rows(lambda _, _hello, windows: metrics.worker_rows(windows)),
+        ports=sorted(rows(lambda _, _hello, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
+        workloads=rows(lambda e, _, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
+        phases=rows(lambda e, _, windows: phase_rows(run.windows[e.name], e.plan, windows)),
+        levels=rows(lambda _, _hello, windows: metrics.level_rows(windows)),
     )
 
 

@@ -36,7 +36,8 @@ def commented(text: str) -> str:
 
 def _tables(text: str) -> Iterator[tuple[str, list[str]]]:
     """Name of each table with its lines, header included; the first has no name."""
-    name, lines = "", []
+    name = ""
+    lines: list[str] = []
     for line in text.rstrip("\n").split("\n"):
         if match := _HEADER.fullmatch(line):
             yield name, lines
@@ -71,7 +72,7 @@ def _offered(key: Key, header: str) -> str:
 
 
 def _wire_in(text: str) -> str:
-    return tomllib.loads(text).get("wire", {}).get("kind", Wire.model_fields["kind"].default)
+    return str(tomllib.loads(text).get("wire", {}).get("kind", Wire.model_fields["kind"].default))
 
 
 def _stands(key: Key, header: str, text: str) -> bool:

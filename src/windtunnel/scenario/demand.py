@@ -48,9 +48,8 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int,
     }
     mbufs["link"] = min(_held_by_link(scenario), mbufs["in flight"])
     need = sum(mbufs.values())
-    size = keys.mempool.size
-    if size == "auto":
-        size = min((1 << need.bit_length()) - 1, MAX_POOL)
+    given = keys.mempool.size
+    size = min((1 << need.bit_length()) - 1, MAX_POOL) if given == "auto" else given
     if need > size:
         raise _refusal(scenario, topology, need, size, mbufs["in flight"])
     return Demand({owner: count for owner, count in mbufs.items() if count}, size)

@@ -111,9 +111,10 @@ def _checked(option: HandlerOption, value: Any, directory: File, path: Path) -> 
         except ValueError as error:
             example = '"64KiB"' if option.type == "bytes" else "1000"
             raise Refusal(path, f"{option.name}: {error}", f"{option.help}: as in {option.name} = {example}") from None
-    if option.type == "choice" and _plain(value) not in option.choices:
+    choices = option.choices or []
+    if option.type == "choice" and _plain(value) not in choices:
         raise Refusal(
-            path, f'{option.name}: "{_plain(value)}" is no choice', f"one of {', '.join(option.choices)}: {option.help}"
+            path, f'{option.name}: "{_plain(value)}" is not a choice', f"one of {', '.join(choices)}: {option.help}"
         )
     if option.type == "file" and _plain(value):
         return _file(option, _plain(value), directory, path)

@@ -113,7 +113,7 @@ def refusal_of(error: Any, root: type[Table] = Scenario, file: str = "the scenar
         return Refusal(path, f"{name} is missing", f"{path[-1]} = {key.wanted}" if key else "")
     if kind == "value_error":
         return Refusal(path, f"{name}: {error['ctx']['error']}", wanted)
-    if kind == "literal_error" and (close := _close(error["input"], re.findall(r'"([^"]+)"', key.wanted))):
+    if key and kind == "literal_error" and (close := _close(error["input"], re.findall(r'"([^"]+)"', key.wanted))):
         wanted = f"{close} {wanted}"
     return Refusal(path, f"{name} is {shown(error['input'])}", wanted)
 

@@ -3,6 +3,7 @@
 import itertools
 
 from windtunnel.engine import plan as plans
+from windtunnel.engine.plan_values import Arrivals
 from windtunnel.scenario.keys import Client, Scenario, Workload
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Path, Refusal
@@ -27,7 +28,7 @@ def plan_load(scenario: Scenario, client: Client, index: int) -> plans.Load:
 
 
 def _phase(
-    client: Client, length: int | None, rate: float, arrivals: str | None, bursts: Workload | LoadPhase
+    client: Client, length: int | None, rate: float, arrivals: Arrivals | None, bursts: Workload | LoadPhase
 ) -> plans.LoadPhase:
     return plans.LoadPhase(
         length_ns=length, rate_per_s=rate, arrivals=arrivals or client.arrivals, on_ns=bursts.on, off_ns=bursts.off
@@ -37,12 +38,14 @@ def _phase(
 def check_load(scenario: Scenario, client: Client, index: int) -> None:
     """Raises Refusal for bursts that lack a part, and for phases that hold no message."""
     workload, here = scenario.workload[index], ("workload", index)
-    for place, bursts in [(here, workload), *(((*here, "phase", p), phase) for p, phase in enumerate(workload.phase))]:
+    places: list[tuple[Path, Workload | LoadPhase]] = [(here, workload)]
+    places += [((*here, "phase", p), phase) for p, phase in enumerate(workload.phase)]
+    for place, bursts in places:
         if (bursts.on is None) != (bursts.off is None):
             given = "on" if bursts.off is None else "off"
             raise Refusal((*place, given), f"{given} without {'off' if given == 'on' else 'on'}", "both, for bursts")
     if workload.on is not None and (workload.phase or rates(scenario, client)[index] is None):
-        what = "stands beside phases" if workload.phase else "has no meaning in a closed loop"
+        what = "cannot be combined with phases" if workload.phase else "has no meaning in a closed loop"
         raise Refusal((*here, "on"), f"on {what}", "on and off in each phase" if workload.phase else 'rate = "1Mpps"')
     if workload.phase:
         _check_phases(workload, here)
@@ -50,7 +53,7 @@ def check_load(scenario: Scenario, client: Client, index: int) -> None:
 
 def _check_phases(workload: Workload, here: Path) -> None:
     if workload.rate is not None:
-        raise Refusal((*here, "rate"), "rate stands beside phases, which have their own", "one of them")
+        raise Refusal((*here, "rate"), "rate cannot be combined with phases, which have their own rates", "one of them")
     messages = 0.0
     for phase in workload.phase:
         sends = phase.on / (phase.on + phase.off) if phase.on and phase.off else 1

@@ -3,9 +3,10 @@
 import hashlib
 from itertools import pairwise
 from pathlib import Path as File
+from typing import Literal
 
 from windtunnel.engine import pipeline as plans
-from windtunnel.engine.plan_values import INNER_HEADERS_BYTES, MESSAGE_HEADER_BYTES
+from windtunnel.engine.plan_values import INNER_HEADERS_BYTES, MESSAGE_HEADER_BYTES, Method
 from windtunnel.errors import UserError
 from windtunnel.scenario import wires
 from windtunnel.scenario.keys import Scenario
@@ -15,7 +16,11 @@ from windtunnel.scenario.table_keys import FIELDS, SEGMENTS, MatchTable
 from windtunnel.scenario.topology import smallest_request_bytes
 
 HANDLER = "match_action"
-METHODS = {"exact": ("hash",), "lpm": ("fib", "lpm"), "ternary": ("acl", "linear", "tss")}
+METHODS: dict[str, tuple[Method, ...]] = {
+    "exact": ("hash",),
+    "lpm": ("fib", "lpm"),
+    "ternary": ("acl", "linear", "tss"),
+}
 """Kind -> methods, its default first."""
 DEFAULT_ENTRIES = 1000
 FRAME_HEADERS_BYTES = 42
@@ -85,7 +90,7 @@ def _check(table: MatchTable, here: Path) -> None:
         raise Refusal((*here, "masks"), f"{table.masks} masks do not make pairs", f"{table.masks + 1}, or 1")
 
 
-def traffic_of(scenario: Scenario) -> str:
+def traffic_of(scenario: Scenario) -> Literal["none", "frames", "requests"]:
     """Who writes the keys: the client of ours into requests, else the handler where the wire brings empty frames, else nobody."""
     if scenario.client is not None or wires.has(scenario, "both_ends"):
         return "requests"
@@ -100,7 +105,9 @@ def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: 
     keys = [_key_of(scenario, table) for table in workload.table]
     inner = traffic == "requests" and any(isinstance(key, list) for key in keys)
     body = INNER_HEADERS_BYTES if inner else 0
-    offsets, steered, taken = [], [], set()
+    offsets: list[int] = []
+    steered: list[bool] = []
+    taken: set[str] = set()
     room = 0
     for place, key in enumerate(keys):
         offsets.append(room)
@@ -197,7 +204,7 @@ def _key(key: str | list[str], offset: int, table: MatchTable, here: Path) -> pl
             plans.KeyField(place=FIELDS[field][0], offset=FIELDS[field][1], bytes=FIELDS[field][2]) for field in key
         ]
         return plans.Key(fields=fields, bytes=size, segments=0)
-    width = SEGMENTS.get(key, 4)
+    width: Literal[4, 8, 16] = SEGMENTS.get(key, 4)
     fields = [plans.KeyField(place="body", offset=offset + at, bytes=width) for at in range(0, size, width)]
     return plans.Key(fields=fields, bytes=size, segments=width if key in SEGMENTS else 0)
 

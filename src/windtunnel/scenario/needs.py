@@ -82,7 +82,8 @@ def _interfaces(
 
 
 def _nics(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed) -> None:
-    check_nics(scenario, host, sides, needed_option(scenario, need.kind))
+    if option := needed_option(scenario, need.kind):
+        check_nics(scenario, host, sides, option)
 
 
 _CHECKS: dict[str, Callable[[Scenario, HostView, list[Side], WireNeed], None]] = {

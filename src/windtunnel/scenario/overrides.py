@@ -48,7 +48,7 @@ def apply(override: Override, data: dict[str, Any]) -> None:
                 )
         elif not isinstance(level, dict):
             raise Refusal(path, f"{dotted(path[:-1])} is not a table", EXAMPLE)
-        key = part if isinstance(level, list) else str(part)
+        key: Any = part if isinstance(level, list) else str(part)
         if depth == len(override.path):
             level[key] = _value(override.text.partition("=")[2].strip())
         else:

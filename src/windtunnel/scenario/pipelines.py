@@ -13,10 +13,11 @@ def check_pipeline(handler: Handler, fallback: dict[str, str | None], options_pa
     """Has the engine compile what `swx` will run, into its cache; `fallback` holds the options' defaults. Raises Refusal in
     the engine's words."""
     options = fallback | handler.options
-    if not options.get("spec"):
+    spec = options.get("spec")
+    if not spec:
         raise Refusal(options_path, "swx wants a spec", '{ spec = "router.spec" }, as p4c-dpdk writes it')
     try:
-        compile_spec(find_engine(), options["spec"], options["compiler"] or "gcc")
+        compile_spec(find_engine(), spec, options["compiler"] or "gcc")
     except UserError as error:
         named = (*options_path, "spec") if "spec" in handler.options else options_path
         raise Refusal(named, error.message, error.remedy or "a spec that DPDK's SWX pipeline takes") from None

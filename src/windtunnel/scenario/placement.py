@@ -5,8 +5,9 @@ group with its dispatcher; a split one is a group of its own, and so is its disp
 CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares where there are too few.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from windtunnel.engine.plan_values import Side, Stage
 from windtunnel.scenario.refusal import Path, Refusal
@@ -48,7 +49,7 @@ def place(topologies: Sequence[Topology], cpus: Mapping[Side, Sequence[int]]) ->
 def crossings(topology: Topology, placed: Sequence[Placed]) -> int:
     """Hand-overs inside dispatchers that go from one worker to another: each has a ring then."""
     cpu = {(stage.stage, stage.index): stage.cpu for stage in placed if stage.side == topology.side}
-    pairs = (("nic_rx", "disp_rx"), ("disp_rx", "nic_tx"), ("disp_tx", "nic_tx"))
+    pairs: tuple[tuple[Stage, Stage], ...] = (("nic_rx", "disp_rx"), ("disp_rx", "nic_tx"), ("disp_tx", "nic_tx"))
     return sum(
         (a, index) in cpu and cpu[a, index] != cpu[b, index]
         for index in range(len(topology.dispatchers))
@@ -128,7 +129,7 @@ def groups(topology: Topology) -> list[Group]:
 def _place(topology: Topology, cpus: list[int]) -> list[Placed]:
     if topology.keys.worker:
         return _by_hand(topology)
-    cpu_of = {}
+    cpu_of: dict[tuple[Stage, int], int] = {}
     for group, cpu in _assign(groups(topology), cpus):
         cpu_of |= dict.fromkeys(group.stages, cpu)
     return [Placed(cpu_of[stage], topology.side, *stage) for stage in topology.stages]
@@ -159,7 +160,7 @@ def _by_hand(topology: Topology) -> list[Placed]:
             if (stage, index) in placed:
                 raise Refusal(
                     path,
-                    f"{side}: {name} stands twice, so that {_queue(stage, index)} would have two consumers or two producers",
+                    f"{side}: {name} is placed twice, so that {_queue(stage, index)} would have two consumers or two producers",
                     f"{name} on one worker: a ring or queue has one consumer and one producer",
                 )
             placed[stage, index] = Placed(worker.core, side, stage, index)
@@ -174,7 +175,7 @@ def _queue(stage: Stage, index: int) -> str:
 
 def _split(name: str) -> tuple[Stage, int]:
     stage, _, index = name.partition(":")
-    return stage, int(index)  # type: ignore[return-value] - keys.StageName has checked it
+    return cast(Stage, stage), int(index)  # keys.StageName has checked it
 
 
 def _names(stages: Sequence[tuple[Stage, int]]) -> str:
@@ -185,7 +186,7 @@ def _of_dispatcher(stage: Stage) -> bool:
     return not stage.startswith("app_")
 
 
-def cpu_list(cpus: Sequence[int]) -> str:
+def cpu_list(cpus: Iterable[int]) -> str:
     """`0-3,8`: ascending CPUs as taskset and --lcores write them."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):

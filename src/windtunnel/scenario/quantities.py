@@ -86,7 +86,8 @@ def write(kind: str, value: float) -> str:
     exact = Decimal(repr(value))
     texts = [(_plain(exact / factor), unit) for unit, factor in UNITS[kind].items()]
     good = [(number, unit) for number, unit in texts if _reads_back(kind, number + unit, value)]
-    return "".join(min(good, key=lambda text: ("." in text[0], len(text[0]))))
+    number, unit = min(good, key=lambda text: ("." in text[0], len(text[0])))
+    return number + unit
 
 
 def _reads_back(kind: str, text: str, value: float) -> bool:

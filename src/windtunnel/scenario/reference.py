@@ -5,10 +5,9 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, Union, cast
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -72,7 +71,7 @@ def _keys(table: type[Table]) -> Iterator[Key]:
 def _fields(table: type[Table]) -> Iterator[Key]:
     for attribute, field in table.model_fields.items():
         base, metadata, many = _unwrap(field.annotation, field.metadata)
-        inner = base if isinstance(base, type) and issubclass(base, BaseModel) else None
+        inner = base if isinstance(base, type) and issubclass(base, Table) else None
         wanted = ("tables" if many else "a table") if inner else _wanted(base, metadata)
         if many and not inner:
             wanted = f"a list, each {wanted}"
@@ -123,8 +122,8 @@ def _wanted(base: Any, metadata: list[Any]) -> str:
 def _range(metadata: list[Any]) -> str:
     low = [f" from {item.ge}" for item in metadata if isinstance(item, Ge)]
     low += [f" above {item.gt}" for item in metadata if isinstance(item, Gt)]
-    high = [f" to {_power(item.le)}" for item in metadata if isinstance(item, Le)]
-    high += [f" below {_power(item.lt)}" for item in metadata if isinstance(item, Lt)]
+    high = [f" to {_power(cast(float, item.le))}" for item in metadata if isinstance(item, Le)]
+    high += [f" below {_power(cast(float, item.lt))}" for item in metadata if isinstance(item, Lt)]
     return "".join(low + high)
 
 

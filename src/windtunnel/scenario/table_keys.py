@@ -24,7 +24,7 @@ from windtunnel.scenario.quantities import BitRate, Quantity, Size, within
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Text, Wanted
 
-FIELDS = {
+FIELDS: dict[str, tuple[Literal["l3", "l4"], int, Literal[1, 2, 4]]] = {
     "ipv4.src": ("l3", 12, 4),
     "ipv4.dst": ("l3", 16, 4),
     "ipv4.proto": ("l3", 9, 1),
@@ -33,7 +33,7 @@ FIELDS = {
     "udp.dst": ("l4", 2, 2),
 }
 """Field -> where it is, its offset there, its bytes. The ports are TCP's as well; dscp is the whole byte, ECN included."""
-SEGMENTS = {"4x4": 4, "2x8": 8, "1x16": 16}
+SEGMENTS: dict[str, Literal[4, 8, 16]] = {"4x4": 4, "2x8": 8, "1x16": 16}
 """Key of 16 bytes of the body -> bytes that are moved at once."""
 BODY_KEYS = (*SEGMENTS, "1x4")
 

@@ -4,6 +4,7 @@ Indices count through the workloads; a dispatcher belongs to one workload and is
 dispatchers of a workload, application a uses dispatcher a mod D where A >= D, else every d with d mod A = a.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windtunnel.engine.plan import Application, Dispatcher
@@ -100,7 +101,7 @@ def smallest_request_bytes(scenario: Scenario, index: int) -> int:
 
 
 def response_bytes(scenario: Scenario, index: int) -> int:
-    """UDP payload of the largest answer; a packet handler alone turns the request around."""
+    """UDP payload of the largest response; a packet handler alone turns the request around."""
     workload = scenario.workload[index]
     if sizes := plan_sizes(scenario, index, "response"):
         return max(sizes.bytes)
@@ -115,7 +116,7 @@ def segments(message_bytes: int, mtu: int) -> int:
     return max(1, -(-(message_bytes - MESSAGE_HEADER_BYTES) // room))
 
 
-def shared_out(scenario: Scenario, total: float, own: list[float | None]) -> list[float]:
+def shared_out(scenario: Scenario, total: float, own: Sequence[float | None]) -> list[float]:
     """The client's total over the workloads by their shares; a workload with a value of its own takes no part."""
     weights = [workload.share if value is None else 0.0 for workload, value in zip(scenario.workload, own, strict=True)]
     whole = sum(weights) or 1.0

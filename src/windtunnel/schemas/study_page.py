@@ -1,5 +1,7 @@
 """The page of a study's keys and columns, docs/reference/study.md, as Markdown."""
 
+from collections.abc import Iterator
+
 from windtunnel.measure.study.columns import COUNTS, LATENCIES, OF_SIDE, OF_STAGE, RUN
 from windtunnel.measure.study.definition import Definition
 from windtunnel.schemas.scenario_page import tables
@@ -86,7 +88,7 @@ def page() -> str:
     return HEAD + keys + FULL + DIRECTORY.format(runs=RUNS) + "".join(_rows()) + TAIL
 
 
-def _rows():
+def _rows() -> Iterator[str]:
     for name, (kind, meaning) in RUN.items():
         yield _row(f"`{name}`", kind, meaning)
         if name == "reasons":

@@ -165,7 +165,8 @@ class Definition(Table):
                 f"{self.source.file}: the study has no full size",
                 remedy="run it without --full, or add a table [full] with what --full changes",
             )
-        full, moved = self.full, {}
+        full = self.full
+        moved: dict[Path, Path] = {}
         update: dict[str, Any] = {"title": f"{self.title}, full size"[:200]}
         for name in ("repeats", "retries", "constraints", "metrics"):
             if (value := getattr(full, name)) is not None:

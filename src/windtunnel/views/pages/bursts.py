@@ -10,18 +10,18 @@ _LINE_PX = 180
 
 
 def bursts(rows: list[StageRow]) -> dict[str, Any] | None:
-    """Small multiples: share of a stage's calls by the objects they took; calls that took none are left out."""
+    """Small multiples: share of a stage's calls by the objects that they took, without empty calls."""
     counted = [row for row in rows if any(size for size in row.burst or ())]
     if not counted:
         return None
-    widest = max(max(row.burst) for row in counted)
+    widest = max(max(row.burst or ()) for row in counted)
     by_line: list[list[StageRow]] = []
     for endpoint in dict.fromkeys(row.endpoint for row in counted):
         by_line.append([row for row in counted if row.endpoint == endpoint])
     layout = layout_of(_LINE_PX * len(by_line))
     del layout["xaxis"], layout["yaxis"]
     layout |= {"annotations": [], "bargap": 0.1, "showlegend": False}
-    data = []
+    data: list[dict[str, Any]] = []
     for line, stages in enumerate(by_line):
         for column, row in enumerate(stages):
             number = str(len(data) + 1)
@@ -50,7 +50,7 @@ def bursts(rows: list[StageRow]) -> dict[str, Any] | None:
 
 
 def _burst_bars(row: StageRow, number: str) -> dict[str, Any]:
-    taken = {size: calls for size, calls in row.burst.items() if size}
+    taken = {size: calls for size, calls in (row.burst or {}).items() if size}
     calls = sum(taken.values())
     return {
         "type": "bar",

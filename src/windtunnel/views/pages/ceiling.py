@@ -9,14 +9,14 @@ from windtunnel.runs.reader import Run
 from windtunnel.views.pages.layout import axis
 
 FARTHEST = 3
-"""Times the highest point: a ceiling above that is named and not drawn, because it would flatten everything below it."""
+"""Times the highest point. A ceiling above that is labelled and not drawn, because it would flatten the lines."""
 
 
 def ceiling(run: Run, link: PortEstimate, lines: list[dict[str, Any]], shapes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Changes of the layout of a plot of these lines: a dotted line at the mean of all of them together times what the traffic may
-    grow, where there is room for it, and words that say what it is."""
+    """Changes of the layout of a plot of these lines: a dotted line at the rate at which the PCIe link would be full, where there is
+    room for it, and its label."""
     rate_now, asked = mean_rate(run, link.port)
-    height = rate_now * link.ceiling
+    height = rate_now * (link.ceiling or 0)
     highest = max((y for line in lines for y in line["y"] if y is not None), default=0)
     words = f"PCIe ceiling of the {link.port} ({link.label}): {rate(height)}"
     if asked and len(lines) > 1:

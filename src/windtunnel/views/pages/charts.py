@@ -4,6 +4,7 @@ Colours are names of the style sheet's variables ("var(--work)"): page.js puts i
 users is escaped, because plotly reads a little HTML in labels.
 """
 
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -48,7 +49,7 @@ def cost(rows: list[StageRow]) -> dict[str, Any] | None:
         return None
     labels = [f"{row.endpoint}  {row.stage}" for row in timed]
 
-    def bar(name: str, colour: str, values: list[float]) -> dict[str, Any]:
+    def bar(name: str, colour: str, values: Sequence[float | None]) -> dict[str, Any]:
         return {
             "type": "bar",
             "orientation": "h",
@@ -73,7 +74,7 @@ def workers(rows: list[WorkerRow]) -> dict[str, Any] | None:
     if not timed:
         return None
     labels = [f"{row.sides}  CPU {row.cpu}" for row in timed]
-    parts = (
+    parts: tuple[tuple[str, str, Callable[[WorkerRow], float | None]], ...] = (
         ("work", "var(--work)", lambda row: row.work_share),
         ("stall", "var(--stall)", lambda row: row.stall_share),
         ("idle", "var(--idle)", lambda row: row.idle_share),
@@ -102,7 +103,8 @@ def workers(rows: list[WorkerRow]) -> dict[str, Any] | None:
 def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | None:
     """Per window: responses of each workload, or packets of each port without a client. Excluded windows are shaded. A line marks
     the rate at which the tightest port's PCIe link would be full."""
-    data, shades = [], []
+    data: list[dict[str, Any]] = []
+    shades: list[dict[str, Any]] = []
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
     for engine in run.record.engines:
         windows = [window for window in run.windows[engine.name] if window.phase not in NOT_RUN]
@@ -126,7 +128,7 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | N
 
 def latency(run: Run) -> dict[str, Any] | None:
     """Percentile curves, as HdrHistogram draws them: the further right, the rarer."""
-    data = []
+    data: list[dict[str, Any]] = []
     for engine in run.record.engines:
         chosen = measured(run.counted[engine.name])
         for index, workload in enumerate(engine.plan.workloads):
@@ -196,7 +198,9 @@ def _line(name: str, x: list[float], y: list[float | None], position: int) -> di
 
 def percentile_curve(name: str, histogram: Histogram, position: int) -> dict[str, Any]:
     """Each bucket's top against 1/(1-q); the last one, the maximum, at the share of one sample."""
-    x, y, below = [], [], 0
+    x: list[float] = []
+    y: list[int | None] = []
+    below = 0
     for lowest, count in histogram.counts:
         x.append(histogram.total / (histogram.total - below))
         y.append(min(highest_of_bucket(lowest, histogram.bits), histogram.max or lowest))
@@ -234,6 +238,6 @@ def percentile_chart(data: list[dict[str, Any]], height: int) -> dict[str, Any] 
 
 def _total(label: str, row: StageRow) -> dict[str, Any]:
     """The number at the end of a bar."""
-    total = row.work_ns + (row.stall_ns or 0)
+    total = (row.work_ns or 0) + (row.stall_ns or 0)
     place = {"x": total, "y": label, "xanchor": "left", "xshift": 5, "showarrow": False}
     return {"text": number(total), "font": {"color": "var(--muted)", "size": 11}} | place

@@ -37,7 +37,13 @@ def render(comparison: Comparison) -> str:
         comparison=comparison,
         headline=headline(comparison),
         how=how(comparison),
-        **{each.__name__: each for each in (median_text, percent, said, name_of, changed, worth_a_row, verdicts)},
+        median_text=median_text,
+        percent=percent,
+        said=said,
+        name_of=name_of,
+        changed=changed,
+        worth_a_row=worth_a_row,
+        verdicts=verdicts,
     )
 
 

@@ -1,5 +1,6 @@
 """The plots of a model, as plain JSON for plotly."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,21 +45,21 @@ def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
 
 
 def thesis_words(curve: Curve) -> str:
-    """What stands below a plot of the thesis' curve; of other tables it published no numbers."""
+    """The caption of a plot with the thesis' curve; it published no numbers of other tables."""
     if curve.table.get("kind") == "exact":
-        return "Faint: the thesis’ own curve of its exact table, the whole switch on its own machine."
+        return "Faint: the curve that the thesis published for its exact table. It covers the whole switch, on the machine of the thesis."
     return "The thesis published no coefficients for this kind of table."
 
 
 def residuals(curve: Curve) -> dict[str, Any]:
     """Held-out errors by size, in percent."""
-    held = [p for p in curve.points if p.held_out is not None]
-    sizes = [p.entries for p in held]
+    held = [(p, p.held_out) for p in curve.points if p.held_out is not None]
+    sizes = [p.entries for p, _ in held]
     layout = layout_of(220)
     layout["xaxis"] |= {"title": {"text": "entries"}, "type": "log", "dtick": 1, "exponentformat": "power"}
     layout["yaxis"] |= {"title": {"text": "held-out error, %"}, "zeroline": True}
     layout["shapes"] = [_noise(100 * curve.noise)] if curve.noise else []
-    errors = [100 * (p.held_out / p.ns - 1) for p in held]
+    errors = [100 * (held_out / p.ns - 1) for p, held_out in held]
     return {"data": [_dots("held out", sizes, errors)], "layout": layout | {"showlegend": False}}
 
 
@@ -84,7 +85,7 @@ def latency_residuals(curve: LatencyCurve) -> dict[str, Any]:
         _dots(
             name,
             [p.load for p in curve.points if p.held_out[name] is not None],
-            [100 * (p.held_out[name] / p.ns[name] - 1) for p in curve.points if p.held_out[name] is not None],
+            [100 * (held / p.ns[name] - 1) for p in curve.points if (held := p.held_out[name]) is not None],
             SERIES[n % len(SERIES)],
         )
         for n, name in enumerate(curve.coefficients)
@@ -102,7 +103,7 @@ def _published(curve: Curve, along: list[float]) -> list[dict[str, Any]]:
     return [_line("thesis (its machine)", along, ns) | _stroke(FAINT, "dash", 1) | {"opacity": 0.5}]
 
 
-def _line(name: str, x, y) -> dict[str, Any]:
+def _line(name: str, x: Iterable[float], y: Sequence[float]) -> dict[str, Any]:
     hover = {"hovertemplate": "%{x:,.4s}: %{text}<extra></extra>", "text": [duration(ns) for ns in y]}
     values = {"x": [float(v) for v in x], "y": [float(v) for v in y]}
     return {"type": "scatter", "mode": "lines", "name": name} | values | hover

@@ -169,7 +169,7 @@ def _series(
         return []
     x = [_x(factor, level) for level, _ in points]
     colour, dash = SERIES[position % len(SERIES)], DASHES[position // len(SERIES) % len(DASHES)]
-    traces = []
+    traces: list[dict[str, Any]] = []
     if band and any(len(sample.values) > 1 for _, sample in points):
         edges = [max(s.values) for _, s in points] + [min(s.values) for _, s in reversed(points)]
         traces.append(

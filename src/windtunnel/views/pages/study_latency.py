@@ -46,7 +46,7 @@ def boxes(study: Study, found: dict[int, Histogram]) -> dict[str, Any] | None:
         return None
     cores = cores_of(study.record)
     points = sorted(found, key=lambda point: (_core_count(study, cores, point), point))
-    data = []
+    data: list[dict[str, Any]] = []
     for n, count in enumerate(dict.fromkeys(_core_count(study, cores, point) for point in points)):
         mine = [point for point in points if _core_count(study, cores, point) == count]
         five = [[percentile(found[point], p) for p in BOX] for point in mine]

@@ -1,8 +1,9 @@
 """The page of `windtunnel pcie estimate --sweep`: the VTune recipe's two charts, its histograms, and their values."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from windtunnel.pcie.estimate import BITS, MB
+from windtunnel.pcie.estimate import BITS, MB, Cost
 from windtunnel.pcie.sweep import AFTER, BEFORE, HIGHEST, Point, Sweep
 from windtunnel.views.pages.charts import SERIES
 from windtunnel.views.pages.layout import layout_of
@@ -38,29 +39,33 @@ def _row(sweep: Sweep, position: int) -> Row:
 
 
 def inbound(sweep: Sweep) -> dict[str, Any]:
-    """What the NIC reads and writes: bursts do not matter to it."""
+    """What the NIC reads and writes. Bursts do not affect it."""
     points = [*sweep.fours, *sweep.eights]
     data = [
-        _line("Inbound Read", points, [p.estimate.rate.inbound_read / MB for p in points], 0),
-        _line("Inbound Write", points, [p.estimate.rate.inbound_write / MB for p in points], 1),
+        _line("Inbound Read", points, [rate.inbound_read / MB for rate in _rates(points)], 0),
+        _line("Inbound Write", points, [rate.inbound_write / MB for rate in _rates(points)], 1),
     ]
     return {"data": data, "layout": _layout("MB/s", 320)}
 
 
 def outbound(sweep: Sweep) -> dict[str, Any]:
-    """What the CPU writes, with the fracture; between the recipe's two rates nothing is known of the bursts."""
+    """What the CPU writes, with the fracture. The bursts between the recipe's two rates are not known."""
     fours, eights = sweep.fours, sweep.eights
-    exact = [p.estimate.rate.outbound_write / MB for p in fours]
+    exact = [rate.outbound_write / MB for rate in _rates(fours)]
     data = [
         _line("bursts of 4", fours, exact, 0),
-        _line("bursts of 4 and 8, by the mean burst", eights, [p.estimate.rate.outbound_write / MB for p in eights], 1),
+        _line("bursts of 4 and 8, by the mean burst", eights, [rate.outbound_write / MB for rate in _rates(eights)], 1),
         _line(
-            "the same, by the burst that a packet is in", eights, [p.estimate.worded / MB for p in eights], 2, "dash"
+            "bursts of 4 and 8, by the burst of a packet",
+            eights,
+            [(p.estimate.worded or 0) / MB for p in eights],
+            2,
+            "dash",
         ),
         _line(
             "if bursts stayed at 4",
             sweep.table[:2],
-            [p.estimate.rate.outbound_write / MB for p in sweep.table[:2]],
+            [rate.outbound_write / MB for rate in _rates(sweep.table[:2])],
             0,
             "dot",
         ),
@@ -69,7 +74,7 @@ def outbound(sweep: Sweep) -> dict[str, Any]:
     x0, x1 = BEFORE / MB, AFTER / MB
     shade = {"type": "rect", "xref": "x", "yref": "paper", "x0": x0, "x1": x1, "y0": 0, "y1": 1, "layer": "below"}
     shade |= {"fillcolor": "var(--shade)", "line": {"width": 0}}
-    words = {"text": "here a peak at 8 appears", "textposition": "bottom center"}
+    words = {"text": "a peak at 8 appears", "textposition": "bottom center"}
     shade["label"] = words | {"font": {"color": "var(--muted)", "size": 11}}
     drop = {"type": "line", "xref": "x", "yref": "y", "x0": x1, "x1": x1}
     drop |= {
@@ -81,18 +86,18 @@ def outbound(sweep: Sweep) -> dict[str, Any]:
 
 
 def wire(sweep: Sweep) -> dict[str, Any]:
-    """Both directions with their headers, and what the link has for transfers."""
+    """Both directions with headers, and the capacity of the link for transfers."""
     points = [*sweep.fours, *sweep.eights]
     data = [
-        _line("up, to the host", points, [p.estimate.rate.up * BITS / 1e9 for p in points], 0),
-        _line("down, to the NIC", points, [p.estimate.rate.down * BITS / 1e9 for p in points], 1),
+        _line("up, to the host", points, [rate.up * BITS / 1e9 for rate in _rates(points)], 0),
+        _line("down, to the NIC", points, [rate.down * BITS / 1e9 for rate in _rates(points)], 1),
     ]
     full = sweep.link.usable * BITS / 1e9
     both = [{"pps": 0.0}, {"pps": HIGHEST}]
-    limit = {
+    limit: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines",
-        "name": "what the link has for transfers",
+        "name": "capacity of the link for transfers",
         "x": [p["pps"] / MB for p in both],
     }
     limit |= {"y": [full, full], "line": {"color": "var(--interrupted)", "width": 2, "dash": "dot"}}
@@ -122,7 +127,14 @@ def histograms(before: Point, after: Point) -> dict[str, Any]:
     return {"data": data, "layout": layout | {"barmode": "overlay", "showlegend": True}}
 
 
-def _line(name: str, points, values: list[float], position: int, dash: str = "solid") -> dict[str, Any]:
+def _rates(points: Sequence[Point]) -> list[Cost]:
+    """Of points whose packet rate is known, as in every sweep."""
+    return [point.estimate.rate for point in points if point.estimate.rate is not None]
+
+
+def _line(
+    name: str, points: Sequence[Point], values: list[float], position: int, dash: str = "solid"
+) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",

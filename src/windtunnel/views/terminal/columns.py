@@ -23,7 +23,7 @@ class Column:
     width: int = 0
     """Least width in cells, so that the columns of a live table stay where they are."""
     words: bool = False
-    """Words stand on the left and may be broken over lines, figures on the right and may not."""
+    """Words are aligned left and may wrap. Numbers are aligned right and may not."""
 
     def spared(self) -> int:
         """As `spare`; a column of nothing but dashes leaves before all others."""
@@ -51,9 +51,12 @@ class Fitting:
     def _table(self, columns: Sequence[Column]) -> Table:
         table = plain_table()
         for column in columns:
-            justify, overflow = ("left", "fold") if column.words else ("right", "ellipsis")
             table.add_column(
-                column.head, justify=justify, no_wrap=not column.words, overflow=overflow, min_width=column.width
+                column.head,
+                justify="left" if column.words else "right",
+                no_wrap=not column.words,
+                overflow="fold" if column.words else "ellipsis",
+                min_width=column.width,
             )
         for row, cells in enumerate(zip(*(column.cells for column in columns), strict=True)):
             if row in self.sections:

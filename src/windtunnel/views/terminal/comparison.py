@@ -1,6 +1,6 @@
 """A comparison in the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from rich.console import Group, RenderableType
@@ -125,11 +125,13 @@ def _table(point: Point, one_side: bool) -> RenderableType:
     starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
     sections = [n for n in starts if n and places[n].partition(".")[0] != places[n - 1].partition(".")[0]]
 
-    def column(head: str, text, **more) -> Column:
+    def column(
+        head: str, text: Callable[[Measure], str], words: bool = False, width: int = 0, spare: int = 0
+    ) -> Column:
         cells = [Text(text(row), style="bold" if (row.workload, row.metric) in deciding else "") for row in rows]
-        return Column(head, cells, **more)
+        return Column(head, cells, words=words, width=width, spare=spare)
 
-    def of(row: Measure, show) -> str:
+    def of(row: Measure, show: Callable[[Interval], str]) -> str:
         return fmt.DASH if row.interval is None else show(row.interval)
 
     return Fitting(

@@ -22,8 +22,8 @@ def model_view(model: ModelRecord) -> Group:
         parts.append(Text(model.question, style="dim"))
     for curve in model.curves:
         parts += [Text(), *_curve(curve)]
-    for curve in model.latency:
-        parts += [Text(), *_latency(curve)]
+    for latency in model.latency:
+        parts += [Text(), *_latency(latency)]
     if model.steps:
         parts += [Text(), Text("the pipeline outside its tables, ns a packet"), _steps(model)]
     return Group(*parts, Text(), *(Text(words, style="dim") for words in notes(model)))
@@ -168,8 +168,8 @@ def _checked_curves(curves: Sequence[tuple[ModelRecord, Curve]]) -> Fitting:
             Column("held out", [percent(curve.mape) for _, curve in curves]),
             Column("at most", [percent(curve.most) for _, curve in curves], spare=1),
             Column("thesis", [percent(curve.thesis_mape) for _, curve in curves]),
-            Column("beyond", [percent(b and b.mape) for b in beyond]),
-            Column("thesis", [percent(b and b.thesis_mape) for b in beyond]),
+            Column("beyond", [percent(b.mape if b else None) for b in beyond]),
+            Column("thesis", [percent(b.thesis_mape if b else None) for b in beyond]),
             Column("from", [f"{b.bound:g}" if b else DASH for b in beyond], spare=2),
             Column("noise", [percent(curve.noise) for _, curve in curves]),
         ]

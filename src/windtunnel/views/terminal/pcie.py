@@ -1,6 +1,6 @@
 """Estimates as people and programs read them: the table of the terminal, rows of the report, a document for `--json`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -95,7 +95,8 @@ def _rates(rate: Cost | None, share: OnWire | None, worded: float | None) -> dic
 def _row(
     port: str, queue: str, rx: float | None, tx: float | None, ceiling: float | None, **known: float | None
 ) -> Row:
-    most = None if ceiling is None or (rx or tx) is None else (rx or tx) * ceiling / MB
+    packets = rx or tx
+    most = None if ceiling is None or packets is None else packets * ceiling / MB
     rates = {"rx_mpps": None if rx is None else rx / MB, "tx_mpps": None if tx is None else tx / MB}
     return Row(port, queue, **(dict.fromkeys(_VALUES) | rates | {"ceiling_mpps": most} | known))
 
@@ -103,16 +104,20 @@ def _row(
 _VALUES = tuple(name for name in Row.__dataclass_fields__ if name not in ("port", "queue"))
 
 
-def _sum(values) -> float | None:
-    values = list(values)
-    return None if None in values else sum(values)
+def _sum(values: Iterable[float | None]) -> float | None:
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
 
 
 def table(rows: Sequence[Row]) -> RenderableType:
     """MB/s are payload, Gb/s are on the wire; the burst is that of what is sent, by both averages."""
 
-    def column(head: str, show, **layout) -> Column:
-        return Column(head, [show(row) for row in rows], **layout)
+    def column(head: str, show: Callable[[Row], str], spare: int = 0, words: bool = False) -> Column:
+        return Column(head, [show(row) for row in rows], spare=spare, words=words)
 
     both = [r for r in rows if r.tx_burst_worded is not None and abs(r.tx_burst_worded - (r.tx_burst or 0)) > 0.005]
     worded = [
@@ -143,7 +148,7 @@ def table(rows: Sequence[Row]) -> RenderableType:
 
 
 def view(ports: Sequence[PortEstimate], measured: Measured | None) -> RenderableType:
-    """The table, whose figures they are, and what was measured."""
+    """The table, the NICs that it stands for, and what was measured."""
     rows = [row for port in ports for row in rows_of(port)]
     parts: list[RenderableType] = [table(rows)] if rows else []
     parts += [Text(words, style="dim") for words in labels(ports)]
@@ -176,8 +181,8 @@ def measured_words(measured: Measured | None) -> str:
 def nic_list(nics: Sequence[Nic]) -> RenderableType:
     """Every NIC with the numbers that matter most; what is assumed of it is counted."""
 
-    def column(head: str, show, **layout) -> Column:
-        return Column(head, [show(nic) for nic in nics], **layout)
+    def column(head: str, show: Callable[[Nic], str], words: bool = False) -> Column:
+        return Column(head, [show(nic) for nic in nics], words=words)
 
     return Fitting(
         [

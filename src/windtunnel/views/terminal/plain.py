@@ -45,10 +45,10 @@ class PlainDisplay:
             if row.endpoint in sides:
                 rx, tx = fmt.number(row.rx_mpps, 3), fmt.number(row.tx_mpps, 3)
                 seen.append(f"{row.endpoint} rx {rx:>6} tx {tx:>6} Mpps")
-        for row in self._progress.workloads() if window.workloads else []:
-            p50, p99 = fmt.duration(row.latency.p50), fmt.duration(row.latency.p99)
-            responses = fmt.rate(row.responses_per_s)
-            seen.append(f"{row.workload:<{self._workload_width}} {responses:>8} p50 {p50:>7} p99 {p99:>7}")
+        for workload in self._progress.workloads() if window.workloads else []:
+            p50, p99 = fmt.duration(workload.latency.p50), fmt.duration(workload.latency.p99)
+            responses = fmt.rate(workload.responses_per_s)
+            seen.append(f"{workload.workload:<{self._workload_width}} {responses:>8} p50 {p50:>7} p99 {p99:>7}")
         return "  ".join(seen)
 
     def _say(self, text: str) -> None:

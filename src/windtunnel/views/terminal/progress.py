@@ -33,7 +33,7 @@ class Progress:
         )
         self._engines = {engine.name: engine for engine in self.record.engines}
         self._last: dict[str, Window] = {}
-        self._took_off: float | None = None
+        self._first_window_at: float | None = None
         self.phase = "starting"
         phases = spec.plans[0].phases
         self.total_s = (phases.warmup_ns + phases.duration_ns) / 1e9
@@ -50,27 +50,27 @@ class Progress:
             case Window():
                 self._last[name] = line
                 self.phase = line.phase
-                if self._took_off is None and line.phase != "hello":
-                    self._took_off = time.monotonic() - (line.end_ns - line.start_ns) / 1e9
+                if self._first_window_at is None and line.phase != "hello":
+                    self._first_window_at = time.monotonic() - (line.end_ns - line.start_ns) / 1e9
             case Result():
                 self.phase = "ending"
 
     @property
     def running(self) -> bool:
         """Whether there has been a window."""
-        return self._took_off is not None
+        return self._first_window_at is not None
 
     @property
     def elapsed_s(self) -> float:
         """Since the first window began, at most the time that was planned; 0 before."""
-        if self._took_off is None:
+        if self._first_window_at is None:
             return 0.0
-        return min(time.monotonic() - self._took_off, self.total_s)
+        return min(time.monotonic() - self._first_window_at, self.total_s)
 
     def stages(self) -> list[StageRow]:
         """Of the last window; several engines' stages by endpoint."""
         windows = self._windows()
-        rows = chain.from_iterable(metrics.stage_rows([w], e.hello, ANY_PHASE) for e, w in windows)
+        rows = chain.from_iterable(metrics.stage_rows([w], e.hello, ANY_PHASE) for e, w in windows if e.hello)
         return sorted(rows, key=lambda row: row.endpoint)
 
     def ports(self) -> list[PortRow]:

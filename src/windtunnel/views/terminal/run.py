@@ -177,7 +177,7 @@ def drops(rows: Sequence[StageRow]) -> RenderableType:
         return Text("drops: none" if any(row.drops is not None for row in rows) else "drops: not reported", style="dim")
     grid = Table.grid(padding=(0, 2, 0, 0))
     for position, row in enumerate(dropping):
-        names = ", ".join(f"{name} {fmt.count(n)}" for name, n in row.drops.items())
+        names = ", ".join(f"{name} {fmt.count(n)}" for name, n in (row.drops or {}).items())
         grid.add_row("" if position else "drops:", f"{row.endpoint} {row.stage}", Text(names, style="red"))
     return grid
 
@@ -206,11 +206,11 @@ def ledger_line(engines: Sequence[EngineRecord]) -> Text:
 
 
 def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
-    """What the ledgers miss, in words; None where an engine did not live to draw them up."""
-    if any(engine.result is None for engine in engines):
-        return None
-    missing = []
+    """The missing objects of the ledgers, in words; None where an engine gave no result."""
+    missing: list[str] = []
     for engine in engines:
+        if engine.result is None:
+            return None
         names = [workload.name for workload in engine.plan.workloads]
         missing += [f"{m.missing:,} mbufs of the {m.endpoint}" for m in engine.result.mbufs if m.missing]
         missing += [f"{p.missing:,} packets from the {p.source}" for p in engine.result.packets if p.missing]

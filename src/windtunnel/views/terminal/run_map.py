@@ -58,7 +58,7 @@ def _workers(spec: "RunSpec") -> Table:
     for position, (endpoint, plan) in enumerate(sorted(placed, key=lambda pair: pair[0].side)):
         if position:
             grid.add_row("", "  ↕", Text(_wire(endpoint, processes=len(spec.plans)), style="cyan"))
-        name = endpoint.side
+        name: str = endpoint.side
         for cpu, stages in _by_cpu(plan, endpoint):
             grid.add_row(Text(name, style="bold"), f"CPU {cpu}", "  ".join(stages))
             name = ""

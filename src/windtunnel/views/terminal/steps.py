@@ -1,6 +1,6 @@
 """Handlers in the terminal: their steps and their counters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -12,12 +12,12 @@ from windtunnel.views.terminal.metric_columns import columns
 
 
 def step_table(rows: Sequence[StepRow]) -> RenderableType:
-    """Steps by stage: ns of a packet of the stage, which add up, and of those packets alone that went through the step."""
+    """Steps by stage: ns a packet of the stage, which add up, and ns a packet that went through the step."""
     places = [f"{row.endpoint} {row.stage}" for row in rows]
     starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
 
-    def column(head, show, **layout) -> Column:
-        return Column(head, [show(row) for row in rows], **layout)
+    def column(head: str, show: Callable[[StepRow], str | Text], words: bool = False) -> Column:
+        return Column(head, [show(row) for row in rows], words=words)
 
     made = columns("step", rows)
     made["share"] = column("share", lambda r: "separate" if r.traffic else fmt.percent(r.share))
