@@ -1,6 +1,6 @@
 """The command line's work as Python calls. `windtunnel` exports them.
 
-Bad input raises UserError with the words of the command line. Ctrl-C stops a run as it does there, where the call is
+Bad input raises UserError with the message of the command line. Ctrl-C stops a run as it does there, where the call is
 made from the main thread.
 """
 
@@ -132,7 +132,7 @@ def search(
     """Find the highest rate that a scenario carries; returns what search.json holds, goal by goal.
 
     `options` are goals, limits and method (`windtunnel.measure.throughput.find.Options`); without them NDR and PDR by MLRsearch. A goal's
-    `irregular` says why it has no answer. `out` is the search's directory, new. `report` writes report.html too. Raises UserError
+    `irregular` says why it has no result. `out` is the search's directory, new. `report` writes report.html too. Raises UserError
     for bad input, and for a run that broke.
     """
     from windtunnel.measure.throughput.find import Finder, Options

@@ -106,7 +106,7 @@ def test_points_that_cannot_run_are_named_and_skipped(tmp_path):
     study = finished(written(tmp_path, text), tmp_path / "out")
     assert [point.cannot_run for point in study.record.points] == [
         None,
-        "server: CPU 700 is not there, or not allowed",
+        "server: CPU 700 does not exist, or is not allowed",
     ]
     assert {row["point"] for row in study.rows} == {1} and study.due == 3
 
@@ -136,7 +136,7 @@ def test_plan_names_points_that_cannot_run(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [700]]\n'
     said = invoke("study", written(tmp_path, text), "--plan")
     assert "1 of 2 points run here, 3 times each: 3 runs" in said
-    assert "cannot run here: server: CPU 700 is not there, or not allowed" in " ".join(said.split())
+    assert "cannot run here: server: CPU 700 does not exist, or is not allowed" in " ".join(said.split())
 
 
 def test_exit_codes(tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def test_terminal_escapes_in_a_file_are_shown_as_text(tmp_path, refused):
         ("nonsense=1", 'unknown key "nonsense"'),
         ("workload.9.request=1", "the list has 1 entry"),
         ("duration=-1s", "not a duration"),
-        ("client.inflight=8", "a full batch would never come together"),
+        ("client.inflight=8", "a full batch can never be collected"),
         ("client.batch.app_tx=1025", "a whole number from 1 to 1024"),
         ("server.ring_size=3", "2 and 4 are"),
         ("server.mempool.size=600", "the traffic can hold"),
@@ -107,9 +107,9 @@ def pcap(length: int, bytes_there: int) -> bytes:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (pcap(60, 59), "breaks off in frame 1"),
-        (pcap(2**32 - 1, 60), "breaks off in frame 1"),
-        (pcap(60, 60)[:24], "holds no frame"),
+        (pcap(60, 59), "is truncated in frame 1"),
+        (pcap(2**32 - 1, 60), "is truncated in frame 1"),
+        (pcap(60, 60)[:24], "contains no frame"),
         (pcap(1515, 1515), "longer than the MTU"),
         (b"GIF89a" + bytes(100), "is not a capture"),
         (b"", "is not a capture"),
@@ -152,7 +152,7 @@ def test_a_cpu_outside_the_affinity(tmp_path):
         pytest.skip("needs two CPUs")
     only_first = {"preexec_fn": lambda: os.sched_setaffinity(0, {first})}
     code, said = run(arguments(tmp_path, f"server.cores=[{others[-1]}]"), **only_first)
-    assert code == 2 and f"CPU {others[-1]} is not there, or not allowed" in said and f"one of {first}" in said
+    assert code == 2 and f"CPU {others[-1]} does not exist, or is not allowed" in said and f"one of {first}" in said
     code, _ = run(arguments(tmp_path), **only_first)
     assert code == 0
     assert {worker["cpu"] for worker in record(tmp_path / "run")["engines"][0]["plan"]["workers"]} == {first}

@@ -44,7 +44,6 @@ def made_by(page: Path) -> set[str]:
     )
 
 
-
 ALL = [(page, number, text) for page in PAGES for number, text in commands(page)]
 
 

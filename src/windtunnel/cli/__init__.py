@@ -1,4 +1,4 @@
-"""The command line. Imports here and at the top of each command are light: `windtunnel --help` answers at once."""
+"""The command line. Imports here and at the top of each command are light: `windtunnel --help` starts at once."""
 
 import errno
 import io

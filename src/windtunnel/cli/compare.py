@@ -34,12 +34,14 @@ def compare(
     b: Annotated[
         Path,
         typer.Argument(
-            metavar="B", help="What is judged against A.", show_default=False, autocompletion=completion.compared
+            metavar="B", help="What to compare with A.", show_default=False, autocompletion=completion.compared
         ),
     ],
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", metavar="N", min=1, max=9999, help="Scenarios: run so many pairs.", show_default="15"),
+        typer.Option(
+            "--pairs", metavar="N", min=1, max=9999, help="Scenarios: number of pairs to run.", show_default="15"
+        ),
     ] = None,
     within: Annotated[
         str | None,

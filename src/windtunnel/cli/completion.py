@@ -1,4 +1,4 @@
-"""What the shell offers when TAB is pressed. Nothing here may fail: where something is not known, nothing is offered.
+"""Shell completion. It never fails: where something is not known, nothing is offered.
 
 `windtunnel --install-completion` sets it up; typer knows the shells' protocols.
 """
@@ -12,7 +12,7 @@ _CHOICE = re.compile(r'"([^"]+)"')
 _LONGEST = 64 << 10
 
 Offers = list[tuple[str, str]]
-"""What may stand there, and what it is."""
+"""A possible completion and its help."""
 
 
 def _quiet(offer: Callable[[str], Iterator[tuple[str, str]]]) -> Callable[[str], Offers]:
@@ -116,7 +116,7 @@ def _keys(table: Any, typed: list[str], prefix: str) -> Iterator[tuple[str, str]
 
 
 def _directories(incomplete: str, record: str, what: str) -> Iterator[tuple[str, str]]:
-    """Those that hold a record, from runs/ on where nothing was typed; others with the sign that there may be more below."""
+    """Directories with a record, from runs/ if nothing was typed; other directories end in a slash."""
     places = [incomplete] if incomplete else ["runs/", ""]
     for directory in (path for place in places for path in _entries(place) if path.is_dir()):
         yield (str(directory), what) if (directory / record).is_file() else (f"{directory}/", "")
@@ -134,7 +134,7 @@ def _files(incomplete: str, studies: bool) -> Iterator[tuple[str, str]]:
 
 
 def _entries(incomplete: str) -> list[Path]:
-    """What lies in the directory that was typed so far; hidden names only where the dot was typed."""
+    """Entries of the directory typed so far; hidden names only after a typed dot."""
     directory, _, name = incomplete.rpartition("/")
     folder = Path(directory or ("/" if incomplete.startswith("/") else "."))
     found = folder.iterdir() if folder.is_dir() else ()

@@ -77,7 +77,7 @@ def judge_compiler() -> Finding:
 
 
 def show(findings: list[Finding]) -> None:
-    """The findings as a table, then the remedies apart from it: a command that wraps in a cell cannot be copied."""
+    """The findings as a table, then the remedies: a command that wraps in a cell cannot be copied."""
     from rich.table import Table
     from rich.text import Text
 
@@ -87,7 +87,7 @@ def show(findings: list[Finding]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("finding", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("what was found, and what it means", overflow="fold")
+    table.add_column("finding and effect", overflow="fold")
     for finding in findings:
         verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
         table.add_row(finding.subject, verdict, Text.assemble(finding.value, "\n", (finding.meaning, "dim")))

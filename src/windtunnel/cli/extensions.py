@@ -1,4 +1,4 @@
-"""Commands that other packages bring: entry points of the group "windtunnel.commands", each of them a typer application."""
+"""Commands of other packages: entry points of the group "windtunnel.commands", each of them a typer application."""
 
 from collections.abc import Callable
 from functools import cache, wraps
@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 @cache
 def load(name: str) -> Any:
-    """The command, or None where no package brings it. One that cannot be imported says what to install when it is called."""
+    """The command, or None where no package provides it. A command that cannot be imported names what to install when it is called."""
     point = _points().get(name)
     if point is None:
         return None
@@ -43,7 +43,7 @@ def _points() -> dict[str, EntryPoint]:
 
 
 def _explained(invoke: Callable[[Any], Any], point: EntryPoint) -> Callable[[Any], Any]:
-    """A package that is missing is named together with what installs it."""
+    """Refuses with the missing package and the command that installs it."""
 
     @wraps(invoke)
     def guarded(context: Any) -> Any:

@@ -9,7 +9,7 @@ from windtunnel.cli import extensions, renamed, texts
 
 PREPARE, MEASURE, MODEL, EXCHANGE = "Prepare", "Measure", "Model and share", "Exchange"
 TASKS = (PREPARE, MEASURE, MODEL, EXCHANGE)
-"""In the order of --help; what belongs to no task comes last."""
+"""In the order of --help; commands without a task come last."""
 OTHER = "Other"
 
 

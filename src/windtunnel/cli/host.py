@@ -1,4 +1,4 @@
-"""windtunnel host ladder: what a load costs on this machine, by the bytes among which it chooses."""
+"""windtunnel host ladder: latency of a load on this machine, by the size of the memory."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal

@@ -59,7 +59,7 @@ def testpmd(file: File, out: Out = None) -> None:
     parsed, faults = parse(foreign.text)
     if parsed is None:
         raise foreign.error(faults)
-    notes = ["testpmd prints no rates with these statistics, and bursts as rounded percentages"]
+    notes = ["testpmd prints no rates in these statistics, and bursts only as rounded percentages"]
     if parsed.reports > 1:
         notes.append(f"the last of {parsed.reports} reports in the text: testpmd's counters add up")
     run = keep(

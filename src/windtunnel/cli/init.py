@@ -45,7 +45,7 @@ def init(
         from difflib import get_close_matches
 
         close = get_close_matches(name, known, n=1)
-        remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+        remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(known)}"
         raise UserError(f"no template {name}", remedy=remedy)
     written = templates.write(known[name], file or Path(f"{name}.toml"))
     for path in written:

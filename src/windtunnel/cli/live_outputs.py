@@ -1,4 +1,4 @@
-"""What `run` offers to those who read along: metrics, telemetry, a trace."""
+"""Live outputs of `run`: metrics, telemetry, a trace."""
 
 import shutil
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ TRACE_EVERY = 997
 """Loops; a prime, so that no pattern of the loop hides from it."""
 TRACE_LIMIT = "256MiB"
 SPARE_BYTES = 64 << 20
-"""What a trace leaves free for the run's other files."""
+"""Disk space that a trace leaves free for the run's other files."""
 
 
 def traced(spec: "RunSpec", directory: Path, every: int, limit: str) -> "RunSpec":
@@ -53,7 +53,7 @@ def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
 
 
 def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
-    """Where to read along, one line each."""
+    """Where the live outputs are, one line each."""
     from windtunnel.engine.telemetry import how_to_ask
 
     lines = [f"telemetry: {how_to_ask(plan)}" for plan in spec.plans]

@@ -93,7 +93,7 @@ def _new_text(file: Path) -> "tuple[str, str, list[Edit]]":
 
 
 def _keep(file: Path, text: str) -> Path:
-    """Writes the old text beside the file, under a name that is free."""
+    """Writes the old text to an unused name in the same directory."""
     from itertools import count
 
     from windtunnel.runs.files import cannot_write

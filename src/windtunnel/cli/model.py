@@ -81,7 +81,7 @@ def fit(
     check_new(out, report)
     if is_latency(study):
         if given := [name for name, value in (("--of", of), ("--form", form), ("--bound", bound)) if value]:
-            raise UserError(f"{given[0]} has no meaning for a study over loads", remedy=f"windtunnel model fit {study}")
+            raise UserError(f"{given[0]} has no effect on a study over loads", remedy=f"windtunnel model fit {study}")
         model = fit_latency(study)
     else:
         model = fit_cost(study, of, _ladder(ladder, [study]), _options(form, bound))
@@ -134,7 +134,10 @@ def predict(
         ),
     ] = 0.0,
     extrapolate: Annotated[
-        bool, typer.Option("--extrapolate", help="Predict further than 3 times beyond the measured range, with a mark.")
+        bool,
+        typer.Option(
+            "--extrapolate", help="Predict further than 3 times beyond the measured range, and mark the result."
+        ),
     ] = False,
     allow_other_host: Annotated[
         bool, typer.Option("--allow-other-host", help="Accept models that were fitted on another host.")

@@ -229,11 +229,11 @@ def _of_run(path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str,
     run = load(path)
     if run.record.imported:
         raise UserError(
-            f"{path}: imported from {run.record.imported.tool}, which tells no rates and sizes",
+            f"{path}: imported from {run.record.imported.tool}, which does not report rates and sizes",
             remedy=f"--from-testpmd {path}/source.txt, where testpmd wrote it",
         )
     if not run.record.verdict.valid:
-        raise UserError(f"{path}: an invalid run has no numbers", remedy=f"windtunnel show {path} says why")
+        raise UserError(f"{path}: an invalid run has no numbers", remedy=f"`windtunnel show {path}` shows the reasons")
     return ports_of(run, nic, chosen, {name: value for name, value in wire.items() if value is not None})
 
 

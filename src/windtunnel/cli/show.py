@@ -103,12 +103,12 @@ def _print(loaded: "list[Run]", named: bool) -> None:
     from windtunnel.runs.joined import join
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.run import joined_view, run_view
-    from windtunnel.views.terminal.side_by_side import beside_view
+    from windtunnel.views.terminal.side_by_side import side_by_side_view
 
     console = results()
     if joined := join(loaded):
         console.print(joined_view(joined))
     else:
-        console.print(run_view(loaded[0]) if len(loaded) == 1 else beside_view(loaded))
+        console.print(run_view(loaded[0]) if len(loaded) == 1 else side_by_side_view(loaded))
     if not named:
         console.print(f"run {loaded[0].path}", style="dim", soft_wrap=True)

@@ -18,7 +18,7 @@ SideOption = Annotated[
 
 
 def one_side(side: Literal["server", "client"] | None, wait: str | None = None) -> "OneSide | None":
-    """What the options say. Raises UserError."""
+    """The side from the options. Raises UserError."""
     from windtunnel.errors import UserError
     from windtunnel.scenario import OneSide
     from windtunnel.scenario.quantities import option

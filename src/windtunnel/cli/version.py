@@ -7,7 +7,7 @@ from windtunnel.version import __version__
 
 
 def show_version() -> None:
-    """Prints one line each; an engine that is missing or mute is said to be so."""
+    """Prints one line each. A missing engine or one that does not respond is reported."""
     print(f"windtunnel {__version__}")
     try:
         engine = find_engine()

@@ -1,4 +1,4 @@
-"""windtunnel wires: what can connect the endpoints, or stand where the peer would be, with its options."""
+"""windtunnel wires: the wires, which connect the endpoints or take the place of the peer, with their options."""
 
 from typing import TYPE_CHECKING, Annotated
 

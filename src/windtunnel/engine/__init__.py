@@ -1,1 +1,1 @@
-"""The engine as Python sees it: the plan it is given, the JSON lines it answers with, and its supervisor."""
+"""The engine as Python sees it: the plan it is given, the JSON lines that it writes, and its supervisor."""

@@ -22,7 +22,7 @@ def find_engine() -> Path:
         if not runnable(path):
             raise UserError(
                 f"{VARIABLE}={named}: {'not an executable file' if path.exists() else 'no such file'}",
-                remedy=f"let it name a {NAME}, or unset it",
+                remedy=f"set it to a {NAME}, or unset it",
             )
         return path
     built = CHECKOUT / "build" / "engine" / NAME

@@ -41,7 +41,7 @@ class Histogram(Line):
 
 
 class Hello(Line):
-    """Says who speaks, once EAL is up and before ports are opened."""
+    """Identifies the engine, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
     version: Literal[5]

@@ -93,7 +93,7 @@ class Pipeline(Part):
     """Tables, in the order in which a packet meets them."""
 
     traffic: Annotated[Literal["none", "frames", "requests"], cpp("traffic")] = Field(
-        description="who writes keys: nobody, the handler into empty frames, the client into its requests"
+        description="who writes keys: none, the handler into empty frames, the client into its requests"
     )
     body_offset: Offset = Field(description="of the body from the UDP payload")
     body_bytes: Offset = Field(description="that a packet must have there")

@@ -114,7 +114,7 @@ class Link(Part):
     """Emulated link, applied in nic_tx to what this endpoint sends: a queue, a line, a delay."""
 
     bits_per_s: LinkRate | None = Field(description="of the line; a frame takes its bytes and 24 more; null: no rate")
-    delay_ns: LinkDelay = Field(description="from the end of the line to the other side")
+    delay_ns: LinkDelay = Field(description="propagation delay")
     queue: LinkQueue = Field(description="packets that wait for the line; another is dropped")
 
 

@@ -6,7 +6,7 @@ from windtunnel.engine.plan import Faults, Link, Plan
 
 
 def planted(plans: Iterable[Plan]) -> list[str]:
-    """One mark for each kind of misbehaviour, naming the endpoints whose packets meet it; empty where none is planted."""
+    """One label for each kind of emulated fault, with the endpoints whose packets it affects; empty without faults."""
     sides: dict[str, list[str]] = {}
     for plan in plans:
         for endpoint in plan.endpoints:

@@ -243,4 +243,4 @@ def _refusal(said: str) -> UserError:
 
 
 def _blame(arguments: list[str]) -> str | None:
-    return "the plug-in's own code ran when it was opened: look there" if "--plugin" in arguments else None
+    return "the crash is in the plug-in, which ran code when it was opened" if "--plugin" in arguments else None

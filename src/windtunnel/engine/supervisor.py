@@ -73,7 +73,7 @@ class _Watched:
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
             run_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
-            self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it ran past its time")
+            self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it exceeded its run time")
         self.next_line_by = now + self.silence_s
 
     def must_end(self, by: float, words: str) -> None:
@@ -162,7 +162,7 @@ class Supervisor:
                     self._tell_client_is_done(watched)
                 self._hand_on(engine.history.name, line, raw)
         if engine.history.protocol_error is not None:
-            engine.kill("it broke the protocol")
+            engine.kill("it violated the protocol")
         if not engine.out_open:
             self._selector.unregister(engine.out_fd)
             watched.must_end(time.monotonic() + OVERDUE_S, "it closed its output and did not exit")

@@ -1,4 +1,4 @@
-"""Where an engine answers dpdk-telemetry.py while it runs."""
+"""Where dpdk-telemetry.py reaches an engine during a run."""
 
 from pathlib import Path
 

@@ -57,7 +57,7 @@ class Turns:
 
     @contextlib.contextmanager
     def taking(self, place: Place) -> Iterator[Place]:
-        """While its run is watched; whoever leaves waits for nobody and keeps nobody waiting."""
+        """During its run. A run that leaves does not wait and blocks no other."""
         try:
             yield place
         finally:

@@ -32,7 +32,7 @@ class Verdict:
 
 
 def judge(finished: SupervisedRun) -> Verdict:
-    """Valid only if every engine ended well with closed ledgers, and nobody stopped it before."""
+    """Valid only if every engine ended well with closed ledgers, and the run was not stopped early."""
     reasons = [f"run directory: {finished.not_written}"] if finished.not_written else []
     if finished.interrupted:
         reasons.append("stopped before the end: interrupted by the user")
@@ -96,7 +96,7 @@ def _end(history: History) -> str:
 
 def _unsound(history: History, result: Result, others: list[History], finished: SupervisedRun) -> Iterator[str]:
     """What is wrong with a run that came to its result."""
-    # A client that has finished may be gone before its server is told to stop.
+    # A client that has finished may be gone before its server gets the request to stop.
     if result.reason == "peer lost" and not any(other.is_client and other.ended_well for other in others):
         yield "peer lost: the engine saw the other side go"
     elif result.reason == "peer stopped":
@@ -124,7 +124,7 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
 def _open_ledgers(history: History, result: Result) -> Iterator[str]:
     for mbufs in result.mbufs:
         if mbufs.missing:
-            held = ", ".join(f"{owner} {count}" for owner, count in mbufs.held.items()) or "nobody"
+            held = ", ".join(f"{owner} {count}" for owner, count in mbufs.held.items()) or "no owner"
             yield (
                 f"ledger open: {mbufs.missing} mbufs missing at the {mbufs.endpoint} "
                 f"(pool {mbufs.size}, free {mbufs.free}, held by {held})"

@@ -59,7 +59,7 @@ class Server:
         except OSError as error:
             raise UserError(
                 f"--metrics {address.host}:{address.port}: {error.strerror}",
-                remedy="an address of this host, and a port that nobody has",
+                remedy="an address of this host, and a port that is not in use",
             ) from error
         self._server.set_app(_preferring_openmetrics(make_wsgi_app(registry)))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="metrics", daemon=True)
@@ -75,7 +75,7 @@ class Server:
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """A reader that is slow or silent holds up nobody, and not the end either."""
+    """A slow or silent reader blocks neither other readers nor the end."""
 
     daemon_threads = True
     block_on_close = False

@@ -36,8 +36,8 @@ BOUNDS_NS = [digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)]
 """1 us to 10 s. A bucket of the engine's histogram that lies across a bound is counted above it: 0.1% of the value at most."""
 QUANTILES = (50.0, 90.0, 99.0, 99.9)
 TIMES = {
-    "latency": "Answer minus intended send time",
-    "pacing": "Real minus intended send time, in open loop",
+    "latency": "Response minus intended send time",
+    "pacing": "Real minus intended send time, open loop only",
 }
 """Histograms of a workload's window, and their meaning."""
 

@@ -16,7 +16,7 @@ MAX_LISTED = 50
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong, or cannot be carried over; `remedy` says what would be right. Line 0: the file as a whole."""
+    """One thing that is wrong, or cannot be converted; `remedy` says what would be right. Line 0: the file as a whole."""
 
     line: int
     what: str
@@ -41,7 +41,7 @@ class Foreign:
             return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)
         listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered[:MAX_LISTED]]
         number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
-        return UserError("\n".join([f"{self.file}: {number}, each with what would be right:", *listed]))
+        return UserError("\n".join([f"{self.file}: {number}, each with what expected:", *listed]))
 
     def _place(self, fault: Fault) -> str:
         return f"{self.file}:{fault.line}" if fault.line else str(self.file)

@@ -124,7 +124,9 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
             if reports:
                 reports[-1].cycles = _cycles(cycles)
         elif line.lstrip().startswith("CPU cycles/packet="):
-            faults.append(Fault(number, f'"{line.strip()[:60]}" is no line of cycles', "as testpmd printed it"))
+            faults.append(
+                Fault(number, f'"{line.strip()[:60]}" is not a line of cycles', "unchanged output of testpmd")
+            )
         elif block is None:
             continue
         elif _END.fullmatch(line) or (block.of.startswith("stream") and not line.strip()):
@@ -137,7 +139,7 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
 
 
 def _cut_off(block: _Block, line: int) -> Fault:
-    return Fault(line, f"the statistics of {block.of} that begin in line {block.line} are cut off", "the whole text")
+    return Fault(line, f"the statistics of {block.of} that begin in line {block.line} are truncated", "the whole text")
 
 
 def _untorn(text: str) -> Iterator[tuple[int, str]]:
@@ -188,13 +190,17 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
         sizes = [(int(share[2]) if share[2] else None, int(share[1])) for share in found]
         if sizes and (sum(share for _, share in sizes) != 100 or len({size for size, _ in sizes}) < len(sizes)):
             what = f"{direction}-bursts: [{shares}]: not shares of different sizes that add up to 100%"
-            return [Fault(number, what, "the text as testpmd printed it")]
+            return [Fault(number, what, "unchanged output of testpmd")]
         block.bursts.append(Bursts(block.of, direction, int(calls), sizes))
         return []
     counters = list(_COUNTER.finditer(line))
     if not counters or "".join(match[0] for match in counters) != line.lstrip():
         return [
-            Fault(number, f'"{line.strip()[:60]}" is no line of the statistics of {block.of}', "as testpmd printed it")
+            Fault(
+                number,
+                f'"{line.strip()[:60]}" is not a line of the statistics of {block.of}',
+                "unchanged output of testpmd",
+            )
         ]
     block.counters |= {match["name"]: int(match["value"]) for match in counters}
     return []
@@ -212,7 +218,7 @@ def _check(report: _Report) -> list[Fault]:
             packets, dropped, total = (block.counters[f"{way}-{name}"] for name in ("packets", "dropped", "total"))
             if packets + dropped != total:
                 what = f"{block.of}: {way}-total is {total}, but {packets} packets and {dropped} dropped are {packets + dropped}"
-                faults.append(Fault(block.line, what, "the text as testpmd printed it"))
+                faults.append(Fault(block.line, what, "unchanged output of testpmd"))
     if not report.ports:
         line = min(block.line for block in [*report.streams, *blocks])
         faults.append(Fault(line, "a report without the statistics of a port", "the whole report"))

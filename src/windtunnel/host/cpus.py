@@ -26,9 +26,9 @@ class Cpus(Part):
     siblings: list[list[int]]  # hardware threads that share a core; cores with one thread are left out
     quota: float | None  # CPUs' worth of time that the control group grants; None: no limit
     governors: list[str]  # distinct, of the allowed CPUs; empty: no frequency control to be seen
-    turbo: bool | None  # None: cannot be told
+    turbo: bool | None  # None: not known
     tsc: Tsc | None  # None: not an x86
-    virtual: bool | None  # None: cannot be told
+    virtual: bool | None  # None: not known
     steal_percent: float | None  # share of all CPU time since boot that the hypervisor gave to others
 
 

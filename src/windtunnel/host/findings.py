@@ -13,7 +13,7 @@ class Finding(Part):
     subject: str
     value: str
     verdict: Verdict
-    meaning: str = Field(description="what it does to a measurement")
+    meaning: str = Field(description="effect on a measurement")
     remedy: str | None = Field(
         default=None, description="a command to type; null: nothing to do, or nothing that helps"
     )

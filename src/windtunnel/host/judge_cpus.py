@@ -24,21 +24,21 @@ def cores(cpus: Cpus) -> Finding:
         )
     remedy = f"taskset -c {spans(cpus.online)} windtunnel run scenarios/echo.toml" if count < len(cpus.online) else None
     if count == WORKERS_OF_ECHO:
-        meaning = "two polling workers leave none for the rest of the machine: expect noise"
+        meaning = "two polling workers use all of them: expect noise from other processes"
         return Finding(subject="cores", value=value, verdict="fair", meaning=meaning, remedy=remedy)
-    meaning = "client and server share one core: their costs add up, latency is that of taking turns"
+    meaning = "client and server share one core: their costs add up, and latency includes the time slices of the other"
     return Finding(subject="cores", value=value, verdict="bad", meaning=meaning, remedy=remedy)
 
 
 def quota(limit: float, allowed: int) -> Finding:
     value = f"{limit:g} CPUs' worth of time"
     if limit >= allowed:
-        return Finding(subject="CPU quota", value=value, verdict="good", meaning="above what the workers can use")
+        return Finding(subject="CPU quota", value=value, verdict="good", meaning="more than the workers can use")
     return Finding(
         subject="CPU quota",
         value=value,
         verdict="bad",
-        meaning="polling workers use it up and are then stopped for the rest of every period",
+        meaning="polling workers exceed it and are throttled for the rest of every period",
         remedy="cat /sys/fs/cgroup/cpu.max   # start the container without --cpus, with --cpuset-cpus instead",
     )
 
@@ -52,7 +52,7 @@ def isolation(cpus: Cpus) -> Finding:
             subject="isolation",
             value="none",
             verdict="fair",
-            meaning="the kernel may run others on a worker's core; every run shows how long it did",
+            meaning="the the kernel may preempt a worker; every run shows for how long",
             remedy=f"echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameters}\"' "
             "| sudo tee /etc/default/grub.d/windtunnel.cfg && sudo update-grub && sudo reboot"
             if len(cpus.online) >= ENOUGH_TO_ISOLATE
@@ -63,11 +63,13 @@ def isolation(cpus: Cpus) -> Finding:
             subject="isolation",
             value=spans(isolated),
             verdict="fair",
-            meaning="there are isolated cores, but this process was started without them",
+            meaning="isolated cores exist, but this process may not use them",
             remedy=f"taskset -c {spans(cpus.online)} windtunnel run scenarios/echo.toml",
         )
     ticking = sorted(set(isolated) - set(cpus.nohz_full))
-    meaning = "nobody else is scheduled there" + (f"; the timer still ticks on {spans(ticking)}" if ticking else "")
+    meaning = "no other process is scheduled there" + (
+        f"; the timer still ticks on {spans(ticking)}" if ticking else ""
+    )
     return Finding(subject="isolation", value=spans(isolated), verdict="good", meaning=meaning)
 
 
@@ -94,7 +96,7 @@ def governor(cpus: Cpus) -> Finding:
             subject="governor",
             value="not available",
             verdict="unknown",
-            meaning="whoever owns the hardware decides on the frequency; it may change during a run",
+            meaning="the owner of the hardware controls the frequency; it may change during a run",
         )
     steady = cpus.governors == ["performance"]
     return Finding(
@@ -112,15 +114,17 @@ def turbo(cpus: Cpus) -> Finding:
             subject="turbo",
             value="not available",
             verdict="unknown",
-            meaning="the frequency may depend on heat and on what the neighbours do",
+            meaning="the frequency may depend on temperature and on the load of other cores",
         )
     if not cpus.turbo:
-        return Finding(subject="turbo", value="off", verdict="good", meaning="the frequency does not depend on heat")
+        return Finding(
+            subject="turbo", value="off", verdict="good", meaning="the frequency does not depend on temperature"
+        )
     return Finding(
         subject="turbo",
         value="on",
         verdict="fair",
-        meaning="faster, but the frequency depends on heat and on how many cores are busy",
+        meaning="faster, but the frequency depends on temperature and on the number of busy cores",
         remedy="if [ -e /sys/devices/system/cpu/intel_pstate/no_turbo ]; "
         "then echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo; "
         "else echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost; fi",
@@ -133,7 +137,7 @@ def tsc(cpus: Cpus) -> Finding:
             subject="TSC",
             value="not an x86",
             verdict="unknown",
-            meaning="cycles are those of the platform's own counter",
+            meaning="cycles come from the platform's counter",
         )
     flags = [name for name, held in (("constant", cpus.tsc.constant), ("nonstop", cpus.tsc.nonstop)) if held]
     value = (
@@ -141,7 +145,7 @@ def tsc(cpus: Cpus) -> Finding:
         + f"; kernel's clock: {cpus.tsc.clocksource or 'not available'}"
     )
     if len(flags) == 2:
-        return Finding(subject="TSC", value=value, verdict="good", meaning="ticks at one rate: cycles are time")
+        return Finding(subject="TSC", value=value, verdict="good", meaning="constant rate: cycles measure time")
     return Finding(
         subject="TSC",
         value=value,
@@ -152,18 +156,18 @@ def tsc(cpus: Cpus) -> Finding:
 
 def steal(cpus: Cpus) -> Finding:
     if cpus.virtual is None:
-        machine = "cannot be told"
+        machine = "not known"
     else:
         machine = "virtual" if cpus.virtual else "bare metal"
     if cpus.steal_percent is None:
         return Finding(subject="machine", value=machine, verdict="unknown", meaning="steal time cannot be read")
     value = f"{machine}; steal {cpus.steal_percent:.2f}% since boot"
     verdict: Verdict = "good"
-    meaning = "no hypervisor takes time away"
+    meaning = "no hypervisor"
     if cpus.virtual or cpus.steal_percent > 0:
         verdict = "fair"
-        meaning = "a hypervisor may stop a worker at any time: gaps are booked as interrupted"
+        meaning = "a hypervisor may stop a worker at any time: gaps count as interrupted"
     if cpus.steal_percent >= STEAL_BAD:
         verdict = "bad"
-        meaning = "the hypervisor gave much of the time to others: repeat runs and compare medians"
+        meaning = "the hypervisor took much of the CPU time (steal): repeat runs and compare medians"
     return Finding(subject="machine", value=value, verdict=verdict, meaning=meaning)

@@ -40,7 +40,7 @@ def pages(memory: Memory) -> Finding:
             subject="hugepages",
             value=f"{value}; cannot be used: {huge.mapping.reason}",
             verdict="fair",
-            meaning="runs use ordinary pages: slower, and never compared with runs on hugepages",
+            meaning="runs use ordinary pages: slower, and not comparable with runs on hugepages",
             remedy=RESERVE,
         )
     if huge.free_bytes < ROOM:
@@ -51,7 +51,7 @@ def pages(memory: Memory) -> Finding:
             subject="hugepages",
             value=value,
             verdict="fair",
-            meaning="one process can use them; two that share memory need a writable mount",
+            meaning="one process can use them; two processes that share memory need a writable mount",
             remedy="sudo mkdir -p /dev/hugepages && sudo mount -t hugetlbfs -o mode=1777 nodev /dev/hugepages",
         )
     return Finding(subject="hugepages", value=value, verdict="good", meaning="few TLB misses, as in production")
@@ -61,16 +61,16 @@ def transparent(memory: Memory) -> Finding:
     subject = "transparent hugepages"
     if memory.transparent is None:
         return Finding(
-            subject=subject, value="not available", verdict="unknown", meaning="the kernel says nothing of them"
+            subject=subject, value="not available", verdict="unknown", meaning="the kernel does not report them"
         )
     if memory.transparent != "always":
-        meaning = "the kernel does not rearrange the engine's memory during a run"
+        meaning = "the kernel does not collapse the engine's pages during a run"
         return Finding(subject=subject, value=memory.transparent, verdict="good", meaning=meaning)
     return Finding(
         subject=subject,
         value="always",
         verdict="fair",
-        meaning="ordinary pages may be collapsed during a run: a gap, then a faster run",
+        meaning="the kernel may collapse ordinary pages during a run: a gap, then lower cost",
         remedy="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
     )
 
@@ -79,14 +79,14 @@ def numa(facts: Facts) -> Finding:
     nodes = [node for node in facts.memory.numa if set(node.cpus) & set(facts.cpus.allowed)]
     value = "; ".join(f"node {node.node}: CPUs {spans(node.cpus)}" for node in nodes) or "not available"
     if not nodes:
-        return Finding(subject="NUMA", value=value, verdict="unknown", meaning="the kernel shows no nodes")
+        return Finding(subject="NUMA", value=value, verdict="unknown", meaning="the kernel reports no nodes")
     if len(nodes) == 1:
-        return Finding(subject="NUMA", value=value, verdict="good", meaning="all memory is equally near")
+        return Finding(subject="NUMA", value=value, verdict="good", meaning="all memory is local")
     return Finding(
         subject="NUMA",
         value=value,
         verdict="fair",
-        meaning="a worker away from its memory or its NIC pays for each miss: keep them on one node",
+        meaning="remote memory and remote NICs make cache misses slower: keep workers, memory and NIC on one node",
         remedy=f"taskset -c {spans(nodes[0].cpus)} windtunnel run scenarios/echo.toml",
     )
 
@@ -98,15 +98,13 @@ def counters(facts: Facts) -> Finding:
             missing.setdefault(probe.reason or "no reason given", []).append(name)
     if not missing:
         names = ", ".join(facts.counters)
-        return Finding(
-            subject="hardware counters", value=names, verdict="good", meaning="cache misses can be told from work"
-        )
+        return Finding(subject="hardware counters", value=names, verdict="good", meaning="cache misses can be measured")
     forbidden = any("not permitted" in reason for reason in missing)
     return Finding(
         subject="hardware counters",
         value="not available: " + "; ".join(f"{', '.join(names)} ({reason})" for reason, names in missing.items()),
         verdict="fair",
-        meaning="time per stage is measured all the same; what in the processor it is spent on is not",
+        meaning="time per stage is measured; its causes in the processor are not",
         remedy="sudo sysctl kernel.perf_event_paranoid=2" if forbidden else None,
     )
 
@@ -132,7 +130,7 @@ def dpdk(facts: Facts) -> Finding:
         subject="DPDK",
         value=facts.dpdk.version,
         verdict="good" if good else "bad",
-        meaning="what the engine is built against" if good else "the engine asks for 22.11 or later",
+        meaning="the version that the engine is built with" if good else "the engine asks for 22.11 or later",
         remedy=None if good else install,
     )
 
@@ -144,14 +142,14 @@ def drivers(facts: Facts) -> Finding:
             subject="drivers",
             value="none found in the usual places",
             verdict="unknown",
-            meaning="DPDK may be linked statically or lie elsewhere; the engine says when it starts",
+            meaning="DPDK may be linked statically or installed elsewhere; the engine reports it at start",
         )
     if missing:
         return Finding(
             subject="drivers",
             value="missing: " + ", ".join(missing),
             verdict="bad",
-            meaning="the wires of these names cannot be used",
+            meaning="these wires cannot be used",
             remedy="sudo apt-get install --no-install-recommends libdpdk-dev",
         )
     others = len(facts.dpdk.drivers) - len(WIRE_DRIVERS)
@@ -170,9 +168,9 @@ def nics(facts: Facts) -> Finding:
         return Finding(subject="NICs", value=shown, verdict="good", meaning="ready for the pci wire")
     return Finding(
         subject="NICs",
-        value=f"{shown or 'none'}; none that DPDK can have as it is",
+        value=f"{shown or 'none'}; none is bound to a driver that DPDK can use",
         verdict="good",
-        meaning="the emulated wires need none; the pci wire says how to bind one",
+        meaning="emulated wires need none; a scenario with the pci wire shows how to bind one",
     )
 
 
@@ -192,7 +190,7 @@ def lockable(facts: Facts) -> Finding:
     limit = facts.memory.lockable_bytes
     if limit == "unlimited" or limit >= ROOM or facts.root:
         value = "unlimited" if limit == "unlimited" else size(limit)
-        return Finding(subject="lockable memory", value=value, verdict="good", meaning="enough, or not asked of root")
+        return Finding(subject="lockable memory", value=value, verdict="good", meaning="sufficient")
     return Finding(
         subject="lockable memory",
         value=size(limit),

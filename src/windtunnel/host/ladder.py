@@ -40,10 +40,8 @@ class Rung(Part):
     """One size of the ladder."""
 
     bytes: int = Field(gt=0)
-    ns: float = Field(
-        gt=0, allow_inf_nan=False, description="of one load that waits for the one before it: the least of the rounds"
-    )
-    most_ns: float = Field(gt=0, allow_inf_nan=False, description="the greatest of the rounds")
+    ns: float = Field(gt=0, allow_inf_nan=False, description="latency of one dependent load: the fastest round")
+    most_ns: float = Field(gt=0, allow_inf_nan=False, description="the slowest round")
 
 
 class Level(Part):
@@ -76,7 +74,7 @@ class Ladder(Part):
     @classmethod
     def _rising(cls, rungs: list[Rung]) -> list[Rung]:
         if any(a.bytes >= b.bytes for a, b in itertools.pairwise(rungs)):
-            raise ValueError("sizes do not rise from rung to rung")
+            raise ValueError("sizes are not ascending")
         return rungs
 
     def steps(self) -> list[int]:
@@ -119,10 +117,10 @@ def read(path: Path) -> Ladder:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise UserError(f"{path}: no ladder: {where and where + ': '}{first['msg']}", remedy=HOW) from error
+        raise UserError(f"{path}: not a ladder: {where and where + ': '}{first['msg']}", remedy=HOW) from error
 
 
-HOW = "windtunnel host ladder --out ladder.json measures one"
+HOW = "`windtunnel host ladder --out ladder.json` measures one"
 
 
 def rungs_of(lines: list[LadderLine]) -> list[Rung]:
@@ -155,6 +153,6 @@ def _fits(most: int) -> None:
             there = int(line.split()[1]) * 1024
             if most > there // 2:
                 raise UserError(
-                    f"a ladder up to {most >> 20} MiB would take more than half of the {there >> 20} MiB that are free",
+                    f"a ladder up to {most >> 20} MiB would take more than half of the {there >> 20} MiB of free memory",
                     remedy=f"--most {there >> 21}MiB, or less",
                 )

@@ -64,7 +64,7 @@ def _is_flat(one: Plateau, logs: np.ndarray) -> bool:
 
 
 def _joined(flat: list[Plateau], logs: np.ndarray) -> list[Plateau]:
-    """Without steps that nobody would call one; latency falls nowhere as the size grows, so a lower one is noise."""
+    """Without negligible steps; latency falls nowhere as the size grows, so a lower one is noise."""
     joined = [flat[0]]
     for one in flat[1:]:
         before = joined[-1]

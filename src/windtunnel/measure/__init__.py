@@ -1,1 +1,1 @@
-"""Running scenarios for an answer: single runs, studies, searches, comparisons, and the judgement of what was measured."""
+"""Measurements: single runs, studies, searches, comparisons, and their validity."""

@@ -28,7 +28,7 @@ class Run(Shown):
 
     @property
     def counted(self) -> dict[str, list[Window]]:
-        """The windows without those that the run marked as disturbed."""
+        """The windows that are not excluded."""
         return counted(self.windows, self.record.validity)
 
 

@@ -91,7 +91,7 @@ class HandlerCounterRow:
 @dataclass(frozen=True)
 class WorkerRow:
     """One worker; the shares are of the stage calls that were timed and add up to one. `preempted` is of the measured time:
-    when it was runnable and the kernel ran somebody else."""
+    when it was runnable and the kernel ran another thread."""
 
     worker: int
     cpu: int
@@ -124,7 +124,7 @@ class PortRow:
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles in ns; None where there were too few answers to tell."""
+    """Percentiles in ns; None where there were too few responses."""
 
     p50: int | None
     p90: int | None
@@ -139,11 +139,11 @@ class Latency:
 
 @dataclass(frozen=True)
 class WorkloadRow:
-    """The client's view of one workload. `late` and `duplicates` count answers, the rest counts messages."""
+    """The client's view of one workload. `late` and `duplicates` count responses, the others count messages."""
 
     workload: str
     loop: Literal["open", "closed"]
-    """Open: messages leave when they fall due; closed: when an answer frees their place, so that latency is mostly a queue of the
+    """Open: messages leave when they fall due; closed: when a response frees their slot, so that latency is mostly a queue of the
     client's own making."""
     offered: int
     sent: int
@@ -177,7 +177,7 @@ class PhaseRow:
     counted_s: float
     """Length of the windows that lie wholly in it, s."""
     result: WorkloadRow | None
-    """None: no window does. An answer belongs to the phase in which it came."""
+    """None: no window does. A response belongs to the phase in which it arrived."""
 
     @property
     def left_out(self) -> float:

@@ -95,11 +95,11 @@ def warnings_of(run: Run, summary: Summary) -> list[str]:
     """What a reader of the metrics should know of the run and of the machine."""
     engines = run.record.engines
     validity = run.record.validity
-    own = [left_out(validity), *validity.warnings] if validity else []
+    own = [excluded_words(validity), *validity.warnings] if validity else []
     return [*filter(None, own), *crowded(summary.workers), *lossy_nics(engines), *slow_windows(engines, run.windows)]
 
 
-def left_out(validity: Validity) -> str | None:
+def excluded_words(validity: Validity) -> str | None:
     """How many windows are excluded, with the first reason; None where none is."""
     if not validity.excluded:
         return None

@@ -54,19 +54,19 @@ class Validity(Part):
 
 
 def counted(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
-    """The windows that figures are made from: those that are not marked.
+    """The windows that metrics use: those that are not excluded.
 
-    The engines of one run measure the same thing at the same time: what disturbs one's nth measured window leaves the
-    nth of the others out too.
+    The engines of one run measure the same thing at the same time: where one engine excludes its nth measured window, the
+    others exclude theirs.
     """
     if validity is None or not validity.excluded:
         return {name: list(of_engine) for name, of_engine in windows.items()}
     measured = {name: [w for w in of_engine if w.phase == "measure"] for name, of_engine in windows.items()}
     named = {(each.engine, each.window) for each in validity.excluded}
     out = {n for name, of in measured.items() for n, window in enumerate(of) if (name, window.index) in named}
-    left_out = {name: {window.index for n, window in enumerate(of) if n in out} for name, of in measured.items()}
+    excluded = {name: {window.index for n, window in enumerate(of) if n in out} for name, of in measured.items()}
     return {
-        name: [window for window in of_engine if window.index not in left_out[name]]
+        name: [window for window in of_engine if window.index not in excluded[name]]
         for name, of_engine in windows.items()
     }
 

@@ -38,11 +38,11 @@ def look_into(file: File, where: Path) -> Capture:
         what = (error.strerror or str(error)).lower()
         raise Refusal(where, f"{file}: {what}", "a capture, relative to the scenario file") from None
     except struct.error:
-        raise Refusal(where, f"{file} breaks off in frame {frames + 1}", "a capture that was closed properly") from None
+        raise Refusal(where, f"{file} is truncated in frame {frames + 1}", "a complete capture") from None
     except _NotOne:
         raise Refusal(where, f"{file} is not a capture", "a pcap or pcapng file") from None
     if frames == 0:
-        raise Refusal(where, f"{file} holds no frame", "a capture with at least one")
+        raise Refusal(where, f"{file} contains no frame", "a capture with at least one frame")
     return Capture(frames, longest)
 
 

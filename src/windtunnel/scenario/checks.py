@@ -35,8 +35,8 @@ def _phases(scenario: Scenario) -> None:
         )
         raise Refusal(
             ("accounting", "sample_every"),
-            f"accounting.sample_every: {every} is not a prime",
-            f"a prime, so that no pattern of the loop hides from it: {primes[0]} or {primes[1]}",
+            f"accounting.sample_every: {every} is not a prime number",
+            f"a prime number, so that the sampling does not follow a pattern of the loop: {primes[0]} or {primes[1]}",
         )
     if scenario.record is not None and not _plain_name(scenario.record):
         raise Refusal(
@@ -48,12 +48,12 @@ def _phases(scenario: Scenario) -> None:
 
 def _wire(scenario: Scenario) -> None:
     _required(scenario, "wire", scenario.wire)
-    for key, what in (("faults", "faults cannot be planted"), ("link", "a link cannot be emulated")):
+    for key, what in (("faults", "faults cannot be emulated"), ("link", "a link cannot be emulated")):
         if getattr(scenario.wire, key) is not None and not wires.has(scenario, "emulates"):
             raise Refusal(
                 ("wire", key),
                 f'{what} on the wire "{scenario.wire.kind}"',
-                f"wire.kind = {wires.named('emulates')}, where both ends are ours",
+                f"wire.kind = {wires.named('emulates')}, where Windtunnel runs both endpoints",
             )
 
 
@@ -106,16 +106,18 @@ def _workloads(scenario: Scenario) -> None:
         if workload.handler is None and workload.packet_handler is None:
             raise Refusal(here, f"workload {index} has no handler", 'handler = "l_app", or packet_handler = "echo"')
         if workload.name in names:
-            raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a name of its own for each")
+            raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a unique name for each")
         if workload.name:
             names.add(workload.name)
         if workload.packet_options and not (workload.handler and workload.packet_handler):
             raise Refusal(
-                (*here, "packet_options"), "packet_options stand beside a message handler's", "options = {...}"
+                (*here, "packet_options"),
+                "packet_options need a message handler and a packet handler",
+                "options = {...}",
             )
         for key in ("request", "response"):
             if f"{key}_sizes" in workload.model_fields_set and key in workload.model_fields_set:
-                raise Refusal((*here, key), f"{key} stands beside {key}_sizes", "one of them")
+                raise Refusal((*here, key), f"{key} cannot be combined with {key}_sizes", "one of them")
         responses = "response_sizes" if workload.response_sizes else "response"
         if workload.handler is None and getattr(workload, responses) not in (None, workload.request):
             raise Refusal(
@@ -131,13 +133,13 @@ def _endpoint(scenario: Scenario, topology: Topology) -> None:
     for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):
         threshold, descriptors = getattr(keys.thresholds, name), getattr(keys, ring)
         if threshold is not None and threshold > descriptors:
-            what = f"{side}.thresholds.{name} is {threshold}, and the ring has {descriptors} descriptors"
+            what = f"{side}.thresholds.{name} is {threshold}, more than the {descriptors} descriptors of the ring"
             raise Refusal((side, "thresholds", name), what, f"at most {descriptors}, or a larger {side}.{ring}")
     queues = len(topology.dispatchers)
     if queues > wire.most_queues:
         raise Refusal(
             ("workload",),
-            f'{queues} dispatchers, but a port on the wire "{wire.name}" has {wire.most_queues} queues at most',
+            f'{queues} dispatchers, but a port on the wire "{wire.name}" has at most {wire.most_queues} queues',
             "fewer dispatchers",
         )
     if wire.most_mtu and keys.mtu > wire.most_mtu:

@@ -27,8 +27,8 @@ def check_client(scenario: Scenario, topology: Topology, client: Client) -> None
     _messages(scenario, client)
     own = [workload.phase or workload.rate for workload in scenario.workload]
     if client.rate is not None and all(own):
-        what = "rate has no meaning here: every workload has a rate of its own, or phases"
-        raise Refusal(("client", "rate"), what, "leave it out, or leave one of theirs out")
+        what = "client.rate has no effect: every workload has its own rate, or phases"
+        raise Refusal(("client", "rate"), what, "remove client.rate, or the rate of a workload")
     for index in range(len(scenario.workload)):
         check_load(scenario, client, index)
 
@@ -42,13 +42,13 @@ def _batches(scenario: Scenario, topology: Topology, client: Client) -> None:
             raise Refusal(
                 _blamed(scenario, client, workload),
                 f"client.batch.app_tx is {batch}, but an application of workload {workload} may have only {budget} messages "
-                "in flight: a full batch would never come together",
+                "in flight: a full batch can never be collected",
                 remedy if budget else "a larger inflight, or fewer applications",
             )
 
 
 def _blamed(scenario: Scenario, client: Client, workload: int) -> Path:
-    """The key that somebody wrote: of a batch and a budget that do not go together, one may be a default."""
+    """The key that the file sets: of a batch and a budget that conflict, one may be a default."""
     if scenario.workload[workload].inflight is not None:
         return "workload", workload, "inflight"
     return ("client", "batch", "app_tx") if "app_tx" in client.batch.model_fields_set else ("client", "inflight")
@@ -65,10 +65,10 @@ def _peers(client: Client, server: Server) -> None:
 
 
 def _without_response(scenario: Scenario, topology: Topology, client: Client) -> None:
-    """Without answers only the timeout frees a place in flight."""
+    """Without responses only the timeout frees a slot."""
     for index, (workload, rate) in enumerate(zip(scenario.workload, rates(scenario, client), strict=True)):
         if rate is None:
-            what = f'a closed loop waits for answers, and the wire "{scenario.wire.kind}" gives none'
+            what = f'a closed loop needs responses, and the wire "{scenario.wire.kind}" sends none'
             raise Refusal(("client",), what, 'an open loop: rate = "1Mpps"')
         slots = sum(application.inflight for application in topology.applications if application.workload == index)
         if rate * workload.timeout > slots * 10**9:
@@ -89,6 +89,6 @@ def _messages(scenario: Scenario, client: Client) -> None:
                 body = -(-(size - MESSAGE_HEADER_BYTES) // MAX_SEGMENTS)
                 raise Refusal(
                     ("workload", index, key),
-                    f"{key} of workload {index} needs {count} segments at an MTU of {client.mtu}; {MAX_SEGMENTS} is the most",
+                    f"{key} of workload {index} needs {count} segments at an MTU of {client.mtu}, at most {MAX_SEGMENTS} are possible",
                     f"an mtu of at least {body + MESSAGE_HEADER_BYTES + IP_UDP_HEADER_BYTES}",
                 )

@@ -1,4 +1,4 @@
-"""A scenario's text with its keys explained: a beginning for somebody's own."""
+"""A scenario's text with its keys explained: a starting point for a new scenario."""
 
 import re
 import tomllib
@@ -26,8 +26,8 @@ def commented(text: str) -> str:
         lines += [_explained(line, keys) for line in content]
         present = {match[1] for line in content if (match := _PAIR.match(line))}
         foreign = others_options(table.SCOPE, _wire_in(text)) if table and issubclass(table, OptionTable) else set()
-        left_out = present | foreign
-        absent = [key for key in keys.values() if key.name not in left_out and not _stands(key, header, text)]
+        known = present | foreign
+        absent = [key for key in keys.values() if key.name not in known and not _stands(key, header, text)]
         # tables last: a key below one that is no comment any more would be that table's
         lines += [_offered(key, header) for key in sorted(absent, key=lambda key: key.table is not None)]
         lines += trailing

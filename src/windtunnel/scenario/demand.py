@@ -56,7 +56,7 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int,
 
 
 def _budgets(scenario: Scenario) -> list[int]:
-    """Messages in flight by workload; a stranger has no slots here, so that only rings and descriptors hold his."""
+    """Messages in flight by workload; a foreign peer has no slots here: its packets are only in rings and descriptors."""
     client = endpoint(scenario, "client")
     return budgets(scenario, client) if isinstance(client, Client) else [0] * len(scenario.workload)
 

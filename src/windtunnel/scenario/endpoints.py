@@ -41,7 +41,7 @@ def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket
 
 
 def _peer_mac(scenario: Scenario, client: Client) -> str | None:
-    """None: a stranger is asked for its MAC, where there can be one."""
+    """None: the MAC of a foreign peer is asked for, where there can be one."""
     ours = endpoint(scenario, "server")
     if client.peer_mac != "auto":
         return None if client.peer_mac == "resolve" else client.peer_mac

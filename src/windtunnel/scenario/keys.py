@@ -59,10 +59,11 @@ class Accounting(Table):
     """What the engine measures around each stage."""
 
     level: Level = Field(
-        "sampled", description="off; counts; cycles on every Nth loop; cycles on every call; with histograms of batches"
+        "sampled",
+        description="off; counts; sampled: cycles on every Nth loop; cycles: on every call; histograms: of batches too",
     )
     sample_every: SampleEvery = Field(
-        31, description="N of `sampled`; a prime, so that no pattern of the loop hides from it"
+        31, description="N of `sampled`; a prime number, so that the sampling does not follow a pattern of the loop"
     )
     interrupted_above: Annotated[int, Duration("100ns", "1s")] = Field(
         "50us",
@@ -84,12 +85,13 @@ class Link(Table):
     """An emulated link in each direction, where both ends are ours: a queue with tail drop, a line, a delay."""
 
     rate: BitRate | None = Field(
-        None, description="of the line, a frame's preamble, FCS and gap included (24 bytes); without: no limit"
+        None,
+        description="rate of the line; each frame takes 24 bytes more for preamble, FCS and gap; default: no limit",
     )
     delay: Annotated[int, within("duration", LinkDelay)] = Field(
-        "0s", validate_default=True, description="from the end of the line to the other side"
+        "0s", validate_default=True, description="propagation delay"
     )
-    queue: LinkQueue = Field(1024, description="packets that wait for the line; one more is dropped")
+    queue: LinkQueue = Field(1024, description="packets that may wait for the line; further ones are dropped")
 
 
 class Wire(OptionTable):
@@ -99,10 +101,10 @@ class Wire(OptionTable):
 
     kind: Annotated[Text, WireName()] = Field(
         "ring",
-        description="docs/reference/wires.md says what each is; `windtunnel wires` lists them with their options",
+        description="docs/reference/wires.md explains them; `windtunnel wires` lists them with their options",
     )
     udp_checksum: bool = Field(
-        True, description="whole UDP checksums in what both sides send; false: 0, none (RFC 768), as testpmd's flowgen"
+        True, description="compute UDP checksums on both sides; false: send 0 (RFC 768), as testpmd's flowgen"
     )
     faults: Faults | None = Field(None, description="emulated misbehaviour")
     link: Link | None = Field(None, description="emulated link")
@@ -122,10 +124,11 @@ class Batch(Table):
 class Mempool(Table):
     """The endpoint's pool of packet buffers (mbufs)."""
 
-    size: PoolSize = Field("auto", description="mbufs; auto: what the traffic can hold, rounded up to 2^n - 1")
-    cache: PoolCache = Field(256, description="mbufs kept for each worker, at most size / 1.5")
+    size: PoolSize = Field("auto", description="mbufs; auto: the demand of the traffic, rounded up to 2^n - 1")
+    cache: PoolCache = Field(256, description="mbufs cached for each worker, at most size / 1.5")
     ops: PoolOps = Field(
-        "ring_mp_mc", description="how free mbufs are kept; ring_sp_sc only where one worker touches the pool"
+        "ring_mp_mc",
+        description="implementation of the pool (rte_mempool ops); ring_sp_sc only where one worker uses the pool",
     )
 
 
@@ -148,7 +151,8 @@ class Endpoint(OptionTable):
     SCOPE = "endpoint"
 
     cores: Cores = Field(
-        "auto", description="CPUs of its workers, one worker a CPU; auto: apart from the other side's if possible"
+        "auto",
+        description="CPUs of its workers, one worker for each CPU; auto: other CPUs than those of the other side, if possible",
     )
     port: UdpPort = Field(9000, description="UDP port of queue 0; queue q has port + q")
     mtu: Mtu = Field(1500, description="bytes of an IP packet; the same on both sides")
@@ -156,17 +160,17 @@ class Endpoint(OptionTable):
     mempool: Mempool = Field(default_factory=Mempool, description="packet buffers")
     ring_size: RingSize = Field(
         1024,
-        description="entries of each ring between an application and a dispatcher; one stays empty",
+        description="entries of each ring between an application and a dispatcher; one stays unused",
     )
     rx_descriptors: WholeRing = Field(1024, description="of each queue")
     tx_descriptors: WholeRing = Field(1024, description="of each queue")
     thresholds: Thresholds = Field(default_factory=Thresholds, description="of the port's descriptors")
     nic_profile: NicProfile | None = Field(
         None,
-        description="NIC for which PCIe traffic is estimated (docs/reference/pcie.md); null: on pci the one of the driver, else generic",
+        description="NIC for which PCIe traffic is estimated (docs/reference/pcie.md); null: on pci the NIC of the driver, else generic",
     )
     worker: list[Worker] = Field(
-        default_factory=list, max_length=127, description="workers by hand, instead of `cores`"
+        default_factory=list, max_length=127, description="explicit placement of stages on workers, instead of `cores`"
     )
 
 
@@ -175,13 +179,11 @@ class Client(Endpoint):
 
     ip: Ip = Field("10.77.0.1", description="IPv4 address")
     mac: Mac = Field("02:77:74:00:00:01", description="MAC address")
-    inflight: Inflight = Field(
-        1024, description="most messages in flight, divided among the workloads and their applications"
-    )
-    rate: Rate | None = Field(None, description="open loop: messages a second, divided likewise; without: closed loop")
+    inflight: Inflight = Field(1024, description="in-flight budget, divided among the workloads and their applications")
+    rate: Rate | None = Field(None, description="open loop: messages a second, divided likewise; default: closed loop")
     arrivals: Arrivals = Field("constant", description="open loop: spacing of the messages")
-    peer_ip: Ip | None = Field(None, description="where requests go; without: the server's address")
-    peer_port: UdpPort | None = Field(None, description="UDP port of the peer's queue 0; without: the server's")
+    peer_ip: Ip | None = Field(None, description="destination of requests; default: the server's address")
+    peer_port: UdpPort | None = Field(None, description="UDP port of the peer's queue 0; default: the server's")
     peer_mac: PeerMac = Field(
         "auto", description="the peer's MAC, \"resolve\" to ask by ARP; auto: the server's where it is ours"
     )
@@ -208,7 +210,7 @@ class Workload(Table):
     """One kind of traffic, and the handler that responds to it."""
 
     name: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="name in tables; without: the handler's"
+        None, pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="name in tables; default: the handler's"
     )
     handler: Text | None = Field(
         None, min_length=1, description="message handler: a built-in, or a shared object relative to this file"
@@ -217,39 +219,42 @@ class Workload(Table):
         None, min_length=1, description="packet handler: a built-in, or a shared object relative to this file"
     )
     options: Options = Field(
-        default_factory=dict, description="of the message handler, or of the packet handler where there is no other"
+        default_factory=dict, description="options of the message handler, or of the packet handler without one"
     )
-    packet_options: Options = Field(default_factory=dict, description="of the packet handler beside a message handler")
+    packet_options: Options = Field(
+        default_factory=dict, description="options of the packet handler, with a message handler"
+    )
     table: list[MatchTable] = Field(
         default_factory=list,
         max_length=MAX_TABLES,
-        description="tables of the packet handler match_action, in their order",
+        description="tables of the packet handler match_action, in order",
     )
     request: Message = Field(
         "86B",
         validate_default=True,
-        description="UDP payload of a request, its 16-byte header included; 86 fills a 128-byte mbuf",
+        description="UDP payload of a request, including its 16-byte header; 86 fills a 128-byte mbuf",
     )
     response: Message | None = Field(
-        None, description="UDP payload of a response; without: 86, or the size of the request behind a packet handler"
+        None,
+        description="UDP payload of a response; default: 86, or the size of the request with a packet handler only",
     )
     request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
     response_sizes: Sizes | None = Field(None, description="sizes of the responses, instead of `response`")
     apps: Applications = Field(1, description="applications")
-    dispatchers: Queues = Field(1, description="dispatchers on each side; one is one queue")
+    dispatchers: Queues = Field(1, description="dispatchers on each side; each has one queue")
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")
-    client: ClientPart = Field(default_factory=ClientPart, description="keys that differ on the client")
+    client: ClientPart = Field(default_factory=ClientPart, description="keys with other values on the client")
     share: Annotated[float, Field(gt=0, le=1e6)] = Field(
         1, description="weight of the workload in the client's in-flight budget and rate"
     )
-    inflight: Inflight | None = Field(None, description="in-flight budget of its own")
-    rate: Rate | None = Field(None, description="rate of its own: open loop")
+    inflight: Inflight | None = Field(None, description="in-flight budget of this workload")
+    rate: Rate | None = Field(None, description="rate of this workload: open loop")
     on: Annotated[int, Duration("1us", "1h")] | None = Field(
         None, description="open loop in bursts: time for which it sends at the rate"
     )
     off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="open loop in bursts: pause after that")
     phase: list[LoadPhase] = Field(
-        default_factory=list, max_length=1000, description="a load that changes while it is measured, instead of `rate`"
+        default_factory=list, max_length=1000, description="phases of a changing load, instead of `rate`"
     )
     scan: bool = Field(True, description="the message handler reads every byte of the request")
     extra_ticks: ExtraTicks = Field(0, description="additional work for each message, in TSC ticks")
@@ -261,18 +266,18 @@ class Workload(Table):
 class Scenario(Table):
     """What is emulated, on which ports and cores, under which traffic, for how long."""
 
-    title: Text = Field("", max_length=200, description="name of the runs; without: the file's")
+    title: Text = Field("", max_length=200, description="name of the runs; default: the file's")
     duration: Annotated[int, Duration("1ms", "24h")] = Field(
         "5s", validate_default=True, description="what is measured"
     )
     warmup: Annotated[int, Duration("0s", "1h")] = Field(
-        "1s", validate_default=True, description="what runs before that"
+        "1s", validate_default=True, description="length of the warm-up, before the measurement"
     )
     window: Annotated[int, Duration("1ms", "1h")] = Field(
         "500ms", validate_default=True, description="one reporting interval, at most the duration"
     )
     messages: Messages | None = Field(
-        None, description="end the measurement after so many responses, if the duration has not ended it"
+        None, description="end the measurement after this number of responses, at the latest after the duration"
     )
     drain: Annotated[int, Duration("0s", "1h")] = Field(
         "1s", validate_default=True, description="longest wait for responses after the client has stopped sending"
@@ -281,15 +286,15 @@ class Scenario(Table):
     memory: Literal["auto", Memory] = Field("auto", description="auto: hugepages where enough are free")
     record: Text | None = Field(None, description="pcap of every frame sent, in the run directory")
     validity: Validity = Field(default_factory=Validity, description="validity limits")
-    accounting: Accounting = Field(default_factory=Accounting, description="what is measured around each stage")
+    accounting: Accounting = Field(default_factory=Accounting, description="measurement level around each stage")
     wire: Wire = Field(default_factory=Wire, description="what connects the endpoints")
     client: Client | None = Field(
-        None, description="the side that sends requests; always there where both ends are ours"
+        None, description="the side that sends requests; required where Windtunnel runs both endpoints"
     )
     server: Server | None = Field(
-        None, description="the side that sends responses; always there where both ends are ours"
+        None, description="the side that sends responses; required where Windtunnel runs both endpoints"
     )
-    workload: list[Workload] = Field(min_length=1, max_length=16, description="one table a kind of traffic")
+    workload: list[Workload] = Field(min_length=1, max_length=16, description="one table for each kind of traffic")
 
     _source: Source = PrivateAttr()
     _question: str = PrivateAttr("")

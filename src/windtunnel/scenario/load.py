@@ -79,7 +79,7 @@ def _toml_words(what: str, line: str) -> tuple[str, str] | None:
         key, value = bare.groups()
         return f"{key}: {value} has no quotes", f'{key} = "{value}"'
     if what == "cannot overwrite a value":
-        return "the key or table stands twice", "keep one of them"
+        return "the key or table is given twice", "keep one of them"
     return None
 
 
@@ -90,7 +90,7 @@ def _validate(data: dict[str, Any]) -> Scenario:
         first, *more = error.errors(include_url=False)
         refusal = refusal_of(first)
         if more:
-            refusal.what += f" (the first of {len(more) + 1} faults)"
+            refusal.what += f" (the first of {len(more) + 1} errors)"
         raise refusal from None
 
 
@@ -101,7 +101,7 @@ def refusal_of(error: Any, root: type[Table] = Scenario, file: str = "the scenar
     if kind == "extra_forbidden":
         return _unknown_key(path, root, file)
     if kind == "too_long" and (most := error["ctx"]["max_length"]):
-        return Refusal(path, f"{name}: there are more than {most}", f"at most {most}")
+        return Refusal(path, f"{name}: more than {most} entries", f"at most {most}")
     key = key_at(path, root)
     if key and key.table and kind in ("missing", "too_short", "list_type", "model_type"):
         what = "is missing" if kind in ("missing", "too_short") else f"is {shown(error['input'])}"

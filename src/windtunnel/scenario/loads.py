@@ -45,7 +45,7 @@ def check_load(scenario: Scenario, client: Client, index: int) -> None:
             given = "on" if bursts.off is None else "off"
             raise Refusal((*place, given), f"{given} without {'off' if given == 'on' else 'on'}", "both, for bursts")
     if workload.on is not None and (workload.phase or rates(scenario, client)[index] is None):
-        what = "cannot be combined with phases" if workload.phase else "has no meaning in a closed loop"
+        what = "cannot be combined with phases" if workload.phase else "has no effect in a closed loop"
         raise Refusal((*here, "on"), f"on {what}", "on and off in each phase" if workload.phase else 'rate = "1Mpps"')
     if workload.phase:
         _check_phases(workload, here)
@@ -60,7 +60,9 @@ def _check_phases(workload: Workload, here: Path) -> None:
         messages += phase.rate * phase.duration / 1e9 * sends
     if messages < (workload.client.apps or workload.apps):
         raise Refusal(
-            (*here, "phase"), f"all phases together hold {messages:.3g} messages", "a message for each application"
+            (*here, "phase"),
+            f"all phases together send {messages:.3g} messages",
+            "at least one message for each application",
         )
 
 

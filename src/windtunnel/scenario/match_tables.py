@@ -39,7 +39,9 @@ def check_tables(scenario: Scenario, index: int) -> None:
         raise Refusal((*here, "table", 0), f"tables are for {HANDLER}", f'packet_handler = "{HANDLER}"')
     if workload.handler is not None:
         raise Refusal(
-            (*here, "handler"), f"{HANDLER} sends every packet on: no message would come to a handler", "no handler"
+            (*here, "handler"),
+            f"{HANDLER} forwards every packet, so no message reaches the message handler",
+            "no handler",
         )
     if workload.options:
         raise Refusal((*here, "options"), f"{HANDLER} takes no options", "keys in [[workload.table]]")
@@ -53,7 +55,7 @@ def check_tables(scenario: Scenario, index: int) -> None:
     for place, (first, second) in enumerate(pairwise(workload.table), start=1):
         if (first.where, second.where) == ("egress", "ingress"):
             raise Refusal(
-                (*here, "table", place, "where"), "an ingress table behind one of egress", "ingress tables first"
+                (*here, "table", place, "where"), "an ingress table after an egress table", "ingress tables first"
             )
     plan_pipeline(scenario, index, None, keep=False)
 
@@ -66,32 +68,30 @@ def _check(table: MatchTable, here: Path) -> None:
     if table.method is not None and table.method not in METHODS[table.kind]:
         raise Refusal(
             (*here, "method"),
-            f"{table.method} is no method of an {table.kind} table",
+            f"{table.method} is not a method of {table.kind} tables",
             f"one of {', '.join(METHODS[table.kind])}",
         )
     if table.rules is not None and table.entries is not None:
-        raise Refusal((*here, "entries"), "entries stand beside rules from a file", "one of them")
+        raise Refusal((*here, "entries"), "entries cannot be combined with rules from a file", "one of them")
     if table.changes and table.access != "rcu":
-        raise Refusal((*here, "changes"), "entries change, but a plain pointer says nothing about it", 'access = "rcu"')
+        raise Refusal((*here, "changes"), 'changes need access = "rcu"', 'access = "rcu"')
     if table.changes and table.tables == "per_core":
-        raise Refusal(
-            (*here, "changes"), "entries change in one table, and here each core has its own", 'tables = "shared"'
-        )
+        raise Refusal((*here, "changes"), "changes need one table for all cores", 'tables = "shared"')
     if (table.meter is not None) != (table.action == "meter"):
-        what = "meter has no meaning" if table.meter else "the rates of the meter are missing"
+        what = "meter has no effect" if table.meter else "the rates of the meter are missing"
         raise Refusal(
             (*here, "meter" if table.meter else "action"),
             what,
             'meter = { committed = "1Gbps", peak = "2Gbps" } and action = "meter"',
         )
     if table.meter and table.meter.peak < table.meter.committed:
-        raise Refusal((*here, "meter", "peak"), "the peak rate is below the committed one", "at least as much")
+        raise Refusal((*here, "meter", "peak"), "the peak rate is below the committed rate", "at least as much")
     if table.masks > 1 and table.masks % 2:
-        raise Refusal((*here, "masks"), f"{table.masks} masks do not make pairs", f"{table.masks + 1}, or 1")
+        raise Refusal((*here, "masks"), f"{table.masks} masks: an even number is needed", f"{table.masks + 1}, or 1")
 
 
 def traffic_of(scenario: Scenario) -> Literal["none", "frames", "requests"]:
-    """Who writes the keys: the client of ours into requests, else the handler where the wire brings empty frames, else nobody."""
+    """Who writes the keys: our client into requests, the handler into empty frames of the wire, or none."""
     if scenario.client is not None or wires.has(scenario, "both_ends"):
         return "requests"
     return "frames" if wires.has(scenario, "unfilled") else "none"
@@ -160,7 +160,9 @@ def _rules(scenario: Scenario, table: MatchTable, here: Path) -> RuleFile | None
             and is_classbench(file)
         ):
             raise Refusal(
-                (*here, "key"), f"{file}: its filters have fields of their own", f"no key, or {CLASSBENCH_KEY}"
+                (*here, "key"),
+                f"{file}: its filters define their own fields",
+                f"remove the key, or use {CLASSBENCH_KEY}",
             )
         return read_rules(file, table.kind, _bytes_of(key))
     except UserError as error:
@@ -197,8 +199,8 @@ def _key(key: str | list[str], offset: int, table: MatchTable, here: Path) -> pl
         if table.rules is None and (own := sum(FIELDS[field][2] for field in key)) != size:
             raise Refusal(
                 (*here, "key"),
-                f"the fields have {own} bytes, and made rules are of whole words of 4",
-                "fields of 4, 8, 12 or 16 bytes together, or rules from a file",
+                f"the fields have {own} bytes; generated rules need a multiple of 4",
+                "fields of 4, 8, 12 or 16 bytes in total, or rules from a file",
             )
         fields = [
             plans.KeyField(place=FIELDS[field][0], offset=FIELDS[field][1], bytes=FIELDS[field][2]) for field in key
@@ -214,13 +216,13 @@ def _check_traffic(table: MatchTable, here: Path, traffic: str, source: RuleFile
     if given and traffic == "none":
         raise Refusal(
             (*here, given[0]),
-            f"{given[0]}: the keys of this traffic are not ours to choose",
-            f"a client of ours, or wire.kind = {wires.named('unfilled')}",
+            f"{given[0]}: Windtunnel does not generate the keys of this traffic",
+            f"a [client], or wire.kind = {wires.named('unfilled')}",
         )
     if given and not steered:
         raise Refusal(
             (*here, given[0]),
-            f"{given[0]}: a table before this one chooses some of these fields, so that hits cannot be chosen here",
+            f"{given[0]}: an earlier table already sets some of these fields, so hits cannot be set here",
             f"no {given[0]}, or a key of other fields",
         )
     if source and source.catches_all and table.hit < 1 and steered:
@@ -239,7 +241,7 @@ def _check_room(scenario: Scenario, index: int, planned: plans.Pipeline) -> None
     else:
         return
     if have < need:
-        raise Refusal(path, f"{path[-1]}: {have} bytes have no room for the keys of the tables", f'"{need}B" or more')
+        raise Refusal(path, f"{path[-1]}: {have} bytes are too few for the keys of the tables", f'"{need}B" or more')
 
 
 def _seed(seed: int, workload: int, table: int) -> int:

@@ -71,7 +71,7 @@ def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mod
     if scenario.memory == "hugepages" or pages:
         raise Refusal(
             ("memory",),
-            f"{need // MIB} MiB of hugepages are wanted, "
+            f"{need // MIB} MiB of hugepages needed, "
             + (f"{host.hugepages_free_bytes // MIB} MiB are free" if host.hugepages_usable else "none can be used"),
             f"as root: echo {need // PAGE_BYTES} > /proc/sys/vm/nr_hugepages"
             + ("" if pages else '; or memory = "no-huge"'),
@@ -80,7 +80,7 @@ def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mod
     if host.memory_bytes is not None and need > host.memory_bytes * 3 // 4:
         raise Refusal(
             ("memory",),
-            f"{need // MIB} MiB are wanted, the machine has {host.memory_bytes // MIB} MiB",
+            f"{need // MIB} MiB needed, the machine has {host.memory_bytes // MIB} MiB",
             "a smaller inflight, smaller messages or a smaller mempool",
         )
     return "no-huge"

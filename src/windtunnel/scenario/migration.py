@@ -31,7 +31,7 @@ class NotRewritten(Exception):
     """The old and the new name of a key both stand in the text."""
 
     def __init__(self, edit: Edit):
-        super().__init__(f'"{edit.old}" and its new name "{edit.new}" both stand in the file')
+        super().__init__(f'"{edit.old}" and its new name "{edit.new}" are both in the file')
         self.line = edit.line
 
 

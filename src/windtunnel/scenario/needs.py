@@ -57,19 +57,19 @@ def _no_interface(scenario: Scenario, host: HostView, sides: list[Side], need: W
         if name in there:
             raise Refusal(
                 path,
-                f'an interface "{name}" exists: the wire "{scenario.wire.kind}" makes its own',
-                f"another name; or `ip link delete {name}`, if nobody needs it",
+                f'an interface "{name}" exists: the wire "{scenario.wire.kind}" creates it',
+                f"another name; or `ip link delete {name}`, if it is not in use",
             )
 
 
 def _no_xdp(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed) -> None:
-    """Nobody's XDP program where ours will hang."""
+    """No XDP program may be attached where ours will be."""
     for path, name, _ in _interfaces(scenario, host, sides, need):
         if program := host.xdp_program(name):
             raise Refusal(
                 path,
-                f'interface "{name}" has the XDP program {program} already, and the run would take it away',
-                f"another interface; or `ip link set dev {name} xdp off`, if nobody needs it",
+                f'interface "{name}" already has the XDP program {program}, which the run would remove',
+                f"another interface; or `ip link set dev {name} xdp off`, if it is not in use",
             )
 
 

@@ -50,7 +50,7 @@ def far_nics(scenario: Scenario, host: HostView, placed: Sequence[Placed]) -> li
         if near and cpus - near:
             notes.append(
                 f"NIC {nic.address} of the {side} is on NUMA node {nic.numa_node}, CPU {cpu_list(cpus - near)} is not: every "
-                f"packet crosses; {side}.cores from {cpu_list(near)} would not"
+                f"packet crosses nodes; {side}.cores from {cpu_list(near)} avoid that"
             )
     return notes
 
@@ -61,7 +61,7 @@ def _at(address: str, host: HostView) -> "Nic | None":
 
 def _absence(address: str, host: HostView) -> str:
     if address in host.other_devices:
-        return f"{address} is no NIC: its class is another"
+        return f"{address} is not a NIC: its PCI class differs"
     return f"no device has the PCI address {address}"
 
 

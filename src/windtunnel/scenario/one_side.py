@@ -26,7 +26,7 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
     if not two_processes(scenario):
         raise Refusal(
             ("wire", "kind"),
-            f'--side {one_side.side}: nobody else can be at the other end of the wire "{scenario.wire.kind}"',
+            f'--side {one_side.side}: no peer can be at the other end of the wire "{scenario.wire.kind}"',
             f"wire.kind = {named('strangers', without=('process_each',))} for two hosts or {named('process_each')} for two "
             "processes, or a run without --side",
         )

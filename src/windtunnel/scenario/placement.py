@@ -73,7 +73,7 @@ def _cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
     for path, cpu in named:
         if cpu not in allowed:
             raise Refusal(
-                path, f"{topology.side}: CPU {cpu} is not there, or not allowed", f"one of {cpu_list(allowed)}"
+                path, f"{topology.side}: CPU {cpu} does not exist, or is not allowed", f"one of {cpu_list(allowed)}"
             )
 
 

@@ -113,7 +113,7 @@ def _touching(scenario: Scenario, topology: Topology, placed: list[Placed]) -> i
     if topology.keys.mempool.ops == "ring_sp_sc" and workers > 1:
         raise Refusal(
             (topology.side, "mempool", "ops"),
-            f"{topology.side}.mempool.ops: ring_sp_sc is for one worker; {workers} take and free these mbufs",
+            f"{topology.side}.mempool.ops: ring_sp_sc allows one worker; {workers} workers use this pool",
             'ops = "ring_mp_mc", or all stages on one core',
         )
     return workers
@@ -193,17 +193,15 @@ def _notes(decided: _Decided) -> list[str]:
     window, finished = decided.scenario.window, _window_ns(decided.scenario)
     if finished < window:
         notes.append(
-            f"the window of {write('duration', window)} is one of {write('duration', finished)}, as long as the run"
+            f"the window of {write('duration', window)} was shortened to {write('duration', finished)}, the length of the run"
         )
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
     if server & client:
-        notes.append(
-            f"client and server share CPU {cpu_list(server & client)}: neither is as fast as on cores of its own"
-        )
+        notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
     notes += _changes(decided)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
     if decided.mode == "no-huge":
-        notes.append("without hugepages: packets cost more; not comparable with runs on them")
+        notes.append("without hugepages: packets cost more; not comparable with runs on hugepages")
     return [*notes, *unseen_phases(decided.scenario)]
 
 

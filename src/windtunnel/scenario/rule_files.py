@@ -76,7 +76,7 @@ def _state(file: Path, kind: str) -> tuple[int, int]:
         reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
         raise UserError(f"{file}: {reason}", remedy=FORMS[kind]) from None
     if not stat.S_ISREG(state.st_mode):  # a pipe can be read once, and this is read more often
-        raise UserError(f"{file}: no regular file", remedy=FORMS[kind])
+        raise UserError(f"{file}: not a regular file", remedy=FORMS[kind])
     return state.st_mtime_ns, state.st_size
 
 
@@ -98,7 +98,7 @@ def kept(rules: RuleFile) -> Path:
             os.replace(temporary.name, file)  # two that write it write the same
         except OSError as error:
             raise UserError(
-                f"{cache}: cannot be written: {error.strerror}", remedy="XDG_CACHE_HOME says where"
+                f"{cache}: cannot be written: {error.strerror}", remedy="XDG_CACHE_HOME sets the directory"
             ) from None
     return file
 
@@ -120,7 +120,7 @@ def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> R
             # Expanded ranges may meet again in a later filter, which can never win there; a line of its own may not.
             if before is not rule and not filtering:
                 raise UserError(
-                    f"{file}:{number}: clashes with line {before.line}: the same rule", remedy="one of them"
+                    f"{file}:{number}: conflicts with line {before.line}: the same rule", remedy="one of them"
                 )
         if len(there) > MAX_RULES:
             raise UserError(
@@ -145,7 +145,7 @@ def _data(text: str | None, otherwise: int) -> int:
     if text is None or not text.strip():
         return otherwise
     if not re.fullmatch(r"[0-9]{1,10}", text.strip(), re.ASCII) or int(text) > MOST_DATA:
-        raise ValueError(f"{text.strip()!r} is no number from 0 to {MOST_DATA}")
+        raise ValueError(f"{text.strip()!r} is not a number from 0 to {MOST_DATA}")
     return int(text)
 
 
@@ -169,7 +169,7 @@ def _prefix(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
     text, data = _split(line, number)
     address, slash, length = text.partition("/")
     if not slash:
-        raise ValueError(f"{text!r} has no length")
+        raise ValueError(f"{text!r} has no prefix length")
     key, mask = _address(address), _length(length)
     yield _Rule(_inside(key, mask, text), mask, data, number)
 
@@ -185,12 +185,12 @@ def _length(text: str) -> bytes:
     """The mask of a length in bits, or a mask in dots."""
     if "." not in text:
         if not re.fullmatch(r"[0-9]{1,2}", text, re.ASCII) or int(text) > 32:
-            raise ValueError(f"{text!r} is no length from 0 to 32")
+            raise ValueError(f"{text!r} is not a prefix length from 0 to 32")
         return _mask(int(text))
     mask = int.from_bytes(_address(text), "big")
     holes = ~mask & 0xFFFFFFFF
     if holes & (holes + 1):
-        raise ValueError(f"the mask {text} is not contiguous: a prefix has its ones in front")
+        raise ValueError(f"the mask {text} is not contiguous")
     return mask.to_bytes(4, "big")
 
 
@@ -200,7 +200,7 @@ def _mask(bits: int) -> bytes:
 
 def _inside(key: bytes, mask: bytes, text: str) -> bytes:
     if any(k & ~m & 0xFF for k, m in zip(key, mask, strict=True)):
-        raise ValueError(f"{text} has bits outside its mask")
+        raise ValueError(f"{text} has bits set outside its mask")
     return key
 
 
@@ -220,7 +220,7 @@ def _filter(line: str, number: int, seen: dict[str, int]) -> Iterator[_Rule]:
         raise ValueError(f"not a filter: {line[:60]!r}")
     same = " ".join(match.groups(default="")).lower()
     if same in seen:
-        raise ValueError(f"clashes with line {seen[same]}: the same filter")
+        raise ValueError(f"conflicts with line {seen[same]}: the same filter")
     seen[same] = number
     source, source_mask = _net(match[1], match[2])
     target, target_mask = _net(match[3], match[4])
@@ -241,7 +241,7 @@ def _range(low: str, high: str) -> list[tuple[int, int]]:
     """Ports from `low` to `high` as prefixes, (value, mask) each."""
     first, last = int(low), int(high)
     if not 0 <= first <= last <= 0xFFFF:
-        raise ValueError(f"{low} : {high} is no range of ports")
+        raise ValueError(f"{low} : {high} is not a range of ports")
     prefixes = []
     while first <= last:
         size = min(first & -first or 1 << 16, 1 << (last - first + 1).bit_length() - 1)

@@ -46,7 +46,7 @@ def plan_sizes(scenario: Scenario, index: int, key: str) -> plans.Sizes | None:
         return _weighted(*_file(scenario.source.file.parent / str(sizes.file), here))
     assert sizes.least is not None and sizes.most is not None
     if sizes.least > sizes.most:
-        raise Refusal((*here, "least"), f"least is {sizes.least}, most {sizes.most}", "the other way round")
+        raise Refusal((*here, "least"), f"least is {sizes.least}, most {sizes.most}", "least below most")
     if sizes.distribution == "uniform":
         return plans.Sizes(kind="uniform", bytes=[sizes.least, sizes.most], weights=[])
     return _weighted(*_zipf(sizes, here))
@@ -55,7 +55,7 @@ def plan_sizes(scenario: Scenario, index: int, key: str) -> plans.Sizes | None:
 def _check_keys(sizes: Sizes, here: Path) -> None:
     kind = sizes.distribution
     if missing := [key for key in sorted(KEYS[kind]) if getattr(sizes, key) is None]:
-        raise Refusal(here, f"{here[-1]}.{missing[0]} is missing", f'what distribution = "{kind}" is made of')
+        raise Refusal(here, f"{here[-1]}.{missing[0]} is missing", f'required by distribution = "{kind}"')
     allowed = {"distribution"} | KEYS[kind] | OPTIONAL.get(kind, set())
     given = {
         name
@@ -65,8 +65,8 @@ def _check_keys(sizes: Sizes, here: Path) -> None:
     if extra := sorted(given - allowed):
         raise Refusal(
             (*here, extra[0]),
-            f'{extra[0]} has no meaning where distribution = "{kind}"',
-            f"one that has, or no {extra[0]}",
+            f'{extra[0]} has no effect with distribution = "{kind}"',
+            f"another distribution, or no {extra[0]}",
         )
 
 
@@ -87,8 +87,8 @@ def _genome(sizes: Sizes, mtu: int, here: Path) -> list[int]:
         if letter not in known:
             raise Refusal(
                 (*here, "genome"),
-                f'genome: letter {place} is "{letter}", which stands for no size',
-                f"one of {''.join(known)}; capital letters are given their sizes in `custom`",
+                f'genome: letter {place} is "{letter}", which has no size',
+                f"one of {''.join(known)}; `custom` sets the sizes of capital letters",
             )
         if known[letter] > mtu + IP_FRAME_BYTES:
             raise Refusal(
@@ -107,7 +107,7 @@ def _zipf(sizes: Sizes, here: Path) -> tuple[tuple[int, ...], tuple[float, ...]]
     values = range(sizes.least, sizes.most + 1, sizes.step)
     if len(values) > MAX_SIZES:
         step = -(-(sizes.most - sizes.least) // (MAX_SIZES - 1))
-        raise Refusal((*here, "step"), f"{len(values)} sizes, {MAX_SIZES} are the most", f"step = {step}")
+        raise Refusal((*here, "step"), f"{len(values)} sizes, more than {MAX_SIZES}", f"step = {step}")
     return tuple(values), tuple(rank**-sizes.exponent for rank in range(1, len(values) + 1))
 
 
@@ -143,7 +143,7 @@ def _read(file: File, _changed: int, _size: int) -> tuple[tuple[int, ...], tuple
         weights.append(weight)
     if not 0 < len(sizes) <= MAX_SIZES or sum(weights) == 0:
         raise UserError(
-            f"{file}: {len(sizes)} sizes with a weight of {sum(weights):g} in all; 1 to {MAX_SIZES} are taken"
+            f"{file}: {len(sizes)} sizes with a weight of {sum(weights):g} in total; 1 to {MAX_SIZES} sizes are allowed"
         )
     return tuple(sizes), tuple(weights)
 

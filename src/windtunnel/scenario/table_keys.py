@@ -44,10 +44,10 @@ Changes = Annotated[int, within("count", ChangesPerSecond)]
 def _key(value: Any) -> Any:
     if isinstance(value, str):
         if value not in BODY_KEYS:
-            raise ValueError(f'"{value}" is no key: one of {", ".join(BODY_KEYS)}, or a list of fields')
+            raise ValueError(f'"{value}" is not a key: one of {", ".join(BODY_KEYS)}, or a list of fields')
     elif isinstance(value, list) and value:
         if bad := next((field for field in value if field not in FIELDS), None):
-            raise ValueError(f'"{bad}" is no field: one of {", ".join(FIELDS)}')
+            raise ValueError(f'"{bad}" is not a field: one of {", ".join(FIELDS)}')
         if len(set(value)) < len(value):
             raise ValueError("names a field twice")
     else:
@@ -69,7 +69,9 @@ class Meter(Table):
     """Rates of `action = "meter"`, of each entry (two rates, three colours, RFC 2698): red packets are dropped."""
 
     committed: BitRate = Field("1Gbps", validate_default=True, description="up to this green")
-    peak: BitRate = Field("2Gbps", validate_default=True, description="up to this yellow; what is above it is red")
+    peak: BitRate = Field(
+        "2Gbps", validate_default=True, description="above committed and up to peak: yellow; above peak: red"
+    )
     burst: Annotated[int, Size("64B", "1GiB")] = Field("64KiB", validate_default=True, description="of both buckets")
 
 
@@ -77,10 +79,10 @@ class MatchTable(Table):
     """One match-action table of the packet handler `match_action`; packets meet them in this order."""
 
     name: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9_.-]{1,32}$", description="in steps and metrics; without: its kind and number"
+        None, pattern=r"^[A-Za-z0-9_.-]{1,32}$", description="name in steps and metrics; default: its kind and number"
     )
-    where: Where = Field("ingress", description="egress tables come after all of ingress")
-    kind: TableKind = Field("exact", description="what a rule is: a key, a prefix, key and mask")
+    where: Where = Field("ingress", description="egress tables follow all ingress tables")
+    kind: TableKind = Field("exact", description="kind of rules: exact keys, prefixes, or keys with masks")
     method: Method | None = Field(
         None,
         description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm); ternary: acl (rte_acl, the "
@@ -89,33 +91,32 @@ class MatchTable(Table):
     key: KeyOf | None = Field(
         None,
         description='bytes of the body, moved in segments: "4x4", "2x8", "1x16" (16 bytes), "1x4" (4); or header fields, as in '
-        '["ipv4.src", "udp.dst"]; without: "4x4", of an lpm table "1x4"',
+        '["ipv4.src", "udp.dst"]; default: "4x4", for lpm "1x4"',
     )
-    entries: Entries | None = Field(None, description="rules, made from the seed; without rules from a file: 1000")
+    entries: Entries | None = Field(None, description="number of generated rules; 1000 without a rule file")
     rules: Text | None = Field(
-        None, min_length=1, description="file of rules instead: CSV of prefixes, or a ClassBench filter set"
+        None, min_length=1, description="rule file, instead of entries: CSV of prefixes, or a ClassBench filter set"
     )
-    prefixes: Prefixes = Field("24", description="lpm: lengths of made prefixes; mixed: 16 to 28 bits")
-    masks: Masks = Field(16, description="ternary: how many different masks made rules have; 1, or an even number")
-    load: TableLoad = Field(
-        0.5, description="hash tables: share of the places in use, at most; places are a power of two"
-    )
+    prefixes: Prefixes = Field("24", description="lpm: lengths of generated prefixes; mixed: 16 to 28 bits")
+    masks: Masks = Field(16, description="ternary: number of different masks of generated rules; 1, or an even number")
+    load: TableLoad = Field(0.5, description="hash tables: highest load factor; the number of slots is a power of two")
     hit: Probability = Field(1.0, description="share of the packets whose key has a rule")
-    keys: Popularity = Field("uniform", description="which rules packets hit")
+    keys: Popularity = Field("uniform", description="distribution of hits over the rules")
     exponent: Exponent = Field(0.99, description="of zipf")
     lookup: Lookup = Field(
-        "bulk", description="a burst at once, its misses overlapping; or each key as soon as it is made"
+        "bulk", description="look up a whole burst at once, so that cache misses overlap; or each key on its own"
     )
-    entry: Entry = Field(
-        "inline", description="what a key leads to: a value in the table, or in an entry behind a pointer"
+    entry: Entry = Field("inline", description="where data is: in the table, or in an entry behind a pointer")
+    tables: Literal["shared", "per_core"] = Field(
+        "shared", description="one table for all dispatchers, or one for each"
     )
-    tables: Literal["shared", "per_core"] = Field("shared", description="one table for all dispatchers, or one each")
     access: Access = Field(
-        "pointer", description="a pointer that stays, or one that is read anew each burst (read-copy-update)"
+        "pointer",
+        description="pointer: the table never changes; rcu: its pointer is read once a burst (read-copy-update)",
     )
     action: Action = Field(
-        "forward", description="of a hit: nothing; MAC, TTL and checksum; counters; meters of an entry; the end"
+        "forward", description="action on a hit; rewrite changes MAC, TTL and checksum, count and meter use the entry"
     )
     meter: Meter | None = Field(None, description='rates of action = "meter"')
-    miss: Literal["forward", "drop"] = Field("forward", description="what becomes of a packet without a rule")
-    changes: Changes = Field(0, description='entries changed a second while packets flow; needs access = "rcu"')
+    miss: Literal["forward", "drop"] = Field("forward", description="action on a miss")
+    changes: Changes = Field(0, description='entries that change per second during the run; needs access = "rcu"')

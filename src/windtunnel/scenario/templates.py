@@ -50,13 +50,13 @@ def write(template: Template, file: Path) -> list[Path]:
     missing = {path: content for path, content in wanted.items() if path == file or not _is(path, content)}
     for path in missing:
         if os.path.lexists(path):
-            raise UserError(f"{path}: exists already, and nothing is overwritten", remedy="name another file")
+            raise UserError(f"{path}: exists already", remedy="name another file")
     for path, content in missing.items():
         try:
             with open(path, "xb") as stream:
                 stream.write(content)
         except OSError as error:
-            remedy = "make its directory first" if error.errno == errno.ENOENT else None
+            remedy = "create its directory first" if error.errno == errno.ENOENT else None
             raise UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy) from error
     return list(missing)
 

@@ -18,7 +18,7 @@ IP_UDP_HEADER_BYTES = 28
 
 SERVER_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
 CLIENT_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "app_tx", "disp_tx", "nic_tx")
-"""The order of a loop. A server has no app_tx: its app_rx puts the answers on the ring itself."""
+"""The order of a loop. A server has no app_tx: its app_rx puts the responses on the ring itself."""
 
 
 @dataclass(frozen=True)

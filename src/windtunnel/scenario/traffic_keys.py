@@ -14,10 +14,10 @@ class Sizes(Table):
     """Sizes that differ from message to message, drawn from the seed: the same on every repeat."""
 
     distribution: Literal["imix", "uniform", "zipf", "file"] = Field(
-        description="a genome's frames in turn; a range, each size alike; a range by rank; a list with weights"
+        description="imix: frames of a genome in turn; uniform: a range; zipf: a range by rank; file: a list with weights"
     )
     genome: Text | None = Field(
-        None, description="imix: frame sizes with FCS after RFC 6985, a letter each, as in aaaaaaaeeeeg"
+        None, description="imix: frame sizes with FCS (RFC 6985), one letter each, as in aaaaaaaeeeeg"
     )
     custom: Annotated[
         dict[str, Annotated[int, Size("64B", "9018B")]],
@@ -25,7 +25,7 @@ class Sizes(Table):
     ] = Field(default_factory=dict, description="imix: sizes of capital letters")
     least: Message | None = Field(None, description="uniform, zipf: the smallest")
     most: Message | None = Field(None, description="uniform, zipf: the largest")
-    step: Annotated[int, Field(ge=1, le=1 << 22)] = Field(1, description="zipf: bytes from one size to the next")
+    step: Annotated[int, Field(ge=1, le=1 << 22)] = Field(1, description="zipf: step between sizes, bytes")
     exponent: Exponent | None = Field(
         None, description="zipf: the smallest size has rank 1, rank k a weight of 1 / k^exponent"
     )
@@ -39,6 +39,8 @@ class LoadPhase(Table):
 
     duration: Annotated[int, Duration("1us", "24h")] = Field(description="how long it lasts")
     rate: AnyRate = Field(description="messages a second, 0pps for none")
-    arrivals: Arrivals | None = Field(None, description="spacing of the messages; the client's")
-    on: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: sends at the rate for so long")
-    off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: then pauses for so long")
+    arrivals: Arrivals | None = Field(None, description="spacing of the messages; default: the client's")
+    on: Annotated[int, Duration("1us", "1h")] | None = Field(
+        None, description="bursts: time for which it sends at the rate"
+    )
+    off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: pause after that")

@@ -51,7 +51,7 @@ def needs(wire: Wire) -> str:
         "root": "root",
         "hugepages": "hugepages",
         "interface": "an interface that is up",
-        "no_interface": "an interface name that nobody has",
+        "no_interface": "an interface name that is not in use",
         "no_xdp": "no XDP program on the interface",
         "capture": "a capture",
         "nic": "a NIC whose driver lets DPDK in",

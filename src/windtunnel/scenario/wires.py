@@ -131,7 +131,7 @@ def _no_wire(kind: str) -> Refusal:
 def _names(
     scenario: Scenario, where: str, table: OptionTable, own: set[str | None], refusal_of: Callable[[Any], Refusal]
 ) -> None:
-    """Options that the wire does not have: another one's, or nobody's."""
+    """Options that the wire does not have: those of another wire, or unknown ones."""
     for name in table.model_extra or {}:
         if name in own:
             continue
@@ -139,4 +139,4 @@ def _names(
         if not others:
             raise refusal_of({"type": "extra_forbidden", "loc": (where, name)})
         remedy = "wire.kind = " + " or ".join(f'"{other}"' for other in others) + f", or no {name}"
-        raise Refusal((where, name), f'{where}.{name} has no meaning on the wire "{scenario.wire.kind}"', remedy)
+        raise Refusal((where, name), f'{where}.{name} has no effect on the wire "{scenario.wire.kind}"', remedy)

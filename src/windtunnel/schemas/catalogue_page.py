@@ -78,14 +78,14 @@ SCENARIO_HEAD = f"""\
 
 {GENERATED.format("scenarios/*.toml")}
 
-Each scenario opens with the question that it answers. Run one with `./windtunnel run FILE`, or copy it with `./windtunnel init NAME mine.toml`.
+Each scenario opens with its question. Run one with `./windtunnel run FILE`, or copy it with `./windtunnel init NAME mine.toml`.
 """
 STUDY_HEAD = f"""\
 # Shipped studies
 
 {GENERATED.format("studies/*.toml")}
 
-Each study opens with the question that it answers. `--plan` shows the points, the runs and the time, and runs nothing. Points that your host cannot run are left out.
+Each study opens with its question. `--plan` shows the points, the runs and the time, and runs nothing. Points that your host cannot run are left out.
 """
 
 

@@ -24,7 +24,7 @@ TIMES = ("p50", "p90", "p99", "p999", "minimum", "maximum", "mean")
 @singledispatch
 def tables(shown: Any) -> dict[str, Rows]:
     """Name -> rows of a result. Raises UserError for an invalid run."""
-    raise TypeError(f"{type(shown).__name__} is no result")
+    raise TypeError(f"{type(shown).__name__} is not a result")
 
 
 @tables.register
@@ -91,7 +91,7 @@ def _head(shown: Any) -> tuple[str, str]:
         return shown.record.title, f"{shown.finished} of {shown.due} runs, {shown.invalid} invalid · {shown.path}"
     if isinstance(shown, Comparison):
         verdicts = dict.fromkeys(one.verdict for point in shown.points for one in point.judged)
-        return f"{shown.a} against {shown.b}", f"B is: {', '.join(verdicts)}"
+        return f"{shown.a} and {shown.b}", f"B is: {', '.join(verdicts)}"
     return shown.title, f"{len(shown.trials)} trials"
 
 

@@ -15,20 +15,20 @@ LATENCY = frozenset(name for name, metric in OF_WORKLOAD.items() if metric.form 
 
 
 def chosen(named: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Those that the study file names, else responses and their p99, or packets where no client ran."""
+    """The metrics that the study file names; by default responses and their p99, or packets without a client."""
     if named:
         return list(named)
     return list(WITH_CLIENT if any(row["workload"] is not None for row in rows) else WITHOUT)
 
 
 def lower_is_better(column: str) -> bool:
-    """As the registry says; what is neither counts as a cost."""
+    """As in the registry; a metric without a direction counts as a cost."""
     found = metric_of(column)
     return found is None or found[0].better != "higher"
 
 
 def text(column: str, value: float | None) -> str:
-    """A value with its unit, for people."""
+    """A value with its unit, as text."""
     found = metric_of(column)
     if value is None or found is None:
         return fmt.number(value)
@@ -42,5 +42,5 @@ def text(column: str, value: float | None) -> str:
 
 
 def spread(values: Sequence[float], median: float) -> float | None:
-    """From the least to the greatest, as a share of the median."""
+    """Distance from the smallest to the largest run, as a share of the median."""
     return (max(values) - min(values)) / abs(median) if len(values) > 1 and median else None

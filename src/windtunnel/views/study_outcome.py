@@ -1,4 +1,4 @@
-"""What `study` says before it runs, with --plan, and when it has run."""
+"""Output of `study`: before it runs, with --plan, and at its end."""
 
 from json import dumps
 from pathlib import Path
@@ -106,7 +106,7 @@ def print_json(study: Study, page: Path | None) -> None:
 
 
 def print_tables(study: Study, page: Path | None) -> None:
-    """Every point with its figures, what follows from them, and where the files are."""
+    """Every point with its metrics, the findings, and the paths of the files."""
     console, record = results(), study.record
     console.print(Text(record.title, style="bold"))
     if record.question:
@@ -129,7 +129,7 @@ def print_tables(study: Study, page: Path | None) -> None:
 
 
 def say_how_to_go_on(study: Study) -> None:
-    """On stderr, so that it harms no output for machines."""
+    """On stderr, so that stdout stays machine-readable."""
     left = study.due - study.finished
     progress().print(
         f"stopped: {left} of {study.due} runs are left; continue with: windtunnel study {study.path}", soft_wrap=True
@@ -137,7 +137,7 @@ def say_how_to_go_on(study: Study) -> None:
 
 
 def _points(study: Study, workload: str | None) -> Fitting:
-    """One row a point that has run: medians, and how far its runs lie apart."""
+    """One row for each point that has run: medians and the spread of its runs."""
     record = study.record
     names = study_metrics.chosen(record.metrics, study.rows)
     found = {name: {s.point: s for s in samples(study.rows, name, workload)} for name in names}

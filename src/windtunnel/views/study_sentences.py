@@ -1,4 +1,4 @@
-"""What follows from a study, in a sentence or two."""
+"""The findings of a study, in a sentence or two."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ def point_words(record: StudyRecord, number: int) -> str:
 
 
 def sentences(record: StudyRecord, metric: str, workload: str | None, finding: Finding | None) -> str:
-    """What follows from the data for one metric, and what does not."""
+    """The finding for one metric, with its limits."""
     of = f"{metric} of {workload}" if workload else metric
     if finding is None:
         return f"No valid run has {of}."
@@ -50,7 +50,7 @@ def _interval(metric: str, finding: Finding) -> str:
 
 
 def all_sentences(record: StudyRecord, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What follows for the first metric, of every workload."""
+    """The findings for the first metric, of every workload."""
     metric = study_metrics.chosen(record.metrics, rows)[0]
     return [_of(record, rows, metric, workload) for workload in workloads(rows)]
 

@@ -2,12 +2,16 @@
 
 import os
 import re
+import tomllib
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from command_line import SCENARIO, windtunnel
 
 from windtunnel.cli import extensions
+
+CHECKOUT = Path(__file__).resolve().parents[3]
 
 COMMANDS = (
     "init",
@@ -79,13 +83,16 @@ def test_an_old_option_is_refused_with_its_new_name(tmp_path, words, new):
     assert done.returncode == 2 and f"is now {new}\n" in done.stderr
 
 
-def test_a_missing_package_of_an_extension_is_named_with_what_installs_it(tmp_path):
+@pytest.mark.parametrize(
+    ("extra", "package"), [("", "windtunnel"), (" [sharing]", "windtunnel[sharing]")], ids=["none", "sharing"]
+)
+def test_a_missing_package_of_an_extension_is_named_with_what_installs_it(tmp_path, extra, package):
     (tmp_path / "fastapi.py").write_text("raise ModuleNotFoundError(\"No module named 'fastapi'\", name='fastapi')")
     (tmp_path / "tenants.toml").write_text("")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     helped = windtunnel("share", "--help", cwd=tmp_path, PYTHONPATH=path)
     assert helped.returncode == 0
-    point = EntryPoint("other", "nowhere_at_all:app", extensions.GROUP)
+    point = EntryPoint("other", f"nowhere_at_all:app{extra}", extensions.GROUP)
     extensions._points.cache_clear()
     before, extensions._points = extensions._points, lambda: {"other": point}
     try:
@@ -96,7 +103,13 @@ def test_a_missing_package_of_an_extension_is_named_with_what_installs_it(tmp_pa
         extensions._points = before
         extensions.load.cache_clear()
     assert caught.value.message == 'windtunnel other needs the Python package "nowhere_at_all"'
-    assert caught.value.remedy == 'pip install "windtunnel"'
+    assert caught.value.remedy == f'pip install "{package}"'
+
+
+def test_the_commands_of_sharing_name_their_extra():
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    point = EntryPoint("share", project["entry-points"][extensions.GROUP]["share"], extensions.GROUP)
+    assert point.extras == ["sharing"] and "sharing" in project["optional-dependencies"]
 
 
 def test_off_a_terminal_no_column_is_dropped(tmp_path):

@@ -96,7 +96,7 @@ def test_files_that_cannot_be_rewritten_stay_unchanged(tmp_path):
     none.write_text("[[[")
     done = windtunnel("migrate", both, none, "gone.toml", good, cwd=tmp_path)
     assert done.returncode == 2
-    assert f'error: {both}:2: "answer" and its new name "response_mbuf" both stand in the file' in done.stderr
+    assert f'error: {both}:2: "answer" and its new name "response_mbuf" are both in the file' in done.stderr
     assert f"error: {none}:1: " in done.stderr and "error: gone.toml: no such file" in done.stderr
     assert f"{good}: rewritten" in done.stdout and "response_mbuf" in good.read_text()
     assert both.read_text() == '[server]\nanswer = "new"\nresponse_mbuf = "new"\n' and none.read_text() == "[[["

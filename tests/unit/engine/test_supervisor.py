@@ -60,7 +60,7 @@ def test_each_fault_makes_the_run_invalid_with_a_reason(spec, monkeypatch, behav
     ("behaviour", "reason"),
     [
         ("freeze", "engine killed: no line for 1.0 s while running, after window 0"),
-        ("stubborn", "engine killed: it ran past its time while running, after window "),
+        ("stubborn", "engine killed: it exceeded its run time while running, after window "),
         ("close_early", "engine killed: it closed its output and did not exit while running, after window 0"),
         ("exit_late", "engine killed: it did not exit after its last line while ending"),
     ],

@@ -1,4 +1,4 @@
-"""Axio's configurations become scenarios that run; what cannot be carried over is refused by name, all at once."""
+"""Axio's configurations become scenarios that run; what cannot be converted is refused by name, all at once."""
 
 import os
 import tomllib
@@ -11,7 +11,7 @@ from importing import DATA, imported, refusal
 from scenario_tools import machine
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio.keys import BATCHES, CARRIED, COLON, LEFT, NUMBERS, SWITCHES, TABLES
+from windtunnel.exchange.axio.keys import BATCHES, COLON, CONVERTED, LEFT, NUMBERS, SWITCHES, TABLES
 from windtunnel.scenario import load, resolve
 
 COLONS, TOML = (DATA / "axio-colon.conf").read_text(), (DATA / "axio-server.toml").read_text()
@@ -156,9 +156,9 @@ def test_a_packet_handler_alone_needs_no_application_stage(tmp_path):
 
 REFUSED = [
     ("mempool_handler = 'stack'", "mempool_handler = 'ring_mp_sc'", 'mempool_handler: "ring_mp_sc" cannot be carried'),
-    ("limit_enabled = true", "limit_enabled = false", "inflight_limit_enabled: false cannot be carried over"),
-    ("backend = 'dpdk'", "backend = 'roce'", 'network.backend: "roce" cannot be carried over'),
-    ("'m_app' ", "'z_app' ", 'handler.message_handler: "z_app" cannot be carried over'),
+    ("limit_enabled = true", "limit_enabled = false", "inflight_limit_enabled: false cannot be converted"),
+    ("backend = 'dpdk'", "backend = 'roce'", 'network.backend: "roce" cannot be converted'),
+    ("'m_app' ", "'z_app' ", 'handler.message_handler: "z_app" cannot be converted'),
     ("role = 'server'", "role = 'boss'", 'deployment.role is "boss"'),
     ("'nic_rx', 'd", "'app_tx', 'nic_rx', 'd", "has app_tx, which the server here cannot"),
     ("'nic_rx', 'd", "'nic_rq', 'd", "no phase nic_rq"),
@@ -179,7 +179,7 @@ REFUSED = [
     ("dispatcher = 2", "dispatcher = 1", "some dispatchers sit with an application of theirs"),
     ("applications = [ 2, 3 ]", "applications = [ ]", "groups of 2, 0 applications"),
     ("applications = [ 2, 3 ]", "applications = [ 2, 3, 4, 5 ]", "groups of 2, 4 applications"),
-    ("applications = [ 2, 3 ]", "applications = 2", "workloads.0: 2 is no list"),
+    ("applications = [ 2, 3 ]", "applications = 2", "workloads.0: 2 is not a list"),
     ("dispatcher = 2", "", "dispatcher is missing"),
     ("request_payload_bytes = 86", "request_payload_bytes = 5", "request_payload_bytes: in the scenario, "),
     ("mempool_size = 16384", "mempool_size = 1e3", "other.mempool_size: 1000.0"),
@@ -294,8 +294,8 @@ def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path):
 
 def test_every_key_of_axio_is_handled_once():
     keys = {name for names in TABLES.values() for name in names.split()} | set(COLON.values())
-    assert keys == CARRIED | LEFT.keys() and not CARRIED & LEFT.keys()
-    assert NUMBERS | SWITCHES <= CARRIED
+    assert keys == CONVERTED | LEFT.keys() and not CONVERTED & LEFT.keys()
+    assert NUMBERS | SWITCHES <= CONVERTED
 
 
 WORDS = st.sampled_from(

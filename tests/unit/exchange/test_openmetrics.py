@@ -22,7 +22,7 @@ BUCKETS = "windtunnel_workload_latency_seconds"
 
 @pytest.fixture
 def port():
-    """One that nobody has at this moment."""
+    """One that is not in use at this moment."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return listening.getsockname()[1]

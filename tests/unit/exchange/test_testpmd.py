@@ -67,7 +67,7 @@ FAULTY = [
     ("RX-packets: 10810720", "RX-packets: 10810721", "RX-total is 10810720, but 10810721 packets and 0 dropped"),
     ("  RX-packets: 10810720       RX-dropped: 0             RX-total: 10810720\n", "", "lacks RX-packets"),
     ("[0% of 0 pkts + 100% of 32 pkts]", "[0% of 0 pkts & 100%]", "RX-bursts: [0% of 0 pkts & 100%]"),
-    ("RX-bursts : 337835", "RX-bursts : x", "is no line of the statistics of port 0"),
+    ("RX-bursts : 337835", "RX-bursts : x", "is not a line of the statistics of port 0"),
     ("Forward statistics for port 1 ", "Forward statistics for port 0 ", "port 0 is given twice in one report"),
 ]
 
@@ -130,9 +130,9 @@ def test_the_testpmd_of_this_machine_is_understood(tmp_path):
     ("old", "new", "words"),
     [
         ("cycles/packet=204.14", "cycles/packet=2.0.4", "text:92: "),
-        ("cycles=4413858060", "cycles=" + "9" * 400, "is no line of cycles"),
-        ("RX-packets: ", "RX-packets: " + "9" * 5000, "is no line of the statistics of port 0"),
-        ("RX-packets: ", "a" * 300_000, "is no line of the statistics of port 0"),
+        ("cycles=4413858060", "cycles=" + "9" * 400, "is not a line of cycles"),
+        ("RX-packets: ", "RX-packets: " + "9" * 5000, "is not a line of the statistics of port 0"),
+        ("RX-packets: ", "a" * 300_000, "is not a line of the statistics of port 0"),
     ],
 )
 def test_huge_numbers_and_endless_lines_are_refused_at_once(tmp_path, old, new, words):

@@ -90,7 +90,7 @@ def test_the_fastest_round_of_each_size_counts():
 def test_a_file_that_is_not_a_ladder_is_refused(tmp_path, text):
     file = tmp_path / "ladder.json"
     file.write_text(text)
-    with pytest.raises(UserError, match="no ladder") as refusal:
+    with pytest.raises(UserError, match="not a ladder") as refusal:
         ladders.read(file)
     assert "windtunnel host ladder" in refusal.value.remedy
 
@@ -111,7 +111,7 @@ def test_impossible_numbers_of_a_ladder_are_refused(tmp_path, change, words):
     ladder = a_ladder().model_dump(mode="json")
     change(ladder)
     (tmp_path / "l.json").write_text(json.dumps(ladder))
-    with pytest.raises(UserError, match="no ladder") as refusal:
+    with pytest.raises(UserError, match="not a ladder") as refusal:
         ladders.read(tmp_path / "l.json")
     assert words in refusal.value.message
 
@@ -179,7 +179,7 @@ def script(tmp_path: Path, body: str) -> str:
     ("body", "words"),
     [
         ("echo nonsense", "Invalid JSON"),
-        ('echo \'{"type":"end","huge_bytes":0}\'', "no ladder"),
+        ('echo \'{"type":"end","huge_bytes":0}\'', "not a ladder"),
         ("kill -9 $$", "died"),
         ("echo 'windtunnel-engine: no room of 5 MiB' >&2; exit 2", "no room"),
     ],

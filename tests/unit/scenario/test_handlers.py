@@ -72,7 +72,7 @@ def test_options_become_plain_numbers_and_words(tmp_path):
             'keys: "many" is not a count; units: k, M, G; how many: as in keys = 1000',
         ),
         ({"handler": "kv", "options": {"value": 1.5}}, "value: 1.5 is not a size"),
-        ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is no choice; one of up, down: which way'),
+        ({"handler": "kv", "options": {"order": "left"}}, 'order: "left" is not a choice; one of up, down: which way'),
     ],
 )
 def test_unknown_handlers_and_options_are_refused(tmp_path, workload, what):

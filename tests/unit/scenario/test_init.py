@@ -81,7 +81,7 @@ def test_existing_files_stay(tmp_path):
 def test_a_missing_directory_is_refused(tmp_path):
     with pytest.raises(UserError, match="No such file or directory") as refused:
         write(TEMPLATES["echo"], tmp_path / "no" / "where.toml")
-    assert refused.value.remedy == "make its directory first"
+    assert refused.value.remedy == "create its directory first"
 
 
 def test_init_on_the_command_line(tmp_path):

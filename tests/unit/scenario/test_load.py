@@ -119,7 +119,7 @@ def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):
         ({"server": {"port": 65535}, "workload": [{"handler": "l_app", "dispatchers": 2}]}, "port", "above 65535"),
         ({"server": {"cores": [0], "worker": [{"core": 0, "stages": ["nic_rx:0"]}]}}, "cores", "both cores"),
         ({"workload": [{"handler": "l_app", "dispatchers": 17}]}, "workload", "16 queues at most"),
-        ({"client": {"inflight": 16}}, "inflight", "a full batch would never come together"),
+        ({"client": {"inflight": 16}}, "inflight", "a full batch can never be collected"),
         (
             {"client": {"batch": {"app_tx": 64}}, "workload": [{"handler": "x", "apps": 32}]},
             "app_tx",
@@ -174,7 +174,7 @@ def test_a_set_changes_one_key(tmp_path):
         ("wire.speed.x=1", 'unknown key "speed" in [wire]'),
         ("server.batch=[]", "server.batch is a list"),
         ("server.ring_size=3", "not a power of two"),
-        ("client.inflight=3", "a full batch would never come together"),
+        ("client.inflight=3", "a full batch can never be collected"),
         ("nothing", "not a key and its value"),
         ("=1", "not a key and its value"),
         ("a..b=1", "not a key and its value"),

@@ -149,7 +149,7 @@ def test_a_nic_needs_hugepages(tmp_path, sysfs):
         (pci(None, "eth0"), '"eth0" is not the address of a PCI device'),
         (pci(None, None) | {"server": {}}, "server.pci is missing"),
         (pci(None, None), 'no endpoint on the wire "pci"'),
-        (pci(None, NEAR, wire={}), 'server.pci has no meaning on the wire "ring"'),
+        (pci(None, NEAR, wire={}), 'server.pci has no effect on the wire "ring"'),
         ({"server": {"steering": "rss"}, "workload": [{"handler": "l_app"}]}, "server.steering has no meaning"),
         ({"server": {"offloads": []}, "workload": [{"handler": "l_app"}]}, "server.offloads has no meaning"),
         (pci(None, None) | {"server": {"pci": NEAR, "steering": "hash"}}, "server.steering"),

@@ -73,7 +73,7 @@ def test_the_ends_of_a_memif_keep_off_each_others_cpus(tmp_path):
     [
         (
             {"wire": {"kind": "ring"}, "client": {}, "server": {}},
-            'nobody else can be at the other end of the wire "ring"',
+            'no peer can be at the other end of the wire "ring"',
         ),
         ({"wire": {"kind": "memif"}, "client": {}, "server": {}}, "wire.socket is missing"),
         ({"server": None}, "the file has no [server]"),
@@ -174,7 +174,7 @@ def test_sides_of_two_runs_are_refused(tmp_path):
     lonely = one_side(tmp_path / "lonely", "server", session=None)
     with pytest.raises(UserError, match="two sides of two runs"):
         join([client, other])
-    with pytest.raises(UserError, match="lonely: this side has met no other host"):
+    with pytest.raises(UserError, match="lonely: no handshake with another host"):
         join([client, lonely])
     assert join([client, client]) is None and join([client]) is None
 

@@ -110,7 +110,10 @@ def test_workers_by_hand_in_their_own_order(tmp_path):
     ("stages", "what"),
     [
         (["nic_rx:0", "disp_rx:0", "app_rx:0", "disp_tx:0"], "no worker runs nic_tx:0"),
-        (["nic_rx:0", "nic_rx:0"], "nic_rx:0 stands twice, so that queue 0 would have two consumers or two producers"),
+        (
+            ["nic_rx:0", "nic_rx:0"],
+            "nic_rx:0 is placed twice, so that queue 0 would have two consumers or two producers",
+        ),
         (["app_rx:0", "app_rx:0"], "the rings of application 0 would have two consumers"),
         (["app_tx:0"], "server has no stage app_tx:0"),
         (["nic_rx:1"], "server has no stage nic_rx:1"),

@@ -65,7 +65,7 @@ def test_hugepages_are_taken_where_enough_are_free(tmp_path):
     assert (
         finished(tmp_path, ECHO, "memory=no-huge", host=machine(2, hugepages_mib=512)).resolved["memory"] == "no-huge"
     )
-    assert "MiB of hugepages are wanted, 32 MiB are free" in refused(
+    assert "MiB of hugepages needed, 32 MiB are free" in refused(
         tmp_path, ECHO, "memory=hugepages", host=machine(2, hugepages_mib=32)
     )
 
@@ -195,11 +195,11 @@ def test_replayed_frames_are_checked(tmp_path):
     for content, what in (
         (b"", "is not a capture"),
         (b"#!/bin/sh\n" * 9, "is not a capture"),
-        (capture[:24], "holds no frame"),
-        (capture[:-1], "breaks off in frame 9"),
-        (capture[:30], "breaks off in frame 1"),
-        (PCAPNG[:-1], "breaks off in frame 2"),
-        (PCAPNG[:28] + b"\x03\0\0\0\0\0\0\0", "breaks off in frame 1"),
+        (capture[:24], "contains no frame"),
+        (capture[:-1], "is truncated in frame 9"),
+        (capture[:30], "is truncated in frame 1"),
+        (PCAPNG[:-1], "is truncated in frame 2"),
+        (PCAPNG[:28] + b"\x03\0\0\0\0\0\0\0", "is truncated in frame 1"),
     ):
         target.write_bytes(content)
         assert what in refused(tmp_path, data)

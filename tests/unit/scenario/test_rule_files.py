@@ -37,14 +37,14 @@ def test_prefixes(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("10.0.0.0/8,1\n10.0.0.0/8,2\n", "rules.txt:2: clashes with line 1: the same rule"),
-        ("10.0.0.0/8,1\n10.0.0.0/255.0.0.0,2\n", "rules.txt:2: clashes with line 1"),
-        ("10.0.0.1/8,1\n", "rules.txt:1: 10.0.0.1/8 has bits outside its mask"),
+        ("10.0.0.0/8,1\n10.0.0.0/8,2\n", "rules.txt:2: conflicts with line 1: the same rule"),
+        ("10.0.0.0/8,1\n10.0.0.0/255.0.0.0,2\n", "rules.txt:2: conflicts with line 1"),
+        ("10.0.0.1/8,1\n", "rules.txt:1: 10.0.0.1/8 has bits set outside its mask"),
         ("10.0.0.0/255.0.255.0,1\n", "rules.txt:1: the mask 255.0.255.0 is not contiguous"),
-        ("10.0.0.0/33,1\n", "rules.txt:1: '33' is no length from 0 to 32"),
-        ("10.0.0.0,1\n", "rules.txt:1: '10.0.0.0' has no length"),
+        ("10.0.0.0/33,1\n", "rules.txt:1: '33' is not a prefix length from 0 to 32"),
+        ("10.0.0.0,1\n", "rules.txt:1: '10.0.0.0' has no prefix length"),
         ("10.0.0/8,1\n", "rules.txt:1: '10.0.0' is not an IPv4 address"),
-        ("\n10.0.0.0/8,x\n", "rules.txt:2: 'x' is no number from 0 to 2147483647"),
+        ("\n10.0.0.0/8,x\n", "rules.txt:2: 'x' is not a number from 0 to 2147483647"),
         ("10.0.0.0/8,-1\n", "rules.txt:1: '-1' is no number"),
         ("10.0.0.0/8,2147483648\n", "rules.txt:1: '2147483648' is no number"),
         ("# nothing\n", "rules.txt: no rules"),
@@ -55,20 +55,22 @@ def test_invalid_prefixes(tmp_path, text, words):
 
 
 def test_line_numbers_are_those_of_editors(tmp_path):
-    assert refused(tmp_path, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "lpm").startswith("rules.txt:2: 'x' has no length")
+    assert refused(tmp_path, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "lpm").startswith(
+        "rules.txt:2: 'x' has no prefix length"
+    )
     assert rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm").text == "10.0.0.0/8,1\n11.0.0.0/8,1\n"
 
 
 def test_a_pipe_is_refused_as_a_rule_file(tmp_path):
     os.mkfifo(tmp_path / "rules.txt")
-    with pytest.raises(UserError, match="no regular file"):
+    with pytest.raises(UserError, match="not a regular file"):
         read_rules(tmp_path / "rules.txt", "lpm", 4)
 
 
 def test_exact_keys(tmp_path):
     assert rules(tmp_path, "0A000001,7\n0a000002\n", "exact").text == "0a000001,7\n0a000002,1\n"
     assert refused(tmp_path, "0a0001,7\n", "exact") == "rules.txt:1: the key '0a0001' is not 8 hexadecimal digits"
-    assert "clashes with line 1" in refused(tmp_path, "0A000001,7\n0a000001,8\n", "exact")
+    assert "conflicts with line 1" in refused(tmp_path, "0A000001,7\n0a000001,8\n", "exact")
 
 
 def test_ternary_keys(tmp_path):
@@ -98,15 +100,15 @@ def test_repeated_filters_lose_to_the_first(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (FILTER.replace("0 : 65535", "9 : 3"), "9 : 3 is no range of ports"),
-        (FILTER.replace("65535", "65536"), "0 : 65536 is no range of ports"),
+        (FILTER.replace("0 : 65535", "9 : 3"), "9 : 3 is not a range of ports"),
+        (FILTER.replace("65535", "65536"), "0 : 65536 is not a range of ports"),
         (FILTER.replace("/24", "/40"), "'40' is no length"),
         (FILTER.replace("10.0.0.1", "10.0.0.256"), "'10.0.0.256' is not an IPv4 address"),
         (FILTER.replace("0x06/0xFF", "6"), "not a filter"),
         (FILTER.replace("1024 : ", f"{5000 * '9'} : "), "not a filter"),
         (FILTER + "00/00,1\n", "rules.txt:2: not a filter: '00/00,1'"),
         (f"{32 * '0'}/{32 * '0'},1\n" + FILTER, "rules.txt:2: the mask '24"),
-        (FILTER * 2, "clashes with line 1: the same filter"),
+        (FILTER * 2, "conflicts with line 1: the same filter"),
     ],
 )
 def test_invalid_filters(tmp_path, line, words):

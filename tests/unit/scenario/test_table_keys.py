@@ -92,7 +92,9 @@ def test_keys_of_a_capture(tmp_path):
     top = {"wire": {"kind": "pcap", "replay": str(SHIPPED / "frames.pcap")}, "server": {}}
     pipeline = planned(tmp_path, {"kind": "lpm", "key": ["ipv4.dst"]}, top=top)
     assert (pipeline.traffic, pipeline.body_bytes) == ("none", 0)
-    assert refused(tmp_path, {"hit": 0.5}, top=top).startswith("hit: the keys of this traffic are not ours to choose")
+    assert refused(tmp_path, {"hit": 0.5}, top=top).startswith(
+        "hit: Windtunnel does not generate the keys of this traffic"
+    )
 
 
 def test_rules_of_a_file(tmp_path, monkeypatch):
@@ -104,14 +106,14 @@ def test_rules_of_a_file(tmp_path, monkeypatch):
     assert [f.bytes for f in table.key.fields] == [4, 4, 2, 2, 1]
     (tmp_path / "acl.txt").write_text("10.0.0.0/8,1\n10.0.0.0/8,2\n")
     said = refused(tmp_path, {"kind": "lpm", "rules": "acl.txt"})
-    assert said == f"{tmp_path}/acl.txt:2: clashes with line 1: the same rule"
+    assert said == f"{tmp_path}/acl.txt:2: conflicts with line 1: the same rule"
 
 
 @pytest.mark.parametrize("key", ["1x4", ["ipv4.src"], [*FIELDS], ["ipv4.dst", "ipv4.src", *FIELDS[2:], "ipv4.proto"]])
 def test_filters_have_fields_of_their_own(tmp_path, key):
     (tmp_path / "acl.txt").write_text(FILTER)
     said = refused(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": key})
-    assert said == f"{tmp_path}/acl.txt: its filters have fields of their own"
+    assert said == f"{tmp_path}/acl.txt: its filters define their own fields"
     assert len(planned(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": "2x8"}).tables[0].key.fields) == 2
 
 
@@ -129,18 +131,18 @@ def test_a_default_rule_cannot_miss(tmp_path):
         ([{"key": "3x4"}], 'workload.0.table.0.key: "3x4" is no key'),
         ([{"key": ["ipv6.src"]}], 'workload.0.table.0.key: "ipv6.src" is no field'),
         ([{"key": ["ipv4.src", "ipv4.src"]}], "workload.0.table.0.key: names a field twice"),
-        ([{"entries": "10M", "rules": "x"}], "entries stand beside rules from a file"),
+        ([{"entries": "10M", "rules": "x"}], "entries cannot be combined with rules from a file"),
         ([{"entries": "20M"}], 'workload.0.table.0.entries: "20M" is not between 1 and 10M'),
         ([{"rules": "gone.csv"}], "gone.csv: no such file or directory"),
-        ([{"changes": 100}], "entries change, but a plain pointer says nothing about it"),
-        ([{"changes": 100, "access": "rcu", "tables": "per_core"}], "here each core has its own"),
+        ([{"changes": 100}], 'changes need access = "rcu"'),
+        ([{"changes": 100, "access": "rcu", "tables": "per_core"}], "changes need one table for all cores"),
         ([{"action": "meter"}], "the rates of the meter are missing"),
-        ([{"meter": {}}], "meter has no meaning"),
-        ([{"action": "meter", "meter": {"peak": "1Mbps"}}], "the peak rate is below the committed one"),
-        ([{"kind": "ternary", "masks": 3}], "3 masks do not make pairs"),
+        ([{"meter": {}}], "meter has no effect"),
+        ([{"action": "meter", "meter": {"peak": "1Mbps"}}], "the peak rate is below the committed rate"),
+        ([{"kind": "ternary", "masks": 3}], "3 masks: an even number is needed"),
         ([{"name": "a"}, {"name": "a"}], 'two tables are called "a"'),
-        ([{"where": "egress"}, {}], "an ingress table behind one of egress"),
-        ([{}, {}], "packet: 64 bytes have no room for the keys of the tables"),
+        ([{"where": "egress"}, {}], "an ingress table after an egress table"),
+        ([{}, {}], "packet: 64 bytes are too few for the keys of the tables"),
         ([], "match_action has no table"),
         ([{"name": str(n)} for n in range(9)], "workload.0.table: there are more than 8"),
     ],

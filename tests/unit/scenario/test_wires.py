@@ -74,7 +74,7 @@ def test_options_of_another_wire_are_refused(tmp_path, kind):
             data = with_required(kind, sides_of(kind))
             data[table][option.name] = "x"
             error = refused(tmp_path, data)
-            assert f'{table}.{option.name} has no meaning on the wire "{kind}"' in error.message
+            assert f'{table}.{option.name} has no effect on the wire "{kind}"' in error.message
             assert f'"{other.name}"' in error.remedy
 
 

@@ -18,7 +18,7 @@ from windtunnel.views import pages as report
 from windtunnel.views.document import document
 from windtunnel.views.pages import charts
 from windtunnel.views.terminal.run import ledger_line, run_view
-from windtunnel.views.terminal.side_by_side import beside_view
+from windtunnel.views.terminal.side_by_side import side_by_side_view
 
 
 @pytest.fixture(params=RUNS)
@@ -85,7 +85,7 @@ def test_every_view_marks_emulated_faults(tmp_path):
     mark = "emulated on what client and server send: loss 1%"
     assert mark in Page(report.write(finished.path).read_text()).text
     assert mark in printed(run_view(finished)) and mark in document(finished)["emulated"]
-    assert "emulated" in printed(beside_view([finished, finished]))
+    assert "emulated" in printed(side_by_side_view([finished, finished]))
 
 
 def test_hostile_text_is_escaped(tmp_path):
@@ -105,13 +105,13 @@ def test_hostile_text_is_escaped(tmp_path):
 def test_terminal_markup_in_a_title_is_escaped(tmp_path):
     finished = execute(tmp_path / "run", [sample.plan(title="[red]no[/red] [/]")], ["windtunnel"], notes=["[/bold]"])
     assert "[red]no[/red] [/]" in printed(run_view(finished)) and "[/bold]" in printed(run_view(finished))
-    assert "[red]no[/red] [/]" in printed(beside_view([finished, finished]))
+    assert "[red]no[/red] [/]" in printed(side_by_side_view([finished, finished]))
 
 
 def test_an_invalid_run_shows_reasons_instead_of_numbers(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
     html = report.write(finished.path).read_text()
-    views = [Page(html).text, printed(run_view(finished)), printed(beside_view([finished, finished]))]
+    views = [Page(html).text, printed(run_view(finished)), printed(side_by_side_view([finished, finished]))]
     for view in views:
         assert "peer lost: gone" in view and "invalid" in view
         for row in summarise(finished).stages:
@@ -138,9 +138,7 @@ def test_an_open_ledger_names_the_missing_objects(tmp_path):
     assert ledger_line(finished.record.engines).plain.startswith("ledger: closed")
     result.mbufs[0] = result.mbufs[0].model_copy(update={"missing": 12})
     result.messages[0] = result.messages[0].model_copy(update={"missing": -3})
-    assert ledger_line(finished.record.engines).plain == (
-        "ledger: not closed: 12 mbufs of the client, -3 messages of echo"
-    )
+    assert ledger_line(finished.record.engines).plain == ("ledger open: 12 mbufs of the client, -3 messages of echo")
 
 
 def test_tables_fit_80_columns_without_cutting_a_number(run):
@@ -155,7 +153,7 @@ def test_every_view_reports_a_truncated_window(tmp_path):
     path = finished.path / "windows.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
     finished = load(finished.path)
-    for view in (printed(run_view(finished)), printed(beside_view([finished, finished]), 200)):
+    for view in (printed(run_view(finished)), printed(side_by_side_view([finished, finished]), 200)):
         assert "cut off by a crash" in view
     assert "cut off by a crash" in Page(report.write(finished.path).read_text()).text
 

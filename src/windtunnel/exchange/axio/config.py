@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.exchange.axio.keys import CARRIED, COLON, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
+from windtunnel.exchange.axio.keys import COLON, CONVERTED, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.scenario import toml
 from windtunnel.scenario.positions import lines_of, nearest_line
@@ -49,7 +49,7 @@ class AxioConfig:
     workspaces: dict[int, int] = field(default_factory=dict)
     """CPU of a workspace, counted within its NUMA node; empty in the colon form, where both are the same."""
     left: list[tuple[Given, str]] = field(default_factory=list)
-    """What is not carried over, and why."""
+    """Skipped keys, with reasons."""
     faults: list[Fault] = field(default_factory=list)
 
     def take(self, name: str, given: Given) -> None:
@@ -59,7 +59,7 @@ class AxioConfig:
         elif name in self.values:
             self.faults.append(Fault(given.line, f"{given.key} is given twice", "one of them"))
         else:
-            assert name in CARRIED, name
+            assert name in CONVERTED, name
             self.values[name] = given
             self._check_type(name, given)
 
@@ -142,7 +142,7 @@ def _colon_workload(config: AxioConfig, parts: list[str], line: int) -> None:
 def _ids(text: str) -> list[int]:
     """ "0,1" or "0-3"."""
     if not re.fullmatch(r"\s*[0-9]{1,4}\s*(-\s*[0-9]{1,4}\s*|(,\s*[0-9]{1,4}\s*)*)", text, re.ASCII):
-        raise ValueError(f'"{text.strip()[:40]}" is no list of workspaces')
+        raise ValueError(f'"{text.strip()[:40]}" is not a list of workspaces')
     if "-" not in text:
         return [int(part) for part in text.split(",")]
     first, last = (int(part) for part in text.split("-"))
@@ -192,7 +192,7 @@ def _toml_topology(config: AxioConfig, lines: dict[Path, int], path: Path, entri
     read = _toml_workload if kind == "workloads" else _toml_workspace
     if not isinstance(entries, list):
         config.faults.append(
-            Fault(nearest_line(lines, path)[0], f"{dotted(path)} is no list of tables", f"[[{dotted(path)}]]")
+            Fault(nearest_line(lines, path)[0], f"{dotted(path)} is not a list of tables", f"[[{dotted(path)}]]")
         )
         return
     for index, entry in enumerate(entries):
@@ -225,18 +225,18 @@ def _toml_workload(config: AxioConfig, entry: dict[str, Any], line: int) -> None
 
 def _only(table: Any, keys: set[str]) -> None:
     if not isinstance(table, dict):
-        raise ValueError(f"{shown(table)} is no table")  # noqa: TRY004 - a fault of the file
+        raise ValueError(f"{shown(table)} is not a table")  # noqa: TRY004 - a fault of the file
     if unknown := set(table) - keys:
         raise ValueError(f"unknown key {', '.join(sorted(unknown))}")
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is no list")  # noqa: TRY004
+        raise ValueError(f"{shown(value)} is not a list")  # noqa: TRY004
     return value
 
 
 def _whole(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 16:
-        raise ValueError(f"{shown(value)} is no number of a workspace")
+        raise ValueError(f"{shown(value)} is not the number of a workspace")
     return value

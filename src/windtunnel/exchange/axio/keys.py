@@ -69,21 +69,21 @@ NUMBERS = frozenset(
     f"response_payload_bytes app_ticks_per_message inflight_messages iterations window_seconds {_BATCH}".split()
 )
 SWITCHES = frozenset({"apply_new_mbuf", "inflight_limit_enabled"})
-CARRIED = (
+CONVERTED = (
     frozenset(
         f"schema_version role backend mempool_handler {_HANDLER} {_INFLIGHT} local_ip remote_ip local_mac remote_mac".split()
     )
     | NUMBERS
 )
 
-_COUNT = "the workloads say it"
-_TUNER = "of the tuner's search, not of the data path"
-_SSH = "how Axio is started, not what it emulates"
-_NIC = 'this scenario runs on the wire "ring"; [wire] names a NIC where there is one'
+_COUNT = "set by the workloads"
+_TUNER = "belongs to the tuner, not to the data path"
+_SSH = "sets how Axio starts, not what it emulates"
+_NIC = 'this scenario uses the wire "ring"; set [wire] to use a NIC'
 LEFT = {
     "application_core_count": _COUNT,
     "dispatcher_queue_count": _COUNT,
-    "numa_node": 'CPUs are found by themselves (cores = "auto")',
+    "numa_node": 'Windtunnel chooses CPUs (cores = "auto")',
     "physical_port": _NIC,
     "device_pcie": _NIC,
     "device_name": _NIC,
@@ -92,7 +92,7 @@ LEFT = {
     **dict.fromkeys(("transport", "host", "ssh_port", "ssh_user", "workdir", "use_sudo"), _SSH),
     **dict.fromkeys([*TABLES["tuning"].split(), *TABLES["tuning.noise"].split(), *_WORKSPACES.split()], _TUNER),
 }
-"""Key -> why it is not carried over."""
+"""Key -> why it is skipped."""
 
 PHASES = {
     "TxApplication": "app_tx",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 POOL = "mbufs in use, share of the pool"
 NOTES = (
     "nic_rx: Axio's time is the interval between two packets of a queue, not the work on one",
-    "nic_tx, disp_*: Axio books the port's calls as the stall of disp_tx and disp_rx; nic_tx is the stall of disp_tx again",
+    "nic_tx, disp_*: Axio counts calls of the port as stall of disp_tx and disp_rx; nic_tx is the stall of disp_tx again",
     "a batch's completion is without its stall in Axio",
 )
 
@@ -38,7 +38,7 @@ def sides_of(foreign: Foreign, tables: Sequence[Table], given: str | None) -> di
     _refuse_contradiction(foreign, unnamed, given)
     guess = given or _guess(unnamed)
     if guess is None and unnamed:
-        what = "the log does not say whether it is the client's or the server's, and nothing moved"
+        what = "the log does not say which side wrote it, and no packets moved"
         raise foreign.error([Fault(tables[0].line, what, "--side client, or --side server")])
     sides: dict[str, list[Table]] = {}
     for table in tables:
@@ -54,13 +54,13 @@ def _refuse_contradiction(foreign: Foreign, tables: Sequence[Table], given: str 
         if (side := _guess([table])) is not None:
             lines.setdefault(side, table.line)
     if given == "client" and lines.keys() == {"server"}:
-        what = "app_tx, which a client has, moved nothing, and other stages did"
+        what = "app_tx, a stage of clients, moved nothing, but other stages did"
         raise foreign.error([Fault(lines["server"], what, "--side server")])
     if given == "server" and "client" in lines:
         what = "app_tx, which only a client has, moved packets"
         raise foreign.error([Fault(lines["client"], what, "--side client, or a file for each side")])
     if given is None and len(lines) > 1:
-        what = f"app_tx moved packets here, and none in the table of line {lines['server']}: a client's and a server's?"
+        what = f"app_tx moved packets here, and none in the table of line {lines['server']}: tables of both sides?"
         raise foreign.error(
             [Fault(lines["client"], what, "a file for each side, or --side client if both are a client's")]
         )
@@ -78,7 +78,7 @@ def check(tables: Iterable[Table]) -> list[Fault]:
         for name in _STAGES:
             average, stall = [*table.rows[name], None][1:3]
             if average is not None and stall is not None and stall > average:
-                what = f"table in line {table.line}: {name} stalls for longer than it lasts ({stall} of {average})"
+                what = f"table in line {table.line}: {name} has a stall longer than its total ({stall} of {average})"
                 faults.append(Fault(table.line, what, "Avg. Stall [/P] is a part of Avg. [/P]"))
     return faults
 

@@ -52,7 +52,7 @@ class Conversion:
         self.origin[path] = given
 
     def fault(self, given: Given, remedy: str) -> None:
-        self.faults.append(Fault(given.line, f"{given.key}: {shown(given.value)} cannot be carried over", remedy))
+        self.faults.append(Fault(given.line, f"{given.key}: {shown(given.value)} cannot be converted", remedy))
 
     def value(self, name: str) -> Any:
         """The key's value, or what is compiled into Axio; None where neither is known."""
@@ -61,10 +61,10 @@ class Conversion:
 
 
 def scenario_text(foreign: Foreign, config: AxioConfig, side: str | None) -> tuple[str, list[str]]:
-    """The scenario, and what was not carried over. Raises UserError with everything that is wrong or cannot be mapped."""
+    """The scenario, and the skipped keys. Raises UserError with everything that is wrong or cannot be mapped."""
     side = _side(config, side)
     if side is None:
-        what = "the file does not say whether it is the client's or the server's"
+        what = "the file does not name its side"
         raise foreign.error([*config.faults, Fault(0, what, "--side client, or --side server")])
     conversion = Conversion(config, side)
     _run_keys(conversion)
@@ -194,7 +194,7 @@ def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
         data["inflight"] = budget * sum(sizes) if type(budget) is int else budget
     if len(workload.remote) != len(sizes):
         conversion.notes.append(
-            f"workload {workload.id}: {len(workload.remote)} remote dispatchers are not carried over: "
+            f"workload {workload.id}: {len(workload.remote)} remote dispatchers are not converted: "
             f"the {conversion.peer} has {len(sizes)} here, as many as the {conversion.side}"
         )
     return {key: value for key, value in data.items() if value is not None}
@@ -249,17 +249,17 @@ def _shared_workspaces(conversion: Conversion) -> None:
 
 
 def _left(config: AxioConfig) -> list[str]:
-    """What was not carried over, by reason."""
+    """The skipped keys, by reason."""
     reasons: dict[str, list[str]] = {}
     for given, reason in config.left:
         reasons.setdefault(reason, []).append(f"{given.key} = {shown(given.value)}")
-    notes = [f"not carried over: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
+    notes = [f"not converted: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
     cores = config.workspaces or {
         workspace: workspace for workload in config.workloads for apps, d in workload.groups for workspace in [*apps, d]
     }
     if cores:
         listed = ", ".join(f"{workspace} on {core}" for workspace, core in sorted(cores.items()))
-        notes.append(f"not carried over: workspaces on cores of the NUMA node, {listed}: CPUs are found by themselves")
+        notes.append(f"not converted: workspaces on cores of the NUMA node, {listed}: Windtunnel chooses CPUs")
     return notes
 
 

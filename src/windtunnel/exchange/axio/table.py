@@ -75,9 +75,7 @@ def tables_of(text: str) -> tuple[list[Table], list[Fault]]:
 def _table(lines: list[str], index: int, columns: str, side: str | None) -> tuple[Table | None, list[Fault]]:
     """The table whose head stands in line `index`, counted from 0."""
     if columns.split() != " ".join(COLUMNS).split():
-        return None, [
-            Fault(index + 1, "the columns of the table are others", f"those of Axio's log: {', '.join(COLUMNS)}")
-        ]
+        return None, [Fault(index + 1, "the columns of the table differ", f"those of Axio's log: {', '.join(COLUMNS)}")]
     rows: dict[str, tuple[Value, ...]] = {}
     faults: list[Fault] = []
     in_use = None
@@ -91,7 +89,7 @@ def _table(lines: list[str], index: int, columns: str, side: str | None) -> tupl
             if rows:
                 break
         elif name not in FILLED:
-            faults.append(Fault(number, f'"{name[:40]}" is no row of the table', f"one of {', '.join(FILLED)}"))
+            faults.append(Fault(number, f'"{name[:40]}" is not a row of the table', f"one of {', '.join(FILLED)}"))
             break
         elif name in rows:
             faults.append(Fault(number, f"the row {name} is given twice", "one row for each stage"))

@@ -39,7 +39,7 @@ class Fold:
                 raise UserError(f"{WINDOWS}: window {number} of {engine}: {_first(error)}") from error
         for name, groups in self._groups.items():
             for key in groups:
-                raise UserError(f"{name}: a row belongs to nothing: {', '.join(map(str, key))}")
+                raise UserError(f"{name}: a row without its parent: {', '.join(map(str, key))}")
         return found
 
     def _window(self, engine: str, number: int, row: Row) -> Row:

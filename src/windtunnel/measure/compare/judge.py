@@ -17,8 +17,8 @@ from windtunnel.version import __version__
 BETWEEN_RUNS = 0.05
 """Assumed standard deviation from run to run. Identical runs on small virtual machines: 10% to 90% of them lie within 3-12%,
 which is one of 1-5%."""
-CARRIED = 0.01
-"""Share of the messages due that may be lost or unsent in an open loop; above it, the rate decides instead of the latency."""
+MAX_NOT_FORWARDED = 0.01
+"""Share of the offered messages that may be lost or unsent in an open loop; above it, the rate decides instead of the latency."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ def _primary(workload: str, a: Sequence[Reading], b: Sequence[Reading]) -> tuple
     lacking = [
         f"{name} {share:.0%}"
         for name, side in (("A", a), ("B", b))
-        if (share := median(reading.uncarried.get(workload, 0.0) for reading in side)) > CARRIED
+        if (share := median(reading.not_forwarded.get(workload, 0.0) for reading in side)) > MAX_NOT_FORWARDED
     ]
     if lacking:
         return (workload, "responses_per_s"), f"the offered load was not reached: lost or unsent, {', '.join(lacking)}"
@@ -225,8 +225,8 @@ def _warnings(compared: _Compared) -> list[str]:
     held = compared.held
     if held is None:
         return found
-    left_out = [reading for reading in readings if reading.reasons]
-    found += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in left_out]
+    invalid = [reading for reading in readings if reading.reasons]
+    found += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in invalid]
     found += [f"{reading.path}: excluded, it has no partner in time" for reading in held.unpaired]
     found += obstacles.warnings(held.a, held.b)
     if held.method == "assumed":

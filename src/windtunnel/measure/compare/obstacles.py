@@ -47,7 +47,7 @@ def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
 
 
 def _other_builds(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
-    """Two builds of one version: often what is compared, and then what the reader should be told."""
+    """Two builds of one version: often the point of a comparison, so it is a warning."""
     ours, theirs = (sorted({build[:12] for reading in side for build in reading.builds}) for side in (a, b))
     if not ours or not theirs or ours == theirs:
         return []

@@ -32,7 +32,7 @@ class Pair:
     host: Facts
 
     def run(self, change: Change, announce: Callable[[str], None]) -> Iterator[tuple[int, RunOutcome]]:
-        """Each side with its outcome, as soon as it is known. `announce` gets who runs now."""
+        """Each side with its outcome, as soon as it is known. `announce` gets the side that runs now."""
         if change == "run":
             for side in self.order:
                 announce(f"{'AB'[side]} runs")

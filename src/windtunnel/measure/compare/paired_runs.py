@@ -37,7 +37,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Turn:
-    """A run, or two alternating ones, about to start."""
+    """A run, or two alternating runs, about to start."""
 
     running: str
     """"A runs", "B runs" or "A and B run"."""

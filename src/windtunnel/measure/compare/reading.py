@@ -41,16 +41,16 @@ class Reading:
     scenario: dict[str, Any]
     """Every key as resolved, by its dotted path."""
     identity: dict[str, str]
-    """What two runs must have in common to be held against each other, in words."""
+    """What two runs must have in common to be compared, in words."""
     builds: list[str]
-    """Build ids of the engines, each once; empty where they are not known."""
+    """Build ids of the engines, without repetition; empty if not known."""
     question: str
     accounting: str
     emulated: list[str]
     modes: dict[str, str]
     """Workload -> closed, open, or without a client."""
     values: dict[MetricKey, float | None]
-    uncarried: dict[str, float]
+    not_forwarded: dict[str, float]
     """Workload -> share of the messages due that were lost or not sent."""
 
 
@@ -73,7 +73,7 @@ def read(path: Path) -> Reading:
         emulated=record.emulated,
         modes=_modes(run),
         values=dict(values_of(run)) if valid else {},
-        uncarried={row.workload: _uncarried(row) for row in rows.workloads} if rows else {},
+        not_forwarded={row.workload: _share_not_forwarded(row) for row in rows.workloads} if rows else {},
     )
 
 
@@ -151,7 +151,7 @@ def _served(run: Run) -> list[str]:
     return names if len(names) == 1 else [" + ".join(names)] if names else []
 
 
-def _uncarried(row: WorkloadRow) -> float:
+def _share_not_forwarded(row: WorkloadRow) -> float:
     return ratio(row.lost + row.unsent, row.offered) or 0.0
 
 

@@ -35,7 +35,7 @@ def are_scenarios(a: Path, b: Path) -> bool:
 
 def sides(a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None) -> tuple[Side, Side]:
     """Reads the runs of both; `seen(done, of)` is called after each. Raises UserError where there are none, where the same run
-    is on both sides, and for files that are none of ours."""
+    is on both sides, and for other files."""
     found = [_runs(path) for path in (a, b)]
     shared = {path.resolve() for path in found[0]} & {path.resolve() for path in found[1]}
     if shared:

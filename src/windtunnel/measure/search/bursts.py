@@ -41,7 +41,7 @@ class BurstLimits:
     """Times that a lossy burst is sent before it counts as lossy: 1 is ETSI GS NFV-TST 009's binary search, more is
     that with loss verification."""
     excluded: int = 3
-    """So many excluded bursts in a row, and the search gives up."""
+    """Number of excluded bursts in a row after which the search stops."""
 
     def __post_init__(self) -> None:
         for name in ("rate", "longest_s", "step", "repeats", "verify", "excluded"):
@@ -109,7 +109,7 @@ def back_to_back(
             return _result(found, irregular, limits, throughput)
         found.append(longest)
     if max(found) == limits.steps * limits.step:
-        irregular = f"a burst of {limits.longest_s:g} s, the longest allowed, was carried: the buffer may be larger"
+        irregular = f"a burst of {limits.longest_s:g} s, the longest allowed, was forwarded: the buffer may be larger"
     return _result(found, irregular, limits, throughput)
 
 

@@ -68,13 +68,13 @@ class Limits:
     min_load: float
     """Large enough that the shortest trial sends something (RFC 9971, section 4.6.8.2)."""
     max_load: float
-    """Best what the generator is known to offer without a device (RFC 9971, section 4.9.1)."""
+    """Preferably the highest load that the generator offers without a device (RFC 9971, section 4.9.1)."""
     time_s: float | None = None
-    """No trial is begun that would end later; overheads count as the trials report them (`TrialResult.took_s`)."""
+    """No trial starts that would end later; overheads count as the trials report them (`TrialResult.took_s`)."""
     trials: int = MOST_TRIALS
-    """Disturbed ones included."""
+    """Including excluded trials."""
     excluded: int = 3
-    """So many excluded trials in a row, and the search gives up."""
+    """Number of excluded trials in a row after which the search stops."""
 
     def __post_init__(self) -> None:
         if not 0 < self.min_load < self.max_load < math.inf:

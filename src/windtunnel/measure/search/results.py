@@ -54,7 +54,7 @@ class SearchResult:
 
     goals: tuple[GoalResult, ...]
     trials: tuple[TrialResult, ...]
-    """Disturbed ones included."""
+    """Including excluded trials."""
     elapsed_s: float
     """As the trials reported it."""
     stopped: str | None

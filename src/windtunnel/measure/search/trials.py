@@ -30,10 +30,10 @@ class TrialResult:
     """From the call to its return, start-up and waiting included; counts towards `Limits.time_s`. `duration_s` where
     None."""
     excluded: str | None = None
-    """Why it says nothing about the device (a host that took the core away, an invalid run); None for a trial that
-    counts. A excluded trial is kept and paid for, classifies nothing, and is run again."""
+    """Why it is excluded (the host preempted a worker, an invalid run); None for a trial that
+    counts. An excluded trial is kept and counts towards the limits. It classifies nothing and is repeated."""
     details: Any = None
-    """Anything by which the caller knows it again (a run directory); the search does not look."""
+    """Any reference for the caller (a run directory); the search does not use it."""
 
     def __post_init__(self) -> None:
         times = {

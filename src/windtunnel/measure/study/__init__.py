@@ -1,4 +1,4 @@
-"""Studies: a scenario x factors x repeats, and the question that they answer.
+"""Studies: a scenario x factors x repeats, and its question.
 
 definition   the study file, read and refused in words
 values       lists, ranges and log ranges as a scenario takes them

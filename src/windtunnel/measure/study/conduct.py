@@ -19,7 +19,7 @@ from windtunnel.scenario import HostView, resolve
 
 
 class Watcher(Protocol):
-    """Is told how the study goes."""
+    """Gets the progress of a study."""
 
     def begins(self, slot: Slot) -> None: ...
 
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Conductor:
-    """A study that runs: where it lies, what it is, and who is told."""
+    """A running study: its directory, definition and watcher."""
 
     path: Path
     design: Design

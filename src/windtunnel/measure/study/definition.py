@@ -81,7 +81,7 @@ class Factor(Table):
 
 
 class Full(Table):
-    """What `windtunnel study FILE --full` changes; without --full it says nothing."""
+    """What `windtunnel study FILE --full` changes."""
 
     repeats: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="instead of `repeats` of the file")
     retries: Annotated[int, Field(ge=0, le=9)] | None = Field(None, description="instead of `retries` of the file")

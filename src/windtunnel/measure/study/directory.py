@@ -106,7 +106,7 @@ def finished(path: Path, slot: Slot) -> Run | None:
 
 
 def is_cut_short(run: Run) -> bool:
-    """Whether somebody stopped the run, or its directory could not hold it."""
+    """Whether the run was interrupted, or its directory could not be written."""
     return any(reason.startswith(CUT_SHORT) for reason in run.record.verdict.reasons)
 
 

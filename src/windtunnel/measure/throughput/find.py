@@ -34,7 +34,7 @@ FILE = "search.json"
 PROBE_NS = 1_000_000_000
 """Of the closed loop that is run first."""
 ABOVE = 1.5
-"""Times the closed loop's answers a second is where a search begins: an open loop does not carry more."""
+"""Factor on the closed loop's responses a second at which a search starts: an open loop does not sustain more."""
 MOST_EXCLUDED = 10
 """So many excluded trials in a row, and the search gives up: a busy host spoils one in four."""
 BELOW = 1e-3
@@ -133,14 +133,14 @@ class Finder:
         return Limits(least or BELOW * most, most, time_s=self._options.time_s, excluded=MOST_EXCLUDED)
 
     def _closed_loop(self) -> float:
-        """Answers a second of the same scenario as a closed loop: more than it never carries for long."""
+        """Responses a second of the same scenario in a closed loop: an upper estimate of what it sustains."""
         run = self._runs.run(
             at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10), "closed loop, to see where to look"
         )
         responses = responses_per_s(run)
         if not responses:
             raise UserError(
-                f"{run.path}: the closed loop had no answers", remedy="--max RATE, or a scenario that answers"
+                f"{run.path}: the closed loop had no responses", remedy="--max RATE, or a scenario with responses"
             )
         self.record.closed_loop_per_s = responses
         return responses

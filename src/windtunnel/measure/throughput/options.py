@@ -30,7 +30,7 @@ def options(
     sum_s = max(duration_s("--trial-sum", trial_sum), trial_s)
     names = dict(_goal(text) for text in goals) if goals else {g.name: g.loss_ratio for g in (NDR, PDR)}
     if goals and len(names) < len(goals):
-        raise UserError("--goal: two goals of one name", remedy="a name of its own for each")
+        raise UserError("--goal: two goals of one name", remedy="a unique name for each")
     if method == "rfc2544" and not goals:
         names = {THROUGHPUT.name: THROUGHPUT.loss_ratio}
     about = (share("--exceed", exceed), share("--width", width), trial_s, trial_s, sum_s)

@@ -28,7 +28,7 @@ class TrialRow(Part):
     forwarded: int = Field(description="got a response in time")
     unsent: int = Field(description="the client was too slow for them")
     loss_ratio: float | None = Field(description="of all that were to be sent; null: excluded before any was")
-    excluded: str | None = Field(description="why it says nothing; null: it counts")
+    excluded: str | None = Field(description="why it is excluded; null: it counts")
 
 
 class GoalRow(Part):
@@ -45,7 +45,7 @@ class GoalRow(Part):
     relevant_lower_bound: float | None = Field(description="messages a second")
     relevant_upper_bound: float | None
     conditional_throughput: float | None = Field(description="messages a second that came through at the lower bound")
-    limited_by_generator: bool = Field(description="the upper bound is the client's, not the data plane's")
+    limited_by_generator: bool = Field(description="the client limits the upper bound, not the data plane")
 
 
 class LatencyRow(Part):
@@ -70,7 +70,9 @@ class BurstRow(Part):
     rate: float = Field(description="messages a second within the burst")
     messages: float | None = Field(description="mean over the repeats; null: not found")
     repeats: list[int] = Field(description="longest burst without loss of each repeat, in messages")
-    corrected_messages: float | None = Field(description="less what was carried while the burst came in (section 6.4)")
+    corrected_messages: float | None = Field(
+        description="less what was forwarded while the burst arrived (section 6.4)"
+    )
     most: int = Field(description="the longest burst that was tried")
     words: str
 
@@ -88,7 +90,7 @@ class SearchRecord(Shown, Part):
     host: dict[str, Any]
     versions: dict[str, str]
     closed_loop_per_s: float | None = Field(
-        description="answers a second of the closed loop that the search began with"
+        description="responses a second of the closed loop at the start of the search"
     )
     min_load: float
     max_load: float

@@ -1,8 +1,8 @@
 """Runs as trials of a search.
 
-A trial offers one rate in an open loop. Lost is what fell due while it was measured and had no answer when the drain was over:
+A trial offers one rate in an open loop. Lost is what fell due while it was measured and had no response when the drain was over:
 lost by the data plane, still in flight, or unsent because every place in flight, or the port, was taken. What a client too slow
-for the rate left unsent is told apart from that.
+for the rate left unsent is counted separately.
 """
 
 import time
@@ -32,7 +32,7 @@ DATA_PLANE = ("steady", "generator", "no responses")
 
 
 class Interrupted(Exception):
-    """Somebody asked for the end."""
+    """The user asked for the end."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Runs:
     finished: int = 0
     host: facts.Facts = field(default_factory=facts.collect)
     on_start: Callable[[str], None] = lambda what: None
-    """Told what runs next, in words."""
+    """Gets what runs next, in words."""
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
@@ -54,7 +54,7 @@ class Runs:
         run = self.run(changed, f"{load:,.0f} /s for {duration_s:g} s")
         took_s = time.monotonic() - began
         if not _windows(run):
-            raise UserError(f"{run.path}: there is no client whose answers could be counted")
+            raise UserError(f"{run.path}: no client, so no responses can be counted")
         counts = balance(run)
         slow = any(reason.startswith("generator:") for reason in run.record.verdict.reasons)
         return TrialResult(
@@ -147,8 +147,8 @@ def searchable(file: Path, sets: list[str]) -> Scenario:
 
 def _check(scenario: Scenario) -> None:
     if has(scenario, "silent"):
-        what = f'the wire "{scenario.wire.kind}" answers nothing: there is no loss to search by'
-        raise Refusal(("wire", "kind"), what, "a wire with both sides, or one to somebody who answers")
+        what = f'the wire "{scenario.wire.kind}" has no responses, so there is no loss to search by'
+        raise Refusal(("wire", "kind"), what, "a wire with both sides, or with a peer that responds")
     for index, workload in enumerate(scenario.workload):
         own = next((key for key in ("phase", "rate", "on") if getattr(workload, key)), None)
         if own:

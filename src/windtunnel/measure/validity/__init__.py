@@ -2,7 +2,7 @@
 
 excluded_windows   windows with preemption, steal or a slower clock
 steady             the real end of the warm-up, and drift afterwards
-generator          a client too slow for its rate, told apart from a data plane too slow for its load
+generator          a client too slow for its rate, as opposed to a data plane too slow for its load
 clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure
 accounting         time in calls that are longer than the interruption threshold
 """

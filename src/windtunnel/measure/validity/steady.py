@@ -45,7 +45,7 @@ def drift(values: Sequence[float]) -> float | None:
     middle = np.median(series)
     if middle <= 0 or np.ptp(series) == 0:
         return 0.0
-    # half a second to import, and nobody waits for it before a run
+    # half a second to import, so it is not imported before a run
     from scipy.stats import kendalltau, theilslopes
 
     time = np.arange(len(series))

@@ -47,7 +47,7 @@ class Metric:
     compared: str | None = None
     """Name under which `compare` holds runs against each other."""
     open_loop: bool = False
-    """In tables of an open loop alone: in a closed one it says nothing that another metric does not say."""
+    """In tables of an open loop alone: in a closed loop it equals another metric."""
 
     def of(self, row: Any) -> Any:
         """Its value in this row; None: not measured, or nothing to measure."""

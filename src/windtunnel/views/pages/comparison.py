@@ -63,12 +63,12 @@ def forest(point: Point) -> dict[str, Any] | None:
     band = {
         "type": "bar",
         "orientation": "h",
-        "name": "too small to be found",
+        "name": "below the smallest detectable difference",
         "y": names,
         "base": [_fall(each.smallest) for each in found],
         "x": [each.smallest - _fall(each.smallest) for each in found],
         "marker": {"color": "var(--shade)", "line": {"width": 0}},
-        "hovertemplate": "%{y}<br>up to %{customdata:.2f}% could hide here<extra></extra>",
+        "hovertemplate": "%{y}<br>up to %{customdata:.2f}% is the smallest detectable difference<extra></extra>",
         "customdata": [each.smallest for each in found],
     }
     points = {

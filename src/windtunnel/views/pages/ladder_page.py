@@ -38,16 +38,16 @@ def chart(ladder: Ladder) -> dict[str, Any]:
     line = {"color": SERIES[0], "width": 2}
     faint = {"color": SERIES[0], "width": 1, "dash": "dot"}
     words = [
-        f"{size(b)}: {ns:.2f} ns, {worst:.2f} in the worst round"
+        f"{size(b)}: {ns:.2f} ns, {worst:.2f} in the slowest round"
         for b, ns, worst in zip(sizes, least, most, strict=True)
     ]
     data = [
-        _trace("least of the rounds", sizes, least, words, line),
-        _trace("worst of the rounds", sizes, most, words, faint),
+        _trace("fastest round", sizes, least, words, line),
+        _trace("slowest round", sizes, most, words, faint),
     ]
     layout = layout_of(420)
     ticks = [4096 << (2 * n) for n in range(15) if 4096 << (2 * n) <= sizes[-1]]
-    layout["xaxis"] |= {"title": {"text": "bytes to choose among"}, "type": "log"}
+    layout["xaxis"] |= {"title": {"text": "memory size"}, "type": "log"}
     layout["xaxis"] |= {"tickvals": ticks, "ticktext": [size(tick) for tick in ticks]}
     layout["yaxis"] |= {"title": {"text": "ns a load"}, "type": "log"}
     layout["shapes"] = [

@@ -65,7 +65,7 @@ def _latency(curve: LatencyCurve, charts: dict[str, dict[str, Any]]) -> Section:
     errors = ", ".join(f"{name} {percent(value)}" for name, value in curve.mape.items())
     said = [f"capacity {rate(curve.capacity)}", f"leave one out, mean error: {errors}"]
     captions = [
-        "Points: medians of the runs at a load; lines: the fitted form. p99.9 is shown and not judged: on a shared machine it is the host’s.",
+        "Points: medians of the runs at a load; lines: the fitted form. p99.9 is shown without a verdict, because the host dominates it on a shared machine.",
         "Predicted over measured at each load, by the form that was chosen and fitted without it.",
     ]
     words = next(one.words for one in curve.tried if one.form == curve.form)

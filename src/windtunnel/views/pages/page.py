@@ -137,7 +137,7 @@ def _hosts(run: Run) -> list[tuple[str, str]]:
 
 
 def host_lines(host: dict[str, Any]) -> list[tuple[str, str]]:
-    """The facts that a reader looks for first; a null among them is "not available", an absent one is left out."""
+    """The facts that a reader looks for first; a null is "not available", an absent fact is skipped."""
     lines = []
     for label, path in _HOST_LINES:
         value, present = _at(host, path)

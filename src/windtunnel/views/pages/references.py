@@ -1,4 +1,4 @@
-"""Curves that others have published, drawn faintly beside what was measured here.
+"""Published curves, drawn faintly for comparison.
 
 M. Endraß, "Performance Evaluation of Software Dataplanes", talk on his master's thesis, Technical University of Munich, 2019: throughput of
 exact tables of 4x4-byte keys in T4P4S on c cores of its machine. Its models of ternary and LPM tables, and its points, are not published.

@@ -1,4 +1,4 @@
-"""The report of a search: what each goal came to, every trial, and latency at parts of the rate, in one HTML file."""
+"""The report of a search: the result of each goal, every trial, and latency at parts of the rate, in one HTML file."""
 
 from html import escape
 from pathlib import Path
@@ -12,7 +12,7 @@ from windtunnel.views.pages.page import filled, host_lines, pretty
 from windtunnel.views.terminal.search import METHODS, load_words, width_of
 
 LEAST_SHOWN = 1e-6
-"""Of a loss ratio on its logarithmic axis: a trial without loss stands there."""
+"""Loss ratio at which trials without loss are drawn on the logarithmic axis."""
 
 
 def write(record: SearchRecord, directory: Path) -> Path:
@@ -64,7 +64,7 @@ def trials(record: SearchRecord) -> dict[str, Any]:
 
 
 def _lower_bounds(record: SearchRecord) -> dict[float, list[str]]:
-    """Lower bound -> the goals whose it is."""
+    """Lower bound -> its goals."""
     bounds: dict[float, list[str]] = {}
     for goal in record.goals:
         if goal.relevant_lower_bound:

@@ -11,12 +11,12 @@ _BAR_PX = 44
 
 
 def _pattern(place: int) -> dict[str, Any]:
-    """Stripes where the colours begin again."""
+    """Patterns that distinguish repeated colours."""
     return {"shape": "/", "fillmode": "overlay", "size": 6} if place >= len(COLOURS) else {}
 
 
 def steps(rows: list[StepRow]) -> dict[str, Any] | None:
-    """One stacked bar a stage whose handler names steps: ns of a packet of the stage. Traffic of its own is in none."""
+    """One stacked bar a stage whose handler names steps: ns of a packet of the stage. A handler's own traffic is not in it."""
     shown = [row for row in rows if row.stage_ns is not None and not row.traffic]
     if not shown:
         return None

@@ -208,7 +208,7 @@ def _series(
 
 
 def _shade(metric: str, median: float | None) -> float | None:
-    """What the colour of a cell stands for: the median, of latencies its logarithm."""
+    """The value behind a cell's colour: the median, or its logarithm for latencies."""
     return math.log10(median) if median and metric in study_metrics.LATENCY else median
 
 
@@ -217,7 +217,7 @@ def _is_number(factor: FactorRecord) -> bool:
 
 
 def _x(factor: FactorRecord, level: Any) -> Any:
-    """A place on the axis: the number, or the label of what is none."""
+    """A position on the axis: the number, or the label of a value that is not a number."""
     return level.cell if _is_number(factor) else escape(level.label)
 
 
@@ -239,7 +239,7 @@ def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict[str, Any]:
 
 
 def _is_log(factor: FactorRecord, cells: list[float]) -> bool:
-    """Equal ratios, or a list that spans powers of ten: on a linear axis its lesser half would stand on one place."""
+    """Equal ratios, or a list that spans powers of ten: a linear axis would put its smaller half in one place."""
     return min(cells) > 0 and (factor.log or max(cells) >= _WIDE * min(cells))
 
 

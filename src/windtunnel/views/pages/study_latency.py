@@ -22,7 +22,7 @@ BOX = (5, 25, 50, 75, 95)
 
 
 def histograms(study: Study) -> dict[int, Histogram]:
-    """Point -> latency of all answers of its valid runs, all workloads together."""
+    """Point -> latency of all responses of its valid runs, all workloads together."""
     parts: dict[int, list[Histogram]] = {}
     for place, point in {row["directory"]: row["point"] for row in study.rows if row["valid"]}.items():
         run = load(study.path / place)
@@ -99,8 +99,8 @@ def baseline(study: Study, found: dict[int, Histogram]) -> tuple[float, float] |
 
 
 def words(study: Study, found: dict[int, Histogram]) -> str:
-    """What stands below the boxes."""
-    said = "Box: the middle half of all answers; whiskers: 5% and 95%; all valid runs of a point together."
+    """The caption of the boxes."""
+    said = "Box: the middle half of all responses. Whiskers: 5% and 95%. All valid runs of a point together."
     if (line := baseline(study, found)) is None:
         return f"{said} L(c) needs points of two numbers of cores: not fitted."
     grows = f"{'+' if line[1] >= 0 else '−'} {duration(abs(line[1]))} × c"
@@ -121,7 +121,7 @@ def _name(study: Study, point: int) -> str:
 
 
 def _place(study: Study, cores: FactorRecord | None, point: int) -> str:
-    """Where a box stands: every factor but the cores, then these."""
+    """Position of a box: every factor but the cores, then the cores."""
     others = [_level(study, f, point).label for f in study.record.factors if f is not cores]
     counted = [] if cores is None else [f"{_core_count(study, cores, point)} c"]
     return escape(" · ".join([*others, *counted]))

@@ -1,4 +1,4 @@
-"""The report of a study: its question, its pictures, and what follows from them, in one HTML file that needs no network."""
+"""The report of a study: its question, plots and findings, in one HTML file that needs no network."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,7 @@ def _latency(study: Study, charts: dict[str, dict[str, Any]]) -> list[Picture]:
         "percentiles": (
             "Latency by percentile",
             study_latency.percentile_curves,
-            "All valid runs of a point together; the further right, the rarer.",
+            "All valid runs of a point together. Rarer responses are further right.",
         ),
     }
     pictures = []
@@ -106,10 +106,10 @@ def _picture(study: Study, metric: str, workload: str | None, charts: dict[str, 
     if spreads:
         middle = sorted(spreads)[len(spreads) // 2]
         said.append(
-            f"runs of one point lie {percent(middle)} of the median apart in the middle, {percent(max(spreads))} at most"
+            f"runs of one point lie {percent(middle)} of the median apart (median over points), {percent(max(spreads))} at most"
         )
     else:
-        said.append("one run a point: no spread is known")
+        said.append("one run per point: the spread is not known")
     out = sum(not row["valid"] for row in rows)
     missing = len(rows) - out - runs
     said.append(f"invalid runs excluded: {out}")
@@ -137,13 +137,13 @@ def _lines(record: StudyRecord, rows: list[dict[str, Any]], workload: str | None
 
 
 def _invalid(record: StudyRecord, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Every run that stayed invalid: where it lies, and why."""
+    """Every run that stayed invalid: its directory and the reason."""
     those = {row["directory"]: "; ".join(row["reasons"]) for row in rows if not row["valid"]}
     return list(those.items())
 
 
 def _counters(record: StudyRecord) -> str | None:
-    """Of a study of tables: what the thesis shows too, and needs hardware counters; said, never shown as 0."""
+    """For a study of tables: the values of the thesis that need hardware counters. They are named as not available, never shown as 0."""
     if not any(".table." in key for factor in record.factors for key in factor.keys):
         return None
     probe = (record.host.get("counters") or {}).get("cache-misses") or {}
@@ -152,7 +152,7 @@ def _counters(record: StudyRecord) -> str | None:
 
 
 def _constant(record: StudyRecord, rows: list[dict[str, Any]]) -> list[str]:
-    """Factors of which only one level has run: no picture shows them."""
+    """Factors of which only one level has run: no plot shows them."""
     finished = {row["point"] for row in rows}
     words = []
     for factor in record.factors:

@@ -15,7 +15,7 @@ _UNLIMITED = 10_000
 
 @dataclass(frozen=True)
 class Column:
-    """A column and its cells, one a row. `spare` says how well a reader does without it: the highest leaves first, 0 stays."""
+    """A column and its cells, one a row. `spare`: the column with the highest value is dropped first; 0 stays."""
 
     head: str
     cells: Sequence[str | Text]
@@ -26,13 +26,13 @@ class Column:
     """Words are aligned left and may wrap. Numbers are aligned right and may not."""
 
     def spared(self) -> int:
-        """As `spare`; a column of nothing but dashes leaves before all others."""
+        """As `spare`; a column with only dashes is dropped before all others."""
         empty = bool(self.cells) and not self.words and all(str(cell) == DASH for cell in self.cells)
         return _UNLIMITED if empty else self.spare
 
 
 class Fitting:
-    """A table of columns that have as many cells each. A new section begins at each row named in `sections`."""
+    """A table whose columns have equally many cells. A new section begins at each row in `sections`."""
 
     def __init__(self, columns: Sequence[Column], sections: Iterable[int] = ()):
         self.columns = columns
@@ -66,5 +66,5 @@ class Fitting:
 
 
 def plain_table() -> Table:
-    """One rule below the heads and no more."""
+    """A table with one rule, below the heads."""
     return Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold", border_style="dim")

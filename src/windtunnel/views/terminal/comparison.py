@@ -21,13 +21,13 @@ COLOURS = {
 }
 METHODS = {
     "paired": "pairs run in turn",
-    "unpaired": "runs against runs, not in turn",
+    "unpaired": "runs did not alternate",
     "assumed": "spread between runs assumed",
 }
 
 
 def comparison_view(comparison: Comparison) -> RenderableType:
-    """What was changed, a table for each point, what to know, and the verdicts last, where the eye ends."""
+    """The changes, a table for each point, warnings, and the verdicts last."""
     parts: list[RenderableType] = [
         Text.assemble(("A ", "bold"), comparison.a),
         Text.assemble(("B ", "bold"), comparison.b),
@@ -83,7 +83,7 @@ def median_text(values: Sequence[float | None], unit: str) -> str:
 
 
 def said(measure: Measure) -> str:
-    """What is shown of a metric, in a word; nothing where no difference is."""
+    """The verdict on a metric in a word; empty without a difference."""
     if measure.interval is None:
         return measure.unmeasured or ""
     if not measure.shown:
@@ -92,7 +92,7 @@ def said(measure: Measure) -> str:
 
 
 def worth_a_row(measure: Measure) -> bool:
-    """What never happened on either side is left to comparison.json."""
+    """Metrics that are 0 on both sides are only in comparison.json."""
     return any((*measure.a, *measure.b))
 
 
@@ -108,14 +108,14 @@ def _point(point: Point, one_side: bool) -> list[RenderableType]:
         parts.append(Text("changed", style="bold"))
         parts += [Text(f"  {d.key}  {changed(d.a)} → {changed(d.b)}") for d in point.differences]
     elif point.measures:
-        parts.append(Text("changed: nothing, both scenarios are the same", style="dim"))
+        parts.append(Text("changed: nothing; both scenarios are equal", style="dim"))
     if point.measures:
         parts += [Text(), _table(point, one_side)]
     return parts
 
 
 def _table(point: Point, one_side: bool) -> RenderableType:
-    """All metrics; of a point of many, those that decide."""
+    """All metrics; with several points, those that decide the verdicts."""
     deciding = {(judged.workload, judged.decided_by) for judged in point.judged}
     chosen = [
         row for row in point.measures if worth_a_row(row) and (one_side or (row.workload, row.metric) in deciding)
@@ -148,7 +148,7 @@ def _table(point: Point, one_side: bool) -> RenderableType:
             column("difference", lambda row: of(row, lambda i: percent(i.percent))),
             column("interval", lambda row: of(row, range_of), spare=1),
             column("detectable", lambda row: of(row, lambda i: f"{i.smallest:.1f}%")),
-            column("B above A", lambda row: of(row, lambda i: fmt.percent(i.effect, 0)), spare=2),
+            column("P(B > A)", lambda row: of(row, lambda i: fmt.percent(i.effect, 0)), spare=2),
             column("shown", said),
         ],
         sections=sections,

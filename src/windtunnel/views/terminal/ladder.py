@@ -1,4 +1,4 @@
-"""A ladder in words and tables: its levels, what the kernel reports beside them, and every rung."""
+"""A ladder in words and tables: its levels, the caches that the kernel reports, and every size."""
 
 from rich.console import Group
 from rich.text import Text
@@ -9,7 +9,7 @@ from windtunnel.host.ladder import Ladder, Level
 from windtunnel.views.terminal.columns import Column, Fitting
 
 APART = 1.5
-"""Ratio above which a size that was measured and one that is reported are two."""
+"""Ratio above which a measured and a reported size count as different."""
 _BAR = 40
 
 
@@ -19,7 +19,7 @@ def ladder_view(ladder: Ladder) -> Group:
 
 
 def notes(ladder: Ladder) -> list[str]:
-    """Sentences: where the reported sizes and the measured ones disagree, and what the memory lay on."""
+    """Sentences: where reported and measured sizes disagree, and the pages of the memory."""
     said = [*disagreements(ladder), _pages(ladder)]
     if not ladder.steps():
         said.append("one level only: no level ends below --most; a larger --most shows more")
@@ -27,7 +27,7 @@ def notes(ladder: Ladder) -> list[str]:
 
 
 def disagreements(ladder: Ladder) -> list[str]:
-    """One sentence a reported cache whose size no measured level has; one where all have."""
+    """One sentence for each reported cache without a measured level; one sentence if all have one."""
     if not ladder.reported:
         return ["the kernel reports no caches"]
     apart = [cache for cache in ladder.reported if not _agrees(cache, ladder)]
@@ -43,16 +43,16 @@ def _nearest(cache: Cache, ladder: Ladder) -> str:
     if cache.bytes > ladder.rungs[-1].bytes:
         return f"larger than the ladder, which ends at {size(ladder.rungs[-1].bytes)}"
     if not ladder.steps():
-        return "no level was measured to end"
+        return "no level ends within the measured sizes"
     step = min(ladder.steps(), key=lambda step: max(step, cache.bytes) / min(step, cache.bytes))
     return f"no level ends there; the nearest one measured ends at {size(step)}"
 
 
 def _pages(ladder: Ladder) -> str:
     if ladder.huge_bytes is None:
-        return f"{ladder.pages} pages asked for; the kernel does not say what was given"
+        return f"{ladder.pages} pages requested; the kernel does not report what it gave"
     share = min(1.0, ladder.huge_bytes / ladder.rungs[-1].bytes)
-    return f"{ladder.pages} pages asked for; {share:.0%} of the memory lay on transparent huge pages"
+    return f"{ladder.pages} pages requested; {share:.0%} of the memory lay on transparent huge pages"
 
 
 def _levels(ladder: Ladder) -> Fitting:

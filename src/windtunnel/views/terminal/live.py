@@ -24,7 +24,7 @@ TALL_LINES = 36
 
 
 class LiveDisplay:
-    """Context manager and listener of the supervisor; leaves the terminal as it was, for the final tables."""
+    """Context manager and listener of the supervisor; restores the terminal for the final tables."""
 
     def __init__(self, spec: "RunSpec", console: Console, interrupts: "Interrupts", hints: Sequence[str] = ()):
         self._progress = Progress(spec)
@@ -55,7 +55,7 @@ class LiveDisplay:
         return Group(*parts)
 
     def _header(self) -> list[RenderableType]:
-        """A low terminal has room for the title and for what is emulated."""
+        """A low terminal shows only the title and the emulated faults."""
         record = self._progress.record
         if self._tall:
             return [tables.header(record), *(Text(hint, style="dim") for hint in self._hints)]

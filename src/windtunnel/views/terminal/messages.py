@@ -1,4 +1,4 @@
-"""A UserError, or a warning, in words on stderr. Nothing in them is taken for markup."""
+"""A UserError or a warning on stderr. Nothing in it is markup."""
 
 from rich.console import Console
 from rich.text import Text
@@ -7,7 +7,7 @@ from windtunnel.errors import UserError
 
 
 def show_error(error: UserError) -> None:
-    """Prints what is wrong and, below it, what would be right."""
+    """Prints the message and, below it, the remedy."""
     _say("error: ", "bold red", error.message)
     if error.remedy:
         _say("remedy: ", "bold green", error.remedy)
@@ -22,5 +22,5 @@ def _say(label: str, style: str, words: str) -> None:
 
 
 def _harmless(words: str) -> str:
-    """What came from a file may hold a terminal's commands: they are shown, not obeyed."""
+    """Text from a file may contain terminal escapes: they are shown, not executed."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in words)

@@ -14,7 +14,7 @@ _STYLES = {"waits": "yellow", "loss": "red", "plain": ""}
 
 
 def cell(of: Metric, row: Any) -> Text:
-    """The same in a terminal: narrow, and coloured where it is bad news."""
+    """The same in a terminal: narrow, and coloured if it is a loss or a wait."""
     text = written(of, row)
     if of.form == "duration":
         text = text.replace(" ", "")

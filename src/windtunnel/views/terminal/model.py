@@ -1,4 +1,4 @@
-"""Models in the terminal: what was fitted, how wrong it was where it had not looked, and predictions."""
+"""Models in the terminal: fits, held-out errors and predictions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -70,7 +70,7 @@ def _words_of(curve: Curve) -> str:
 
 
 def curve_sentences(curve: Curve) -> list[str]:
-    """How far the curve can be believed."""
+    """The errors of the curve."""
     floor = (
         "one run a size, no noise floor"
         if curve.noise is None
@@ -83,7 +83,7 @@ def curve_sentences(curve: Curve) -> list[str]:
         b = curve.beyond
         thesis = DASH if b.thesis_mape is None else percent(b.thesis_mape)
         said.append(
-            f"fitted up to {b.bound:g} entries and asked beyond: {percent(b.mape)} ({b.form}), {percent(b.most)} at most; "
+            f"extrapolation from {b.bound:g} entries: {percent(b.mape)} ({b.form}), {percent(b.most)} at most; "
             f"the thesis' form {thesis}"
         )
     if curve.contention:
@@ -148,12 +148,12 @@ def validation_view(checked: Checked) -> Group:
     parts: list[RenderableType] = []
     curves = [(model, curve) for _, model in checked.models for curve in model.curves]
     if curves:
-        parts += [Text("tables, errors at sizes that were held out", style="bold"), _checked_curves(curves), Text()]
+        parts += [Text("tables, errors at held-out sizes", style="bold"), _checked_curves(curves), Text()]
     latency = [(model, curve) for _, model in checked.models for curve in model.latency]
     if latency:
-        parts += [Text("latency, errors at loads that were held out", style="bold"), _checked_latency(latency), Text()]
+        parts += [Text("latency, errors at held-out loads", style="bold"), _checked_latency(latency), Text()]
     for path, rows in checked.pipelines:
-        parts.append(Text(f"{path.name}: pipelines that no model was fitted to", style="bold"))
+        parts.append(Text(f"{path.name}: pipelines that used for no fit", style="bold"))
         parts += [_checked_pipelines(rows), Text(_pipeline_words(rows)), Text()]
     return Group(*parts)
 

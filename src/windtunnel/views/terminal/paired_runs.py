@@ -1,4 +1,4 @@
-"""Two scenarios that run in turn, for those who watch: a bar with the time to the end, or a line a run where nobody does."""
+"""Progress of two alternating scenarios: a bar with the remaining time on a terminal, otherwise a line for each run."""
 
 import time
 from typing import Self

@@ -1,4 +1,4 @@
-"""Estimates as people and programs read them: the table of the terminal, rows of the report, a document for `--json`."""
+"""Estimates as output: the table of the terminal, rows of the report, a document for `--json`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -156,7 +156,7 @@ def view(ports: Sequence[PortEstimate], measured: Measured | None) -> Renderable
 
 
 def labels(ports: Sequence[PortEstimate]) -> list[str]:
-    """Whose figures these are, ports of the same NIC and link together; and why a port has none."""
+    """The NIC and link that the values stand for, ports with the same ones together; and why a port has no estimate."""
     alike: dict[str, list[str]] = {}
     for port in ports:
         if port.queues:
@@ -179,7 +179,7 @@ def measured_words(measured: Measured | None) -> str:
 
 
 def nic_list(nics: Sequence[Nic]) -> RenderableType:
-    """Every NIC with the numbers that matter most; what is assumed of it is counted."""
+    """Every NIC with its main numbers, and how many are assumed."""
 
     def column(head: str, show: Callable[[Nic], str], words: bool = False) -> Column:
         return Column(head, [show(nic) for nic in nics], words=words)

@@ -1,4 +1,4 @@
-"""A run on something that is no terminal: one line a window, no control codes."""
+"""A run off a terminal: one line for each window, no control codes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

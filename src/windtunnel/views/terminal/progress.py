@@ -1,4 +1,4 @@
-"""A run as it is seen from its lines, for those who watch it."""
+"""The progress of a run, from the engine's lines."""
 
 import time
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ ANY_PHASE = ("warmup", "measure", "drain")
 
 
 class Progress:
-    """What has been heard so far: who runs, the phase, and the last window of each engine."""
+    """The state so far: engines, phase, and the last window of each engine."""
 
     def __init__(self, spec: "RunSpec"):
         self.record = Record(

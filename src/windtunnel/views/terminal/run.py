@@ -37,7 +37,7 @@ _OF_A_PHASE = (
 
 
 def run_view(run: Run) -> RenderableType:
-    """Everything of one run. An invalid run shows its reasons in the place of its numbers."""
+    """Everything of one run. An invalid run shows its reasons instead of numbers."""
     parts: list[RenderableType] = [header(run.record)]
     if run.record.verdict.valid:
         summary = summarise(run)
@@ -58,7 +58,7 @@ def run_view(run: Run) -> RenderableType:
 
 
 def joined_view(joined: Joined) -> RenderableType:
-    """Both sides of a run on two hosts: all of both as one run, and what crossed between them."""
+    """Both sides of a run on two hosts, as one run, and the packets between them."""
     where = " · ".join(f"{side} on {joined.record.host[side].get('hostname')}" for side in joined.paths)
     parts: list[RenderableType] = [Text(f"two hosts: {where}", style="dim"), run_view(joined)]
     if joined.record.verdict.valid:
@@ -82,7 +82,7 @@ def crossing_table(rows: Sequence[Crossing]) -> RenderableType:
 
 
 def header(record: Record) -> RenderableType:
-    """Title and question, how it ran, what was emulated and what to know."""
+    """Title and question, how it ran, emulated faults, and notes."""
     lines = [Text(record.title, style="bold")]
     lines += [Text(record.question, style="italic")] if record.question else []
     how = f"wire {record.wire} · memory {record.memory} · accounting {record.accounting}"
@@ -126,7 +126,7 @@ def worker_table(rows: Sequence[WorkerRow]) -> RenderableType:
 
 
 def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
-    """Workloads as the client saw them; latency from the intended send time, in an open loop beside that from the real one."""
+    """Workloads as the client saw them; latency from the intended send time, in an open loop also from the real one."""
     column = _columns_of(rows)
     return Fitting(
         [
@@ -138,7 +138,7 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
 
 
 def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:
-    """Workloads in each phase of their load, over the windows that lie wholly in it, and the share of those that do not."""
+    """Workloads in each phase of their load, over the windows that lie entirely in it, and the share of excluded windows."""
     starts = [n for n, row in enumerate(rows) if n == 0 or row.workload != rows[n - 1].workload]
     column = _columns_of(rows)
 
@@ -154,8 +154,8 @@ def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:
         ],
         sections=starts[1:],
     )
-    left_out = 1 - sum(row.counted_s for row in rows) / sum(row.measured_s for row in rows)
-    words = f"excluded, because windows cross phases: {fmt.percent(max(left_out, 0))} of the time"
+    excluded = 1 - sum(row.counted_s for row in rows) / sum(row.measured_s for row in rows)
+    words = f"excluded, because windows cross phases: {fmt.percent(max(excluded, 0))} of the time"
     return Group(table, Text(words, style="dim"))
 
 
@@ -171,7 +171,7 @@ def port_table(rows: Sequence[PortRow]) -> RenderableType:
 
 
 def drops(rows: Sequence[StageRow]) -> RenderableType:
-    """Every drop by its name, a line a stage."""
+    """Every drop by its reason, a line for each stage."""
     dropping = [row for row in rows if row.drops]
     if not dropping:
         return Text("drops: none" if any(row.drops is not None for row in rows) else "drops: not reported", style="dim")
@@ -183,7 +183,7 @@ def drops(rows: Sequence[StageRow]) -> RenderableType:
 
 
 def value_table(values: Sequence[ForeignValue]) -> RenderableType:
-    """What another tool printed beside stages and ports."""
+    """Other values that the tool printed."""
     column = _columns_of(values)
     return Fitting(
         [
@@ -199,9 +199,9 @@ def ledger_line(engines: Sequence[EngineRecord]) -> Text:
     """Whether mbufs, packets and messages are all accounted for, or what is missing."""
     missing = missing_of(engines)
     if missing is None:
-        return Text("ledger: none, because an engine gave no result", style="red")
+        return Text("ledger: none, an engine gave no result", style="red")
     if missing:
-        return Text("ledger: not closed: " + ", ".join(missing), style="red")
+        return Text("ledger open: " + ", ".join(missing), style="red")
     return Text("ledger: closed, every mbuf, packet and message accounted for", style="green")
 
 
@@ -219,7 +219,7 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
 
 
 def verdict_view(verdict: Verdict, run: Run | None = None) -> RenderableType:
-    """Valid, and over how many of the measured windows where it is not over all; or the reasons why the numbers are not shown."""
+    """Valid, with the number of windows if some are excluded; or the reasons why no numbers are shown."""
     if verdict.valid:
         finished, counted = (windows_of(windows) for windows in (run.windows, run.counted)) if run else (0, 0)
         part = f", over {counted} of {finished} windows" if counted < finished else ""
@@ -229,7 +229,7 @@ def verdict_view(verdict: Verdict, run: Run | None = None) -> RenderableType:
 
 
 def _not_judged(imported: Imported) -> Text:
-    words = f"imported: the values are from {imported.tool}; Windtunnel measured and judged nothing here"
+    words = f"imported: the values are from {imported.tool}; Windtunnel did not measure or check them"
     return Text(words, style="bold magenta")
 
 

@@ -1,4 +1,4 @@
-"""A run before it runs: who would run where, what lies between them, and what it needs."""
+"""A run before it starts: stages on CPUs, the wire, and the needs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,7 +84,7 @@ def _wire(endpoint: "Endpoint", processes: int) -> str:
 
 
 def _traffic(workload: "Workload", inflight: int) -> str:
-    """One line on a workload. Where no client of ours asks, how much is asked is somebody else's."""
+    """One line on a workload. Without a client in this run, the load is not known."""
     handlers = [h.name for h in (workload.packet_handler, workload.handler) if h]
     seen_by = f"{workload.name}: handled by {' and '.join(handlers)}"
     if workload.load is None:

@@ -14,7 +14,7 @@ METHODS = {"mlrsearch": "MLRsearch, RFC 9971", "rfc2544": "binary search, RFC 25
 
 
 def search_view(record: SearchRecord) -> RenderableType:
-    """What was found: a row a goal, latency at parts of the rate, the longest burst."""
+    """A row for each goal, latency at parts of the rate, the longest burst."""
     parts: list[RenderableType] = [Text(record.title, style="bold")]
     parts += [Text(record.question, style="italic")] if record.question else []
     finished = f"{len(record.trials)} trials of {sum(t.duration_s for t in record.trials):.0f} s"
@@ -26,7 +26,7 @@ def search_view(record: SearchRecord) -> RenderableType:
         Text(f"{goal.name}: irregular: {goal.irregular}", style="bold red") for goal in record.goals if goal.irregular
     ]
     parts += [
-        Text(f"warning: {goal.name}: the upper bound is the client's, not the data plane's", style="yellow")
+        Text(f"warning: {goal.name}: the client limits the upper bound, not the data plane", style="yellow")
         for goal in record.goals
         if goal.limited_by_generator
     ]
@@ -36,7 +36,7 @@ def search_view(record: SearchRecord) -> RenderableType:
 
 
 def goal_table(rows: Sequence[GoalRow]) -> RenderableType:
-    """The bounds hold the goal's limit between them; what came through at the lower one is the conditional throughput."""
+    """The goal's limit lies between the bounds. Conditional throughput is the rate forwarded at the lower bound."""
     return Fitting(
         [
             Column("goal", [row.name for row in rows], words=True),
@@ -79,7 +79,9 @@ def _burst(row: BurstRow) -> Text:
     if row.messages is None:
         return Text(f"back to back: {row.words}")
     corrected = (
-        f", {row.corrected_messages:,.0f} less what was carried meanwhile" if row.corrected_messages is not None else ""
+        f", {row.corrected_messages:,.0f} less what was forwarded meanwhile"
+        if row.corrected_messages is not None
+        else ""
     )
     return Text(f"back to back: {row.messages:,.0f} messages at {fmt.rate(row.rate)}{corrected} ({row.words})")
 

@@ -15,8 +15,8 @@ from windtunnel.views.metric_cells import written
 from windtunnel.views.terminal.columns import plain_table
 
 
-def beside_view(runs: Sequence[Run]) -> RenderableType:
-    """A column for each run. Where memory modes differ a warning stands above: such runs say nothing about each other."""
+def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
+    """A column for each run. Where memory modes differ, a warning is first: such runs cannot be compared."""
     summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
     table = plain_table()
     table.add_column()

@@ -32,7 +32,7 @@ def step_table(rows: Sequence[StepRow]) -> RenderableType:
 
 
 def handler_counters(rows: Sequence[HandlerCounterRow]) -> RenderableType:
-    """What handlers counted, by what it belongs to."""
+    """Counters of handlers, by table or handler."""
     heads = [row.of or f"{row.endpoint} {row.stage}" for row in rows]
     starts = [n for n, head in enumerate(heads) if n == 0 or head != heads[n - 1]]
     return Fitting(

@@ -1,4 +1,4 @@
-"""What is said while a study runs: a bar with a time to the end on a terminal, a line a run elsewhere."""
+"""Progress of a study: a bar with the remaining time on a terminal, otherwise a line for each run."""
 
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from windtunnel.runs import Verdict
 
 BETWEEN_S = 0.4
-"""What a run takes beside its warm-up and its measured time, until the first ones have shown it."""
+"""Assumed overhead of a run, until the first runs have shown it."""
 REDRAWS_PER_S = 4
 
 
@@ -30,7 +30,7 @@ def in_words(seconds: float) -> str:
 
 
 class Forecast:
-    """When the study will have ended, from the runs that were planned and what those took that have run."""
+    """Forecast of the end of a study, from the planned runs and the duration of finished ones."""
 
     def __init__(self, design: "Design"):
         self.seconds = {point.number: point.seconds for point in design.running}
@@ -95,7 +95,7 @@ class Lines:
 
 
 class Bar:
-    """Context manager: a bar for the study, and the phase of the run that runs."""
+    """Context manager: a bar for the study, and the phase of the current run."""
 
     def __init__(self, design: "Design", console: "Console", interrupts: "Interrupts"):
         self._forecast, self._interrupts = Forecast(design), interrupts

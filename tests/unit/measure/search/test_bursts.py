@@ -48,7 +48,7 @@ def test_loss_verification_forgives_a_single_lossy_burst():
 def test_a_burst_at_the_limit_is_irregular():
     found = back_to_back(sender(Device(1e6, 10**9)), LIMITS)
     assert set(found.bursts) == {200_000}
-    assert found.irregular == "a burst of 0.1 s, the longest allowed, was carried: the buffer may be larger"
+    assert found.irregular == "a burst of 0.1 s, the longest allowed, was forwarded: the buffer may be larger"
 
 
 def test_excluded_bursts_are_repeated_up_to_a_limit():

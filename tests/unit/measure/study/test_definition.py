@@ -289,7 +289,11 @@ def test_a_missing_scenario(tmp_path, name):
 def test_points_that_this_host_cannot_run_are_kept_and_named(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [1], [5]]\n'
     made = designed(tmp_path, text)
-    assert [point.cannot_run for point in made.points] == [None, None, "server: CPU 5 is not there, or not allowed"]
+    assert [point.cannot_run for point in made.points] == [
+        None,
+        None,
+        "server: CPU 5 does not exist, or is not allowed",
+    ]
     assert [point.number for point in made.running] == [1, 2]
 
 

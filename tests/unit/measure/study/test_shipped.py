@@ -62,7 +62,7 @@ def test_two_cores_run_some_points_and_sixteen_all(file, full):
     assert [point.sets for point in small.points] == [point.sets for point in large.points]
     assert len(small.running) >= 5 and len(large.running) == len(large.points)
     for there, here in zip(large.points, small.points, strict=True):
-        assert here.spec is not None or "is not there, or not allowed" in here.cannot_run
+        assert here.spec is not None or "does not exist, or is not allowed" in here.cannot_run
         assert there.spec is not None
 
 
