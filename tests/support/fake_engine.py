@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An engine without a data path: speaks the protocol, and misbehaves as FAKE_ENGINE says.
 
-FAKE_ENGINE is a behaviour ("run"), or one a side ("server=crash client=cruise"). The numbers are made up from the plan;
+FAKE_ENGINE is a behaviour ("run"), or one a side ("server=crash client=until_stopped"). The numbers are made up from the plan;
 its ledgers close unless the behaviour is about them.
 """
 
@@ -185,7 +185,7 @@ def run(fake: Fake) -> int:
     match fake.behaviour:
         case "run":
             fake.run()
-        case "cruise":
+        case "until_stopped":
             fake.run(until_stopped=True)
         case "chatter":
             sys.stdout.write("a driver that talks\n" * 200_000)

@@ -1,4 +1,4 @@
-"""How a field of the engine's lines says that it is a counter or a level, and where it is shown.
+"""Annotations of the fields of the engine's lines: counter or level, and where it is shown.
 
 The field is the one place in Python that names a counter: sums, `--json`, tables, reports, studies, OpenMetrics, the export and
 docs/reference/counters.md follow from it (`windtunnel.runs.registry`).
@@ -12,20 +12,20 @@ from pydantic import BaseModel
 
 @dataclass(frozen=True)
 class Counted:
-    """Of a field that says how much a window added. One that is added to a released version is `int | None` with the default
+    """Annotation of a counter: what a window added. One that is added to a released version is `int | None` with the default
     None: records from before do not have it, and null is not zero."""
 
     unit: str
     """calls, packets, messages, bytes, loops, cycles (TSC ticks) or ns."""
     head: str | None = None
-    """Of its column in tables and in the report; None: it is in no table."""
+    """Head of its column in tables and in the report; None: not in tables."""
     openmetrics: str | None = None
     """Name between `windtunnel_<noun>_` and `_total`, where it is not the field's own."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """Of a field that says how things stood at the end of the window."""
+    """Annotation of a level: the state at the end of the window."""
 
     unit: str
     openmetrics: str

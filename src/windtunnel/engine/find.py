@@ -1,4 +1,4 @@
-"""Where the engine is: named by hand, built in this checkout, or installed."""
+"""Finds the engine: from the environment, in this checkout, or installed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What one engine said and how it ended: the facts from which a verdict is made."""
+"""The lines and the end of one engine: the facts for a verdict."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class History:
     refusal: Error | None = None
     protocol_error: str | None = None
     cut_short: bool = False
-    """Its lines ended in the middle of one."""
+    """The last line is incomplete."""
     killed_because: str | None = None
     """Why the supervisor killed it; None when it ended by itself."""
     peer_gone: bool = False

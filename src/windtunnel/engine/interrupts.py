@@ -1,4 +1,4 @@
-"""Ctrl-C as something that a selector can wait for, instead of an exception in the middle of a write."""
+"""Ctrl-C as a file descriptor for a selector, instead of an exception in the middle of a write."""
 
 import contextlib
 import os

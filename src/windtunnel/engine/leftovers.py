@@ -1,4 +1,4 @@
-"""What an engine can leave behind when it did not end by itself, and its removal."""
+"""Removes what a killed engine leaves behind."""
 
 import contextlib
 import errno
@@ -37,7 +37,7 @@ def _of_wire(endpoint: Endpoint) -> None:
             _remove_socket(Path(options[option.name]))
     for need in wire.needs:
         if need.kind == "no_xdp" and need.option in options:
-            xdp.take_away_ours(options[need.option])
+            xdp.remove_default_program(options[need.option])
 
 
 def runtime_directory() -> Path:

@@ -312,7 +312,7 @@ class MessageLedger(Line):
 
 
 class Traced(Line):
-    """What became of a trace."""
+    """The result of a trace."""
 
     events: int = Field(description="in the file")
     missed: int = Field(description="events that are not: no room on their way, beyond the limit, or after a fault")
@@ -354,7 +354,7 @@ class Result(Line):
 
 
 class Error(Line):
-    """A refusal in words, before or instead of a run."""
+    """A refusal with a message, before or instead of a run."""
 
     type: Literal["error"]
     message: str

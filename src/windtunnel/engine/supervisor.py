@@ -1,7 +1,7 @@
-"""Starts the engines of a run, hands on their lines, and sees that every one of them ends.
+"""Starts the engines of a run, forwards their lines, and ensures that all of them end.
 
 All engines start at once: each opens its ports by itself and waits there for its link, so no order is needed. An engine
-is killed when it is silent for too long, runs past its time, writes what is no line, or outlives its peer.
+is killed when it is silent for too long, runs past its time, writes an invalid line, or outlives its peer.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ BUILD_S_A_RULE = 5e-4
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
 ORDERLY_END_S = 5.0
-"""What two engines may take to land one after the other, beyond their drains."""
+"""Time for two engines to end one after the other, in addition to their drains."""
 PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
@@ -44,7 +44,7 @@ class SupervisedRun:
     histories: list[History]
     interrupted: bool = False
     not_written: str | None = None
-    """Why a listener gave up, in words; None when all lines were taken."""
+    """Why a listener failed, in words; None if it took all lines."""
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
-"""Two engines on the same cores, by turns: each runs a window, is held, and hands the turn to the other.
+"""Two engines that alternate on the same cores: each runs a window, is parked, and passes the turn to the other.
 
-The turn is a byte that goes round through two pipes (engine/run/turns.h has the other half). An engine that ends closes its
+The turn is a byte that circulates through two pipes (engine/run/turns.h has the other half). An engine that ends closes its
 pipe, and the one that is left has all turns to itself.
 """
 
@@ -64,7 +64,7 @@ class Turns:
             self.leave(place)
 
     def one_is_ready(self) -> None:
-        """The first turn is given away when both can take one."""
+        """The first turn starts when both engines are ready."""
         with self._lock:
             self._waiting -= 1
             if self._waiting == 0:

@@ -1,4 +1,4 @@
-"""The verdict on a run: made here from what was seen, never by the engine.
+"""The verdict on a run: made here from the observed facts, never by the engine.
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
 engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no responses,
@@ -81,7 +81,7 @@ def _died(history: History, others: list[History], finished: SupervisedRun) -> I
 
 
 def _lost_peer_before(history: History, others: list[History]) -> bool:
-    """A kill from outside stands first even where the crash that follows from it was noticed before it."""
+    """A kill from outside comes first, even if the crash that it caused was noticed earlier."""
     return any(
         not other.ended_well
         and other.killed_because is None

@@ -1,4 +1,4 @@
-"""The wires that there are: as the engine describes them or, where there is none to ask, as it did when this version was made."""
+"""The known wires: from the engine or, without one, from the snapshot of this version."""
 
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ SNAPSHOT = Path(__file__).parent / "wires.json"
 
 
 def known() -> dict[str, Wire]:
-    """By name. An engine that cannot be asked is none: it will refuse the plan in its own words."""
+    """By name. An engine that does not list its wires counts as missing: it will refuse the plan itself."""
     try:
         engine = find_engine()
     except UserError:

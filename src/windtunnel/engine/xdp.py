@@ -1,7 +1,7 @@
-"""XDP programs on kernel interfaces, seen and taken away by `ip` (iproute2).
+"""XDP programs on kernel interfaces, found and removed with `ip` (iproute2).
 
-net_af_xdp hangs libxdp's default program on its interface by netlink, which outlives a process that is killed (seen
-with DPDK 22.11, libxdp 1.3.1); one that ends in order takes it away itself.
+net_af_xdp attaches libxdp's default program to its interface by netlink, which outlives a process that is killed (seen
+with DPDK 22.11, libxdp 1.3.1); one that ends in order removes it.
 """
 
 import json
@@ -18,7 +18,7 @@ def program(interface: str) -> str | None:
     return f"{attached.get('name', 'without a name')} (id {attached.get('id')})" if attached else None
 
 
-def take_away_ours(interface: str) -> None:
+def remove_default_program(interface: str) -> None:
     """Takes libxdp's default program from an interface; leaves any other where it is. Raises nothing."""
     attached = _attached(interface)
     if attached and attached.get("name") == OURS:

@@ -85,7 +85,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().__init__(*arguments)
 
     def verify_request(self, *_: object) -> bool:
-        """One reader too many is sent away: the run needs its CPUs and file descriptors itself."""
+        """Excess readers are refused: the run needs its CPUs and file descriptors."""
         return self._places.acquire(blocking=False)
 
     def process_request_thread(self, *arguments: Any) -> None:
@@ -95,7 +95,7 @@ class _Server(ThreadingMixIn, WSGIServer):
             self._places.release()
 
     def handle_error(self, *_: object) -> None:
-        """Of a reader that left or said nothing: the terminal is the run's."""
+        """Errors of readers are not printed: the terminal belongs to the run."""
 
     def server_bind(self) -> None:
         """As WSGIServer's, without its look for the host's name in the DNS."""
@@ -115,11 +115,11 @@ class _Quiet(WSGIRequestHandler):
     timeout = 5.0
 
     def log_message(self, *_: object) -> None:
-        """The terminal is the run's."""
+        """The terminal belongs to the run."""
 
 
 def _preferring_openmetrics(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """Who names no format (a browser, curl) gets OpenMetrics; Prometheus and others negotiate as ever."""
+    """Without a requested format (a browser, curl) the reply is OpenMetrics; Prometheus and others negotiate."""
 
     def preferring(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if environ.get("HTTP_ACCEPT", "*/*") == "*/*":

@@ -56,7 +56,7 @@ LEVELS: dict[str, tuple[str, type[BaseModel]]] = {
 
 
 class Windows(Collector):
-    """A listener of the supervisor, and what prometheus_client collects from. Neither holds the lock while it waits for anybody."""
+    """A listener of the supervisor, and what prometheus_client collects from. Neither waits while it holds the lock."""
 
     def __init__(self, spec: "RunSpec"):
         plan = spec.plans[0]
@@ -181,7 +181,7 @@ class Windows(Collector):
 
 
 class Times:
-    """A histogram with bounds that people read."""
+    """A histogram with round bounds."""
 
     def __init__(self) -> None:
         self._counts = [0] * (len(BOUNDS_NS) + 1)

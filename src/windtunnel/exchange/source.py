@@ -16,7 +16,7 @@ MAX_LISTED = 50
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong, or cannot be converted; `remedy` says what would be right. Line 0: the file as a whole."""
+    """One thing that is wrong, or cannot be converted; `remedy` says what is expected. Line 0: the file as a whole."""
 
     line: int
     what: str
@@ -35,7 +35,7 @@ class Foreign:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def error(self, faults: Sequence[Fault]) -> UserError:
-        """One fault reads like any other error; several stand below each other, in the order of their lines."""
+        """One fault is an ordinary error; several are listed in the order of their lines."""
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line)
         if len(ordered) == 1:
             return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)

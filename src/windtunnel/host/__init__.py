@@ -1,1 +1,1 @@
-"""The machine that a run runs on: what it is, and what that means for a measurement."""
+"""The host of a run: its facts, and what they mean for a measurement."""

@@ -1,4 +1,4 @@
-"""The caches as the kernel reports them, which is what lscpu prints: held against what is measured, and used for nothing."""
+"""The caches as the kernel reports them, which is what lscpu prints: for comparison with the measured ones only."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""CPUs: which there are, which this process may use, and how steady their clocks are."""
+"""CPUs: which exist, which this process may use, and how steady their clocks are."""
 
 import math
 import os

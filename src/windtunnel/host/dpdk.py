@@ -9,7 +9,7 @@ from windtunnel.host.read import Part, number, text
 NETWORK_CLASS = "0x02"
 USER_SPACE_DRIVERS = ("vfio-pci", "uio_pci_generic", "igb_uio")
 SHARING_DRIVERS = ("mlx5_core", "mlx4_core")
-"""Kernel drivers beside which DPDK has the NIC too."""
+"""Kernel drivers that share the NIC with DPDK."""
 PCI = "sys/bus/pci/devices"
 GLOBAL_SCOPE = "00"
 
@@ -35,7 +35,7 @@ class Nic(Part):
 
     @property
     def usable(self) -> bool:
-        """Whether DPDK can have it as it is."""
+        """Whether DPDK can use it as it is bound."""
         return self.bound or self.driver in SHARING_DRIVERS
 
 

@@ -124,7 +124,7 @@ HOW = "`windtunnel host ladder --out ladder.json` measures one"
 
 
 def rungs_of(lines: list[LadderLine]) -> list[Rung]:
-    """Rounds become one: whatever disturbs a walk only adds to it."""
+    """Rounds become one: disturbance only adds time."""
     by_size: dict[int, list[float]] = {}
     for line in lines:
         by_size.setdefault(line.bytes, []).append(line.ns)

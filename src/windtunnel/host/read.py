@@ -12,7 +12,7 @@ class Part(BaseModel):
 
 
 class Probe(Part):
-    """Something that was really tried on this machine."""
+    """The result of a trial on this machine."""
 
     works: bool
     reason: str | None = None

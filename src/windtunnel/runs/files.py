@@ -25,7 +25,7 @@ def check_new(*paths: Path | None) -> None:
             raise UserError(f"{path}: exists already", remedy="choose a new file")
         if not path.parent.is_dir():
             raise UserError(
-                f"{path}: {path.parent} is no directory", remedy="choose a file in a directory that is there"
+                f"{path}: {path.parent} is not a directory", remedy="choose a file in an existing directory"
             )
         if path.absolute() in [other.absolute() for other in asked[:place]]:
             raise UserError(f"{path}: named twice", remedy="choose two files")

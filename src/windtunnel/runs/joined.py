@@ -105,8 +105,8 @@ def _check(server: Run, client: Run) -> None:
             )
     if _session(server) != _session(client):
         raise UserError(
-            f"{server.path} and {client.path} are two sides of two runs",
-            remedy="the two run directories of one run: `session` in their run.json is the same",
+            f"{server.path} and {client.path} are sides of different runs",
+            remedy="two run directories with the same `session` in run.json",
         )
 
 

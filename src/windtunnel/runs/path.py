@@ -1,4 +1,4 @@
-"""What one packet costs an endpoint, and what its workers could do at that."""
+"""The cost of a packet at an endpoint, and the throughput that its workers could reach."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Results by phase of the load: a window counts where it lies wholly in one phase, and is left out where it straddles two.
+"""Results by phase of the load: a window counts where it lies wholly in one phase, and is excluded where it crosses a boundary.
 
 Windows end when the engine's main thread wakes up, some tens of µs late, and not at the load's boundaries: a window that is
 beyond one by a thousandth of its length still counts.

@@ -18,7 +18,7 @@ WHICH = "name a directory that `windtunnel run` has left; without a name `windtu
 
 @dataclass(frozen=True)
 class Run(Shown):
-    """A run directory in memory. `windows` holds all of each engine by its name, `counted` those that figures are made from;
+    """A run directory in memory. `windows` holds all of each engine by its name, `counted` those that metrics use;
     `problems` what was found amiss in the files, in words for the user, without making them unreadable."""
 
     path: Path
@@ -69,7 +69,7 @@ def _record(path: Path) -> tuple[int, Record]:
     except ValidationError as error:
         raise UserError(f"{path}: {_first(error)}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: not a whole record of version {version}: {error}") from error
+        raise UserError(f"{path}: not a complete record of version {version}: {error}") from error
 
 
 def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list[str]:
@@ -77,7 +77,7 @@ def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return [f"{path.name}: missing, no window was kept"]
+        return [f"{path.name}: missing: the run has no windows"]
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     *whole, rest = data.split(b"\n")

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
-from windtunnel.engine.planted import planted
 from windtunnel.engine.verdict import Verdict
 from windtunnel.runs.rows import PortRow, StageRow
 from windtunnel.runs.validity import Validity
@@ -30,7 +30,7 @@ class Part(BaseModel):
 
 
 class EngineRecord(Part):
-    """One engine process of the run; null is what it did not live to say."""
+    """One engine process of the run; null: it ended before it wrote that."""
 
     name: str
     plan: Plan
@@ -48,7 +48,7 @@ class EngineRecord(Part):
 
 
 class ForeignValue(Part):
-    """A number that another tool printed and that no row has a place for."""
+    """A value of another tool that no row can hold."""
 
     of: str = Field(description="what it belongs to: an endpoint, a port, or the tool itself")
     name: str
@@ -111,8 +111,8 @@ class Record(Part):
 
     @property
     def emulated(self) -> list[str]:
-        """The misbehaviour that was planted on the wire, in words; empty where there was none."""
-        return planted(engine.plan for engine in self.engines)
+        """The emulated faults of the wire, in words; empty without any."""
+        return emulated_faults(engine.plan for engine in self.engines)
 
     def all_notes(self) -> list[str]:
         """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""

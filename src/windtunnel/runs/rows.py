@@ -181,7 +181,7 @@ class PhaseRow:
 
     @property
     def left_out(self) -> float:
-        """Share of the phase's time that stands in no row: that of windows that straddle its boundaries."""
+        """Share of the phase's time in excluded windows, which cross its boundaries."""
         return max(1 - self.counted_s / self.measured_s, 0)
 
 
@@ -199,6 +199,6 @@ Row = TypeVar("Row")
 
 
 def only(kind: type[Row], **known: Any) -> Row:
-    """A row of which no more is known than this."""
+    """A row with only these fields; the others are None."""
     row: Any = kind
     return kind(**(dict.fromkeys(field.name for field in fields(row)) | known))

@@ -28,7 +28,7 @@ CROWDED_SHARE = 0.05
 SLOW_WINDOW = 1.5
 """A window's median length in times of what was asked."""
 NIC_LOSSES = ("miss", "error", "drop", "discard")
-"""In the names that drivers give to their counters of what was lost; the first three are DPDK's own."""
+"""Parts of the names of drivers' loss counters; the first three are DPDK's own."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def summarise(run: Run) -> Summary:
 
 
 def crowded(workers: Sequence[WorkerRow]) -> list[str]:
-    """A warning where the kernel took CPUs away from workers for so long that the metrics describe the machine."""
+    """A warning where workers were preempted for so long that the metrics describe the host."""
     taken = [row for row in workers if (row.preempted_share or 0) > CROWDED_SHARE]
     if not taken:
         return []
@@ -80,7 +80,7 @@ def crowded(workers: Sequence[WorkerRow]) -> list[str]:
 
 
 def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> list[str]:
-    """A warning where windows lasted much longer than was asked: the engine's main thread came late, and the run with it."""
+    """A warning where windows lasted much longer than configured: the engine's main thread was late."""
     warnings = []
     for engine in engines:
         lasted = [window.end_ns - window.start_ns for window in metrics.measured(windows[engine.name])]
@@ -92,7 +92,7 @@ def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence
 
 
 def warnings_of(run: Run, summary: Summary) -> list[str]:
-    """What a reader of the metrics should know of the run and of the machine."""
+    """Warnings for the readers of the metrics."""
     engines = run.record.engines
     validity = run.record.validity
     own = [excluded_words(validity), *validity.warnings] if validity else []

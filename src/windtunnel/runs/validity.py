@@ -19,7 +19,7 @@ class Part(BaseModel):
 
 
 class Check(Part):
-    """One question that the run was asked."""
+    """One check of the run."""
 
     name: str = Field(
         description="windows, generator, steady, clock, neighbour, accounting, resolution, samples, emulated"

@@ -20,7 +20,7 @@ from windtunnel.version import __version__
 
 
 class RunWriter:
-    """Makes `directory` and keeps it true line by line: from the first moment on it holds a run.json that says
+    """Makes `directory` and updates it line by line: from the first moment on it holds a run.json that says
     "did not finish", until `finish` puts the verdict in its place.
 
     Raises UserError for a directory that exists or cannot be written, and for a full disk at any point.
@@ -79,7 +79,7 @@ class RunWriter:
 
     @property
     def engines(self) -> list[EngineRecord]:
-        """What is known of the engines so far."""
+        """The engines so far."""
         return self._record.engines
 
     def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:

@@ -1,4 +1,4 @@
-"""What a capture holds, as far as an endless replay must know it: the driver keeps an mbuf for every frame.
+"""Frames of a capture, for an endless replay: the driver keeps an mbuf for every frame.
 
 Formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng).
 """

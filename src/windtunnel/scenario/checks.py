@@ -1,4 +1,4 @@
-"""What keys mean for each other, as far as no host is needed: impossible scenarios are refused here, with the reason."""
+"""Checks across keys that need no host. Impossible scenarios are refused with a reason."""
 
 from windtunnel.scenario import wires
 from windtunnel.scenario.client_checks import check_client
@@ -13,7 +13,7 @@ MAX_WINDOWS = 100_000
 
 
 def check(scenario: Scenario) -> None:
-    """Raises Refusal for the first thing that cannot be."""
+    """Raises Refusal for the first error."""
     _phases(scenario)
     _wire(scenario)
     _sides(scenario)
@@ -166,5 +166,5 @@ def _is_prime(number: int) -> bool:
 
 
 def _plain_name(name: str) -> bool:
-    """Ends in .pcap, so that it meets no other file of the run directory."""
+    """Ends in .pcap, so that it overwrites no other file of the run directory."""
     return "/" not in name and name.endswith(".pcap") and len(name.encode()) <= 200

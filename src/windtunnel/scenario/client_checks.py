@@ -17,7 +17,7 @@ from windtunnel.scenario.wires import has
 
 
 def check_client(scenario: Scenario, topology: Topology, client: Client) -> None:
-    """Raises Refusal for the first thing that cannot be."""
+    """Raises Refusal for the first error."""
     _batches(scenario, topology, client)
     server = endpoint(scenario, "server")
     if isinstance(server, Server):

@@ -1,4 +1,4 @@
-"""How many mbufs an endpoint's pool must have, so that no traffic that the scenario allows can exhaust it.
+"""The mbuf demand of an endpoint: no traffic that the scenario allows can exhaust the pool.
 
 The client's requests are its own mbufs; where mbufs change hands they travel as they are, elsewhere the receiver has copies of
 its own. Hand-over rings and descriptors can also hold messages that were given up, so they count beside the budget.

@@ -50,9 +50,7 @@ def _peer_mac(scenario: Scenario, client: Client) -> str | None:
 
 def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.Port:
     keys, wire = topology.keys, scenario.wire
-    planted = (
-        wire.faults if wire.faults and (wire.faults.loss or wire.faults.duplicate or wire.faults.reorder) else None
-    )
+    faults = wire.faults if wire.faults and (wire.faults.loss or wire.faults.duplicate or wire.faults.reorder) else None
     return plans.Port(
         wire=wire.kind,
         traits=wires.traits(scenario),
@@ -64,7 +62,7 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
         tx_free_thresh=keys.thresholds.tx_free,
         tx_rs_thresh=keys.thresholds.tx_rs,
         udp_checksum=wire.udp_checksum,
-        faults=plans.Faults(**planted.model_dump()) if planted else None,
+        faults=plans.Faults(**faults.model_dump()) if faults else None,
         link=plans.Link(bits_per_s=link.rate, delay_ns=link.delay, queue=link.queue) if (link := wire.link) else None,
     )
 

@@ -1,4 +1,4 @@
-"""What the planning must know of the host, and no more: a test makes one up."""
+"""The part of the host that planning needs. Tests construct their own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class HostView:
     """PCI addresses of what is no NIC."""
     numa: "list[NumaNode]" = field(default_factory=list)
     xdp_program: Callable[[str], str | None] = lambda interface: None
-    """What hangs on an interface, in words; asked only where XDP is wanted."""
+    """The XDP program on an interface, in words; read only if XDP is needed."""
 
 
 def here(root: Path = Path("/")) -> HostView:

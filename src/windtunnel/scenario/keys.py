@@ -73,7 +73,7 @@ class Accounting(Table):
 
 
 class Faults(Table):
-    """Emulated misbehaviour, planted in what both sides send, from the seed, where both ends are ours."""
+    """Emulated faults in both directions, drawn from the seed. Needs both endpoints in Windtunnel."""
 
     loss: Probability = Field(0, description="probability that a packet is lost")
     duplicate: Probability = Field(0, description="probability that a packet is sent twice")
@@ -82,7 +82,7 @@ class Faults(Table):
 
 
 class Link(Table):
-    """An emulated link in each direction, where both ends are ours: a queue with tail drop, a line, a delay."""
+    """An emulated link in each direction: a queue with tail drop, a rate, a delay. Needs both endpoints in Windtunnel."""
 
     rate: BitRate | None = Field(
         None,
@@ -95,7 +95,7 @@ class Link(Table):
 
 
 class Wire(OptionTable):
-    """What connects the endpoints, or stands where the peer would be, with the options of its kind."""
+    """The wire between the endpoints, or in the place of the peer, with the options of its kind."""
 
     SCOPE = "wire"
 
@@ -200,7 +200,7 @@ class Server(Endpoint):
 
 
 class ClientPart(Table):
-    """What the client does otherwise than the server in a workload."""
+    """Values of the client that differ from the server's in a workload."""
 
     apps: Applications | None = Field(None, description="applications of the client")
     colocate: bool | None = Field(None, description="client applications and their dispatchers on one worker")
@@ -264,7 +264,7 @@ class Workload(Table):
 
 
 class Scenario(Table):
-    """What is emulated, on which ports and cores, under which traffic, for how long."""
+    """The scenario: endpoints, wire, cores, traffic and duration."""
 
     title: Text = Field("", max_length=200, description="name of the runs; default: the file's")
     duration: Annotated[int, Duration("1ms", "24h")] = Field(

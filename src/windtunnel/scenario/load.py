@@ -1,4 +1,4 @@
-"""Reads a scenario file: TOML, the command line's changes, keys and values, and what they mean for each other."""
+"""Reads a scenario file: TOML, the command line's changes, keys and values, and and checks across keys."""
 
 import difflib
 import re
@@ -26,7 +26,7 @@ UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})
 def load(path: str | File, sets: list[str] | None = None) -> Scenario:
     """The scenario in a file with `--set` changes applied, checked as far as no host is needed.
 
-    Raises UserError that names file and line, or the --set, what is wrong and what would be right.
+    Raises UserError that names file and line, or the --set, the error and the remedy.
     """
     file = located(File(path))
     text = _read(file)
@@ -65,7 +65,7 @@ def _read(file: File) -> str:
 
 
 def parsed(file: File, text: str) -> dict[str, Any]:
-    """The TOML of a file. Raises UserError with file and line, and words for the mistakes that everybody makes."""
+    """The TOML of a file. Raises UserError with file and line, and clear messages for common mistakes."""
     try:
         return toml.parse(text)
     except toml.Fault as fault:
@@ -74,7 +74,7 @@ def parsed(file: File, text: str) -> dict[str, Any]:
 
 
 def _toml_words(what: str, line: str) -> tuple[str, str] | None:
-    """Of the two mistakes that everybody makes: a quantity without quotes, a key that stands twice. What, and the remedy."""
+    """Message and remedy for two common mistakes: a quantity without quotes, and a key that is given twice."""
     if bare := UNQUOTED.fullmatch(line):
         key, value = bare.groups()
         return f"{key}: {value} has no quotes", f'{key} = "{value}"'

@@ -49,9 +49,7 @@ def check_tables(scenario: Scenario, index: int) -> None:
     for place, table in enumerate(workload.table):
         _check(table, (*here, "table", place))
         if names.index(names[place]) < place:
-            raise Refusal(
-                (*here, "table", place, "name"), f'two tables are called "{names[place]}"', "a name of its own"
-            )
+            raise Refusal((*here, "table", place, "name"), f'two tables are called "{names[place]}"', "a unique name")
     for place, (first, second) in enumerate(pairwise(workload.table), start=1):
         if (first.where, second.where) == ("egress", "ingress"):
             raise Refusal(

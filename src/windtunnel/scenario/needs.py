@@ -1,4 +1,4 @@
-"""What a scenario needs from the host beside cores and memory: rights, interfaces, NICs, captures, a place for a socket."""
+"""What a scenario needs from the host in addition to cores and memory: rights, interfaces, NICs, captures, a place for a socket."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Puts stages on CPUs: by hand, on a list of cores, or by itself.
+"""Places stages on CPUs: explicitly, on a list of cores, or automatically.
 
-By itself: one worker a CPU, and as many CPUs as there are groups of stages that may part. A colocated application is one
+Automatically: one worker for each CPU, and as many CPUs as there are groups of stages that may part. A colocated application is one
 group with its dispatcher; a split one is a group of its own, and so is its dispatcher. The server takes the highest
 CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares where there are too few.
 """
@@ -47,7 +47,7 @@ def place(topologies: Sequence[Topology], cpus: Mapping[Side, Sequence[int]]) ->
 
 
 def crossings(topology: Topology, placed: Sequence[Placed]) -> int:
-    """Hand-overs inside dispatchers that go from one worker to another: each has a ring then."""
+    """Connections inside dispatchers that cross workers: each needs a ring."""
     cpu = {(stage.stage, stage.index): stage.cpu for stage in placed if stage.side == topology.side}
     pairs: tuple[tuple[Stage, Stage], ...] = (("nic_rx", "disp_rx"), ("disp_rx", "nic_tx"), ("disp_tx", "nic_tx"))
     return sum(

@@ -14,7 +14,7 @@ Path = tuple[str | int, ...]
 """Where a value stands: keys, and positions in lists."""
 
 DEEPEST = 8
-"""No key of a scenario lies as deep; a hostile one need not be followed further."""
+"""No key of a scenario is as deep; a hostile one is not followed further."""
 
 
 def line_of(text: str, path: Path) -> tuple[int, bool]:

@@ -23,7 +23,7 @@ def shown(value: Any) -> str:
 
 
 class Refusal(Exception):
-    """Something is wrong at a path; `remedy` says what would be right."""
+    """Something is wrong at a path; `remedy` says what is expected."""
 
     def __init__(self, path: Path, what: str, remedy: str):
         super().__init__(what)

@@ -10,7 +10,7 @@ from windtunnel.scenario.refusal import Path, RenamedKey
 Names = tuple[str, ...]
 
 DEEPEST = 8
-"""No key lies as deep; a hostile file need not be followed further."""
+"""No key is as deep; a hostile file is not followed further."""
 
 KEYS: dict[Names, str] = {
     ("server", "answer"): "response_mbuf",

@@ -157,7 +157,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
 
 
 def _window_ns(scenario: Scenario) -> int:
-    """A run shorter than a window is one window: who shortens a run from the command line wants nothing else."""
+    """A run shorter than a window is one window: the user shortened the run on the command line."""
     return min(scenario.window, scenario.duration)
 
 

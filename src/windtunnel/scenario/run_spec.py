@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.plan import Plan, Trace
 from windtunnel.engine.plan_values import Side
-from windtunnel.engine.planted import planted
 from windtunnel.scenario.demand import Demand
 from windtunnel.scenario.keys import Scenario
 
@@ -32,8 +32,8 @@ class RunSpec:
 
     @property
     def emulated(self) -> list[str]:
-        """The misbehaviour that is planted on the wire, in words."""
-        return planted(self.plans)
+        """The emulated faults of the wire, in words."""
+        return emulated_faults(self.plans)
 
     def into(self, directory: Path) -> "RunSpec":
         """The same run with its recordings in a run directory: the engine knows only absolute paths."""

@@ -1,4 +1,4 @@
-"""What tables want from the engine's memory: the engine is asked, because its DPDK knows."""
+"""Memory of tables: the engine computes it, because it depends on its DPDK."""
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.pipeline import Pipeline

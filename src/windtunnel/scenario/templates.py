@@ -1,4 +1,4 @@
-"""The shipped scenarios, as beginnings for other people's."""
+"""The shipped scenarios as templates."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Reading TOML that anybody may have written."""
+"""Reads untrusted TOML."""
 
 import tomllib
 from typing import Any
@@ -9,7 +9,7 @@ _REMEDY = "write it as TOML 1.0 has it: https://toml.io"
 
 
 class Fault(Exception):
-    """Where a text is no TOML, and why; `remedy` says what would be right."""
+    """Where a text is no TOML, and why; `remedy` says what is expected."""
 
     def __init__(self, line: int, what: str, remedy: str = _REMEDY):
         super().__init__(what)

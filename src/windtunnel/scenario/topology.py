@@ -23,7 +23,7 @@ CLIENT_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "app_tx", "di
 
 @dataclass(frozen=True)
 class Topology:
-    """What one endpoint consists of."""
+    """The parts of one endpoint."""
 
     side: Side
     keys: Client | Server
@@ -71,7 +71,7 @@ def both_sides(scenario: Scenario) -> bool:
 
 
 def two_processes(scenario: Scenario) -> bool:
-    """Whether something outside of this process can be at the other end of the wire."""
+    """Whether the peer can be outside of this process."""
     return has(scenario, "strangers")
 
 

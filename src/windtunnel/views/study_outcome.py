@@ -117,9 +117,10 @@ def print_tables(study: Study, page: Path | None) -> None:
     for sentence in all_sentences(record, study.rows):
         console.print(Text(f"\n{sentence}"), end="\n")
     console.print()
-    if grounded := [point for point in record.points if point.cannot_run is not None]:
+    if unrunnable := [point for point in record.points if point.cannot_run is not None]:
         console.print(
-            f"{len(grounded)} of {len(record.points)} points cannot run here: {grounded[0].cannot_run}", style="yellow"
+            f"{len(unrunnable)} of {len(record.points)} points cannot run here: {unrunnable[0].cannot_run}",
+            style="yellow",
         )
     if study.invalid:
         console.print(f"{study.invalid} of {study.finished} runs are invalid and excluded", style="red")

@@ -111,7 +111,7 @@ def test_json_and_quiet_exclude_each_other(scenario, tmp_path):
     assert windtunnel("run", scenario, "--json", "--quiet", cwd=tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("behaviour", ["cruise", "stubborn"])
+@pytest.mark.parametrize("behaviour", ["until_stopped", "stubborn"])
 def test_interrupts_end_the_run_and_keep_its_windows(scenario, tmp_path, behaviour):
     """A run that lands takes one Ctrl-C, one that does not takes two."""
     scenario.write_text(SCENARIO.format(duration="60s"))
@@ -143,7 +143,7 @@ def test_full_disk_ends_the_run_with_a_message(scenario, tmp_path):
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("no right to mount here")
     try:
-        done = windtunnel("run", scenario, "--out", small / "here", cwd=tmp_path, behaviour="cruise")
+        done = windtunnel("run", scenario, "--out", small / "here", cwd=tmp_path, behaviour="until_stopped")
         record = json.loads((small / "here" / "run.json").read_text())
         lines = (small / "here" / "windows.jsonl").read_text()
     finally:

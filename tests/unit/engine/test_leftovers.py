@@ -64,7 +64,7 @@ def test_only_the_drivers_xdp_program_is_removed(tmp_path, monkeypatch, name, ta
     ip.write_text(f'#!/bin/sh\ncase "$1" in -json) cat {tmp_path}/link.json;; *) echo "$@" >{tmp_path}/did;; esac\n')
     ip.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    xdp.take_away_ours("wt0")
+    xdp.remove_default_program("wt0")
     did = tmp_path / "did"
     assert (did.read_text().split() if did.exists() else None) == (
         ["link", "set", "dev", "wt0", "xdp", "off"] if taken else None
@@ -75,7 +75,7 @@ def test_only_the_drivers_xdp_program_is_removed(tmp_path, monkeypatch, name, ta
 def test_without_ip_no_xdp_program_is_seen(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert xdp.program("lo") is None
-    xdp.take_away_ours("lo")
+    xdp.remove_default_program("lo")
 
 
 def test_hugetlbfs_mounts(tmp_path):

@@ -11,7 +11,7 @@ from windtunnel.engine.verdict import exit_code, judge
 
 
 def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
-    behave(monkeypatch, "client=run server=cruise")
+    behave(monkeypatch, "client=run server=until_stopped")
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
     assert judge(finished).reasons == []
     assert finished.histories[0].result.reason == "stopped"
@@ -19,7 +19,7 @@ def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
 
 
 def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch):
-    behave(monkeypatch, "client=hold_port server=cruise")
+    behave(monkeypatch, "client=hold_port server=until_stopped")
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
     assert judge(finished).reasons == []
     assert spec.heard.index(("server", "result")) < spec.heard.index(("client", "result"))
@@ -40,7 +40,7 @@ def test_client_that_is_gone_before_its_server_is_told(spec, monkeypatch):
 
 
 def test_a_killed_peer_ends_the_survivor_in_order(spec, monkeypatch):
-    behave(monkeypatch, "client=cruise server=cruise")
+    behave(monkeypatch, "client=until_stopped server=until_stopped")
     pids, running = {}, set()
 
     def listen(name, line, raw):
@@ -73,7 +73,7 @@ def test_survivor_of_a_crash(spec, quick, monkeypatch, behaviour, expected):
 
 
 def test_refusal_of_one_of_two(spec, quick, monkeypatch):
-    behave(monkeypatch, "client=cruise server=refuse")
+    behave(monkeypatch, "client=until_stopped server=refuse")
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
     verdict = judge(finished)
     assert verdict.reasons[0] == "engine refused: no interface wt0 (ip link add wt0 type veth) [server]"

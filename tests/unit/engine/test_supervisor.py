@@ -124,7 +124,7 @@ def test_children_of_the_engine_end_with_it(spec, monkeypatch):
 
 
 def test_engine_has_a_session_of_its_own(spec, monkeypatch):
-    behave(monkeypatch, "cruise")
+    behave(monkeypatch, "until_stopped")
     sessions = []
 
     def look(name, line, raw):
@@ -138,7 +138,7 @@ def test_engine_has_a_session_of_its_own(spec, monkeypatch):
 
 
 def test_first_interrupt_ends_the_run_in_order(spec, monkeypatch):
-    behave(monkeypatch, "cruise")
+    behave(monkeypatch, "until_stopped")
     before = signal.getsignal(signal.SIGINT)
     finished = spec.run(make_plan(), at_window=lambda: os.kill(os.getpid(), signal.SIGINT))
     verdict = judge(finished)
@@ -179,7 +179,7 @@ def test_parent_killed_ends_the_engine(tmp_path):
         "run.listeners = [lambda n, line, raw: print(line.pid, flush=True) if line.type == 'hello' else None]\n"
         "run.run(make_plan())\n"
     )
-    environment = os.environ | {"FAKE_ENGINE": "cruise"}
+    environment = os.environ | {"FAKE_ENGINE": "until_stopped"}
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as parent:
         engine = int(parent.stdout.readline())
         parent.kill()
@@ -187,7 +187,7 @@ def test_parent_killed_ends_the_engine(tmp_path):
 
 
 def test_full_disk_ends_the_run(spec, monkeypatch):
-    behave(monkeypatch, "cruise")
+    behave(monkeypatch, "until_stopped")
 
     def full():
         raise UserError("windows.jsonl: cannot be written: No space left on device")
@@ -198,7 +198,7 @@ def test_full_disk_ends_the_run(spec, monkeypatch):
 
 
 def test_an_exception_of_the_supervisor_ends_the_engine(spec, monkeypatch):
-    behave(monkeypatch, "cruise")
+    behave(monkeypatch, "until_stopped")
     pids = []
 
     def broken(name, line, raw):

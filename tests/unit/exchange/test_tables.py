@@ -129,7 +129,7 @@ def test_a_run_without_windows_stays_without(run, tmp_path):
     (tmp_path / "run" / "run.json").write_bytes((run / "run.json").read_bytes())
     before = load(tmp_path / "run")
     after = restore(export(before, tmp_path / "out", "csv"), tmp_path / "again")
-    assert after.problems == before.problems == ["windows.jsonl: missing, no window was kept"]
+    assert after.problems == before.problems == ["windows.jsonl: missing: the run has no windows"]
 
 
 def spoil(directory, name, old, new):

@@ -152,7 +152,7 @@ def test_the_engine_measures_one(tmp_path):
 def test_output_files_are_checked_before_the_measurement(tmp_path):
     file = tmp_path / "l.json"
     measures = ("host", "ladder", "--most", "1MiB", "--out", file)
-    assert refused(*measures, "--report", tmp_path / "x" / ".." / "l.json").message.endswith("is no directory")
+    assert refused(*measures, "--report", tmp_path / "x" / ".." / "l.json").message.endswith("is not a directory")
     assert refused(*measures, "--report", file).message == f"{file}: named twice"
     assert refused("host", "ladder", "--out", tmp_path / "none" / "l.json").remedy.startswith("choose a file in a")
     assert list(tmp_path.iterdir()) == []

@@ -119,5 +119,5 @@ def test_an_unreadable_version_is_refused_with_a_message(version, tmp_path):
 
 def test_a_truncated_record_is_refused_with_a_message(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"version": FIRST_VERSION}))
-    with pytest.raises(UserError, match=f"not a whole record of version {FIRST_VERSION}"):
+    with pytest.raises(UserError, match=f"not a complete record of version {FIRST_VERSION}"):
         load(tmp_path)

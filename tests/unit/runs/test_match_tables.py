@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 from sample_runs import execute
 
-from windtunnel.engine.planted import planted
+from windtunnel.engine.emulated import emulated_faults
 from windtunnel.errors import UserError
 from windtunnel.runs.latest import latest
 from windtunnel.runs.metrics import stage_rows, worker_rows, workload_rows
@@ -112,10 +112,10 @@ def test_open_loop_keeps_its_columns_at_80_columns():
 def test_different_faults_have_different_labels():
     faults = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0, "reorder_depth": 1}
     both = sample.plan(faults=faults)
-    assert planted([both]) == ["emulated on what client and server send: loss 1%"]
+    assert emulated_faults([both]) == ["emulated on what client and server send: loss 1%"]
     client, server = both.endpoints
     silent = server.model_copy(update={"port": server.port.model_copy(update={"faults": None})})
-    assert planted([both.model_copy(update={"endpoints": [client, silent]})]) == [
+    assert emulated_faults([both.model_copy(update={"endpoints": [client, silent]})]) == [
         f"emulated on what the {client.side} sends: loss 1%"
     ]
 

@@ -1,4 +1,4 @@
-"""Reading scenario files: every error names file and line, or the --set, what is wrong and what would be right."""
+"""Reading scenario files: every error names file and line, or the --set, the error and the remedy."""
 
 import pytest
 from scenario_tools import ECHO, SHIPPED, loaded, written
@@ -94,7 +94,7 @@ def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):
         ({"record": "run.json"}, "record", "not the name of a pcap"),
         ({"wire": {"replay": "x.pcap"}}, "replay", 'no meaning on the wire "ring"'),
         ({"wire": {"kind": "pcap"}, "server": {}}, "wire", "wire.replay is missing"),
-        ({"wire": {"kind": "null", "faults": {"loss": 0.1}}, "server": {}}, "faults", "cannot be planted"),
+        ({"wire": {"kind": "null", "faults": {"loss": 0.1}}, "server": {}}, "faults", "cannot be emulated"),
         ({"wire": {"kind": "null"}}, "wire", "no endpoint"),
         ({"wire": {"kind": "null"}, "client": {}, "server": {}}, "client", "nothing connects"),
         ({"wire": {"kind": "null"}, "client": {}}, "client", "closed loop"),

@@ -16,7 +16,7 @@ _TOML_LINE = re.compile(r"^[ \t]*(\[\[?[\w.]+\]|schema_version[ \t]*=)", re.MULT
 _WORKLOAD = "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0 : 0,1|2 : 0|2"
 MAX_NUMBER = 10**18
 MAX_GROUP = 256
-"""Axio has at most 16 workspaces; a range of more is a slip of the pen."""
+"""Axio has at most 16 workspaces; a larger range is a typing error."""
 
 
 @dataclass(frozen=True)

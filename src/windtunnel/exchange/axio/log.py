@@ -1,6 +1,6 @@
 """From tables of Axio's log to stage rows, and back.
 
-Axio's figures keep their meaning where it differs from ours (its sources tell): notes say so beside them.
+Axio's values keep Axio's meaning (from its sources) where it differs. Notes state the difference.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ NOTES = (
 _NS_PER_US = 1000
 _STAGES = [name for name in FILLED if name != END_TO_END]
 _NOTHING_MOVED = tuple(Decimal(value) for value in (0, 0, 0, 0, NEVER_SEEN, 0, 0, NEVER_SEEN, 0))
-"""As Axio prints a stage that its pipeline has not, or that stood still."""
+"""As Axio prints a missing or idle stage."""
 _STALLS, _COMPLETIONS = slice(3, 6), slice(6, 9)
 
 
@@ -72,7 +72,7 @@ def _guess(tables: Iterable[Table]) -> str | None:
 
 
 def check(tables: Iterable[Table]) -> list[Fault]:
-    """Figures that cannot stand beside each other."""
+    """Values that contradict each other."""
     faults = []
     for table in tables:
         for name in _STAGES:

@@ -171,7 +171,7 @@ def _workloads(conversion: Conversion) -> None:
 
 
 def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
-    """The table of one workload; what it cannot be goes to the faults."""
+    """The table of one workload; conflicts are added to the faults."""
     handler = HANDLERS.get(conversion.value("message_handler"))
     by_packet = conversion.value("packet_handler") == "echo"
     phases = _phases(conversion, workload, by_packet)

@@ -1,4 +1,4 @@
-"""Ways out: a run as tables for other tools, and back from them without a loss.
+"""A run as tables for other tools, and back from them without loss.
 
 shape    which tables and columns there are: derived from the models of the engine's lines, so that a new field needs no code
 unfold   windows -> rows

@@ -163,7 +163,7 @@ def _manifest(source: Path) -> Manifest:
 
 
 def _bare(source: Path, name: str) -> str:
-    """A file's name, which may lead nowhere else."""
+    """A plain file name, without a path."""
     if Path(name).name != name or name in _MADE_AGAIN:
         raise UserError(f"{source / MANIFEST}: {name!r} is not the name of one of the run's other files")
     return name
@@ -174,7 +174,7 @@ def _columns(table: Table) -> str:
 
 
 def _quoted(table: Table) -> str:
-    """Texts stand in quotes: an empty one is not nothing."""
+    """Texts are quoted, so that an empty text differs from null."""
     return ", FORCE_QUOTE (" + ", ".join(f'"{column.name}"' for column in table.all if column.sql == "VARCHAR") + ")"
 
 

@@ -1,4 +1,4 @@
-"""Rows -> windows: what `unfold` took apart."""
+"""Rows -> windows, the inverse of `unfold`."""
 
 import json
 from collections.abc import Mapping, Sequence

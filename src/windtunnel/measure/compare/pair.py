@@ -15,7 +15,7 @@ from windtunnel.measure.execute import RunOutcome, execute, no_garbage_collectio
 from windtunnel.scenario import RunSpec
 from windtunnel.scenario.wires import has, named
 
-ALTERNATING = "alternated with another run on the same cores, a window each; time between its turns is not counted"
+ALTERNATING = "alternated by window with another run on the same cores; parked time is not counted"
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def are_scenarios(a: Path, b: Path) -> bool:
             if other.exists()
             else f"{other}: no such file or directory"
         )
-        raise UserError(what, remedy="two scenario files, which are run in turn, or runs on both sides")
+        raise UserError(what, remedy="two scenario files, which alternate, or runs on both sides")
     return len(files) == 2
 
 
@@ -61,7 +61,7 @@ def _runs(path: Path) -> list[Path]:
         raise UserError(f"{path}: no such file or directory", remedy=TAKES)
     runs = sorted(_below(path))
     if not runs:
-        raise UserError(f"{path}: no run in it or below it: no run.json", remedy=TAKES)
+        raise UserError(f"{path}: contains no run: no run.json", remedy=TAKES)
     return runs
 
 

@@ -22,7 +22,7 @@ class BurstResult:
 
     def __post_init__(self) -> None:
         if not 0 <= self.forwarded <= self.sent:
-            raise ValueError(f"a burst of {self.sent} of which {self.forwarded} came back")
+            raise ValueError(f"a burst of {self.sent} of which {self.forwarded} were forwarded")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def back_to_back(
     if throughput is not None and not 0 <= throughput < limits.rate:
         raise UserError(
             f"a throughput of {throughput:g} with bursts at {limits.rate:g} packets per second",
-            remedy="bursts only where the device is slower than the medium (RFC 9004)",
+            remedy="skip the bursts, or a device slower than the medium (RFC 9004)",
         )
     found: list[int] = []
     for _ in range(limits.repeats):

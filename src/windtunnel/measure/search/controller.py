@@ -26,7 +26,7 @@ def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: On
     """
     names = [goal.name for goal in goals]
     if not names or len(set(names)) < len(names):
-        raise UserError(f"a search for the goals {names}", remedy="at least one, each with a name of its own")
+        raise UserError(f"a search for the goals {names}", remedy="at least one, each with a unique name")
     log = Log(measure, limits)
 
     def results(stopped: str | None = None) -> tuple[GoalResult, ...]:

@@ -49,7 +49,7 @@ class Log:
 
     def _out_of(self, duration_s: float) -> str | None:
         if len(self.finished) >= self.limits.trials:
-            return f"all {self.limits.trials} trials that were allowed are run"
+            return f"all {self.limits.trials} allowed trials are used"
         if self.limits.time_s is None:
             return None
         overhead_s = math.fsum(t.took - t.duration_s for t in self.finished) / max(1, len(self.finished))

@@ -18,15 +18,15 @@ STAGES = tuple((side, stage) for side in SIDES for stage in TRAVEL[side] if (sid
 
 RUN = {
     "point": ("INTEGER", "number of the point"),
-    "repeat": ("INTEGER", "which run of the point, from 1"),
-    "attempt": ("INTEGER", "1; more where an invalid run was run again"),
+    "repeat": ("INTEGER", "repeat of the point, from 1"),
+    "attempt": ("INTEGER", "number of the attempt; above 1 where an invalid run was repeated"),
     "started": ("TIMESTAMP", "when the run began, UTC"),
-    "valid": ("BOOLEAN", "whether its figures may be used"),
+    "valid": ("BOOLEAN", "whether its metrics may be used"),
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
     "measured_s": ("DOUBLE", "measured time, s"),
-    "workload": ("VARCHAR", "whose figures the following are; NULL where no client ran"),
+    "workload": ("VARCHAR", "workload of the following columns; NULL without a client"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Running a study: finished runs stay, the others run in the order that was drawn, invalid ones once more at the end."""
+"""Runs a study: finished runs stay, the others run in the drawn order, invalid ones are repeated at the end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

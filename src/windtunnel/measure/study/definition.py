@@ -27,8 +27,8 @@ class Range(Table):
     """From one number to another in equal steps; the last one is `to` where a step meets it."""
 
     from_: Number = Field(alias="from", description="the first value")
-    to: Number = Field(description="no value lies above it")
-    step: Number = Field(description="from one value to the next, above 0")
+    to: Number = Field(description="upper end of the range")
+    step: Number = Field(description="step between values, above 0")
 
 
 class Log(Table):
@@ -45,7 +45,7 @@ class Factor(Table):
     name: str | None = Field(
         None,
         pattern=r"^[A-Za-z][A-Za-z0-9_]{0,39}$",
-        description="column of the table; without: the last part of the key",
+        description="column of the table; default: the last part of the key",
     )
     key: Text | None = Field(None, description='key of the scenario as --set takes it, as in "client.inflight"')
     keys: list[Text] | None = Field(
@@ -55,20 +55,20 @@ class Factor(Table):
         None,
         min_length=1,
         max_length=MAX_VALUES,
-        description="one a point; behind `keys` one for all of them, or a list of one for each",
+        description="values, one for each point; with `keys`, one value for all keys or a list with one for each",
     )
     range_: Range | None = Field(None, alias="range", description="instead of values: equal steps")
     log: Log | None = Field(None, description="instead of values: equal ratios")
     labels: Annotated[list[int | float | Text], Wanted("a list of numbers or texts")] | None = Field(
-        None, description="what stands for the values in table and pictures, one each; without: they themselves"
+        None, description="labels of the values in tables and plots, one for each; default: the values"
     )
 
     @model_validator(mode="after")
     def _one_of_each(self) -> "Factor":
         if (self.key is None) == (self.keys is None):
-            raise ValueError("takes key or keys, one of them")
+            raise ValueError("takes either key or keys")
         if sum(given is not None for given in (self.values, self.range_, self.log)) != 1:
-            raise ValueError("takes values, range or log, one of them")
+            raise ValueError("takes one of values, range and log")
         return self
 
     @property
@@ -88,45 +88,47 @@ class Full(Table):
     constraints: list[Text] | None = Field(None, max_length=64, description="instead of `constraints` of the file")
     metrics: list[Text] | None = Field(None, max_length=16, description="instead of `metrics` of the file")
     set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
-        default_factory=dict, alias="set", description="keys that are added to [set], or take the place of its own"
+        default_factory=dict, alias="set", description="keys that extend or replace those of [set]"
     )
     factor: list[Factor] = Field(
         default_factory=list,
         max_length=MAX_FACTORS,
-        description="takes the place of the factor with the same column, or is one more",
+        description="replaces the factor with the same column, or adds one",
     )
 
 
 class Definition(Table):
     """A scenario x factors x repeats, and the question that it answers."""
 
-    title: Text = Field("", max_length=200, description="name of the study; without: the file's")
-    scenario: Text = Field(description="what runs, relative to this file")
+    title: Text = Field("", max_length=200, description="name of the study; default: the file's")
+    scenario: Text = Field(description="scenario file, relative to this file")
     repeats: Annotated[int, Field(ge=1, le=1000)] = Field(3, description="runs of every point")
     retries: Annotated[int, Field(ge=0, le=9)] = Field(
-        1, description="further runs, at the end of the study, where a run was invalid"
+        1, description="repeats of an invalid run, at the end of the study"
     )
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="of the order of the runs")
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="seed of the order of the runs")
     constraints: list[Text] = Field(
-        default_factory=list, max_length=64, description="SQL expressions over the factors; a point must meet them all"
+        default_factory=list,
+        max_length=64,
+        description="SQL expressions over the factors; a point must satisfy all of them",
     )
     metrics: list[Text] = Field(
         default_factory=list,
         max_length=16,
-        description="columns that the report plots; the first one picks the best point",
+        description="columns that the report plots; the first one determines the best point",
     )
     latency: list[Literal["boxes", "percentiles"]] = Field(
         default_factory=list,
-        description="further pictures: a box of latency a point, with L(c); a percentile curve a point",
+        description="further plots: a box of latencies for each point, with L(c); a percentile curve for each point",
     )
     reference: Literal["thesis exact"] | None = Field(
         None, description="a published curve, drawn faintly over entries and cores: T4P4S with exact tables"
     )
     set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
-        default_factory=dict, alias="set", description="keys of the scenario that are changed for every point"
+        default_factory=dict, alias="set", description="scenario keys that are set for every point"
     )
     factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table a factor")
-    full: Full | None = Field(None, description="what --full changes")
+    full: Full | None = Field(None, description="changes of the full size (--full)")
 
     _source: Source = PrivateAttr()
     _question: str = PrivateAttr("")
@@ -163,7 +165,7 @@ class Definition(Table):
         if self.full is None:
             raise UserError(
                 f"{self.source.file}: the study has no full size",
-                remedy="run it without --full, or add a table [full] with what --full changes",
+                remedy="run it without --full, or add a table [full] with changes of the full size (--full)",
             )
         full = self.full
         moved: dict[Path, Path] = {}
@@ -224,7 +226,7 @@ def leaves(table: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]
 
 
 def read(path: File) -> Definition:
-    """The study in a file. Raises UserError that names file and line, what is wrong and what would be right."""
+    """The study in a file. Raises UserError that names file and line, the error and the remedy."""
     text = read_text(path, MAX_FILE_BYTES, "name a study file, as in studies/inflight.toml")
     source = Source(path, text)
     try:

@@ -78,7 +78,7 @@ def design(definition: Definition, sets: list[str], host: HostView) -> Design:
         first = made.points[0]
         raise UserError(
             f"{definition.source.file}: no point can run here; {made.words(first)}: {first.cannot_run}",
-            remedy="a larger host, or values that fit this one",
+            remedy="use a larger host, or values that fit this one",
         )
     return made
 
@@ -86,7 +86,7 @@ def design(definition: Definition, sets: list[str], host: HostView) -> Design:
 def _check_metrics(definition: Definition) -> None:
     for n, name in enumerate(definition.metrics):
         if name not in METRICS:
-            raise Refusal(("metrics", n), f'no metric "{name}"', "docs/reference/study.md has them all")
+            raise Refusal(("metrics", n), f'no metric "{name}"', "docs/reference/study.md lists them")
 
 
 class _Checker:

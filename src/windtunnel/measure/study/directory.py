@@ -75,7 +75,8 @@ def _not_foreign(path: Path) -> None:
     ours = {records.NAME, LOCK, f".{records.NAME}.tmp"}
     if not (path / records.NAME).exists() and (there := {file.name for file in path.iterdir()} - ours):
         raise UserError(
-            f"{path}: exists already and is no study: it holds {min(there)}", remedy="choose a new directory with --out"
+            f"{path}: exists already and is not a study: it contains {min(there)}",
+            remedy="choose a new directory with --out",
         )
 
 

@@ -1,4 +1,4 @@
-"""What is changed from point to point, and what is the same for all: the keys of a study, none of them said twice."""
+"""What is changed from point to point, and what is the same for all: the keys of a study, each of them once."""
 
 from dataclasses import dataclass
 
@@ -47,9 +47,9 @@ def factors(definition: Definition) -> list[Factor]:
             _parsed(key, said_at)
         name = factor.column
         if not name.isidentifier() or not name.isascii():
-            raise Refusal(where, f'"{name}" is no name for a column', 'name = "..." of letters, digits and _')
+            raise Refusal(where, f'"{name}" is not a valid column name', 'name = "..." of letters, digits and _')
         if name.lower() in COLUMN_NAMES:
-            raise Refusal(where, f'the table has a column "{name}" of its own', 'another one, as in name = "my_rate"')
+            raise Refusal(where, f'"{name}" is a column of the table already', 'another one, as in name = "my_rate"')
         if any(name.lower() == other.name.lower() for other in found):
             raise Refusal(where, f'two factors are called "{name}"', 'name = "..." for one of them')
         try:
@@ -99,7 +99,7 @@ def _clash(one: _Key, other: _Key) -> None:
     name, its = (".".join(map(str, key.key)) for key in (one, other))
     what = f"{one.words} and {other.words} both change {name}"
     if name != its:
-        what = f"{one.words} changes {name}, and {other.words} changes {its}: one lies in the other"
+        what = f"{one.words} changes {name}, and {other.words} changes {its}: one contains the other"
     if one.said_at is None:
         raise UserError(f"{one.words}: {what}", remedy="each key in one place")
     raise Refusal(one.said_at, what, "each key in one place")
@@ -114,4 +114,4 @@ def _parsed(key: str, where: Path) -> Path:
     try:
         return parse_overrides([f"{key}=0"])[0].path
     except UserError:
-        raise Refusal(where, f'"{key}" is no key of a scenario', EXAMPLE.replace("--set ", "")) from None
+        raise Refusal(where, f'"{key}" is not a key of a scenario', EXAMPLE.replace("--set ", "")) from None

@@ -1,4 +1,4 @@
-"""Whether a study that is taken up again is still the one that began: if not, what has changed, as a unified diff."""
+"""Whether a resumed study is unchanged; if not, the changes as a unified diff."""
 
 import json
 from difflib import unified_diff
@@ -8,7 +8,7 @@ from windtunnel.measure.study.record import StudyRecord
 
 HOST = ("hostname", "system", "kernel", "architecture")
 CPUS = ("model", "online", "allowed", "isolated", "nohz_full", "quota", "governors", "turbo")
-"""Facts about a host that stay while it does; free memory and stolen time do not."""
+"""Facts about a host that stay while it does; free memory and steal do not."""
 
 
 def differences(then: StudyRecord, now: StudyRecord) -> str:

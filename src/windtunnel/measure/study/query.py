@@ -58,8 +58,8 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
     records.read(study / records.NAME)
     file = study / RESULTS
     if not file.is_file():
-        remedy = f"windtunnel study {study} runs what is missing, and writes it"
-        raise UserError(f"{study}: no {RESULTS} yet: the study has not ended", remedy=remedy)
+        remedy = f"windtunnel study {study} finishes the study and writes it"
+        raise UserError(f"{study}: no {RESULTS} yet: the study is not finished", remedy=remedy)
     directory = study.resolve().name
     try:
         connection.execute(
@@ -67,5 +67,5 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
         )
     except duckdb.Error as error:
         raise UserError(
-            f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it anew"
+            f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it again"
         ) from None

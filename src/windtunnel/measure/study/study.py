@@ -68,7 +68,7 @@ def prepare(
         then = record.read(source / record.NAME)
         if sets or full or (out and out.resolve() != source.resolve()):
             given = "--set" if sets else "--full" if full else "--out"
-            raise UserError(f"{given} has no meaning for a study that continues", remedy=f"windtunnel study {source}")
+            raise UserError(f"{given} has no effect on a study that continues", remedy=f"windtunnel study {source}")
         if not Path(then.study.file).is_file():
             raise UserError(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
@@ -104,7 +104,7 @@ def _record(prepared: Prepared, host: facts.Facts) -> StudyRecord:
     then = record.read(path / record.NAME)
     if changed := identity.differences(then, now):
         raise UserError(
-            f"{path}: cannot go on: it is not what the study began with\n{changed}",
-            remedy="put back what was changed, or run it anew with another --out",
+            f"{path}: cannot continue: the study has changed since it began\n{changed}",
+            remedy="undo the changes, or start again with another --out",
         )
     return then

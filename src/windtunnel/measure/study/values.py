@@ -59,7 +59,7 @@ def levels(factor: Factor) -> Levels:
     for n, cell in enumerate(cells):
         if cell in cells[:n]:
             where = ("labels", n) if labels is not None else ("values", n) if factor.values is not None else ()
-            raise Refusal(where, f"{shown(plain[n])} is given twice", "each value once; repeats = N runs them again")
+            raise Refusal(where, f"{shown(plain[n])} is given twice", "each value once; repeats = N repeats them")
     each = tuple(Level(row, _label(p), cell) for row, p, cell in zip(rows, plain, cells, strict=True))
     return Levels(each, kind, unit, factor.log is not None or _geometric(cells))
 
@@ -83,10 +83,10 @@ def settable(value: Any, path: tuple[str | int, ...]) -> None:
     for part in value if isinstance(value, list) else [value]:
         if not isinstance(part, str | int | float | bool):
             raise Refusal(
-                path, f"{shown(part)} is no value of a factor", "texts, numbers, true or false, or lists of them"
+                path, f"{shown(part)} is not a value of a factor", "texts, numbers, true or false, or lists of them"
             )
         if isinstance(part, float) and not math.isfinite(part):
-            raise Refusal(path, f"{part} is no number", "a finite one")
+            raise Refusal(path, f"{part} is not a number", "a finite one")
         if type(part) is int and abs(part) >= LARGEST:
             raise Refusal(path, f"{shown(part)} is too large", "a number below 2^63")
 
@@ -140,7 +140,7 @@ def _numbers(table: Range | Log, names: tuple[str, ...]) -> tuple[list[Decimal],
     kind = kind_of(given)
     if kind is None and (text := next((value for value in given if isinstance(value, str)), None)):
         raise Refusal(
-            (), f"{shown(text)} is no number, or of another kind than the others", 'as in from = "64B", to = "1KiB"'
+            (), f"{shown(text)} is not a number, or has another unit than the others", 'as in from = "64B", to = "1KiB"'
         )
     numbers = [Decimal(str(parse(kind, value) if kind else value)) for value in given]
     whole = not kind.endswith("rate") if kind else all(isinstance(value, int) for value in given)
@@ -150,7 +150,7 @@ def _numbers(table: Range | Log, names: tuple[str, ...]) -> tuple[list[Decimal],
 def _range(table: Range) -> list[Any]:
     (first, last, step), kind, whole = _numbers(table, ("from_", "to", "step"))
     if step <= 0 or last < first:
-        raise Refusal(("range",), "the range leads nowhere", "from <= to, and a step above 0")
+        raise Refusal(("range",), "the range is empty", "from <= to, and a step above 0")
     count = int((last - first) / step) + 1
     if count > MAX_VALUES:
         raise Refusal(("range",), f"the range has {count} values", f"at most {MAX_VALUES}")
@@ -160,12 +160,14 @@ def _range(table: Range) -> list[Any]:
 def _log(table: Log) -> list[Any]:
     (first, last), kind, whole = _numbers(table, ("from_", "to"))
     if first <= 0 or last <= first:
-        raise Refusal(("log",), "the range leads nowhere", "0 < from < to")
+        raise Refusal(("log",), "the range is empty", "0 < from < to")
     ratio = float(last / first)
     middle = [Decimal(repr(float(first) * ratio ** (n / (table.points - 1)))) for n in range(1, table.points - 1)]
     values = [_written(value, kind, whole) for value in (first, *middle, last)]
     if len(set(values)) < len(values):
-        raise Refusal(("log", "points"), f"{table.points} points are more than there are whole numbers", "fewer points")
+        raise Refusal(
+            ("log", "points"), f"{table.points} points, but the range has fewer whole numbers", "fewer points"
+        )
     return values
 
 

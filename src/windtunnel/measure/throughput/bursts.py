@@ -19,7 +19,7 @@ STEP = 32
 
 
 def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> BurstRow:
-    """The row of search.json: bursts at `rate` messages a second where `carried` are carried for ever. Raises as `Runs.run`."""
+    """The row of search.json: bursts at `rate` messages a second where `carried` are sustained. Raises as `Runs.run`."""
     budget = (specs.scenario.client or Client()).inflight
     limits = BurstLimits(rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats)
     most = limits.steps * limits.step
@@ -32,7 +32,7 @@ def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> Bur
     first = send(most)
     if first.excluded is None and first.forwarded == first.sent:
         words = (
-            f"a burst of {most:,} messages, the whole in-flight budget, lost nothing: no buffer is shorter than that"
+            f"a burst of {most:,} messages, the whole in-flight budget, lost nothing: the buffer is at least that long"
         )
         return BurstRow(rate=rate, messages=None, repeats=[], corrected_messages=None, most=most, words=words)
     found = back_to_back(send, limits, min(carried, 0.999 * rate))

@@ -1,4 +1,4 @@
-"""A whole search: from the closed loop that says where to look, over the trials, to latency at parts of what was found."""
+"""A whole search: the closed loop for a start, the trials, and latency at parts of the result."""
 
 import platform
 from collections.abc import Callable
@@ -36,7 +36,7 @@ PROBE_NS = 1_000_000_000
 ABOVE = 1.5
 """Factor on the closed loop's responses a second at which a search starts: an open loop does not sustain more."""
 MOST_EXCLUDED = 10
-"""So many excluded trials in a row, and the search gives up: a busy host spoils one in four."""
+"""So many excluded trials in a row, and the search gives up: on a busy host one trial in four is excluded."""
 BELOW = 1e-3
 """Times the greatest load is the least."""
 SHARES = (0.1, 0.5, 0.9)
@@ -60,7 +60,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who wants to see a search while it goes on."""
+    """A listener to the progress of a search."""
 
     started: Callable[[str], None] = lambda what: None
     trial: Callable[[TrialResult, tuple[GoalResult, ...]], None] = lambda trial, results: None
@@ -135,7 +135,7 @@ class Finder:
     def _closed_loop(self) -> float:
         """Responses a second of the same scenario in a closed loop: an upper estimate of what it sustains."""
         run = self._runs.run(
-            at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10), "closed loop, to see where to look"
+            at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10), "closed loop, to find the start of the search"
         )
         responses = responses_per_s(run)
         if not responses:

@@ -25,12 +25,12 @@ def options(
     latency: bool,
     bursts: int,
 ) -> Options:
-    """Raises UserError that names the option, what is wrong and what would be right."""
+    """Raises UserError that names the option, the error and the remedy."""
     trial_s = duration_s("--trial", trial)
     sum_s = max(duration_s("--trial-sum", trial_sum), trial_s)
     names = dict(_goal(text) for text in goals) if goals else {g.name: g.loss_ratio for g in (NDR, PDR)}
     if goals and len(names) < len(goals):
-        raise UserError("--goal: two goals of one name", remedy="a unique name for each")
+        raise UserError("--goal: two goals have the same name", remedy="a unique name for each")
     if method == "rfc2544" and not goals:
         names = {THROUGHPUT.name: THROUGHPUT.loss_ratio}
     about = (share("--exceed", exceed), share("--width", width), trial_s, trial_s, sum_s)

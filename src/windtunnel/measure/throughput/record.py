@@ -22,12 +22,12 @@ class TrialRow(Part):
     """One trial, in the order in which they were run."""
 
     run: str = Field(description="its run directory")
-    load: float = Field(description="messages a second that were to be sent")
+    load: float = Field(description="messages a second to send")
     duration_s: float
-    sent: int = Field(description="messages, without those that the client itself could not send")
+    sent: int = Field(description="messages sent; unsent ones are not included")
     forwarded: int = Field(description="got a response in time")
-    unsent: int = Field(description="the client was too slow for them")
-    loss_ratio: float | None = Field(description="of all that were to be sent; null: excluded before any was")
+    unsent: int = Field(description="messages that the client was too slow to send")
+    loss_ratio: float | None = Field(description="share of all messages to send; null: excluded before any was sent")
     excluded: str | None = Field(description="why it is excluded; null: it counts")
 
 
@@ -44,7 +44,7 @@ class GoalRow(Part):
     irregular: str | None = Field(description="why the result is irregular; null: it is regular")
     relevant_lower_bound: float | None = Field(description="messages a second")
     relevant_upper_bound: float | None
-    conditional_throughput: float | None = Field(description="messages a second that came through at the lower bound")
+    conditional_throughput: float | None = Field(description="messages a second forwarded at the lower bound")
     limited_by_generator: bool = Field(description="the client limits the upper bound, not the data plane")
 
 
@@ -61,7 +61,7 @@ class LatencyRow(Part):
     p999: int | None
     p99_from_send: int | None = Field(description="from the real send time")
     pacing_p99: int | None
-    reasons: list[str] = Field(description="why the figures are missing: what made the run invalid")
+    reasons: list[str] = Field(description="why values are missing: the reasons of an invalid run")
 
 
 class BurstRow(Part):

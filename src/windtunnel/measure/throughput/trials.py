@@ -152,5 +152,7 @@ def _check(scenario: Scenario) -> None:
     for index, workload in enumerate(scenario.workload):
         own = next((key for key in ("phase", "rate", "on") if getattr(workload, key)), None)
         if own:
-            what = f"workload {index} has a load of its own (`{own}`): a search sets the rate of all by client.rate"
-            raise Refusal(("workload", index, own), what, f"leave {own} out; `share` divides the rate among workloads")
+            what = (
+                f"workload {index} has its own load (`{own}`): a search sets the rate of all workloads with client.rate"
+            )
+            raise Refusal(("workload", index, own), what, f"remove {own}; `share` divides the rate among workloads")

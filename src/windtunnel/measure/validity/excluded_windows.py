@@ -1,4 +1,4 @@
-"""Windows that do not count: a worker was preempted, the hypervisor stole its CPU, or the CPU ran at a lower clock."""
+"""Windows that do not count: a worker was preempted, the hypervisor took its CPU (steal), or the CPU ran at a lower clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median

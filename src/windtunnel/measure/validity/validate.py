@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
-from windtunnel.engine.planted import planted
 from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge
@@ -118,7 +118,7 @@ def _emulated(engines: Sequence[EngineRecord]) -> Check:
     ports = [endpoint.port for engine in engines for endpoint in engine.plan.endpoints]
     kinds = dict.fromkeys(port.wire for port in ports if "nic" not in port.traits)
     parts = [f'the wire "{kind}" has no NIC' for kind in kinds]
-    parts += planted(engine.plan for engine in engines)
+    parts += emulated_faults(engine.plan for engine in engines)
     return Check(name="emulated", state="good", words="; ".join(parts) or "nothing: the wire is a NIC")
 
 

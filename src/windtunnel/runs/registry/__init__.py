@@ -19,7 +19,7 @@ COUNTERS: dict[Noun, tuple[CountedField, ...]] = {
     "port": tuple(counters_of(PortWindow)),
     "workload": tuple(counters_of(WorkloadWindow)),
 }
-"""What windows count, by what it belongs to."""
+"""The nouns: what windows count for."""
 
 
 def _counted(counter: CountedField) -> Metric:

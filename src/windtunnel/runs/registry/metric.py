@@ -13,7 +13,7 @@ Tone = Literal["plain", "waits", "loss"]
 
 @dataclass(frozen=True)
 class Shown:
-    """A column of a terminal's table. `spare`: how well a reader does without it; the highest leaves first, 0 stays."""
+    """A column of a terminal's table. `spare`: the column with the highest value is dropped first; 0 stays."""
 
     head: str
     spare: int = 0
@@ -23,7 +23,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One metric of one noun. Where a place to show it is None, it is not there; `--json` has all of them."""
+    """One metric of one noun. None: not shown in that place. `--json` has all metrics."""
 
     noun: Noun
     name: str
@@ -36,7 +36,7 @@ class Metric:
     better: Better | None = None
     tone: Tone = "plain"
     family: str | None = None
-    """Name that several share in the reference, as in "latency": the first of them says what holds for all."""
+    """Name that several metrics share in the reference, as in "latency": the first of them describes all."""
     terminal: Shown | None = None
     side_by_side: str | None = None
     """Its line where runs are shown side by side."""
@@ -45,7 +45,7 @@ class Metric:
     column: str | None = None
     """In a study's table; of a stage or an endpoint behind its name, as in "server_app_rx_work_ns"."""
     compared: str | None = None
-    """Name under which `compare` holds runs against each other."""
+    """Name under which `compare` compares runs."""
     open_loop: bool = False
     """In tables of an open loop alone: in a closed loop it equals another metric."""
 

@@ -13,7 +13,7 @@ from windtunnel.views.terminal.comparison import (
     median_text,
     name_of,
     percent,
-    said,
+    verdict_word,
     verdicts,
     worth_a_row,
 )
@@ -39,7 +39,7 @@ def render(comparison: Comparison) -> str:
         how=how(comparison),
         median_text=median_text,
         percent=percent,
-        said=said,
+        verdict_word=verdict_word,
         name_of=name_of,
         changed=changed,
         worth_a_row=worth_a_row,
@@ -87,7 +87,7 @@ def forest(point: Point) -> dict[str, Any] | None:
             "width": 4,
             "color": "var(--muted)",
         },
-        "customdata": [[each.low, each.high, said(row)] for row, each in zip(rows, found, strict=True)],
+        "customdata": [[each.low, each.high, verdict_word(row)] for row, each in zip(rows, found, strict=True)],
         "hovertemplate": "%{y}<br>%{x:+.2f}% [%{customdata[0]:+.2f} .. %{customdata[1]:+.2f}]<br>%{customdata[2]}<extra></extra>",
     }
     layout = layout_of(len(rows) * _ROW_PX + 90)

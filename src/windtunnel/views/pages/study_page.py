@@ -57,7 +57,9 @@ def render(study: Study) -> str:
         study=study,
         record=record,
         running=[point for point in record.points if point.cannot_run is None],
-        grounded=[(point_words(record, point.number), point.cannot_run) for point in record.points if point.cannot_run],
+        unrunnable=[
+            (point_words(record, point.number), point.cannot_run) for point in record.points if point.cannot_run
+        ],
         invalid=_invalid(record, rows),
         findings=all_sentences(record, rows),
         pictures=pictures,

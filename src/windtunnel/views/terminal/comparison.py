@@ -82,7 +82,7 @@ def median_text(values: Sequence[float | None], unit: str) -> str:
     return fmt.duration(middle) if middle >= 100 else f"{middle:.1f} ns"
 
 
-def said(measure: Measure) -> str:
+def verdict_word(measure: Measure) -> str:
     """The verdict on a metric in a word; empty without a difference."""
     if measure.interval is None:
         return measure.unmeasured or ""
@@ -149,7 +149,7 @@ def _table(point: Point, one_side: bool) -> RenderableType:
             column("interval", lambda row: of(row, range_of), spare=1),
             column("detectable", lambda row: of(row, lambda i: f"{i.smallest:.1f}%")),
             column("P(B > A)", lambda row: of(row, lambda i: fmt.percent(i.effect, 0)), spare=2),
-            column("shown", said),
+            column("shown", verdict_word),
         ],
         sections=sections,
     )

@@ -177,7 +177,7 @@ def test_the_generators_limit_is_distinguished_from_the_devices():
 def test_the_number_of_trials_is_limited():
     result = search(Device(1e6), [NDR, PDR], replace(LIMITS, trials=20))
     assert len(result.trials) == 20
-    assert result.stopped == "all 20 trials that were allowed are run"
+    assert result.stopped == "all 20 allowed trials are used"
     assert [found.irregular for found in result.goals] == [result.stopped] * 2 or result["NDR"].regular
 
 

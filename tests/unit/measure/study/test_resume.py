@@ -158,7 +158,7 @@ def test_two_processes_on_one_study(tmp_path):
 def test_a_directory_that_is_not_a_study_is_not_changed(tmp_path, there):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / there).write_text("mine")
-    with pytest.raises(UserError, match=f"exists already and is no study: it holds {there}"):
+    with pytest.raises(UserError, match=f"exists already and is not a study: it contains {there}"):
         finished(written(tmp_path), tmp_path / "out")
     assert [file.name for file in (tmp_path / "out").iterdir()] == [there]
 

@@ -1,11 +1,11 @@
-"""The misbehaviour that plans plant on the wire, in words: it is said wherever results show."""
+"""The emulated faults of plans, in words. Every view of results shows them."""
 
 from collections.abc import Iterable
 
 from windtunnel.engine.plan import Faults, Link, Plan
 
 
-def planted(plans: Iterable[Plan]) -> list[str]:
+def emulated_faults(plans: Iterable[Plan]) -> list[str]:
     """One label for each kind of emulated fault, with the endpoints whose packets it affects; empty without faults."""
     sides: dict[str, list[str]] = {}
     for plan in plans:
