@@ -85,7 +85,7 @@ STUDY_HEAD = f"""\
 
 {GENERATED.format("studies/*.toml")}
 
-Each study opens with its question. `--plan` shows the points, the runs and the time, and runs nothing. Points that your host cannot run are left out.
+Each study opens with its question. `--plan` shows the points, the runs and the time, and runs nothing. Points that your host cannot run are skipped.
 """
 
 

@@ -206,7 +206,7 @@ PHASES = (
         name="counted_s",
         unit="s",
         formula="length of the windows that lie wholly in it",
-        error="windows end some tens of µs late: what lies beyond a boundary is at most 1/1000 of a window",
+        error="windows end some tens of µs late: at most 1/1000 of a window lies beyond a boundary",
         form="number",
     ),
     Metric(
