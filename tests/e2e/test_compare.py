@@ -134,7 +134,8 @@ def test_two_runs_alternate_by_window(finished):
     assert all(ends.values())
     for side in "ab":
         assert any(
-            note.startswith("alternated with another run") for note in load(directory / side / "01").record.notes
+            note.startswith("alternated by window with another run")
+            for note in load(directory / side / "01").record.notes
         )
 
 

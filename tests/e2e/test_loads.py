@@ -59,12 +59,12 @@ def test_one_rate_is_one_endless_phase(tmp_path):
         ({"phase": [{"duration": "0s", "rate": "1pps"}]}, 'phase.0.duration: "0s" is not between 1us and 24h'),
         ({"phase": [{"duration": "1s", "rate": "10000Mpps"}]}, '"10000Mpps" is not between 0pps and 1000Mpps'),
         ({"phase": [{"duration": "100ms"}]}, "phase.0.rate is missing"),
-        (PHASES | {"rate": "1kpps"}, "rate stands beside phases"),
-        (PHASES | {"on": "1ms", "off": "1ms"}, "on stands beside phases"),
+        (PHASES | {"rate": "1kpps"}, "rate cannot be combined with phases"),
+        (PHASES | {"on": "1ms", "off": "1ms"}, "on cannot be combined with phases"),
         ({"on": "1ms", "off": "1ms"}, "on has no effect in a closed loop"),
         ({"rate": "1kpps", "on": "1ms"}, "on without off"),
         ({"phase": [{"duration": "1s", "rate": "1kpps", "off": "1ms"}]}, "off without on"),
-        ({"phase": [{"duration": "100ms", "rate": "0pps"}]}, "all phases together hold 0 messages"),
+        ({"phase": [{"duration": "100ms", "rate": "0pps"}]}, "all phases together send 0 messages"),
         (
             {"request_sizes": {"distribution": "imix", "genome": "aaXa"}},
             'genome: letter 3 is "X", which has no size',
@@ -90,7 +90,7 @@ def test_one_rate_is_one_endless_phase(tmp_path):
         ({"request_sizes": {"distribution": "normal"}}, "distribution is"),
         (
             {"request": 86, "request_sizes": {"distribution": "imix", "genome": "a"}},
-            "request stands beside request_sizes",
+            "request cannot be combined with request_sizes",
         ),
     ],
 )

@@ -155,7 +155,11 @@ def test_a_packet_handler_alone_needs_no_application_stage(tmp_path):
 
 
 REFUSED = [
-    ("mempool_handler = 'stack'", "mempool_handler = 'ring_mp_sc'", 'mempool_handler: "ring_mp_sc" cannot be carried'),
+    (
+        "mempool_handler = 'stack'",
+        "mempool_handler = 'ring_mp_sc'",
+        'mempool_handler: "ring_mp_sc" cannot be converted',
+    ),
     ("limit_enabled = true", "limit_enabled = false", "inflight_limit_enabled: false cannot be converted"),
     ("backend = 'dpdk'", "backend = 'roce'", 'network.backend: "roce" cannot be converted'),
     ("'m_app' ", "'z_app' ", 'handler.message_handler: "z_app" cannot be converted'),
@@ -215,7 +219,7 @@ COLON_REFUSED = [
     ("numa : 1", "numa", 'text:16: "numa" is not a key and its value'),
     (" : 3 : 3 : 3", " : 3 : 3", "text:15: workload has 4 parts"),
     (" : 3 : 3 : 3", " : 3 : 3|4 : 3", "text:15: workload: "),
-    (" : 3 : 3 : 3", " : 3 : 9-3 : 3", 'text:15: workload: "9-3" is no range'),
+    (" : 3 : 3 : 3", " : 3 : 9-3 : 3", 'text:15: workload: "9-3" is not a range'),
     (" : 3 : 3 : 3", " : 3 : 2 : 2", "text:15: workspace 2 serves workloads 3 and 4"),
     ("iteration : 10", "iteration : 10\niteration : 11", "text:19: iteration is given twice"),
     ("duration : 1\n", "duration : 0\n", "text:19: duration: in the scenario, window"),
@@ -257,7 +261,7 @@ def test_an_existing_file_stays(tmp_path):
 def test_without_out_only_the_scenario_goes_to_stdout(tmp_path):
     out, said = imported("axio", DATA / "axio-colon.conf")
     assert tomllib.loads(out)["workload"] and out.startswith("# What does the server of Axio's")
-    assert "not carried over" in said
+    assert "not converted" in said
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b"numa : 1\n\xff"])

@@ -68,7 +68,7 @@ def test_values_missing_in_the_table_are_null(tmp_path):
 def test_every_view_marks_an_imported_run(tmp_path):
     run = run_of(tmp_path, "axio", SERVER)
     shown = shown_by(run.path)
-    assert "imported from axio: text.log" in shown and "measured and judged nothing" in shown
+    assert "imported from axio: text.log" in shown and "did not measure or check them" in shown
     assert "verdict" not in shown and "ledger" not in shown and "drops: not reported" in shown
     assert "imported" in shown_by(run.path, execute(tmp_path / "own", *RUNS["both sides"]).path)
     page = write_report(run.path).read_text()
@@ -223,7 +223,7 @@ FAULTY = [
     ("nic_tx 20.046", "nic_tx -20.046", 'text:9: nic_tx, Thpl. (Mpps): "-20.046" is not a number'),
     ("nic_tx 20.046", "nic_tx inf", 'text:9: nic_tx, Thpl. (Mpps): "inf" is not a number'),
     ("disp_tx 20.046 0.015 0.008", "disp_rx 20.046 0.015 0.008", "text:8: the row disp_rx is given twice"),
-    ("disp_tx 20.046", "desp_tx 20.046", 'text:7: "desp_tx" is no row'),
+    ("disp_tx 20.046", "desp_tx 20.046", 'text:7: "desp_tx" is not a row'),
     ("0.000000(0.272515)", "0.000000", "text:5: app_tx: Avg Stall. [/B] has no share of the pool"),
     ("Avg Coml. [/B]", "Med Coml. [/B]", "text:2: the columns of the table differ"),
     ("0.027 0.014", "0.014 0.027", "text:2: table in line 2: disp_rx has a stall longer than its total"),
@@ -273,7 +273,7 @@ def unnamed(text: str) -> str:
     [
         (unnamed(SERVER) + unnamed(CLIENT), (), "tables of both sides?"),
         (unnamed(CLIENT) + unnamed(SERVER), (), "tables of both sides?"),
-        (unnamed(SERVER), ("--side", "client"), "app_tx, which a client has, moved nothing"),
+        (unnamed(SERVER), ("--side", "client"), "app_tx, a stage of clients, moved nothing"),
         (unnamed(CLIENT), ("--side", "server"), "only a client has, moved packets"),
         (unnamed(CLIENT) + unnamed(SERVER), ("--side", "server"), "only a client has, moved packets"),
     ],

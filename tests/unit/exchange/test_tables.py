@@ -158,7 +158,10 @@ def spoil(directory, name, old, new):
             lambda d: spoil(d, "windows.csv", '"windtunnel",3,', '"windtunnel",2,'),
             "window 2 of windtunnel stands 2 times",
         ),
-        (lambda d: spoil(d, "pools.csv", '"windtunnel",3,', '"windtunnel",99,'), "belongs to nothing: windtunnel, 99"),
+        (
+            lambda d: spoil(d, "pools.csv", '"windtunnel",3,', '"windtunnel",99,'),
+            "a row without its parent: windtunnel, 99",
+        ),
         (lambda d: spoil(d, "pools.csv", '"windtunnel",3,', ",3,"), "must all be there"),
         (lambda d: spoil(d, "windows.csv", '"windtunnel",3,', '"windtunnel",-3,'), "windows.csv: cannot be read"),
         (lambda d: spoil(d, "run.json", '"version"', '"vision"'), "record of version None"),

@@ -99,7 +99,7 @@ def test_a_file_that_is_not_a_ladder_is_refused(tmp_path, text):
     ("change", "words"),
     [
         (lambda ladder: ladder.update(rungs=[]), "rungs: "),
-        (lambda ladder: ladder["rungs"].reverse(), "sizes do not rise"),
+        (lambda ladder: ladder["rungs"].reverse(), "sizes are not ascending"),
         (lambda ladder: ladder["rungs"][0].update(bytes=0), "rungs.0.bytes"),
         (lambda ladder: ladder["rungs"][0].update(ns=-1.0), "rungs.0.ns"),
         (lambda ladder: ladder["rungs"][0].update(ns=float("nan")), "rungs.0.ns"),

@@ -90,7 +90,7 @@ def test_init_on_the_command_line(tmp_path):
     made = windtunnel("init", "echo", cwd=tmp_path)
     assert made.stdout == "written: echo.toml\nnext:    windtunnel check echo.toml\n"
     unknown = windtunnel("init", "ehco", cwd=tmp_path)
-    assert unknown.stderr == "error: no template ehco\nremedy: did you mean echo?\n"
+    assert unknown.stderr == 'error: no template ehco\nremedy: did you mean "echo"?\n'
 
 
 def test_a_wheel_contains_the_templates(tmp_path):

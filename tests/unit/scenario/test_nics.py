@@ -88,7 +88,7 @@ def test_one_side_runs_alone(tmp_path, sysfs):
     [plan] = finished(tmp_path, pci(None, FAR), host=host(sysfs)).plans
     assert [e.side for e in plan.endpoints] == ["server"]
     [plan] = finished(tmp_path, pci(FAR, None), host=host(sysfs)).plans
-    assert plan.endpoints[0].peer_mac is None, "a stranger is asked for its MAC"
+    assert plan.endpoints[0].peer_mac is None, "a foreign peer is asked for its MAC"
 
 
 def test_a_queue_keeps_an_mbuf_in_every_receive_descriptor(tmp_path, sysfs):
@@ -113,7 +113,7 @@ def test_an_unknown_address_is_refused_with_the_known_ones(tmp_path, sysfs):
     error = refused(tmp_path, pci(NEAR, "0000:0a:00.0"), host(sysfs))
     assert "no device has the PCI address 0000:0a:00.0" in error.message
     assert "0000:01:00.0 (vfio-pci)" in error.remedy and "0000:04:00.0 (no driver)" in error.remedy
-    assert "0000:06:00.0 is no NIC" in refused(tmp_path, pci(NEAR, DISK), host(sysfs)).message
+    assert "0000:06:00.0 is not a NIC" in refused(tmp_path, pci(NEAR, DISK), host(sysfs)).message
     assert "has no NIC" in refused(tmp_path, pci(NEAR, None), host(sysfs, nics=[])).remedy
 
 
@@ -130,7 +130,7 @@ def test_a_nic_on_another_node_than_its_workers_is_a_note(tmp_path, sysfs):
     data = pci(NEAR, FAR)
     spec = finished(tmp_path, data, "client.cores=[0]", "server.cores=[1]", host=host(sysfs))
     assert spec.notes == [
-        "NIC 0000:02:00.0 of the server is on NUMA node 1, CPU 1 is not: every packet crosses; server.cores from 2-3 would not"
+        "NIC 0000:02:00.0 of the server is on NUMA node 1, CPU 1 is not: every packet crosses nodes; server.cores from 2-3 avoid that"
     ]
     assert not finished(tmp_path, data, "client.cores=[0]", "server.cores=[2]", host=host(sysfs, cpus=[0, 2])).notes
 
@@ -150,8 +150,8 @@ def test_a_nic_needs_hugepages(tmp_path, sysfs):
         (pci(None, None) | {"server": {}}, "server.pci is missing"),
         (pci(None, None), 'no endpoint on the wire "pci"'),
         (pci(None, NEAR, wire={}), 'server.pci has no effect on the wire "ring"'),
-        ({"server": {"steering": "rss"}, "workload": [{"handler": "l_app"}]}, "server.steering has no meaning"),
-        ({"server": {"offloads": []}, "workload": [{"handler": "l_app"}]}, "server.offloads has no meaning"),
+        ({"server": {"steering": "rss"}, "workload": [{"handler": "l_app"}]}, "server.steering has no effect"),
+        ({"server": {"offloads": []}, "workload": [{"handler": "l_app"}]}, "server.offloads has no effect"),
         (pci(None, None) | {"server": {"pci": NEAR, "steering": "hash"}}, "server.steering"),
         (pci(None, None) | {"server": {"pci": NEAR, "offloads": ["tso"]}}, "server.offloads"),
     ],

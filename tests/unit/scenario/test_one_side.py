@@ -48,7 +48,7 @@ def test_one_side_is_planned_on_its_own_host_alone(tmp_path):
     assert asks.endpoints[0].peer_mac == responses.endpoints[0].mac
     assert asks.workloads[0].load and responses.workloads[0].load is None
     assert responses.workloads[0].client_slots == 1024, "a server expects the places of the client that runs elsewhere"
-    assert "server: CPU 55 is not there" in refused(tmp_path, TWO_HOSTS, "server", machine(2, interfaces=("eth7",)))
+    assert "server: CPU 55 does not exist" in refused(tmp_path, TWO_HOSTS, "server", machine(2, interfaces=("eth7",)))
 
 
 def test_without_a_side_both_run_here(tmp_path):
@@ -172,7 +172,7 @@ def test_sides_of_two_runs_are_refused(tmp_path):
     client = one_side(tmp_path / "client", "client")
     other = one_side(tmp_path / "other", "server", session="cd" * 16)
     lonely = one_side(tmp_path / "lonely", "server", session=None)
-    with pytest.raises(UserError, match="two sides of two runs"):
+    with pytest.raises(UserError, match="sides of different runs"):
         join([client, other])
     with pytest.raises(UserError, match="lonely: no handshake with another host"):
         join([client, lonely])

@@ -95,7 +95,7 @@ def test_cores_by_name(tmp_path):
     assert set(found) == {0, 2}
     assert set(placed(tmp_path, {"server": {"cores": [0]}}, cpus=2)) == {0, 1}
     assert set(placed(tmp_path, {"server": {"cores": [0, 1]}}, cpus=2)) == {0, 1}
-    assert "server: CPU 2 is not there" in refused(tmp_path, {"server": {"cores": [0, 2]}})
+    assert "server: CPU 2 does not exist" in refused(tmp_path, {"server": {"cores": [0, 2]}})
 
 
 def test_workers_by_hand_in_their_own_order(tmp_path):
@@ -126,7 +126,7 @@ def test_workers_by_hand_must_place_every_stage_once(tmp_path, stages, what):
 
 def test_a_pool_without_locks_is_refused_for_two_workers(tmp_path):
     sp_sc = {"server": {"mempool": {"ops": "ring_sp_sc"}}}
-    assert "2 take and free these mbufs" in refused(tmp_path, sp_sc)
+    assert "2 workers use this pool" in refused(tmp_path, sp_sc)
     assert len(placed(tmp_path, sp_sc, cpus=1)) == 1
 
 

@@ -162,7 +162,7 @@ def test_needs_of_the_xdp_wire():
     with pytest.raises(UserError, match='no interface "wt0"'):
         resolve(scenario, machine(interfaces=("lo",)))
     mine = replace(machine(), xdp_program={"wt0": "my_filter (id 7)"}.get)
-    with pytest.raises(UserError, match=r"has the XDP program my_filter \(id 7\) already") as caught:
+    with pytest.raises(UserError, match=r"already has the XDP program my_filter \(id 7\)") as caught:
         resolve(scenario, mine)
     assert "ip link set dev wt0 xdp off" in caught.value.remedy
     # beside one descriptor's mbuf each: a full fill ring and a full completion ring

@@ -45,8 +45,8 @@ def test_prefixes(tmp_path):
         ("10.0.0.0,1\n", "rules.txt:1: '10.0.0.0' has no prefix length"),
         ("10.0.0/8,1\n", "rules.txt:1: '10.0.0' is not an IPv4 address"),
         ("\n10.0.0.0/8,x\n", "rules.txt:2: 'x' is not a number from 0 to 2147483647"),
-        ("10.0.0.0/8,-1\n", "rules.txt:1: '-1' is no number"),
-        ("10.0.0.0/8,2147483648\n", "rules.txt:1: '2147483648' is no number"),
+        ("10.0.0.0/8,-1\n", "rules.txt:1: '-1' is not a number"),
+        ("10.0.0.0/8,2147483648\n", "rules.txt:1: '2147483648' is not a number"),
         ("# nothing\n", "rules.txt: no rules"),
     ],
 )
@@ -76,7 +76,7 @@ def test_exact_keys(tmp_path):
 def test_ternary_keys(tmp_path):
     assert rules(tmp_path, "0a000000/ff000000,7\n", "ternary").text == "0a000000/ff000000,7\n"
     assert rules(tmp_path, "00000000/00000000\n", "ternary").catches_all
-    assert "bits outside its mask" in refused(tmp_path, "0a000001/ff000000\n", "ternary")
+    assert "bits set outside its mask" in refused(tmp_path, "0a000001/ff000000\n", "ternary")
     assert "has no mask" in refused(tmp_path, "0a000001\n", "ternary")
 
 
@@ -102,7 +102,7 @@ def test_repeated_filters_lose_to_the_first(tmp_path):
     [
         (FILTER.replace("0 : 65535", "9 : 3"), "9 : 3 is not a range of ports"),
         (FILTER.replace("65535", "65536"), "0 : 65536 is not a range of ports"),
-        (FILTER.replace("/24", "/40"), "'40' is no length"),
+        (FILTER.replace("/24", "/40"), "'40' is not a prefix length"),
         (FILTER.replace("10.0.0.1", "10.0.0.256"), "'10.0.0.256' is not an IPv4 address"),
         (FILTER.replace("0x06/0xFF", "6"), "not a filter"),
         (FILTER.replace("1024 : ", f"{5000 * '9'} : "), "not a filter"),

@@ -72,7 +72,7 @@ def test_keys_are_padded_to_segments(tmp_path, monkeypatch):
     (table,) = planned(tmp_path, {"kind": "ternary", "key": fields, "rules": "acl.txt"}).tables
     assert table.key.bytes == 16 and sum(f.bytes for f in table.key.fields) == 13
     assert [(f.place, f.offset) for f in table.key.fields] == [("l3", 12), ("l3", 16), ("l4", 0), ("l4", 2), ("l3", 9)]
-    assert refused(tmp_path, {"kind": "ternary", "key": fields}).startswith("the fields have 13 bytes, and made rules")
+    assert refused(tmp_path, {"kind": "ternary", "key": fields}).startswith("the fields have 13 bytes; generated rules")
 
 
 def test_a_client_writes_keys_behind_an_inner_header(tmp_path):
@@ -85,7 +85,7 @@ def test_a_client_writes_keys_behind_an_inner_header(tmp_path):
 def test_fields_that_an_earlier_table_chooses(tmp_path):
     lpm, acl = {"kind": "lpm", "key": ["ipv4.dst"]}, {"kind": "ternary", "key": FIELDS}
     assert [t.steered for t in planned(tmp_path, lpm, acl).tables] == [True, False]
-    assert refused(tmp_path, lpm, acl | {"hit": 0.5}).startswith("hit: a table before this one chooses some of these")
+    assert refused(tmp_path, lpm, acl | {"hit": 0.5}).startswith("hit: an earlier table already sets some of these")
 
 
 def test_keys_of_a_capture(tmp_path):
@@ -126,10 +126,10 @@ def test_a_default_rule_cannot_miss(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([{"kind": "lpm", "method": "hash"}], "hash is no method of an lpm table"),
+        ([{"kind": "lpm", "method": "hash"}], "hash is not a method of lpm tables"),
         ([{"kind": "lpm", "key": "4x4"}], "the key of an lpm table is one IPv4 address"),
-        ([{"key": "3x4"}], 'workload.0.table.0.key: "3x4" is no key'),
-        ([{"key": ["ipv6.src"]}], 'workload.0.table.0.key: "ipv6.src" is no field'),
+        ([{"key": "3x4"}], 'workload.0.table.0.key: "3x4" is not a key'),
+        ([{"key": ["ipv6.src"]}], 'workload.0.table.0.key: "ipv6.src" is not a field'),
         ([{"key": ["ipv4.src", "ipv4.src"]}], "workload.0.table.0.key: names a field twice"),
         ([{"entries": "10M", "rules": "x"}], "entries cannot be combined with rules from a file"),
         ([{"entries": "20M"}], 'workload.0.table.0.entries: "20M" is not between 1 and 10M'),
@@ -144,7 +144,7 @@ def test_a_default_rule_cannot_miss(tmp_path):
         ([{"where": "egress"}, {}], "an ingress table after an egress table"),
         ([{}, {}], "packet: 64 bytes are too few for the keys of the tables"),
         ([], "match_action has no table"),
-        ([{"name": str(n)} for n in range(9)], "workload.0.table: there are more than 8"),
+        ([{"name": str(n)} for n in range(9)], "workload.0.table: more than 8 entries"),
     ],
 )
 def test_invalid_tables(tmp_path, given, words):
@@ -153,9 +153,9 @@ def test_invalid_tables(tmp_path, given, words):
 
 def test_misplaced_tables_are_refused(tmp_path):
     assert "tables are for match_action" in refused(tmp_path, {}, packet_handler="echo")
-    assert "no message would come" in refused(tmp_path, {}, handler="l_app", top={})
+    assert "no message reaches" in refused(tmp_path, {}, handler="l_app", top={})
     assert "takes no options" in refused(tmp_path, {}, options={"pipeline": "x"})
-    assert "request: 20 bytes have no room" in refused(tmp_path, {}, top={}, request=20)
+    assert "request: 20 bytes are too few" in refused(tmp_path, {}, top={}, request=20)
 
 
 def test_table_changes_use_a_free_cpu(tmp_path):

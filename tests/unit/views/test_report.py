@@ -129,7 +129,7 @@ def test_a_run_that_died_before_its_first_line_has_a_report(tmp_path):
     )
     assert "SIGSEGV while starting EAL" in Page(report.write(finished.path).read_text()).text
     assert "no metrics" in printed(run_view(finished))
-    assert "none, because an engine gave no result" in ledger_line(finished.record.engines).plain
+    assert "none, an engine gave no result" in ledger_line(finished.record.engines).plain
 
 
 def test_an_open_ledger_names_the_missing_objects(tmp_path):

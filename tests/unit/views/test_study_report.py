@@ -78,14 +78,14 @@ def test_three_factors_and_more_are_small_multiples(tmp_path, factors, panels):
     assert len(multiples["data"]) == 3 * panels
     axes = {trace["yaxis"] for trace in multiples["data"]}
     assert len(axes) == panels and all(f"yaxis{axis[1:]}" in multiples["layout"] for axis in axes)
-    assert "no spread is known" in page
+    assert "the spread is not known" in page
 
 
 def test_a_factor_with_one_level_is_named_and_not_drawn(tmp_path):
     study = made(tmp_path, ONE + '[[factor]]\nkey = "server.cores"\nvalues = [[0], [600]]\n')
     running = [row for row in study.rows if row["cores"] == "[0]"]
     page = render(Study(study.path, study.record, running, False))
-    assert "only cores [0] was run" in page and "CPU 600 is not there" in page
+    assert "only cores [0] was run" in page and "CPU 600 does not exist" in page
     assert len(next(iter(plots(page).values()))["data"]) == 3
 
 

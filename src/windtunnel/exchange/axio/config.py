@@ -147,7 +147,7 @@ def _ids(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     first, last = (int(part) for part in text.split("-"))
     if not first <= last < first + MAX_GROUP:
-        raise ValueError(f'"{text.strip()}" is no range')
+        raise ValueError(f'"{text.strip()}" is not a range')
     return list(range(first, last + 1))
 
 

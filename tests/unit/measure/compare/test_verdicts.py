@@ -309,7 +309,7 @@ def test_a_truncated_window_is_reported(tmp_path):
     ("a", "b", "words"),
     [
         ("runs/a", "absent", "absent: no such file or directory"),
-        ("empty", "runs/a", "empty: no run in it or below it"),
+        ("empty", "runs/a", "empty: contains no run"),
         ("runs/a", "runs/a", "a is on both sides"),
         ("runs/a", "runs", "a is on both sides"),
         ("file.toml", "runs/a", "is a file and"),

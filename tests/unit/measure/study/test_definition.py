@@ -144,7 +144,7 @@ def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
     try:
         cells = [level.cell for level in levels_of(log={"from": first, "to": last, "points": points}).each]
     except Refusal as refusal:
-        assert "more than there are whole numbers" in refusal.what
+        assert "but the range has fewer whole numbers" in refusal.what
         return
     assert cells[0] == first and cells[-1] == last and len(cells) == points
     assert cells == sorted(set(cells))
@@ -187,21 +187,25 @@ def test_constraints_keep_matching_points(widths, limit):
         ('[[factor]]\nkey = "client.inflight"\nvalues = ["1KiB", "1024B"]\n', 5, '"1024B" is given twice'),
         ('[[factor]]\nkey = "client.inflight"\nvalues = [32, 64]\nlabels = ["x"]\n', 6, "1 labels for 2 values"),
         ('[[factor]]\nkeys = ["client.inflight", "seed"]\nvalues = [[32, 64, 1]]\n', 5, "a list of 3 for 2 keys"),
-        ('[[factor]]\nkey = "client.inflight"\nrange = {from = 2, to = 1, step = 1}\n', 5, "leads nowhere"),
-        ('[[factor]]\nkey = "client.inflight"\nrange = {from = 1, to = 2, step = 0}\n', 5, "leads nowhere"),
+        ('[[factor]]\nkey = "client.inflight"\nrange = {from = 2, to = 1, step = 1}\n', 5, "the range is empty"),
+        ('[[factor]]\nkey = "client.inflight"\nrange = {from = 1, to = 2, step = 0}\n', 5, "the range is empty"),
         ('[[factor]]\nkey = "client.inflight"\nrange = {from = 1, to = 9999, step = 1}\n', 5, "9999 values"),
         ('[[factor]]\nkey = "client.inflight"\nrange = {from = "1B", to = "1ms", step = 1}\n', 3, "of another kind"),
-        ('[[factor]]\nkey = "client.inflight"\nlog = {from = 0, to = 9, points = 3}\n', 5, "leads nowhere"),
+        ('[[factor]]\nkey = "client.inflight"\nlog = {from = 0, to = 9, points = 3}\n', 5, "the range is empty"),
         ('[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3, points = 9}\n', 5, "9 points are more than"),
         ('[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3}\n', 5, "factor.0.log.points is missing"),
         ('[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3, points = 1}\n', 5, "factor.0.log.points is 1"),
-        ('[[factor]]\nkey = "wire.copy"\nname = "p99"\nvalues = [1]\n', 3, 'has a column "p99" of its own'),
-        ('[[factor]]\nkey = "wire.copy"\nname = "Point"\nvalues = [1]\n', 3, 'has a column "Point" of its own'),
+        ('[[factor]]\nkey = "wire.copy"\nname = "p99"\nvalues = [1]\n', 3, '"p99" is a column of the table already'),
+        (
+            '[[factor]]\nkey = "wire.copy"\nname = "Point"\nvalues = [1]\n',
+            3,
+            '"Point" is a column of the table already',
+        ),
         ('[[factor]]\nkey = "wire.copy"\nname = "a b"\nvalues = [1]\n', 5, 'factor.0.name is "a b"'),
         ('[[factor]]\nkey = "workload.0"\nvalues = [1]\n', 3, '"0" is not a valid column name'),
         (TWO + TWO.replace("inflight", "mtu"), 7, 'two factors are called "a"'),
         (TWO + ONE_FACTOR, 8, "the factor inflight and the factor a both change client.inflight"),
-        (TWO + '[[factor]]\nname = "b"\nkey = "client"\nvalues = [1]\n', 9, "one lies in the other"),
+        (TWO + '[[factor]]\nname = "b"\nkey = "client"\nvalues = [1]\n', 9, "one contains the other"),
         ('[[factor]]\nname = "b"\nkeys = ["seed", "seed"]\nvalues = [1]\n', 5, "both change seed"),
         (ONE_FACTOR + "[set]\nclient.inflight = 3\n", 7, "[set] and the factor inflight both change client.inflight"),
         (ONE_FACTOR + '[set]\n"client.inflight" = 3\n', 7, "both change client.inflight"),

@@ -111,7 +111,7 @@ def test_a_changed_study_is_refused_with_the_difference(tmp_path, change, words)
     for source, out in ((file, study.path), (study.path, None)):
         with pytest.raises(UserError) as refusal:
             finished(source, out)
-        assert words in refusal.value.message and "cannot go on" in refusal.value.message
+        assert words in refusal.value.message and "cannot continue" in refusal.value.message
     assert {path: path.read_bytes() for path in study.path.rglob("*") if path.is_file()} == before
 
 
@@ -232,7 +232,7 @@ def test_a_quick_study_is_not_resumed_in_full_nor_the_reverse(tmp_path):
     assert (quick.record.full, full.record.full) == (False, True)
     assert runs(quick.path) == runs(full.path)
     for directory_, other in ((tmp_path / "quick", True), (tmp_path / "full", False)):
-        with pytest.raises(UserError, match="cannot go on") as refusal:
+        with pytest.raises(UserError, match="cannot continue") as refusal:
             finished(file, directory_, full=other)
         assert "size (then)" in refusal.value.message
     heard = Heard()

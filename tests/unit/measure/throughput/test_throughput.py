@@ -167,11 +167,11 @@ def test_an_interrupted_search_keeps_what_it_found(tmp_path, device):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"workload": [{"handler": "l_app", "rate": "1kpps"}]}, "workload 0 has a load of its own (`rate`)"),
+        ({"workload": [{"handler": "l_app", "rate": "1kpps"}]}, "workload 0 has its own load (`rate`)"),
         ({"workload": [{"handler": "l_app", "phase": [{"duration": "1s", "rate": "1kpps"}]}]}, "(`phase`)"),
         (
             {"wire": {"kind": "null"}, "server": {}, "workload": [{"packet_handler": "drop"}]},
-            'the wire "null" answers nothing',
+            'the wire "null" has no responses',
         ),
     ],
 )
