@@ -89,7 +89,7 @@ def test_terminal_escapes_in_a_file_are_shown_as_text(tmp_path, refused):
         ("client.batch.app_tx=1025", "a whole number from 1 to 1024"),
         ("server.ring_size=3", "2 and 4 are"),
         ("server.mempool.size=600", "the traffic can hold"),
-        ("server.cores=[4000]", "CPU 4000 is not there"),
+        ("server.cores=[4000]", "CPU 4000 does not exist"),
         ("workload.0.handler=./absent.so", "absent.so"),
         ("wire.kind=pcap", "wire.replay is missing"),
     ],

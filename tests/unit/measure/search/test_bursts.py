@@ -67,7 +67,7 @@ def test_excluded_bursts_are_repeated_up_to_a_limit():
 @pytest.mark.parametrize(
     "send, words",
     [
-        (lambda length: BurstResult(length, length + 1), "came back"),
+        (lambda length: BurstResult(length, length + 1), "were forwarded"),
         (lambda length: BurstResult(length - 1, 0), "was one of"),
         (lambda length: None, "no BurstResult"),
         (lambda length: 1 / 0, "division by zero"),

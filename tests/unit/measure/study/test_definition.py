@@ -182,7 +182,7 @@ def test_constraints_keep_matching_points(widths, limit):
         ('[[factor]]\nkey = "client.inflight"\nvalue = [1]\n', 5, 'unknown key "value" in [factor]'),
         ('[[factor]]\nkey = "client inflight"\nvalues = [1]\n', 4, '"client inflight" is not a key of a scenario'),
         ('[[factor]]\nkey = "client.inflight"\nvalues = [{a = 1}]\n', 5, "a table is not a value of a factor"),
-        ('[[factor]]\nkey = "client.inflight"\nvalues = [nan]\n', 5, "nan is no number"),
+        ('[[factor]]\nkey = "client.inflight"\nvalues = [nan]\n', 5, "nan is not a number"),
         ('[[factor]]\nkey = "client.inflight"\nvalues = [32, 32]\n', 5, "32 is given twice"),
         ('[[factor]]\nkey = "client.inflight"\nvalues = ["1KiB", "1024B"]\n', 5, '"1024B" is given twice'),
         ('[[factor]]\nkey = "client.inflight"\nvalues = [32, 64]\nlabels = ["x"]\n', 6, "1 labels for 2 values"),
@@ -190,9 +190,13 @@ def test_constraints_keep_matching_points(widths, limit):
         ('[[factor]]\nkey = "client.inflight"\nrange = {from = 2, to = 1, step = 1}\n', 5, "the range is empty"),
         ('[[factor]]\nkey = "client.inflight"\nrange = {from = 1, to = 2, step = 0}\n', 5, "the range is empty"),
         ('[[factor]]\nkey = "client.inflight"\nrange = {from = 1, to = 9999, step = 1}\n', 5, "9999 values"),
-        ('[[factor]]\nkey = "client.inflight"\nrange = {from = "1B", to = "1ms", step = 1}\n', 3, "of another kind"),
+        ('[[factor]]\nkey = "client.inflight"\nrange = {from = "1B", to = "1ms", step = 1}\n', 3, "another unit"),
         ('[[factor]]\nkey = "client.inflight"\nlog = {from = 0, to = 9, points = 3}\n', 5, "the range is empty"),
-        ('[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3, points = 9}\n', 5, "9 points are more than"),
+        (
+            '[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3, points = 9}\n',
+            5,
+            "9 points, but the range has fewer",
+        ),
         ('[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3}\n', 5, "factor.0.log.points is missing"),
         ('[[factor]]\nkey = "client.inflight"\nlog = {from = 1, to = 3, points = 1}\n', 5, "factor.0.log.points is 1"),
         ('[[factor]]\nkey = "wire.copy"\nname = "p99"\nvalues = [1]\n', 3, '"p99" is a column of the table already'),
@@ -303,7 +307,7 @@ def test_points_that_this_host_cannot_run_are_kept_and_named(tmp_path):
 
 def test_a_study_without_a_point_for_this_host_is_refused(tmp_path):
     error = refused(tmp_path, '[[factor]]\nkey = "server.cores"\nvalues = [[4], [5]]\n')
-    assert "no point can run here; cores [4]: server: CPU 4 is not there" in error.message
+    assert "no point can run here; cores [4]: server: CPU 4 does not exist" in error.message
 
 
 def test_point_names_are_valid_file_names(tmp_path):

@@ -176,9 +176,9 @@ def test_an_invalid_study_json(tmp_path, text):
 
 def test_a_resumed_study_takes_no_other_options(tmp_path):
     study = finished(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
-    with pytest.raises(UserError, match="--set has no meaning"):
+    with pytest.raises(UserError, match="--set has no effect"):
         finished(study.path, None, ("seed=3",))
-    with pytest.raises(UserError, match="--out has no meaning"):
+    with pytest.raises(UserError, match="--out has no effect"):
         finished(study.path, tmp_path / "other")
     (tmp_path / "far.toml").rename(tmp_path / "moved.toml")
     with pytest.raises(UserError, match=r"study file .*far.toml is gone"):
@@ -243,7 +243,7 @@ def test_a_quick_study_is_not_resumed_in_full_nor_the_reverse(tmp_path):
 def test_a_directory_knows_its_size(tmp_path):
     file = written(tmp_path, TWO_VALUES + "[full]\nrepeats = 1\n", ONCE)
     study = finished(file, tmp_path / "out", full=True)
-    with pytest.raises(UserError, match="--full has no meaning"):
+    with pytest.raises(UserError, match="--full has no effect"):
         finished(study.path, full=True)
 
 
