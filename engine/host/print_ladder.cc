@@ -34,8 +34,8 @@ class room {
         m_start =
             mmap(nullptr, m_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (m_start == MAP_FAILED)
-            throw refusal("no room of " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno),
-                          "ask for less with --most");
+            throw refusal("cannot allocate " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno),
+                          "use a smaller --most");
         madvise(m_start, m_size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // what came of it is read below
     }
     room(const room &) = delete;
@@ -70,7 +70,7 @@ int64_t on_huge_pages() {
     return -1;
 }
 
-// The walk shall not move between cores: their first caches are not shared.
+// The walk must stay on one core: first-level caches are not shared.
 int stay_here() {
     const int cpu = sched_getcpu();
     cpu_set_t only;
@@ -85,7 +85,8 @@ void write(std::FILE *out, const json &line) {
     std::fflush(out);
 }
 
-// Of one load: the median of several slices, so that an interrupt or a neighbour spoils one and not the rung.
+// Of one load: the median of several slices, so that an interrupt or another program affects one slice and
+// not the result.
 double step_ticks(wt_ladder_line *at) {
     std::array<uint64_t, slices> ticks;
     for (uint64_t &t : ticks) t = wt_ladder_walk(&at, steps);

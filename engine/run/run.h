@@ -1,4 +1,4 @@
-// A run: everything that one plan opens, and its way from the first line to the result.
+// A run: all that one plan opens, and its steps from the first line to the result.
 #pragma once
 
 #include <rte_mempool.h>
@@ -13,12 +13,11 @@
 #include "core/sizes.h"
 #include "core/worker.h"
 #include "handlers/loading/opened.h"
+#include "host/cpu_time.h"
 #include "plan/plan.h"
 #include "report/lines.h"
 #include "run/handler_counters.h"
 #include "run/peer_session.h"
-#include "run/schedstat.h"
-#include "run/steal.h"
 #include "run/telemetry.h"
 #include "run/tracer.h"
 #include "stages/application.h"
@@ -90,7 +89,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns);
 // in).
 void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc);
 
-// After the workers have stopped: gives back every mbuf that somebody still holds, closes the ports, and
+// After the workers have stopped: gives back every mbuf that is still held, closes the ports, and
 // writes the result line.
 void write_result(run_state &f, const run_end &end);
 
