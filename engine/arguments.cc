@@ -8,22 +8,42 @@
 
 namespace wt {
 
-static constexpr const char *usage =
+const char *const usage =
     "usage: windtunnel-engine --plan FILE --out-fd N --control-fd N [--turn-in-fd N --turn-out-fd N]\n"
+    "       windtunnel-engine --check-plan FILE...\n"
     "       windtunnel-engine --handlers [--plugin FILE]\n"
     "       windtunnel-engine --wires\n"
     "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
     "       windtunnel-engine --spec FILE [--compiler NAME]\n"
-    "       windtunnel-engine --tables-need PIPELINE\n"
-    "       windtunnel-engine --check-plan FILE...\n"
+    "       windtunnel-engine --tables-need JSON\n"
     "       windtunnel-engine --version\n"
-    "`windtunnel run` makes the plan and reads the lines.";
+    "\n"
+    "Runs one plan, or prints what this engine has. `windtunnel run` makes the plan and reads the output.\n"
+    "\n"
+    "  --plan FILE           run this plan\n"
+    "  --out-fd N            write JSON lines to this file descriptor\n"
+    "  --control-fd N        stop when the other end of this pipe closes\n"
+    "  --turn-in-fd N        alternate with another engine: wait for a byte from here\n"
+    "  --turn-out-fd N       alternate with another engine: pass the byte on to here\n"
+    "  --check-plan FILE...  check plans; run nothing\n"
+    "  --handlers            print the handlers and their options as JSON\n"
+    "  --plugin FILE         print this plug-in instead of the built-in handlers\n"
+    "  --wires               print the wires and their options as JSON\n"
+    "  --ladder              measure load latency by memory size; print JSON lines\n"
+    "  --most BYTES          largest memory size (default: 256 MiB)\n"
+    "  --rounds N            rounds over all sizes, 1 to 100 (default: 3)\n"
+    "  --pages huge|small    page size (default: huge)\n"
+    "  --spec FILE           compile a DPDK SWX spec; print the path of the object\n"
+    "  --compiler NAME       C compiler for --spec (default: gcc)\n"
+    "  --tables-need JSON    print the memory that each table of this pipeline needs\n"
+    "  --version             print the versions of engine and DPDK, and the build\n"
+    "  --help                print this help";
 
 static int descriptor(const char *text) {
     char *end;
     const long n = std::strtol(text, &end, 10);
     if (end == text || *end != '\0' || n < 0 || n > 1 << 20)
-        throw refusal(std::string(text) + " is no descriptor\n" + usage);
+        throw refusal(std::string(text) + " is not a file descriptor\n" + usage);
     return static_cast<int>(n);
 }
 
@@ -59,6 +79,7 @@ arguments read_arguments(int argc, char **argv) {
                                      {"tables-need", required_argument, nullptr, 'n'},
                                      {"check-plan", no_argument, nullptr, 'k'},
                                      {"version", no_argument, nullptr, 'v'},
+                                     {"help", no_argument, nullptr, 'e'},
                                      {}};
     arguments a;
     bool checks_plans = false;
@@ -81,6 +102,7 @@ arguments read_arguments(int argc, char **argv) {
             case 'n': a.pipeline = optarg; break;
             case 'k': checks_plans = true; break;
             case 'v': a.version = true; break;
+            case 'e': a.help = true; break;
             default: throw refusal(usage);
         }
     }
@@ -88,7 +110,7 @@ arguments read_arguments(int argc, char **argv) {
     if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage);
     if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
     const bool asks = a.handlers || a.wires || a.asks_ladder || !a.spec.empty() || !a.pipeline.empty() ||
-                      !a.plans.empty() || a.version;
+                      !a.plans.empty() || a.version || a.help;
     if (optind != argc || !(runs || asks)) throw refusal(usage);
     return a;
 }

@@ -1,4 +1,4 @@
-// The engine's command line: it is called by the supervisor, and by hand only to look at it.
+// The engine's command line. The supervisor calls it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct ladder_arguments {
     bool huge_pages = true;
 };
 
-// Where the turn comes from and goes to, for a run that takes turns with another one; -1: it has all turns.
+// The pipes of a run that alternates with another run. -1: it runs alone.
 struct turn_descriptors {
     int in = -1, out = -1;
 };
@@ -22,12 +22,15 @@ struct turn_descriptors {
 struct arguments {
     std::string plan, plugin, spec, compiler = "gcc";
     int out_descriptor = -1, control_descriptor = -1;
-    bool handlers = false, wires = false, version = false, asks_ladder = false;
+    bool handlers = false, wires = false, version = false, help = false, asks_ladder = false;
     ladder_arguments ladder;
     turn_descriptors turns;
-    std::string pipeline;            // whose tables' memory is asked for
-    std::vector<std::string> plans;  // that are checked
+    std::string pipeline;            // JSON; the memory of its tables is printed
+    std::vector<std::string> plans;  // to check
 };
+
+// What --help prints.
+extern const char *const usage;
 
 // Throws refusal with the usage.
 arguments read_arguments(int argc, char **argv);

@@ -1,4 +1,4 @@
-// windtunnel-engine: runs one plan. A table of contents; each line stands for a file.
+// windtunnel-engine: runs one plan, or prints what this engine has.
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -40,7 +40,7 @@ static void start_eal(const eal_plan &eal) {
     for (std::string &w : words) argv.push_back(w.data());
     if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
         throw refusal(std::string("DPDK's EAL does not start: ") + rte_strerror(rte_errno),
-                      "engine.log has its words; `windtunnel doctor` looks at memory, cores and permissions");
+                      "see engine.log; `windtunnel doctor` checks memory, cores and permissions");
 }
 
 static json build_or_null() {
@@ -62,8 +62,8 @@ static json hello(const plan &p, const tsc_clock &clock) {
             {"numa_sockets", rte_socket_count()}};
 }
 
-// The supervisor clears up behind the engine; with nobody there to do it, the engine does.
-static void leave_nothing() {
+// The supervisor removes EAL's files. Where the supervisor is gone, the engine removes them.
+static void remove_runtime_files() {
     std::error_code ignored;
     std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
 }
@@ -88,7 +88,7 @@ static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
     open_workers(f);
     const run_end end = execute_run(f, a.control_descriptor, a.turns);
     write_result(f, end);
-    if (end.reason == end_reason::parent_lost) leave_nothing();
+    if (end.reason == end_reason::parent_lost) remove_runtime_files();
 }
 
 static int print_handlers_of(const std::string &plugin) {
@@ -98,7 +98,7 @@ static int print_handlers_of(const std::string &plugin) {
     return print_handlers(stdout, {&one, 1}), 0;
 }
 
-// What is built in must be whole before anything is asked of it.
+// Built-in descriptors are checked before they are used.
 static void check_descriptors() {
     for (const wt_handler *table : all_handlers())
         check_table(std::string("handler ") + (table->name ? table->name : "without a name"), *table);
@@ -107,7 +107,7 @@ static void check_descriptors() {
 
 static int print_wires_of_engine() { return print_wires(stdout, all_wires()), 0; }
 
-// Bytes that each table of a pipeline will want from EAL.
+// Bytes that each table of a pipeline needs from EAL.
 static int print_needs(const std::string &pipeline) {
     json needs = json::array();
     for (const table_plan &t : read_pipeline(pipeline).tables) needs.push_back(table_need(t));
@@ -121,7 +121,7 @@ static int print_version() {
     return 0;
 }
 
-// Compiles a spec, or says what is wrong with it; says where the object lies.
+// Compiles a spec and prints the path of the object, or throws refusal.
 static int compile_spec(const arguments &a) {
     return std::printf("%s\n", spec_object(a.spec, a.compiler).c_str()), 0;
 }
@@ -132,7 +132,7 @@ static plan read_checked_plan(const std::string &file) {
     return p;
 }
 
-// A line for each file: that it is a plan, or what is wrong with it. Starts no EAL.
+// Prints a line for each file: a valid plan, or the reason why not. Starts no EAL.
 static int check_plans(const std::vector<std::string> &files) {
     int worst = 0;
     for (const std::string &file : files) {
@@ -148,6 +148,7 @@ static int check_plans(const std::vector<std::string> &files) {
 }
 
 static int run(const arguments &a) {
+    if (a.help) return std::printf("%s\n", usage), 0;
     if (a.version) return print_version();
     check_descriptors();
     if (!a.spec.empty()) return compile_spec(a);
@@ -169,8 +170,8 @@ static int run(const arguments &a) {
 }  // namespace wt
 
 int main(int argc, char **argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write(), not the end of us
-    std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
+    std::signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of write(), not a reason to end
+    std::signal(SIGXFSZ, SIG_IGN);  // likewise a file that reached its size limit
     try {
         return wt::run(wt::read_arguments(argc, argv));
     } catch (const wt::refusal &r) {
