@@ -6,7 +6,7 @@
  * first is the server.
  *
  * Prints one JSON object: for each worker the round trips, the TSC ticks that they took, the time in which
- * the kernel ran somebody else there, and the round trips since its start, warm-up included.
+ * the thread was preempted there, and the round trips since its start, warm-up included.
  */
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -74,7 +74,7 @@ static inline uint32_t receive(struct side *s) {
     return count;
 }
 
-/* Reads every byte of the request and writes every byte of the answer with what it found. */
+/* Reads every byte of the request and writes every byte of the response with what it found. */
 static inline void response(uint8_t *body) {
     two_words sums[4] = {{0}}, two;
     uint32_t at = 0;

@@ -1,4 +1,4 @@
-/* What bare_echo is told: the same quantities as in the scenario that it stands beside. */
+/* Arguments of bare_echo: the same quantities as in the scenario that it is compared with. */
 #ifndef BARE_OPTIONS_H
 #define BARE_OPTIONS_H
 

@@ -77,8 +77,8 @@ static void fill(struct rte_swx_pipeline *pipeline, const char *table, const cha
     if (rte_swx_ctl_pipeline_commit(control, 1) != 0) fail("the entries cannot be committed");
 }
 
-/* ns in which this thread could run and the kernel ran others. */
-static uint64_t run_delay(void) {
+/* ns in which this thread was preempted: runnable, while the kernel ran another thread. */
+static uint64_t preempted_ns(void) {
     char path[64];
     unsigned long long ran = 0, waited = 0;
     snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", syscall(SYS_gettid));
@@ -113,10 +113,10 @@ int main(int argc, char **argv) {
     if (strcmp(a[1], "-") != 0) fill(pipeline, a[1], a[2]);
     const uint64_t hz = rte_get_tsc_hz();
     loop(pipeline, hz / 1000 * (uint64_t)atoi(a[7]));
-    const uint64_t packets = packets_in(pipeline), delay = run_delay(), start = rte_rdtsc();
+    const uint64_t packets = packets_in(pipeline), delay = preempted_ns(), start = rte_rdtsc();
     loop(pipeline, hz / 1000 * (uint64_t)atoi(a[8]));
     printf("{\"packets\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"tsc_hz\": %" PRIu64
            ", \"preempted_ns\": %" PRIu64 "}\n",
-           packets_in(pipeline) - packets, rte_rdtsc() - start, hz, run_delay() - delay);
+           packets_in(pipeline) - packets, rte_rdtsc() - start, hz, preempted_ns() - delay);
     return 0;
 }

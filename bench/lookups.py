@@ -28,7 +28,7 @@ TURN_US, LONG_TURN_US = 2_000, 50_000
 
 BARE = Goal(1.1, "at most", aim=1.0)
 TRIES = Goal(1 / 50, "at most")
-FIGURES = (
+RESULTS = (
     ("hash", "100", "bare", BARE),
     ("hash", "10000", "bare", BARE),
     ("hash", "1000000", "bare", BARE),
@@ -45,7 +45,7 @@ UNIT = "ticks/lookup"
 
 
 def measure(session: Session) -> list[Result]:
-    return [_result(session, *result) for result in FIGURES]
+    return [_result(session, *result) for result in RESULTS]
 
 
 def _result(session: Session, method: str, entries: str, reference: str, goal: Goal | None) -> Result:

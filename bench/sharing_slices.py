@@ -3,7 +3,7 @@
 4 and 8 tenants that always poll share one core, each with 5,000 requests a second (Poisson, made inside the tenant) of 2.5 us. Each
 round has one tenant alone, then the tick, then the slicer. Throughput is the time of the core that went into polls and service at
 the price that they have for a tenant alone, so that switches, kicks and cold caches count as lost. The tenants' own part of the core is shown:
-what somebody else took is neither slicer's doing.
+what other programs took is neither slicer's doing.
 
 Then weights that lie between the steps of nice values, for 10 s: the largest distance of a share from what it should be.
 """

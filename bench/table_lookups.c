@@ -4,8 +4,8 @@
  *   table_lookups EAL... -- METHOD ENTRIES REFERENCE BURST TURN_US
  *
  * METHOD: hash, fib, lpm, acl, linear, tss. REFERENCE: "bare", or a method of the same kind with the same
- * rules. All keys hit, drawn uniformly; first all answers are compared. Then each line on stdin, a number of
- * milliseconds, is a round, answered by a line of JSON. */
+ * rules. All keys hit, drawn uniformly; first all responses are compared. Then each line on stdin, a number
+ * of milliseconds, is a round; the response is a line of JSON. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <rte_acl.h>
@@ -33,7 +33,7 @@ static const struct wt_method *const methods[] = {&wt_hash_method, &wt_fib_metho
 struct contestant {
     uint64_t (*burst)(const struct contestant *self, const uint8_t *const keys[], uint32_t count);
     struct wt_table_reader reader;
-    uint64_t lookups, ticks, run_delay;
+    uint64_t lookups, ticks, preempted_ns;
 };
 
 struct keys {
@@ -83,7 +83,7 @@ static uint64_t bare_lpm(const struct contestant *self, const uint8_t *const key
     return sum + wt_all(count);
 }
 
-/* The structure's first word is the tries: a stranger would hold them itself. */
+/* The structure's first word is the tries: an external caller would hold them itself. */
 static uint64_t bare_acl(const struct contestant *self, const uint8_t *const keys[], uint32_t count) {
     uint32_t results[WT_TABLE_BURST];
     uint64_t sum = 0;
@@ -144,8 +144,8 @@ static struct keys draw(const struct wt_generator *generator) {
     return keys;
 }
 
-/* ns in which this thread could run and the kernel ran others. */
-static uint64_t run_delay(int schedstat) {
+/* ns in which this thread was preempted: runnable, while the kernel ran another thread. */
+static uint64_t preempted_ns(int schedstat) {
     char text[64] = "";
     unsigned long long ran = 0, waited = 0;
     if (schedstat < 0 || pread(schedstat, text, sizeof text - 1, 0) <= 0) return 0;
@@ -161,18 +161,18 @@ static uint64_t one_burst(struct contestant *self, struct keys *keys, uint32_t b
     return self->burst(self, pointers, burst);
 }
 
-/* A turn: the keys go round, so that nobody finds warm what the other has just looked up. The clock is read
+/* A turn: the keys go round, so that neither finds the other's lookups in the caches. The clock is read
  * every 16 bursts. */
 static uint64_t turn(struct contestant *self, struct keys *keys, uint32_t burst, uint64_t ticks,
                      int schedstat) {
     uint64_t sum = 0, now;
-    const uint64_t delay = run_delay(schedstat), start = rte_rdtsc();
+    const uint64_t delay = preempted_ns(schedstat), start = rte_rdtsc();
     do {
         for (int i = 0; i < 16; i++) sum += one_burst(self, keys, burst);
         now = rte_rdtsc();
     } while (now - start < ticks);
     self->ticks += now - start;
-    self->run_delay += run_delay(schedstat) - delay;
+    self->preempted_ns += preempted_ns(schedstat) - delay;
     return sum;
 }
 
@@ -189,7 +189,7 @@ static void compare(struct contestant two[2], struct keys *keys, uint32_t burst)
 
 static void print(const char *name, const struct contestant *self, const char *end) {
     printf("\"%s\": {\"lookups\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"preempted_ns\": %" PRIu64 "}%s",
-           name, self->lookups, self->ticks, self->run_delay, end);
+           name, self->lookups, self->ticks, self->preempted_ns, end);
 }
 
 int main(int argc, char **argv) {
@@ -220,7 +220,7 @@ int main(int argc, char **argv) {
     const uint64_t hz = rte_get_tsc_hz();
     volatile uint64_t kept = 0;
     while (fgets(line, sizeof line, stdin)) {
-        for (int i = 0; i < 2; i++) two[i].lookups = two[i].ticks = two[i].run_delay = 0;
+        for (int i = 0; i < 2; i++) two[i].lookups = two[i].ticks = two[i].preempted_ns = 0;
         const uint64_t end = rte_rdtsc() + hz / 1000 * strtoull(line, NULL, 10);
         do
             for (int i = 0; i < 2; i++)

@@ -1,4 +1,4 @@
-// Shares that hold to the nanosecond with nice values, of which one step is 25%: each member's nice moves
+// Shares exact to the nanosecond with nice values, of which one step is 25%: each member's nice moves
 // between the step below its weight and the step above, so that what it ran comes out as its weight says.
 #pragma once
 

@@ -49,7 +49,7 @@ static long number(int count, char **words, int i, long otherwise, long most) {
     char *end;
     const long n = strtol(words[i], &end, 10);
     if (end != words[i] && *end == '\0' && n >= 4 && n <= most) return n;
-    fprintf(stderr, "windtunnel-batch: %s is no number from 4 to %ld\n", words[i], most);
+    fprintf(stderr, "windtunnel-batch: %s is not a number from 4 to %ld\n", words[i], most);
     exit(2);
 }
 
@@ -61,7 +61,7 @@ int main(int count, char **words) {
     int64_t next = read_clock(CLOCK_MONOTONIC);
     while (!asked_to_stop) {
         if (read_clock(CLOCK_MONOTONIC) >= next) {
-            if (!say(events, found)) return 1; /* nobody reads any more */
+            if (!say(events, found)) return 1; /* the reader is gone */
             next += window;
         }
         found = primes(limit);

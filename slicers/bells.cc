@@ -8,7 +8,7 @@ namespace wt {
 
 namespace {
 
-// Whose bell is answered next: the first after the last one, so that none is passed over.
+// Whose bell is served next: the first after the last one, so that none is skipped.
 unsigned after(uint64_t due, unsigned last) {
     const unsigned ahead = (last + 1) % WT_DOORBELL_TENANTS;
     const uint64_t later = due >> ahead << ahead;
@@ -40,7 +40,7 @@ void response_bells(shared_core &core, wt_doorbell &bell, uint64_t turn) {
             core.used.store(members, std::memory_order_release);
         }
         due |= rung.exchange(0, std::memory_order_acquire);
-        due &= bits_of(*members);  // a dispatcher may ring for nobody
+        due &= bits_of(*members);  // a dispatcher may ring for a tenant that left
         const uint64_t now = monotonic_ns();
         if (raised && now >= turn_end) lower();
         if (!raised && due) {

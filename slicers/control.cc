@@ -32,7 +32,7 @@ std::optional<std::string> line_reader::next(int wait_ms) {
         return {};
     }
     pending_.append(chunk, static_cast<size_t>(size));
-    if (pending_.size() > longest_line) throw refusal("a line of more than 1 MiB");
+    if (pending_.size() > longest_line) throw refusal("a line is longer than 1 MiB");
     return take();
 }
 

@@ -10,8 +10,8 @@ namespace wt {
 class line_reader {
   public:
     explicit line_reader(int descriptor) : descriptor_(descriptor) {}
-    // A whole line, or nothing after so many milliseconds or at the end. Throws refusal for a line longer
-    // than 1 MiB.
+    // A complete line, or nothing after this number of milliseconds or at the end. Throws refusal for a line
+    // longer than 1 MiB.
     std::optional<std::string> next(int wait_ms);
     bool ended() const { return ended_; }
 
@@ -21,11 +21,11 @@ class line_reader {
     std::string pending_;
 };
 
-// Writes one line whole. False once nobody reads any more.
+// Writes one complete line. False once the reader is gone.
 bool say(int descriptor, const nlohmann::ordered_json &line);
 
-// Does the work of a program that speaks JSON lines on stdout. Returns what main is to return: 2 after a
-// refusal, said in a line.
+// Runs `work` of a program that prints JSON lines on stdout. Returns the exit code: 2 after a
+// refusal, which is printed as a line.
 int in_words(void (*work)());
 
 }  // namespace wt

@@ -1,6 +1,6 @@
-// windtunnel-dispatch: makes arrivals for tenants on a core that is not theirs: posts each in its tenant's
-// ring and rings its bell. Its plan is one line of JSON on stdin, which stays open: it ends when stdin does.
-// A result line says what it posted.
+// windtunnel-dispatch: makes arrivals for tenants on a core of its own: posts each to its tenant's
+// ring and rings its doorbell. Its plan is one JSON line on stdin, which stays open: it ends when stdin
+// closes. The result line has the number of posted requests.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 struct plan {
     std::vector<std::string> rings;
-    std::string doorbell;  // empty: tenants look by themselves
+    std::string doorbell;  // empty: tenants poll by themselves
     wt::arrival_phases phases;
     uint64_t seed, start_ns, duration_ns;
 };
@@ -48,7 +48,7 @@ wt_doorbell *map_bell(const std::string &path) {
     if (path.empty()) return nullptr;
     auto *bell = static_cast<wt_doorbell *>(wt::map_shared(path, sizeof(wt_doorbell), 0));
     if (std::atomic_ref<uint32_t>(bell->version).load(std::memory_order_acquire) != WT_DOORBELL_VERSION)
-        throw wt::refusal(path + ": no doorbell of this version");
+        throw wt::refusal(path + ": not a doorbell of this version");
     return bell;
 }
 

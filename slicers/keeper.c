@@ -1,11 +1,12 @@
-/* windtunnel-keeper: starts a program that does not outlive whoever asked for it.
+/* windtunnel-keeper: starts a program that ends with its parent.
  *
  *   windtunnel-keeper WATCH_FD PID_FD CPU COMMAND...
  *
  * CPU: where the program runs, or -1. Its process id goes to PID_FD, a line of its own, before it runs. When
  * the other end of WATCH_FD closes (also by kill -9) the program gets SIGTERM, PATIENCE_MS later SIGKILL, and
- * so does whatever it started and left behind; when the keeper is killed itself, the program is killed by the
- * kernel. Exit code: the program's, 128 + N after signal N, 125 where it could not be started. */
+ * so does every process that it started and left behind; when the keeper is killed itself, the program is
+ * killed by the kernel. Exit code: the program's, 128 + N after signal N, 125 where it could not be started.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +31,7 @@ static int number(const char *text, long least) {
     char *end;
     const long n = strtol(text, &end, 10);
     if (end != text && *end == '\0' && n >= least && n <= 1 << 20) return (int)n;
-    fprintf(stderr, "windtunnel-keeper: %s is no number\n", text);
+    fprintf(stderr, "windtunnel-keeper: %s is not a number\n", text);
     exit(CANNOT_START);
 }
 
@@ -38,7 +39,7 @@ static int number(const char *text, long least) {
 static void become(pid_t keeper, int watch, int pid_fd, int cpu, char **command) {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper) _exit(CANNOT_START); /* it died before it could be watched */
+    if (getppid() != keeper) _exit(CANNOT_START); /* it ended before it could be watched */
     close(watch);
     if (cpu >= 0) {
         cpu_set_t set;
@@ -76,7 +77,7 @@ int main(int count, char **words) {
     const int watch = number(words[1], 0), pid_fd = number(words[2], 0), cpu = number(words[3], -1);
     if (cpu >= CPU_SETSIZE) return errno = EINVAL, refuse("the CPU");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches us through WATCH_FD, when its owner has landed */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C ends us through WATCH_FD, when its owner has ended */
 
     const pid_t keeper = getpid(), child = fork();
     if (child < 0) return refuse("fork");
@@ -86,7 +87,7 @@ int main(int count, char **words) {
     }
     close(pid_fd);
     const int ended = (int)syscall(SYS_pidfd_open, child, 0);
-    if (ended < 0) return refuse("pidfd_open"); /* the child goes with us */
+    if (ended < 0) return refuse("pidfd_open"); /* the child ends with this process */
     struct pollfd events[2] = {{watch, 0, 0}, {ended, POLLIN, 0}};
     while (!events[1].revents && !(events[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
         if (poll(events, 2, -1) < 0 && errno != EINTR) break;

@@ -4,7 +4,7 @@
 
 namespace wt {
 
-constexpr uint64_t idle_ns = 50'000'000;  // with fewer than two members there is nobody to choose
+constexpr uint64_t idle_ns = 50'000'000;  // with fewer than two members there is no choice
 constexpr uint64_t never_ns = UINT64_MAX / 2;
 
 static const roster &use_shown(shared_core &core) {
@@ -38,7 +38,7 @@ void kick(shared_core &core) {
     }
 }
 
-// The word is looked at before `stop`: whoever stops writes the word last, so no wait misses it.
+// The word is read before `stop`: the stopping thread writes the word last, so no wait misses it.
 void be_kicked(shared_core &core) {
     uint64_t responses = 0;
     for (;;) {

@@ -15,7 +15,7 @@ void *map_shared(const std::string &path, size_t size, int flags) {
     const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
     void *mapped = MAP_FAILED;
     struct stat found{};
-    // a file of another size is somebody else's: cutting it could end him with SIGBUS
+    // a file of another size belongs to another program: truncating it could end that program with SIGBUS
     if (fd >= 0 && fstat(fd, &found) == 0 &&
         (found.st_size == 0 || found.st_size == static_cast<off_t>(size)) &&
         ftruncate(fd, static_cast<off_t>(size)) == 0)

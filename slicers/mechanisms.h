@@ -1,5 +1,5 @@
-// How a core changes hands: the loops of the thread that shares it. Each runs until `stop`, wakes by absolute
-// times, never in bursts after it was late, and leaves no tenant raised.
+// How a core switches tenants: the loops of the thread that shares it. Each runs until `stop`, wakes by
+// absolute times, never in bursts after it was late, and leaves no tenant raised.
 #pragma once
 
 #include <windtunnel/doorbell.h>
@@ -13,7 +13,7 @@ namespace wt {
 void kick(shared_core &core);
 
 // The same in two threads: the one on the shared core sleeps until the other, on another core, wakes it. A
-// timer's interrupt and its setting are dear in a guest, and then the other core pays for them.
+// timer's interrupt and its setting are expensive in a guest; then the other core pays for them.
 void be_kicked(shared_core &core);
 void kick_from_afar(shared_core &core);
 

@@ -4,7 +4,7 @@
  *
  * The program sees what it would have seen: nginx takes a wait without end that returns nothing for an error,
  * so a time-out of 0 alone would not do. A call with a time-out of 0 is never interrupted by a signal;
- * programs that wait for their signal handler's word get EINTR every PATIENCE_NS of a wait without end
+ * programs that wait for a flag of their signal handler get EINTR every PATIENCE_NS of a wait without end
  * instead.
  *
  * WINDTUNNEL_POLL_THREADS: beginning of the names of the threads that poll; others wait as they are
@@ -39,7 +39,7 @@ __attribute__((constructor)) static void find_the_real_ones(void) {
     threads = getenv("WINDTUNNEL_POLL_THREADS");
 }
 
-/* Who has another name is asked again at its next wait: its parent may not have named it yet. */
+/* A thread with another name is checked again at its next wait: it may not be named yet. */
 static int polls(void) {
     static __thread int yes;
     if (!yes) {
@@ -62,7 +62,7 @@ struct wait {
 
 static struct wait begin(int64_t asked) { return (struct wait){asked, asked == 0 ? 0 : now()}; }
 
-/* Whether to ask once more. Else `*found`, the result of the last call, is what the program gets. */
+/* Whether to poll again. Else `*found`, the result of the last call, is what the program gets. */
 static int goes_on(const struct wait *w, int *found) {
     if (*found != 0 || w->asked == 0) return 0;
     const int64_t waited = now() - w->since;

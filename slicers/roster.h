@@ -1,4 +1,4 @@
-// Who shares the core, and what the thread that shares it and the thread that answers for it have in common.
+// The members that share the core, and what the kicking thread and the command thread have in common.
 #pragma once
 
 #include <atomic>
@@ -57,7 +57,7 @@ struct shared_core {
     std::atomic<bool> stop = false;
     std::atomic<uint64_t> kicks = 0;
     std::atomic<uint64_t> due_ns = 0;  // of the last kick from another core
-    std::atomic<bool> idle = true;     // says the kicked thread to the other one: nobody to choose
+    std::atomic<bool> idle = true;     // the kicking thread reports: no member to choose
     std::atomic<int> worker_tid = 0;
     std::atomic<uint32_t> own_word = 0;
     // the sharing thread sleeps on it; a doorbell's, where there is one

@@ -97,7 +97,7 @@ void slicer::set_members(roster members) {
         seen.back().told = now.has_value();
         seen.back().at_begin = seen.back().at_balance = seen.back().latest = now.value_or(ran{});
     }
-    // Who was a member before goes on in the counters and in what it is owed.
+    // A remaining member keeps its counters and its credit.
     std::vector<int> was_at(members.size(), -1);
     for (size_t i = 0; i < members.size(); i++) {
         for (size_t j = 0; j < seen_.size(); j++) {

@@ -1,4 +1,4 @@
-// One shared core: its members, the thread that lets it change hands, and what was seen of it.
+// One shared core: its members, the thread that switches them, and what was measured.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ constexpr const char *mechanism_names[] = {"watch", "kick", "rotate", "bells"};
 struct slicer_plan {
     mechanism how;
     int cpu;
-    int from_cpu;  // where time is kept; the same, unless the core is shared from elsewhere
+    int from_cpu;  // where time is kept; the same, unless another core switches this one
     uint64_t slice_ns;
-    uint64_t turn_ns;      // of a raised tenant, where bells are answered
+    uint64_t turn_ns;      // of a raised tenant, where bells are served
     std::string doorbell;  // file to be made in shared memory; empty: none
 };
 

@@ -1,6 +1,6 @@
-// windtunnel-slicer: shares one CPU. One plan and then commands as JSON lines on stdin, one answer each on
-// stdout; it ends when stdin does, and then nobody is raised any more. Affinities, nice values and slices are
-// the parent's to remember and to put back.
+// windtunnel-slicer: shares one CPU. It reads a plan and then commands as JSON lines on stdin, and responds
+// on stdout. It ends when stdin closes, and then no thread is raised any more. Affinities, nice values and
+// slices are recorded and restored by the parent.
 #include <cstdio>
 
 #include "plan/json_reader.h"
@@ -42,7 +42,7 @@ wt::member read_member(const json_value &value) {
     });
 }
 
-nlohmann::ordered_json obey(wt::slicer &slicer, const std::string &line) {
+nlohmann::ordered_json apply_command(wt::slicer &slicer, const std::string &line) {
     const auto document = wt::parse_json(line);
     return wt::read_object(json_value(document, ""), [&](json_object &o) -> nlohmann::ordered_json {
         constexpr const char *words[] = {"members", "slice", "read"};
@@ -67,7 +67,7 @@ void serve() {
     while (!commands.ended()) {
         line = commands.next(tend_every_ms);
         slicer.tend();
-        if (line && !wt::say(STDOUT_FILENO, obey(slicer, *line))) return;
+        if (line && !wt::say(STDOUT_FILENO, apply_command(slicer, *line))) return;
     }
 }
 

@@ -1,4 +1,4 @@
-// Slices and gaps of threads that know nothing of it, from the switches of their core.
+// Slices and gaps of threads, from the switches of their core.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace wt {
 
 using slice_histogram = histogram<7, 36>;  // ns, within 1.6%
 
-// A slice is how long a member keeps the core; the slicer's own wakes do not end it, anybody else does. A gap
-// is from the end of a member's slice to the beginning of its next.
+// A slice is how long a member keeps the core; the slicer's own wakes do not end it, any other thread does. A
+// gap is from the end of a member's slice to the beginning of its next.
 class slice_keeper {
   public:
     slice_keeper() { clear(); }
 
-    // Members by thread; who stays keeps its open slice.
+    // Members by thread; a remaining member keeps its open slice.
     void set_members(const std::vector<int> &tids, int worker);
     void note(int tid, bool came, uint64_t at_ns);
-    void settle(uint64_t at_ns);  // counts whoever is on the CPU up to this moment
+    void settle(uint64_t at_ns);  // counts the running thread up to this moment
     void clear();                 // the counters, not what is open
 
     slice_histogram slices, gaps;

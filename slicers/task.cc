@@ -21,9 +21,10 @@ static bool done(int result, const std::string &what) {
     if (result == 0) return true;
     if (errno == ESRCH) return false;
     throw refusal(what + ": " + std::strerror(errno),
-                  errno == EPERM ? "CAP_SYS_NICE; with RT_GROUP_SCHED the thread's cgroup also wants a "
-                                   "real-time budget (cpu.rt_runtime_us)"
-                                 : "");
+                  errno == EPERM
+                      ? "this needs CAP_SYS_NICE; with RT_GROUP_SCHED the thread's cgroup also needs a "
+                        "real-time budget (cpu.rt_runtime_us)"
+                      : "");
 }
 
 static bool schedule(int tid, int policy, int priority) {
@@ -47,8 +48,7 @@ void become_slicer(int cpu) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<size_t>(cpu), &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0)
-        throw refusal("no thread of ours may run on CPU " + std::to_string(cpu) + ": " +
-                      std::strerror(errno));
+        throw refusal("this process cannot run on CPU " + std::to_string(cpu) + ": " + std::strerror(errno));
     schedule(own_tid(), SCHED_FIFO | SCHED_RESET_ON_FORK, slicer_priority);
 }
 

@@ -16,7 +16,7 @@
 namespace wt {
 
 constexpr uint32_t at_once = 64;         // arrivals taken in one poll
-constexpr uint64_t interrupt_ns = 1000;  // between two looks at the clock: longer was not our work
+constexpr uint64_t interrupt_ns = 1000;  // between two reads of the clock: a longer gap was not own work
 
 void tenant_window::clear(uint64_t now) {
     begin_ns = end_ns = now;
@@ -91,7 +91,7 @@ void tenant::touch() {
         working_set_[at * line]++;
 }
 
-// Service is counted in time of our own: what passes while somebody else runs is no service.
+// Service is counted in own CPU time: time in which another thread runs is not service.
 void tenant::serve() {
     const request r = waiting_[tail_++ & (waiting_.size() - 1)];
     const uint64_t begin = last_ns_, worked = worked_ns_;
@@ -115,7 +115,7 @@ void tenant::idle(uint64_t now) {
         sched_yield();
         return;
     }
-    // A dispatcher wakes nobody: then it looks again after a while.
+    // A dispatcher wakes no one: the tenant polls again after a while.
     const uint64_t until = ring_ ? now + 50'000 : std::min(arrival_time(cursor_), now + 10'000'000);
     const timespec at = {static_cast<time_t>(until / 1'000'000'000u),
                          static_cast<long>(until % 1'000'000'000u)};

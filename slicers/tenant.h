@@ -22,9 +22,9 @@ struct tenant_plan {
     uint64_t service_ns;
     uint64_t working_set_bytes;  // a request touches `touched_bytes` of it, at a random place
     uint64_t touched_bytes;
-    uint32_t queue;  // requests that may wait; what comes when so many do is lost
+    uint32_t queue;  // requests that may wait; further requests are lost
     empty_poll when_empty;
-    uint32_t after_polls;  // so many empty polls in a row before it yields or sleeps
+    uint32_t after_polls;  // empty polls in a row before it yields or sleeps
     uint64_t gap_ns;       // a silence of its own CPU that is longer than this is a gap
     uint64_t start_ns;     // of CLOCK_MONOTONIC; 0: at once
     uint64_t warmup_ns, duration_ns, window_ns;
@@ -41,7 +41,7 @@ struct tenant_window {
     void clear(uint64_t now);
 };
 
-// Two windows: the polling thread fills one, the other is read. A window that is not read in time goes on.
+// Two windows: the polling thread fills one, the other is read. A window that is not read in time continues.
 class tenant {
   public:
     explicit tenant(const tenant_plan &plan);

@@ -1,6 +1,6 @@
-// windtunnel-tenant: one tenant that polls. Its plan is one line of JSON on stdin, which stays open: it ends
-// early when stdin does. On stdout: hello with the polling thread's number, a line a window, and the sum.
-// Nothing is written by the thread that polls.
+// windtunnel-tenant: one tenant that polls. Its plan is one JSON line on stdin, which stays open: it ends
+// early when stdin closes. On stdout: hello with the polling thread's id, a line for each window, and the
+// sum. The polling thread writes nothing.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -18,7 +18,8 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-// How often the writer looks for a window: some times in each, and seldom enough to be no neighbour.
+// How often the writer looks for a window: several times a window, and seldom enough not to affect the
+// tenant.
 int look_every_ms(const wt::tenant_plan &plan) {
     return static_cast<int>(std::clamp<uint64_t>(plan.window_ns / 4'000'000, 5, 100));
 }
@@ -65,7 +66,7 @@ void run() {
     const wt::tenant_plan plan = wt::read_tenant_plan(*line);
     const bool posted = !plan.ring.empty();
     wt::tenant tenant(plan);
-    prctl(PR_SET_TIMERSLACK, 1);  // a sleeper is woken when it wanted to be, not 50 us later
+    prctl(PR_SET_TIMERSLACK, 1);  // a sleeper is woken on time, not 50 us later
     std::exception_ptr failure;
     std::atomic<bool> failed = false;
     std::thread polling([&] {

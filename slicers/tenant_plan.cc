@@ -24,7 +24,7 @@ static arrival_phase read_phase(const json_value &value) {
     });
 }
 
-// After the last phase its rate goes on: a tenant does not fall silent because its plan was short.
+// After the last phase its rate continues: a tenant does not stop because its plan was short.
 arrival_phases read_phases(const json_value &value, size_t at_least) {
     arrival_phases phases;
     phases.list = value.list(read_phase, at_least, 1000);

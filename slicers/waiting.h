@@ -18,8 +18,8 @@ inline uint64_t monotonic_ns() {
     return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// Sleeps until the moment `until_ns`, or until the word is no longer `seen` and somebody wakes it. The same
-// high-resolution timer as clock_nanosleep's, which nobody could wake.
+// Sleeps until the moment `until_ns`, or until the word is no longer `seen` and another thread wakes it. The
+// same high-resolution timer as clock_nanosleep's, which no thread could wake.
 inline void wait_for_word(std::atomic<uint32_t> &word, uint32_t seen, uint64_t until_ns) {
     const timespec until = {static_cast<time_t>(until_ns / 1'000'000'000u),
                             static_cast<long>(until_ns % 1'000'000'000u)};

@@ -40,7 +40,7 @@ def pinned_thread(pid: int, cpu: int) -> int:
 
 
 def steal_s(cpu: int) -> float | None:
-    """Stolen time of one CPU since boot, s."""
+    """Steal of one CPU since boot, s."""
     for line in Path("/proc/stat").read_text().splitlines():
         fields = line.split()
         if fields[0] == f"cpu{cpu}":
@@ -49,7 +49,7 @@ def steal_s(cpu: int) -> float | None:
 
 
 class Steal:
-    """Context manager: `share` is the stolen share of a CPU's time between entry and exit."""
+    """Context manager: `share` is the steal share of a CPU's time between entry and exit."""
 
     def __init__(self, cpu: int):
         self._cpu = cpu

@@ -1,4 +1,4 @@
-// Answers to those who ask whether we are there: ARP (RFC 826) and ICMP echo (RFC 792).
+// Replies to ARP requests (RFC 826) and ICMP echo requests (RFC 792).
 #include "control/responder.h"
 
 #include <rte_arp.h>
@@ -22,7 +22,7 @@ static_assert(arp_bytes <= frame_min_bytes && sizeof(mac_address) == sizeof(rte_
 // Headers are copied out and back: a frame may stand at any address, DPDK's structures may not.
 rte_ether_addr ether_address(const mac_address &mac) { return load<rte_ether_addr>(mac.bytes); }
 
-bool speaks_ethernet_and_ipv4(const rte_arp_hdr &arp) {
+bool is_ipv4_over_ethernet(const rte_arp_hdr &arp) {
     return arp.arp_hardware == RTE_BE16(RTE_ARP_HRD_ETHER) &&
            arp.arp_protocol == RTE_BE16(RTE_ETHER_TYPE_IPV4) && arp.arp_hlen == RTE_ETHER_ADDR_LEN &&
            arp.arp_plen == sizeof arp.arp_data.arp_sip;
@@ -45,9 +45,9 @@ uint32_t respond_arp(uint8_t *frame, uint32_t bytes, const local_address &us, dr
     const auto arp = load<rte_arp_hdr>(frame + sizeof(rte_ether_hdr));
     const rte_arp_ipv4 &asked = arp.arp_data;
     const bool request = arp.arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST);
-    if (!speaks_ethernet_and_ipv4(arp) || (!request && arp.arp_opcode != RTE_BE16(RTE_ARP_OP_REPLY)))
+    if (!is_ipv4_over_ethernet(arp) || (!request && arp.arp_opcode != RTE_BE16(RTE_ARP_OP_REPLY)))
         return dropped(drop::bad_arp);
-    // A group address as the sender's would spread the answer.
+    // A group address as the sender's would send the reply to many hosts.
     if (rte_is_multicast_ether_addr(&asked.arp_sha)) return dropped(drop::bad_arp);
     if (!request || asked.arp_sip == asked.arp_tip) return dropped(drop::arp_unasked);
     if (asked.arp_tip != rte_cpu_to_be_32(us.ip)) return dropped(drop::arp_not_for_us);
@@ -57,7 +57,7 @@ uint32_t respond_arp(uint8_t *frame, uint32_t bytes, const local_address &us, dr
 }
 
 // Whether a reply to this sender goes to one other host (RFC 1122, 3.2.2.6 and 3.2.1.3).
-bool may_be_responses(const rte_ether_hdr &ether, const rte_ipv4_hdr &ip, const local_address &us) {
+bool may_get_reply(const rte_ether_hdr &ether, const rte_ipv4_hdr &ip, const local_address &us) {
     const uint32_t sender = rte_be_to_cpu_32(ip.src_addr);
     return !rte_is_multicast_ether_addr(&ether.src_addr) && sender != 0 && sender < RTE_IPV4_MIN_MCAST &&
            sender != us.ip;
@@ -82,7 +82,7 @@ uint32_t respond_icmp(uint8_t *frame, const local_address &us, drop *why) {
     constexpr uint16_t request_word = RTE_BE16(icmp_echo_request << 8);
     const uint64_t rest = checksum_bytes(0, icmp_at + changed_bytes, icmp_bytes - changed_bytes);
     if (checksum_fold(checksum_add(rest, uint64_t{request_word} + icmp.icmp_cksum)) != 0xffff) return 0;
-    if (!may_be_responses(ether, ip, us)) return 0;
+    if (!may_get_reply(ether, ip, us)) return 0;
 
     icmp.icmp_type = icmp_echo_reply;
     icmp.icmp_cksum = checksum_field(rest);
@@ -124,7 +124,7 @@ bool arp_reply_read(const uint8_t *frame, uint32_t bytes, uint32_t ip, mac_addre
     if (bytes < arp_bytes) return false;
     if (load<rte_ether_hdr>(frame).ether_type != RTE_BE16(RTE_ETHER_TYPE_ARP)) return false;
     const auto arp = load<rte_arp_hdr>(frame + sizeof(rte_ether_hdr));
-    if (!speaks_ethernet_and_ipv4(arp) || arp.arp_opcode != RTE_BE16(RTE_ARP_OP_REPLY)) return false;
+    if (!is_ipv4_over_ethernet(arp) || arp.arp_opcode != RTE_BE16(RTE_ARP_OP_REPLY)) return false;
     if (arp.arp_data.arp_sip != rte_cpu_to_be_32(ip)) return false;
     if (!rte_is_valid_assigned_ether_addr(&arp.arp_data.arp_sha)) return false;
     *mac = load<mac_address>(arp.arp_data.arp_sha.addr_bytes);

@@ -5,8 +5,8 @@
 //
 // The rate may change in phases and pause within them. The cursor walks the cumulated rate: the next message
 // stands one message further on (constant), or as many as an exponential draw says (Poisson), and that way
-// may lead through several phases. So a phase of 1000 messages has 1000, whatever stands before it (Cinlar
-// 1975: time change of a Poisson process).
+// may lead through several phases. So a phase of 1000 messages has 1000, independent of the phases before it
+// (Cinlar 1975: time change of a Poisson process).
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -60,7 +60,7 @@ uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now);
 // Returns how many.
 uint32_t arrival_walk_due(arrival_cursor &c, uint64_t now, uint32_t most, uint64_t *intended);
 
-// Goes on by so many messages, beyond the end of the phase.
+// Advances by this number of messages, beyond the end of the phase.
 void arrival_cross(arrival_cursor &c, double messages);
 
 // The moment at which a phase has sent for so long: each full `on` is followed by a pause.

@@ -22,7 +22,7 @@ assembler::assembler(uint32_t applications, uint32_t slots, const segmentation &
     }
 }
 
-// Whether a segment is as long as its place in the message demands.
+// Whether a segment has the length that its position in the message requires.
 static bool length_fits(const assembler &a, const message_header &h, uint32_t body_bytes) {
     const segmentation &s = a.largest;
     if (h.segment + 1 < h.segments) return body_bytes == s.segment_body;

@@ -1,4 +1,4 @@
-/* How much memory this machine has to give. */
+/* How much memory is available. */
 #ifndef WT_CORE_AVAILABLE_MEMORY_H
 #define WT_CORE_AVAILABLE_MEMORY_H
 
@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Bytes that can be had without swapping, as the kernel estimates them. The kernel promises more than it has
- * and then kills whoever uses it: ask before. */
+/* Bytes available without swapping, as the kernel estimates them. The kernel promises more than it has
+ * and then kills the process that uses it: check first. */
 static inline uint64_t available_memory(void) {
     unsigned long long kib = 0;
     char line[128];

@@ -46,15 +46,15 @@ double measure_tsc_hz() {
         nanosleep(&nap, nullptr);  // cut short by a signal it only makes a slice shorter
     }
     const auto narrower = [](const moment &a, const moment &b) { return a.width < b.width; };
-    const uint64_t disturbed = 4 * std::min_element(moments.begin(), moments.end(), narrower)->width + 1;
+    const uint64_t too_wide = 4 * std::min_element(moments.begin(), moments.end(), narrower)->width + 1;
 
-    std::vector<double> slices, undisturbed;
+    std::vector<double> slices, precise;
     for (size_t i = 0; i + apart < points; i++) {
         const moment &a = moments[i], &b = moments[i + apart];
         slices.push_back(1e9 * static_cast<double>(b.tsc - a.tsc) / static_cast<double>(b.raw_ns - a.raw_ns));
-        if (std::max(a.width, b.width) < disturbed) undisturbed.push_back(slices.back());
+        if (std::max(a.width, b.width) < too_wide) precise.push_back(slices.back());
     }
-    std::vector<double> &chosen = undisturbed.empty() ? slices : undisturbed;
+    std::vector<double> &chosen = precise.empty() ? slices : precise;
     const auto median = chosen.begin() + chosen.size() / 2;
     std::nth_element(chosen.begin(), median, chosen.end());
     return *median;
@@ -62,7 +62,7 @@ double measure_tsc_hz() {
 
 double stamp_ticks() {
     constexpr uint32_t stamps = 1000, trials = 5;
-    uint64_t least = UINT64_MAX;  // whatever disturbs a trial only adds
+    uint64_t least = UINT64_MAX;  // interruptions only add time
     for (uint32_t trial = 0; trial < trials; trial++) {
         const uint64_t start = rte_rdtsc();
         uint64_t last = start;

@@ -18,10 +18,10 @@ inline uint64_t held_ticks = 0;
 inline std::atomic<std::chrono::steady_clock::rep> held_since{0};
 
 // The time of the run, in ticks. It stands still while the run is held, so that a latency, a pace or a
-// time-out that spans a hold knows nothing of it.
+// time-out that spans a hold does not include it.
 inline uint64_t now() { return rte_rdtsc() - held_ticks; }
 
-// How the frequency was found, as a result says it.
+// How the frequency was measured, for the result.
 constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";
 
 // Ticks a second, measured in about 20 ms: the median of several slices, those that were interrupted left

@@ -6,44 +6,44 @@
 
 namespace wt {
 
-// A name is added here and nowhere else. Reasons that begin with "emulated" are the wire's planted faults.
-#define WT_DROP_REASONS(X)                                                                     \
-    X(runt)          /* shorter than its headers, or than its IP length */                     \
-    X(chained)       /* a frame that the driver spread over several mbufs */                   \
-    X(not_ipv4)      /* an ethertype that nobody here speaks */                                \
-    X(bad_ip_header) /* version, header length or total length that cannot be */               \
-    X(bad_ip_checksum)                                                                         \
-    X(ip_fragment) /* fragments are not put together */                                        \
-    X(not_udp)                                                                                 \
-    X(not_for_us) /* another MAC or IP address */                                              \
-    X(bad_udp_length)                                                                          \
-    X(bad_udp_checksum)                                                                        \
-    X(unknown_port) /* no queue of ours listens there */                                       \
-    X(misdirected)  /* one of our ports, but another queue's */                                \
-    X(arp_not_for_us)                                                                          \
-    X(bad_arp)                                                                                 \
-    X(arp_unasked)        /* an answer or an announcement: addresses are fixed at the start */ \
-    X(bad_icmp)           /* checksum, or a type that needs no answer */                       \
-    X(bad_message_header) /* version or kind of another program */                             \
-    X(bad_hello)          /* a word between hosts that nobody would say */                     \
-    X(stray_hello)        /* a word of another session, or to the wrong side */                \
-    X(refused_hello)      /* of a client that does not fit; the answer says why */             \
-    X(wrong_workload)                                                                          \
-    X(unknown_application)                                                                     \
-    X(bad_slot)          /* an in-flight slot that does not exist */                           \
-    X(bad_segment_count) /* lies about how many segments the message has */                    \
-    X(bad_segment_index)                                                                       \
-    X(bad_segment_length)                                                                      \
-    X(duplicate_segment)                                                                       \
-    X(stale_segment) /* of a message older than the one in its slot */                         \
-    X(superseded)    /* segments of a message that was given up for a newer one */             \
-    X(late_response) /* its message was lost to the timeout */                                 \
-    X(duplicate_response)                                                                      \
-    X(without_response)    /* the handler wanted no answer */                                  \
-    X(by_handler)          /* a packet handler's verdict */                                    \
-    X(no_message_handler)  /* passed by the packet handler of a workload that has no other */  \
-    X(reply_no_room)       /* an ARP or ICMP reply that found no room towards the port */      \
-    X(emulated_loss)       /* planted by the wire */                                           \
+// A name is added only here. Reasons that begin with "emulated" are the wire's emulated faults.
+#define WT_DROP_REASONS(X)                                                                      \
+    X(runt)          /* shorter than its headers, or than its IP length */                      \
+    X(chained)       /* a frame that the driver spread over several mbufs */                    \
+    X(not_ipv4)      /* an ethertype that is not supported */                                   \
+    X(bad_ip_header) /* invalid version, header length or total length */                       \
+    X(bad_ip_checksum)                                                                          \
+    X(ip_fragment) /* fragments are not reassembled */                                          \
+    X(not_udp)                                                                                  \
+    X(not_for_us) /* another MAC or IP address */                                               \
+    X(bad_udp_length)                                                                           \
+    X(bad_udp_checksum)                                                                         \
+    X(unknown_port) /* no queue has this port */                                                \
+    X(misdirected)  /* the port of another queue */                                             \
+    X(arp_not_for_us)                                                                           \
+    X(bad_arp)                                                                                  \
+    X(arp_unasked)        /* a response or an announcement: addresses are fixed at the start */ \
+    X(bad_icmp)           /* checksum, or a type that needs no response */                      \
+    X(bad_message_header) /* version or kind is unknown */                                      \
+    X(bad_hello)          /* a malformed hello */                                               \
+    X(stray_hello)        /* a hello of another session, or to the wrong side */                \
+    X(refused_hello)      /* of a client that does not fit; the response has the reason */      \
+    X(wrong_workload)                                                                           \
+    X(unknown_application)                                                                      \
+    X(bad_slot)          /* an in-flight slot that does not exist */                            \
+    X(bad_segment_count) /* a wrong number of segments */                                       \
+    X(bad_segment_index)                                                                        \
+    X(bad_segment_length)                                                                       \
+    X(duplicate_segment)                                                                        \
+    X(stale_segment) /* of a message older than the one in its slot */                          \
+    X(superseded)    /* segments of a message that a newer one replaced */                      \
+    X(late_response) /* its message was lost: the timeout passed */                             \
+    X(duplicate_response)                                                                       \
+    X(without_response)    /* the handler sent no response */                                   \
+    X(by_handler)          /* a packet handler's verdict */                                     \
+    X(no_message_handler)  /* forwarded, but the workload has no message handler */             \
+    X(reply_no_room)       /* an ARP or ICMP reply without room in the port */                  \
+    X(emulated_loss)       /* emulated by the wire */                                           \
     X(emulated_queue_full) /* tail drop of the emulated link */
 
 enum class drop : uint8_t {

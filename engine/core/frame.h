@@ -1,5 +1,5 @@
-// True Ethernet/IPv4/UDP frames, on bytes alone: parsed and answered here, written and turned around in
-// frame_write.h.
+// Real Ethernet/IPv4/UDP frames, on bytes alone: parsed and turned into replies here, written and turned
+// around in frame_write.h.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct mac_address {
     uint8_t bytes[6];
 };
 
-// Who we are on a queue. Addresses and ports in host byte order.
+// Our addresses on a queue. Addresses and ports in host byte order.
 struct local_address {
     mac_address mac;
     uint32_t ip;

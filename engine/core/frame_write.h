@@ -50,7 +50,7 @@ inline void frame_write(uint8_t *frame, frame_template &t, uint32_t payload_byte
     if constexpr (checksum == udp_checksum::whole) frame_write_udp_checksum(frame, t.udp_sum, payload_bytes);
 }
 
-// Turns the headers of a request around (addresses and ports swapped, TTL renewed) for an answer of
+// Turns the headers of a request around (addresses and ports swapped, TTL renewed) for a response of
 // `payload_bytes` that already stands behind them. The request is a frame that frame_parse called `udp`,
 // without IP options.
 template <udp_checksum checksum = udp_checksum::whole>

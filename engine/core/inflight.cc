@@ -13,7 +13,7 @@ inflight_table::inflight_table(const std::string &name, uint32_t slot_count, uin
     for (uint32_t i = 0; i < slot_count; i++) free.put(&i, 1);
 }
 
-// An answer to an earlier generation: was that message lost, or answered once already?
+// A response to an earlier generation: was that message lost, or has it had a response already?
 static response_outcome outcome_of_past(const inflight_slot &slot, uint32_t now, uint32_t then) {
     const uint32_t retired_since = ((now + 1) / 2) - ((then + 1) / 2) - (now & 1);
     if (retired_since >= 32) return response_outcome::late;

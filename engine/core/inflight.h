@@ -1,7 +1,7 @@
 // A client application's table of messages in flight: one slot a message, its timestamps kept here and never
 // sent.
 //
-// app_tx takes a free slot and makes its generation odd (in flight); app_rx, on the answer or the timeout,
+// app_tx takes a free slot and makes its generation odd (in flight); app_rx, on the response or the timeout,
 // makes it even again and gives the slot back. At any time one of the two owns a slot, so they may run on
 // different workers.
 #pragma once
@@ -23,8 +23,8 @@ namespace wt {
 struct alignas(32) inflight_slot {
     std::atomic<uint32_t> generation{0};  // odd: in flight
     uint32_t lost_history = 0;            // bit k: the message k retirements ago was lost
-    uint16_t arrived = 0;                 // segments of the answer so far
-    uint16_t segments = 0;                // of the answer, as its first segment said
+    uint16_t arrived = 0;                 // segments of the response so far
+    uint16_t segments = 0;                // of the response, as its first segment said
     uint64_t intended = 0, sent = 0;      // TSC
 };
 static_assert(sizeof(inflight_slot) == 32);
@@ -32,7 +32,7 @@ static_assert(sizeof(inflight_slot) == 32);
 struct inflight_table {
     std::vector<inflight_slot> slots;
     spsc_ring<uint32_t> free;
-    // a bit a segment of the answer, seen_words words a slot; none where answers have one segment
+    // a bit a segment of the response, seen_words words a slot; none where responses have one segment
     std::vector<uint64_t> seen;
     uint32_t seen_words;
     uint32_t expiry_hand = 0;  // next slot to be looked at for its timeout
@@ -59,8 +59,8 @@ inline uint32_t slot_arm(inflight_slot &slot, uint64_t intended, uint64_t now) {
     return generation;
 }
 
-// The slot that waits for an answer of one segment with this slot (high half) and generation in its header;
-// null: none does, or segments of this answer have come before.
+// The slot that waits for a response of one segment with this slot (high half) and generation in its header;
+// null: none does, or segments of this response have come before.
 inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t slot_and_generation) {
     const uint64_t index = slot_and_generation >> 32;
     const auto generation = static_cast<uint32_t>(slot_and_generation);
@@ -70,12 +70,12 @@ inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t
     return likely(waits) ? &slot : nullptr;
 }
 
-// Takes one segment of an answer. `complete`: the message is answered and *slot holds its times until
+// Takes one segment of a response. `complete`: the message got its response and *slot holds its times until
 // inflight_retire().
 response_outcome inflight_response(inflight_table &t, const message_header &h, uint32_t response_segments,
                                    inflight_slot **slot);
 
-// Ends a message, answered or lost; the caller gives its slot back with inflight_give_back().
+// Ends a message, with a response or lost; the caller gives its slot back with inflight_give_back().
 void inflight_forget_segments(inflight_table &t, uint32_t index);
 inline void inflight_retire(inflight_table &t, uint32_t index, bool lost) {
     inflight_slot &slot = t.slots[index];
@@ -91,8 +91,8 @@ inline void inflight_give_back(inflight_table &t, const uint32_t *slots, uint32_
 
 // Looks at up to `look_at` slots (no more than the constant) and gives back those that were sent more than
 // `timeout` ticks before `now`; returns how many. Behind some that were, it stops at the first that is still
-// young and begins there the next time: while nobody answers, slots come round in the order in which they
-// were sent, and to look further would be in vain.
+// young and begins there the next time: without responses, slots come round in the order in which they
+// were sent, and a longer search would find none.
 constexpr uint32_t inflight_expire_at_once = 64;
 uint32_t inflight_expire(inflight_table &t, uint64_t now, uint64_t timeout, uint32_t look_at);
 

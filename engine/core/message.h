@@ -1,7 +1,8 @@
 // The message header: 16 bytes at the head of every segment's UDP payload.
 //
 // Small enough for a UDP payload of 22 bytes (a 64-byte mbuf). It names the client's in-flight slot, not a
-// time: timestamps stay in the client's table, and the generation tells a late answer from a right one.
+// time: timestamps stay in the client's table, and the generation distinguishes a late response from a right
+// one.
 #pragma once
 
 #include <rte_byteorder.h>
@@ -21,7 +22,7 @@ enum class message_kind : uint8_t { request = 0x11, response = 0x12, hello = 0x1
 struct message_header {
     message_kind kind;
     uint8_t workload;
-    uint16_t application;  // the client's, in its endpoint: an answer goes back to it
+    uint16_t application;  // the client's, in its endpoint: a response goes back to it
     uint32_t slot;         // of that application's in-flight table
     uint32_t generation;   // of the slot
     uint16_t segment;      // of this packet, from 0
@@ -41,12 +42,12 @@ inline void message_header_write(uint8_t *at, const message_header &h) {
     std::memcpy(at, &wire, sizeof wire);
 }
 
-// What tells a message from all others of its application: slot and generation, as they stand in its header.
+// What identifies a message in its application: slot and generation, as they stand in its header.
 inline uint64_t message_name(uint32_t slot, uint32_t generation) {
     return rte_cpu_to_be_64(uint64_t{slot} << 32 | generation);
 }
 
-// Gives another message's name to a header that is right but for it.
+// Writes another message's slot and generation into a header that is otherwise right.
 inline void message_header_rename(uint8_t *at, uint64_t name) {
     std::memcpy(at + offsetof(message_header, slot), &name, sizeof name);
 }

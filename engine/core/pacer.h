@@ -1,6 +1,6 @@
 // When the frames of a capture fall due: at their own times, round after round.
 //
-// No clock is read here: a caller says what time it is, and a test what time it likes.
+// No clock is read here: callers and tests pass the time.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// The commonest frame of all, known in a few compares: UDP over IPv4 without options, whole, ours, both
+// The most common frame, recognised in a few compares: UDP over IPv4 without options, whole, ours, both
 // checksums right.
 //
-// What is not plain says nothing: frame_parse() looks again, takes what is right all the same, and names what
+// Other frames go to frame_parse(), which accepts those that are right all the same, and names what
 // is wrong.
 #pragma once
 

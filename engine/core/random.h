@@ -1,4 +1,4 @@
-/* Numbers that look like chance and repeat with their seed (splitmix64: one addition and a mix, any seed will
+/* Pseudo-random numbers that repeat with their seed (splitmix64: one addition and a mix; any seed will
  * do). */
 #ifndef WT_CORE_RANDOM_H
 #define WT_CORE_RANDOM_H

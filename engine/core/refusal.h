@@ -1,4 +1,4 @@
-// The control path's one exception: something the user can mend, in words.
+// The control path's one exception: an error that the user can correct, with its remedy.
 #pragma once
 
 #include <stdexcept>

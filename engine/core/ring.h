@@ -32,7 +32,7 @@ struct spsc_ring {
     spsc_ring(std::string ring_name, uint32_t size) : name(std::move(ring_name)) {
         const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(T), size);
         if (bytes < 0)
-            throw refusal(name + ": a ring of " + std::to_string(size) + " entries cannot be",
+            throw refusal(name + ": a ring of " + std::to_string(size) + " entries is not possible",
                           "use a power of two");
         ring.reset(static_cast<rte_ring *>(
             std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
@@ -47,7 +47,7 @@ struct spsc_ring {
     uint32_t used() const { return rte_ring_count(ring.get()); }
     uint32_t capacity() const { return rte_ring_get_capacity(ring.get()); }
 
-    // Both return how many entries went; fewer than `count` where there is no more room, or nothing more.
+    // Both return the number of moved entries: fewer than `count` where the ring is full or empty.
     uint32_t put(const T *from, uint32_t count) {
         return rte_ring_sp_enqueue_burst_elem(ring.get(), from, sizeof(T), count, nullptr);
     }

@@ -60,7 +60,7 @@ static inline bool wt_zipf_init(struct wt_zipf *z, uint64_t n, double exponent) 
 
 /* A rank of 1 to n. */
 static inline uint64_t wt_zipf_draw(const struct wt_zipf *z, uint64_t *random) {
-    for (;;) { /* every round ends it with a fair chance, whatever the exponent */
+    for (;;) { /* every round ends it with a fair chance, at any exponent */
         const double at = z->to + wt_unit(random) * (z->from - z->to);
         const double x = wt_zipf_inverse(z, at);
         double rank = floor(x + 0.5);

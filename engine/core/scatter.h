@@ -1,4 +1,4 @@
-/* A permutation of 0 to `count` - 1 that looks like chance, the same in every run. */
+/* A pseudo-random permutation of 0 to `count` - 1, the same in every run. */
 #ifndef WT_CORE_SCATTER_H
 #define WT_CORE_SCATTER_H
 
@@ -17,7 +17,7 @@ static inline void wt_scatter_init(struct wt_scatter *scatter, uint64_t count) {
     scatter->half = bits / 2 + 1;
 }
 
-/* Hot keys must not lie side by side, as the ranks do. YCSB hashes the rank, so that some keys share a place
+/* Hot keys must not be adjacent, as the ranks are. YCSB hashes the rank, so that some keys share a place
  * and others are never drawn. Here every step can be undone (an XOR with the upper half, a product with an
  * odd number), on a power of two; what falls outside is sent on until it falls inside (cycle walking: J.
  * Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002): on average less than twice. */

@@ -1,6 +1,6 @@
-// Sizes that differ from message to message: a cursor over a sequence that the seed decides.
+// Sizes that differ from message to message: a cursor over a sequence that the seed determines.
 //
-// A copy of a cursor walks the same sizes: who cannot send a message yet draws its size again later.
+// A copy of a cursor draws the same sizes: a message that cannot be sent yet gets the same size later.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// How fast a core runs, now and then: two short loops in registers, timed with the TSC, which ticks at one
-// rate whatever the core does.
+// Samples the speed of a core: two short loops in registers, timed with the TSC, which ticks at one
+// rate at any core frequency.
 //
 // A chain of multiplications waits for each before the next: it lasts longer when the core's clock goes down.
 // Additions that do not wait for each other fill the execution units: they last longer when a hardware thread
-// beside this one, ours or a stranger's behind the hypervisor, wants the units too. Neither touches memory.
+// on the same core, ours or one behind the hypervisor, uses the units too. Neither touches memory.
 #pragma once
 
 #include <rte_cycles.h>
@@ -23,7 +23,7 @@ constexpr uint32_t speed_chain_length = 1024, speed_wide_rounds = 512;
 // rounds before the clock is read: the first fetch of the code is no part of it
 constexpr uint32_t speed_warmup = 16;
 
-// Ticks of a chain of so many multiplications.
+// Ticks of a chain of this number of multiplications.
 inline uint64_t speed_chain_ticks(uint32_t length) {
     uint64_t x = 3;
     const uint64_t start = rte_rdtsc();
@@ -34,7 +34,7 @@ inline uint64_t speed_chain_ticks(uint32_t length) {
     return rte_rdtsc() - start;
 }
 
-// Ticks of so many rounds of eight additions, four at a time.
+// Ticks of this number of rounds of eight additions, four at a time.
 inline uint64_t speed_wide_ticks(uint32_t rounds) {
     uint64_t a = 0, b = 0, c = 0, d = 0;
     const uint64_t start = rte_rdtsc();
@@ -67,8 +67,8 @@ struct speed_log {
     uint32_t kept() const { return std::min(taken, room); }
 };
 
-// Ticks of the chain: the median of a window's samples, for a clock changes seldom and whatever else there is
-// only adds. 0 where there is none.
+// Ticks of the chain: the median of a window's samples, for a clock changes seldom and other effects
+// only add time. 0 where there is none.
 inline double speed_chain(const speed_log &log) {
     std::array<uint32_t, speed_log::room> ticks;
     for (uint32_t i = 0; i < log.kept(); i++) ticks[i] = log.samples[i].chain;
@@ -77,8 +77,8 @@ inline double speed_chain(const speed_log &log) {
     return log.kept() ? *middle : 0.0;
 }
 
-// Ticks of the additions: the mean, for a neighbour comes and goes, without those samples that an interrupt
-// fell into. 0 where there is none.
+// Ticks of the additions: the mean, because other load varies; without the samples that an interrupt
+// hit. 0 where there is none.
 inline double speed_wide(const speed_log &log) {
     constexpr uint32_t interrupted = 4;  // times the least
     uint64_t least = UINT64_MAX, sum = 0, count = 0;

@@ -38,7 +38,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_counters {
     void clear();
 };
 
-// What a stage is told with a call.
+// What a stage gets with a call.
 struct stage_call {
     stage_stats *stats;
     uint64_t timed_now;  // TSC at the start of the call where the worker took it, else 0
@@ -47,11 +47,11 @@ struct stage_call {
 // The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
 inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
-// What a call did. `held_up`: there was work, and not one object could move for want of an mbuf, of room in a
+// What a call did. `stalled`: there was work, and not one object could move for want of an mbuf, of room in a
 // ring, or of the port; all cycles of such a call are stall.
 struct call_result {
     uint32_t objects;
-    bool held_up;
+    bool stalled;
 };
 
 using stage_function = call_result (*)(void *role, const stage_call &call);
@@ -66,7 +66,7 @@ struct stage {
     void *role;
     stage_stats *current;  // the window that is being written: &stats[epoch & 1]
     std::unique_ptr<stage_stats[]> stats;
-    uint64_t batch_stall = 0;        // ticks for which the next batch has been held up, at `histograms`
+    uint64_t batch_stall = 0;        // ticks for which the next batch was stalled, at `histograms`
     handler_steps *steps = nullptr;  // of its handler, where stats have counters for them
     // where it stands
     stage_of place;

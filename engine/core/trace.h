@@ -1,7 +1,7 @@
-// A trace of sampled loops: which stage ran when, for how long, on how much. The worker writes, main carries
-// away.
+// A trace of sampled loops: which stage ran when, for how long, on how much. The worker writes, main takes
+// them.
 //
-// A loop goes into the ring whole or not at all, and never waits for room: what finds none is counted.
+// A loop goes into the ring completely or not at all, and never waits: loops without room are counted.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace wt {
 struct trace_event {
     uint64_t start, end;    // TSC
     uint32_t objects : 31;  // of a loop: the sum over its stages
-    uint32_t held_up : 1;
+    uint32_t stalled : 1;
     uint16_t worker;
     uint16_t stage;  // position in the worker's stages, or trace_whole_loop
 };
@@ -39,7 +39,7 @@ struct worker_trace {
           every(every_nth),
           loop(stages + 1),
           ring("trace of worker " + std::to_string(number), trace_room) {
-        // touched here, so that no worker meets a page for the first time
+        // touched here, so that no worker causes a page fault
         const std::vector<trace_event> none(1024);
         std::vector<trace_event> taken(1024);
         for (uint32_t i = 0; i < trace_room; i += 1024) {

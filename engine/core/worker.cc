@@ -21,7 +21,7 @@ void stage_stats::clear() {
 
 namespace {
 
-// Books one timed call. An interrupted one says nothing of the stage: the host took the core, or a handler
+// Books one timed call. An interrupted one says nothing about the stage: the host took the core, or a handler
 // ran very long.
 template <accounting level>
 void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above) {
@@ -39,15 +39,15 @@ void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above)
     }
     s.timed_calls++;
     s.timed_objects += r.objects;
-    if (r.objects == 0 && !r.held_up) {
+    if (r.objects == 0 && !r.stalled) {
         s.idle_cycles += cycles;
         return;
     }
     s.busy_cycles += cycles;
-    if (r.held_up) s.stall_cycles += cycles;
+    if (r.stalled) s.stall_cycles += cycles;
     if constexpr (level == accounting::histograms) {
-        // A batch begins with the first call that was held up for it and ends with the one that moved it.
-        if (r.held_up) {
+        // A batch begins with its first stalled call and ends with the call that moved it.
+        if (r.stalled) {
             of.batch_stall += cycles;
             return;
         }
@@ -62,7 +62,7 @@ call_result run_stage(stage &s, uint64_t now) {
     const call_result r = s.run(s.role, {s.current, now});
     if constexpr (level != accounting::off) {
         s.current->burst[r.objects]++;
-        if (unlikely(r.held_up)) s.current->stalled_calls++;
+        if (unlikely(r.stalled)) s.current->stalled_calls++;
     }
     return r;
 }
@@ -96,7 +96,7 @@ void timed_loop(worker &w, worker_stats &stats) {
     stats.timed_cycles += before - start;
 }
 
-// A timed loop that is written down too: each call that did something or was held up, and the loop around
+// A timed loop that is traced too: each call that moved objects or stalled, and the loop around
 // them. One in which none did is left out: an idle worker polls millions of times a second. Where the level
 // takes no cycles, none are booked.
 template <accounting level>
@@ -106,21 +106,21 @@ void traced_loop(worker &w, worker_stats &stats) {
     const uint64_t start = now();
     uint64_t before = start;
     uint32_t objects = 0;
-    bool held_up = false;
+    bool stalled = false;
     for (size_t i = 0; i < w.stages.size(); i++) {
         const call_result r = run_timed<level>(w.stages[i], before);
         const uint64_t after = now();
         if constexpr (level >= accounting::sampled)
             book<level>(w.stages[i], after - before, r, w.interrupted_above);
-        if (r.objects || r.held_up)
-            *next++ = {before, after, r.objects, r.held_up, t.worker, static_cast<uint16_t>(i)};
+        if (r.objects || r.stalled)
+            *next++ = {before, after, r.objects, r.stalled, t.worker, static_cast<uint16_t>(i)};
         objects += r.objects;
-        held_up |= r.held_up;
+        stalled |= r.stalled;
         before = after;
     }
     if constexpr (level >= accounting::sampled) stats.timed_cycles += before - start;
     if (next == t.loop.data()) return;
-    *next++ = {start, before, objects, held_up, t.worker, trace_whole_loop};
+    *next++ = {start, before, objects, stalled, t.worker, trace_whole_loop};
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
 
@@ -134,7 +134,7 @@ void switch_window(worker &w, uint32_t epoch) {
     w.epoch_seen.store(epoch, std::memory_order_release);
 }
 
-// How fast the core runs just now. Outside every stage, so in none of their cycles.
+// Measures the core's speed. Outside every stage, so in none of their cycles.
 void take_beat(worker &w, uint32_t beat) {
     w.beat = beat;
     w.speed[w.epoch & 1].add(speed_measure());
@@ -147,7 +147,7 @@ void park(worker &w) {
     w.parked.store(false, std::memory_order_relaxed);
 }
 
-// Tracing is a loop of its own: who does not trace pays nothing for it.
+// Tracing has a separate loop: without it, it costs nothing.
 template <accounting level, bool traces>
 void loop(worker &w) {
     uint32_t until_sample = w.sample_every;
@@ -206,7 +206,7 @@ int worker_main(void *argument) {
     return 0;
 }
 
-// The stage under calibration stops its own worker after so many calls.
+// The stage under calibration stops its own worker after this number of calls.
 namespace {
 struct countdown {
     run_signals *signals;
@@ -244,7 +244,7 @@ double ticks_per_call(accounting level, uint32_t sample_every) {
 }  // namespace
 
 double level_cost_ticks(accounting level, uint32_t sample_every) {
-    // The least of several trials: whatever disturbs a trial only adds.
+    // The minimum of several trials: interruptions only add time.
     double with = 1e9, without = 1e9;
     for (int trial = 0; trial < 5; trial++) {
         with = std::min(with, ticks_per_call(level, sample_every));

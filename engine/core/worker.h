@@ -11,10 +11,10 @@
 
 namespace wt {
 
-// What main tells all workers. Read once a loop; written a few times a second.
+// Signals from main to all workers. Read once a loop; written a few times a second.
 struct alignas(RTE_CACHE_LINE_SIZE) run_signals {
     std::atomic<uint32_t> epoch{0};    // number of the window
-    std::atomic<uint32_t> beat{0};     // goes up when workers are to look how fast their cores run
+    std::atomic<uint32_t> beat{0};     // raised when workers are to measure the speed of their cores
     std::atomic<bool> stop{false};     // leave the loop
     std::atomic<bool> sending{false};  // clients may make new messages
     std::atomic<int> held{0};          // 1: park until it is 0 again

@@ -31,7 +31,7 @@ json parse_json(std::string_view text) {
             case json::parse_event_t::object_end: keys.pop_back(); break;
             case json::parse_event_t::key:
                 if (const auto &key = value.get_ref<const std::string &>(); !keys.back().insert(key).second)
-                    throw refusal("the plan says " + in_quotes(key) + " twice in one object");
+                    throw refusal("the plan has " + in_quotes(key) + " twice in one object");
                 break;
             default: break;
         }
@@ -43,7 +43,7 @@ json parse_json(std::string_view text) {
         // The exception's own words quote the input, which need not be UTF-8.
         throw refusal("the plan is not JSON: byte " + std::to_string(e.byte) + " does not belong there");
     } catch (const json::exception &) {
-        throw refusal("the plan is not JSON: a number in it is beyond what a double holds");
+        throw refusal("the plan is not JSON: a number in it does not fit a double");
     }
 }
 

@@ -26,7 +26,7 @@ class line_writer {
     uint64_t start_tsc() const { return start_; }
     uint64_t now_ns() const { return at_ns(now()); }
 
-    // Writes one line whole. Returns false once nobody reads any more.
+    // Writes one complete line. Returns false once the reader is gone.
     bool write(const json &line);
     // Announces what is entered next, so that a crash there has a name.
     bool phase(const std::string &name);

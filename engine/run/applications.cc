@@ -16,7 +16,7 @@ segmentation shape_of(uint32_t message_bytes, const endpoint_plan &e) {
     return segmentation_of(message_bytes, e.mtu - ip_udp_header_bytes);
 }
 
-// Body bytes that are not all alike, so that a copy or a scan has something to see.
+// Body bytes that differ, so that a copy or a scan reads real content.
 std::vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
     std::vector<uint8_t> pattern(bytes);
     for (uint8_t &b : pattern) b = static_cast<uint8_t>(random_next(&seed));
@@ -113,7 +113,7 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
         if (w.handler)
             a.handler = open_handler(f, *w.handler, WT_MESSAGE_HANDLER, handled_in, plan.workload,
                                      &a.handler_state, &a.steps);
-        // it may write the requests that it will answer
+        // it may write into the requests
         else if (w.packet_handler && ep.side == side::client)
             a.handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload,
                                      &a.handler_state, &a.steps);

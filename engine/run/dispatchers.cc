@@ -26,8 +26,8 @@ void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {
     d.nic.sending = open_handover(f, endpoint, d, stage_kind::disp_tx, stage_kind::nic_tx, tx);
     auto replies = open_handover(f, endpoint, d, stage_kind::disp_rx, stage_kind::nic_tx, tx);
     d.forwards = d.nic.sending.get();
-    // On one worker, replies and answers share the array and leave in one burst. Two producers on two workers
-    // cannot.
+    // On one worker, replies and responses share the array and leave in one burst. Two producers on two
+    // workers cannot.
     if (!replies->ring && !d.nic.sending->ring) return;
     d.nic.replies = std::move(replies);
     d.forwards = d.nic.replies.get();

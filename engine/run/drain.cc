@@ -69,7 +69,7 @@ void run_control::end_session(bool is_client) {
 
 // net_memif unmaps its shared memory as soon as the other end closes, even while a worker polls it. So a
 // client that has finished announces it and keeps its port open until the server has finished, too. Two ends
-// that have lost their supervisor finish independently, and nobody tells them about each other: both hold
+// that have lost their supervisor finish independently, without knowing about each other: both hold
 // their ports.
 void run_control::hold_port() {
     watch_link = false;

@@ -1,5 +1,5 @@
-// From the plan's lists to endpoints: handlers opened for whoever runs them, applications and dispatchers
-// linked.
+// From the plan's lists to endpoints: opens handlers for their workers, links applications and dispatchers
+// to each other.
 #include "run/endpoints.h"
 
 #include <rte_lcore.h>
@@ -19,7 +19,7 @@ int socket_of(const plan &p, const stage_of &s) {
 }
 
 // What the messages look like that a dispatcher brings to its only application: requests of any client, or
-// answers to this one.
+// responses to this one.
 message_match what_comes_to(const application &a, const dispatcher &d) {
     if (d.side == side::client) return message_match_of(message_kind::response, d.workload, a.index);
     if (!d.workload_has_messages) return no_message_matches;

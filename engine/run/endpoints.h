@@ -10,7 +10,7 @@ constexpr uint32_t kind_index(stage_kind k) { return static_cast<uint32_t>(k); }
 // The worker that runs a stage of an endpoint, -1 where none does.
 int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index);
 
-// Opens a handler for one application or dispatcher; null on a client whose handler has nothing to say to
+// Opens a handler for one application or dispatcher; null on a client whose handler has nothing to write to
 // requests. `steps` stays null where the handler names none.
 const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
                                uint32_t workload, void **state, handler_steps **steps);

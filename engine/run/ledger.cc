@@ -1,4 +1,4 @@
-// The end of a run: every mbuf back to its pool, by the name of who held it; every packet and message
+// The end of a run: every mbuf returns to its pool, counted by its owner; every packet and message
 // accounted for.
 #include <rte_memory.h>
 #include <sys/resource.h>
@@ -240,12 +240,13 @@ void write_raw_latency(const run_state &f) {
     std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(f.plan.raw_latency->path.c_str(), "wbx"),
                                                           std::fclose);
     if (!file)
-        throw refusal(f.plan.raw_latency->path + " cannot be written", "a path that does not exist yet");
+        throw refusal(f.plan.raw_latency->path + " cannot be written", "use a path that does not exist yet");
     for (const endpoint &e : f.endpoints)
         for (const auto &a : e.applications)
             if (a->receiving && std::fwrite(a->receiving->raw.data(), 8, a->receiving->raw.size(),
                                             file.get()) != a->receiving->raw.size())
-                throw refusal(f.plan.raw_latency->path + " could not be written whole", "room on the disk");
+                throw refusal(f.plan.raw_latency->path + " could not be written completely",
+                              "free space on the disk");
 }
 
 constexpr const char *reason_names[] = {"duration",    "messages",  "stopped",

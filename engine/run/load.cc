@@ -14,8 +14,8 @@ namespace {
 // ticks, months: a Poisson process waits up to 37 times as long, and that fits 63 bits
 constexpr double longest_interval = 0x1p56;
 
-// The load of one of `alike` applications of a workload, in ticks. Throws refusal for a rate that the clock
-// cannot pace.
+// The load of one of `alike` identical applications of a workload, in ticks. Throws refusal for a rate that
+// the clock cannot pace.
 arrival_phases phases_of(const run_state &f, const workload_plan &w, double alike) {
     const double infinity = std::numeric_limits<double>::infinity();
     const auto ticks = [&](std::optional<uint64_t> ns, double none) {

@@ -52,8 +52,8 @@ void open_pools(run_state &f) {
         if (pool == nullptr)
             throw refusal(name + ": no pool of " + std::to_string(e.pool.size) + " mbufs with " +
                               name_of(e.pool.ops) + ": " + rte_strerror(rte_errno),
-                          rte_errno == ENOMEM ? "a smaller mempool.size, or more memory for EAL"
-                                              : "another mempool.ops");
+                          rte_errno == ENOMEM ? "use a smaller mempool.size, or give EAL more memory"
+                                              : "use another mempool.ops");
         f.pools.push_back(pool);
     }
 }

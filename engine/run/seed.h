@@ -1,5 +1,5 @@
-// A seed for each user of chance, far from every other's: also from those of a run whose own seed is one
-// more.
+// A seed for each user of random numbers, independent of all others: also of those of a run whose seed is
+// one more.
 #pragma once
 
 #include "core/random.h"

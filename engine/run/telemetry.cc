@@ -19,7 +19,7 @@ namespace wt {
 
 namespace {
 
-// DPDK answers with at most 16 KiB, and a dictionary has names of letters, digits, '_' and '/' alone.
+// DPDK responds with at most 16 KiB, and a dictionary has names of letters, digits, '_' and '/' alone.
 constexpr size_t rows_a_reply = 30;
 
 using shown = std::variant<uint64_t, std::string>;
@@ -30,7 +30,7 @@ struct row {
     void add(const std::string &key, shown value) { values.emplace_back(key, std::move(value)); }
 };
 
-// What clients are shown. Never destroyed: DPDK's thread answers until the process is gone.
+// What clients are shown. Never destroyed: DPDK's thread responds until the process ends.
 struct board {
     std::mutex lock;
     row run;
@@ -121,7 +121,7 @@ void add_stage(row &r, const json &of, const tsc_clock &clock, telemetry_totals 
 }
 
 // As windtunnel.runs.histogram has it: the top of the bucket, and nothing where fewer than 1 / (1 - q)
-// answers came.
+// responses came.
 void add_percentile(row &r, const json &times, const std::string &key, uint64_t permille) {
     const auto total = times["total"].get<uint64_t>();
     if (total * (1000 - permille) < 1000) return;
@@ -231,7 +231,7 @@ void telemetry_open() {
     for (const table &t : tables())
         failed |=
             rte_telemetry_register_cmd((std::string("/windtunnel/") + t.name).c_str(), show_table, t.help);
-    if (failed) throw refusal("DPDK's telemetry takes no commands");
+    if (failed) throw refusal("DPDK's telemetry rejects the commands");
 }
 
 void telemetry_publish(telemetry_totals &totals, const plan &p, const tsc_clock &clock, const json &window) {

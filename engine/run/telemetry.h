@@ -1,7 +1,7 @@
-// DPDK's telemetry: the last window under /windtunnel/, for dpdk-telemetry.py and whoever else speaks to
+// DPDK's telemetry: the last window under /windtunnel/, for dpdk-telemetry.py and other clients of
 // EAL's socket.
 //
-// Main publishes what it has just written as a line; the thread that answers reads nothing else. Workers are
+// Main publishes what it has just written as a line; the thread that responds reads nothing else. Workers are
 // never asked.
 #pragma once
 

@@ -17,8 +17,8 @@ tracer::tracer(const trace_plan &plan, const std::vector<worker_plan> &workers, 
         workers_.emplace_back(static_cast<uint16_t>(i), plan.every, workers[i].stages.size());
     file_ = open(plan.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file_ < 0 && errno == EEXIST)
-        throw refusal("tracing to " + plan.path + ": the file exists, and nothing is overwritten",
-                      "another run directory");
+        throw refusal("tracing to " + plan.path + ": the file exists and is not overwritten",
+                      "use another run directory");
     if (file_ < 0) throw refusal("tracing to " + plan.path + ": " + std::strerror(errno));
     trace_header header{};
     header.start_tsc = start_tsc;
@@ -36,7 +36,7 @@ void tracer::drain() {
 
 void tracer::drain(worker_trace &from) {
     trace_event events[1024];
-    // as many as there are now: a worker that goes on cannot keep us here
+    // only those that are there now: a busy worker must not keep main here
     for (uint32_t left = from.ring.used(); left > 0;) {
         const uint32_t count = from.ring.take(events, std::min<uint32_t>(left, 1024));
         const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(count, limit_ - events_));
@@ -54,7 +54,7 @@ bool tracer::append(const void *bytes, size_t count) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
             fault_ = std::strerror(errno);
-            // what reached the file of a part of these is taken back
+            // a partly written event is removed from the file
             if (ftruncate(file_, static_cast<off_t>(bytes_)) < 0) fault_ = std::strerror(errno);
             break;
         }

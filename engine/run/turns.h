@@ -1,7 +1,7 @@
 // Two runs on the same cores, by turns: each runs a window, is held, and hands the turn to the other.
 //
-// The turn is a byte that goes round through two pipes. What the machine does for seconds at a time then
-// meets both runs alike, which is what `windtunnel compare` needs. The time of a run that is held stands
+// The turn is a byte that is passed through two pipes. What the host does for seconds at a time then
+// affects both runs equally, which is what `windtunnel compare` needs. The time of a run that is held stands
 // still (core/clock.h).
 #pragma once
 
@@ -14,27 +14,27 @@ namespace wt {
 struct run_state;
 struct run_signals;
 
-// Whoever waits for the end of a hold goes on: workers, and threads beside them.
+// Wakes all that wait for the end of a hold: workers and other threads.
 void release(run_signals &signals);
 
 class turns {
   public:
-    // Without descriptors the run has all turns to itself.
+    // Without descriptors the run has all turns.
     turns(run_state &f, const turn_descriptors &d) : f_(f), in_(d.in), out_(d.out) {}
     ~turns() { leave(); }
     turns(const turns &) = delete;
     turns &operator=(const turns &) = delete;
 
-    // Parks every worker, and tells the threads beside them: run time stands still until `go_on`.
+    // Parks every worker and signals the other threads: run time stands still until `go_on`.
     void hold();
-    // Gives the turn away, once.
+    // Passes the turn on, once.
     void hand_on();
-    // Waits until the turn comes, the other run is gone, or `control` has something to read; which of these,
-    // says the answer: whether the run may go on.
+    // Waits until the turn comes, the other run is gone, or `control` has something to read. Returns
+    // whether the run may go on.
     bool await(int control);
     // Ends the hold, if there is one. What happened meanwhile is in no window.
     void go_on();
-    // The other run has all turns to itself from here on.
+    // From here on the other run has all turns.
     void leave();
 
     bool taken() const { return in_ >= 0; }

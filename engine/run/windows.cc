@@ -6,7 +6,7 @@
 
 namespace wt {
 
-// A handler may take its time; the supervisor notices when it takes too long. A worker that gets no CPU is
+// A handler may be slow; the supervisor notices when it takes too long. A worker that gets no CPU is
 // announced, because it needs more patience: of six that spin on two CPUs, one was seen without a CPU for
 // more than six seconds.
 void run_control::await_switch(const worker &w, uint32_t epoch) {

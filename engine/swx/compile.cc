@@ -43,7 +43,7 @@ command_end run_command(const std::vector<std::string> &words, const std::string
     argv.push_back(nullptr);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        throw refusal(std::string("no pipe for ") + words[0] + ": " + strerror(errno));
+        throw refusal(std::string("cannot create a pipe for ") + words[0] + ": " + strerror(errno));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -1,4 +1,4 @@
-// A compiler, run as a process of its own: words as they are, no shell.
+// Runs a compiler as a child process, without a shell.
 #pragma once
 
 #include <string>

@@ -61,7 +61,7 @@ uint64_t number_in(const table_shape &table, const entry_line &line, const std::
     uint64_t value = 0;
     const auto [stopped, failed] = std::from_chars(begin, end, value, hex ? 16 : 10);
     if (failed == std::errc::result_out_of_range) refuse(table, line, word + " has more than 64 bits");
-    if (failed != std::errc() || stopped != end) refuse(table, line, "\"" + word + "\" is no number");
+    if (failed != std::errc() || stopped != end) refuse(table, line, "\"" + word + "\" is not a number");
     if (!hex && word.size() > 1 && word[0] == '0') refuse(table, line, word + " would be read as octal");
     if (bits < 64 && value >> bits)
         refuse(table, line, word + " has more than " + std::to_string(bits) + " bits");
@@ -77,7 +77,7 @@ void check_number(const table_shape &table, const entry_line &line, const std::s
     const bool prefixed = word.starts_with("0x") || word.starts_with("0X");
     const std::string digits = word.substr(prefixed ? 2 : 0);
     if (digits.empty() || !std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; }))
-        refuse(table, line, "\"" + word + "\" is no number in hexadecimal");
+        refuse(table, line, "\"" + word + "\" is not a hexadecimal number");
     if (digits.size() != bits / 4)
         refuse(table, line, word + " has not " + std::to_string(bits / 4) + " hexadecimal digits");
 }
@@ -159,7 +159,7 @@ class reader {
             line.number++;
             const words all = words_of(line.text);
             if (line.text.find('\0') != std::string::npos)
-                throw refusal(line.where() + ": a zero byte: this is no text");
+                throw refusal(line.where() + ": a zero byte: this is not a text file");
             if (all.size() > most_words)
                 throw refusal(line.where() + ": more than " + std::to_string(most_words) + " words");
             if (!all.empty()) take(line, all);
@@ -191,8 +191,8 @@ class reader {
 
     void one(const entry_line &line, const words &all) {
         if (table_ == none)
-            throw refusal(line.where() + ": an entry of which table?",
-                          "`table NAME` stands before its entries");
+            throw refusal(line.where() + ": an entry before any table",
+                          "write `table NAME` before its entries");
         check_entry(tables_[table_], line);
         entry_(table_, line, all[0] != "match");
     }

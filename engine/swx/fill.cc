@@ -181,7 +181,7 @@ class filling {
     }
 
     [[noreturn]] void refuse_room(const entry_line &line) const {
-        throw refusal(line.where() + ": table " + shape_.name + " has no room: its size in the spec is " +
+        throw refusal(line.where() + ": table " + shape_.name + " is full: its size in the spec is " +
                       std::to_string(info_.size));
     }
 

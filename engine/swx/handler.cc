@@ -52,8 +52,9 @@ spec_plan plan_of(const wt_open *open) {
                    static_cast<uint32_t>(ports),
                    host_port(wt_text(open, "host"), static_cast<uint32_t>(ports)),
                    open->numa_socket};
-    if (plan.spec.empty()) throw refusal("a spec is wanted", "spec = \"router.spec\", as p4c-dpdk writes it");
-    if (plan.compiler.empty()) throw refusal("a compiler is wanted", "compiler = \"gcc\"");
+    if (plan.spec.empty())
+        throw refusal("the option spec is empty", "spec = \"router.spec\", as p4c-dpdk writes it");
+    if (plan.compiler.empty()) throw refusal("the option compiler is empty", "compiler = \"gcc\"");
     return plan;
 }
 

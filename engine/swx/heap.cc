@@ -16,7 +16,7 @@ namespace wt {
 namespace {
 
 constexpr const char *heap_name = "windtunnel-swx";
-constexpr uint64_t page = 2 << 20;  // of EAL's books only: the kernel gives such pages as it likes
+constexpr uint64_t page = 2 << 20;  // for EAL's accounting only: the kernel chooses its own page size
 constexpr uint64_t first_bytes = 64 << 20;
 
 uint64_t heap_bytes;  // all handlers are opened by one thread
@@ -41,11 +41,12 @@ bool add(uint64_t bytes) {
 int table_socket(int worker_socket) {
     if (rte_eal_has_hugepages()) return std::max(0, worker_socket);
     if (heap_bytes == 0 && rte_malloc_heap_create(heap_name) != 0 && rte_errno != EEXIST)
-        throw refusal(std::string("no heap for the tables of a pipeline: ") + rte_strerror(rte_errno));
+        throw refusal(std::string("cannot reserve a heap for the pipeline's tables: ") +
+                      rte_strerror(rte_errno));
     if (heap_bytes == 0 && !add(first_bytes))
-        throw refusal("no heap for the tables of a pipeline: it begins with " +
-                      std::to_string(first_bytes >> 20) + " MiB, and this machine has " +
-                      std::to_string(available_memory() >> 20) + " MiB to give");
+        throw refusal("cannot reserve a heap for the pipeline's tables: it starts with " +
+                      std::to_string(first_bytes >> 20) + " MiB, and " +
+                      std::to_string(available_memory() >> 20) + " MiB are available");
     return rte_malloc_heap_get_socket(heap_name);
 }
 

@@ -36,8 +36,8 @@ struct wt_swx_out {
 /* Both ends of one pipeline, and the burst that is between them. */
 struct wt_swx_ends {
     struct wt_packet *next; /* to be taken */
-    uint32_t left;          /* so many to be taken */
-    uint32_t open;          /* so many without a verdict */
+    uint32_t left;          /* how many to take */
+    uint32_t open;          /* how many without a verdict */
     struct wt_swx_out *out;
     uint32_t outs;
     uint32_t most_steps; /* tables beyond them share the last one */

@@ -64,7 +64,7 @@ bool is_ours(const fs::path &path) {
            (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// What lies there is run as code: it must be nobody else's to write.
+// Its files are run as code, so no other user may write there.
 std::optional<fs::path> usable(const fs::path &directory) {
     std::error_code failed;
     const mode_t before = umask(077);
@@ -85,13 +85,13 @@ fs::path cache() {
         places.push_back(fs::path(xdg) / "windtunnel" / "swx");
     if (const auto home = environment("HOME"); !home.empty())
         places.push_back(fs::path(home) / ".cache/windtunnel/swx");
-    // one level alone: whoever owns a directory above could put another in its place
+    // one level only: the owner of a directory above could replace it
     places.push_back(fs::temp_directory_path() / ("windtunnel-swx-" + std::to_string(geteuid())));
     for (const fs::path &place : places)
         if (const auto found = usable(place)) return *found;
     throw refusal("no directory for compiled specs: none of " + places.front().string() +
-                      " and the others can be written",
-                  "XDG_CACHE_HOME=DIR names one of yours");
+                      " and the other places is writable",
+                  "set XDG_CACHE_HOME to a directory that you can write");
 }
 
 // A directory for one build, removed with all that is in it.
@@ -150,8 +150,8 @@ void compile(const std::string &spec_file, const std::string &code, const std::s
     const command_end end = run_command(words, shop.path());
     if (end.code != 0)
         throw refusal(spec_file + ": " + compiler +
-                          " does not compile what DPDK made of it: " + first_lines(end.output, 3),
-                      "are libdpdk-dev's headers there, of the DPDK that the engine was built with?");
+                          " cannot compile the C code that DPDK generated: " + first_lines(end.output, 3),
+                      "install libdpdk-dev of the DPDK that the engine was built with");
     fs::permissions(shop.file("pipeline.so"), fs::perms::owner_all);
     fs::rename(shop.file("pipeline.so"), object);
 }
@@ -159,8 +159,8 @@ void compile(const std::string &spec_file, const std::string &code, const std::s
 std::string version_of(const std::string &compiler) {
     const command_end end = run_command({compiler, "--version"}, "/");
     if (end.code != 0)
-        throw refusal(compiler + " --version fails: this is no compiler that the handler swx knows",
-                      "gcc, or clang");
+        throw refusal(compiler + " --version fails: the handler swx does not support this compiler",
+                      "use gcc or clang");
     return end.output;
 }
 

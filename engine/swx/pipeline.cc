@@ -79,7 +79,7 @@ void pipeline::build(const spec_plan &plan, const std::string &object) {
     build_empty(object);
     tables_ = tables_of(pipeline_.get());
     if (!plan.tables.empty()) fill_tables(pipeline_.get(), plan.tables, socket_, tables_);
-    if (inside_->attach(pipeline_.get(), &ends_) != 0) throw refusal("memory does not suffice");
+    if (inside_->attach(pipeline_.get(), &ends_) != 0) throw refusal("out of memory");
 }
 
 void pipeline::build_empty(const std::string &object) {
@@ -92,9 +92,10 @@ void pipeline::build_empty(const std::string &object) {
     const int status =
         rte_swx_pipeline_build_from_lib(&built, name.c_str(), object.c_str(), ports.get(), socket_);
     if (status == -ENODEV || status == -ENOMEM)
-        throw out_of_table_memory("its tables cannot be made: " + std::string(std::strerror(-status)),
-                                  "memory may not suffice for their sizes; or the fields of an exact table's "
-                                  "key do not stand side by side");
+        throw out_of_table_memory(
+            "its tables cannot be made: " + std::string(std::strerror(-status)),
+            "memory may be too small for their sizes; or the fields of an exact table's "
+            "key are not adjacent");
     if (status != 0) throw refusal(std::string("DPDK cannot build the pipeline: ") + std::strerror(-status));
     pipeline_.reset(built);
     // once more the same: DPDK holds it while the pipeline lives

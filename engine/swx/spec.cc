@@ -55,7 +55,7 @@ std::string read_spec(const std::string &file) {
     const auto bytes = std::filesystem::file_size(file, unknown);
     if (unknown || !std::filesystem::is_regular_file(file)) throw refusal(file + ": no such file");
     if (bytes == 0 || bytes > most_spec_bytes)
-        throw refusal(file + ": " + std::to_string(bytes) + " bytes are no spec");
+        throw refusal(file + ": " + std::to_string(bytes) + " bytes cannot be a spec");
     std::ifstream in(file, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(in), {}};
     if (!in) throw refusal(file + " cannot be read");
@@ -63,15 +63,15 @@ std::string read_spec(const std::string &file) {
         throw refusal(
             file + ":" +
             std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n')) +
-            ": a zero byte: this is no text");
+            ": a zero byte: this is not a text file");
     return text;
 }
 
 std::string generate_code(const std::string &file, const std::string &text) {
     if (const auto line = first_use(text, "mirror"))
-        throw refusal(file + ":" + std::to_string(*line) +
-                          ": mirror makes a second packet, and a handler is shown only those there are",
-                      "leave the instruction out");
+        throw refusal(
+            file + ":" + std::to_string(*line) + ": mirror makes a second packet, which a handler cannot do",
+            "remove the instruction");
     generated g = generate(text);
     if (g.status == 0) return std::move(g.code);
     const uint32_t line = g.line ? g.line : stumbling_line(text, configures);

@@ -1,4 +1,4 @@
-// Changing a table while it is read: into the copy that nobody reads, then one store. See table.h.
+// Changes a table while it is read: first the copy without readers, then one store. See table.h.
 #include <sched.h>
 
 #include <cstring>
@@ -97,13 +97,13 @@ int check(const wt_table &table, const wt_change &change, const wt_words *words)
     return 0;
 }
 
-// Since the last store nobody enters this copy; who was inside leaves it at the end of a burst. A worker that
-// is inside may be waiting for this very core: it is left to it.
+// Since the last store no reader enters this copy. A reader inside leaves at the end of its burst. A worker
+// that is inside may be waiting for this very core: it is left to it.
 void wait_for_readers(wt_table &table) {
     while (rte_rcu_qsbr_check(table.bursts.get(), table.left, false) == 0) sched_yield();
 }
 
-// The copy that nobody reads, with all that the other has.
+// The copy without readers, with the same rules as the other.
 copy *bring_up(wt_table &table, const wt_words *words) {
     copy &spare = *table.copies[1 - table.read];
     if (table.state.commits > 0) wait_for_readers(table);

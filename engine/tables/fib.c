@@ -46,12 +46,12 @@ static int put(struct rte_fib *fib, uint32_t address, uint32_t length, uint64_t 
     if (failed == -ENOSPC && length > 24)
         return wt_say(words,
                       "no room is left for a block with prefixes longer than 24 bits: more deep_blocks");
-    return failed ? wt_say(words, "rte_fib takes no more prefixes: %s", strerror(-failed)) : 0;
+    return failed ? wt_say(words, "rte_fib cannot add the prefix: %s", strerror(-failed)) : 0;
 }
 
 static int take_out(struct rte_fib *fib, uint32_t address, uint32_t length, const struct wt_words *words) {
     const int failed = rte_fib_delete(fib, address, (uint8_t)length);
-    return failed ? wt_say(words, "rte_fib does not give the prefix back: %s", strerror(-failed)) : 0;
+    return failed ? wt_say(words, "rte_fib cannot remove the prefix: %s", strerror(-failed)) : 0;
 }
 
 /* Prefixes that end with the last address there is, inside another one that does, by length. */

@@ -9,7 +9,7 @@ bool wt_generator_misses(const struct wt_generator *g) {
 void wt_generated_miss(const struct wt_generator *g, uint64_t *random, uint8_t *key) {
     if (g->kind == WT_TERNARY || (g->kind == WT_LPM && g->prefixes == WT_PREFIXES_MIXED)) {
         for (uint32_t at = 0; at < g->key_bytes; at += 4) wt_store32(key + at, (uint32_t)random_next(random));
-        key[0] |= g->kind == WT_TERNARY ? 0x80 : 0xe0; /* a number, a class that nobody has */
+        key[0] |= g->kind == WT_TERNARY ? 0x80 : 0xe0; /* an unused number or class */
         return;
     }
     wt_generated_key(g, g->count + random_below(random, g->most - g->count), random, key);

@@ -4,8 +4,8 @@
 enum { CLASSES = 7, PATTERN = 64, TAG_BITS = 3 };
 
 /* Of 64 pairs, so many are of this class. Half of all prefixes are of 24 bits and a third of 23, as in tables
- * of BGP; few are longer. The class is the address's first three bits, so that classes never meet; 7 is
- * nobody's. */
+ * of BGP; few are longer. The class is the address's first three bits, so that classes never overlap; 7 is
+ * unused. */
 static const struct {
     uint8_t outer, inner; /* bits of a pair's two prefixes */
     uint8_t first, pairs; /* places in the pattern */

@@ -2,9 +2,9 @@
  * combination of lengths is a pair of masks: the outer rules', and one with four bits more in one word, the
  * inner rules'.
  *
- * The key begins with the pair's number, one bit longer than needed, so that combinations never meet and half
- * of all keys miss. The bits of the mask that follow are the rule's rank, scattered; what is left is the same
- * in a pair. */
+ * The key begins with the pair's number, one bit longer than needed, so that combinations never overlap and
+ * half of all keys miss. The bits of the mask that follow are the rule's rank, scattered; what is left is the
+ * same in a pair. */
 #include "tables/generator.h"
 
 enum { LENGTHS = 5, INNER_BITS = 4, RANK_BITS_MOST = 26, RULES_MOST = 1 << 27 };

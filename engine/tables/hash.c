@@ -12,7 +12,7 @@ struct rte_hash *wt_hash_open(const struct wt_method_plan *plan, uint32_t key_by
                               const struct wt_words *words) {
     const struct wt_table_plan *table = plan->table;
     const uint64_t places = wt_places(table->capacity, table->load);
-    /* rte_hash makes buckets for the next power of two, and room for as many keys as it is told */
+    /* rte_hash makes buckets for the next power of two, and room for the requested number of keys */
     const uint64_t keys = table->capacity > places / 2 ? table->capacity : places / 2 + 1;
     const struct rte_hash_parameters parameters = {
         .name = plan->name,
@@ -63,12 +63,12 @@ static bool hash_find(const void *structure, const struct wt_rule *rule, uint32_
 /* A key that is there takes the new data. */
 static int hash_put(void *structure, const struct wt_rule *rule, const struct wt_words *words) {
     const int failed = rte_hash_add_key_data(structure, rule->key, (void *)(uintptr_t)rule->value);
-    return failed ? wt_say(words, "rte_hash takes no more keys: %s", strerror(-failed)) : 0;
+    return failed ? wt_say(words, "rte_hash cannot add the key: %s", strerror(-failed)) : 0;
 }
 
 static int hash_remove(void *structure, const struct wt_rule *rule, const struct wt_words *words) {
     const int place = rte_hash_del_key(structure, rule->key);
-    return place < 0 ? wt_say(words, "rte_hash does not give the key back: %s", strerror(-place)) : 0;
+    return place < 0 ? wt_say(words, "rte_hash cannot remove the key: %s", strerror(-place)) : 0;
 }
 
 static uint64_t hash_bulk(const struct wt_copy *copy, const uint8_t *const keys[], uint32_t count,

@@ -6,7 +6,7 @@
 
 int wt_keys_open(struct wt_keys *keys, uint64_t rules, double hit, uint32_t popularity, double exponent,
                  const struct wt_words *words) {
-    if (!(hit >= 0 && hit <= 1)) return wt_say(words, "hit = %g does not lie between 0 and 1", hit);
+    if (!(hit >= 0 && hit <= 1)) return wt_say(words, "hit = %g is not between 0 and 1", hit);
     if (hit > 0 && rules == 0) return wt_say(words, "hit = %g cannot be met: there is no rule to hit", hit);
     if (popularity > WT_ZIPF) return wt_say(words, "popularity %u is none", popularity);
     keys->popularity = popularity;
@@ -14,7 +14,7 @@ int wt_keys_open(struct wt_keys *keys, uint64_t rules, double hit, uint32_t popu
     keys->count = rules;
     wt_scatter_init(&keys->scatter, rules);
     if (popularity == WT_ZIPF && rules != 0 && !wt_zipf_init(&keys->zipf, rules, exponent))
-        return wt_say(words, "exponent = %g does not lie above 0 and up to 64", exponent);
+        return wt_say(words, "exponent = %g is not above 0 and at most 64", exponent);
     return 0;
 }
 

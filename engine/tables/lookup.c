@@ -16,7 +16,7 @@ uint64_t wt_pointed_bulk(const struct wt_copy *copy, const uint8_t *const keys[]
     return hits;
 }
 
-/* The reader is known to the writer during the burst alone: a worker that has no packets holds nobody back.
+/* The reader is known to the writer during the burst alone: an idle worker delays no writer.
  * It costs one fence a burst. */
 uint64_t wt_table_lookup(const struct wt_table_reader *reader, const uint8_t *const keys[], uint32_t count,
                          uint32_t values[]) {

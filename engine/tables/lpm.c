@@ -29,12 +29,12 @@ static bool lpm_find(const void *structure, const struct wt_rule *rule, uint32_t
 /* A prefix that is there takes the new next hop. */
 static int lpm_put(void *structure, const struct wt_rule *rule, const struct wt_words *words) {
     const int failed = rte_lpm_add(structure, wt_address(rule->key), (uint8_t)rule->length, rule->value);
-    return failed ? wt_say(words, "rte_lpm takes no more prefixes: %s", strerror(-failed)) : 0;
+    return failed ? wt_say(words, "rte_lpm cannot add the prefix: %s", strerror(-failed)) : 0;
 }
 
 static int lpm_remove(void *structure, const struct wt_rule *rule, const struct wt_words *words) {
     const int failed = rte_lpm_delete(structure, wt_address(rule->key), (uint8_t)rule->length);
-    return failed ? wt_say(words, "rte_lpm does not give the prefix back: %s", strerror(-failed)) : 0;
+    return failed ? wt_say(words, "rte_lpm cannot remove the prefix: %s", strerror(-failed)) : 0;
 }
 
 static uint64_t lpm_bulk(const struct wt_copy *copy, const uint8_t *const keys[], uint32_t count,

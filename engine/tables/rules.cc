@@ -36,7 +36,7 @@ int wt_rule_check(uint32_t kind, uint32_t key_bytes, const wt_rule *rule, char *
     if (kind == WT_LPM) return check_prefix(rule, &words);
     if (kind != WT_TERNARY) return 0;
     if (rule->priority < 1 || rule->priority >= 1u << 29)
-        return wt_say(&words, "priority %u does not lie between 1 and 2^29 - 1", rule->priority);
+        return wt_say(&words, "priority %u is not between 1 and 2^29 - 1", rule->priority);
     if (!only_inside(rule->key, rule->mask, key_bytes))
         return wt_say(&words, "the key has bits where its mask has none: write them as 0");
     return 0;

@@ -1,6 +1,6 @@
 /* Rules of a table: made by a generator with a seed, or read from a file, and checked in both cases.
  *
- * Generated rules are a function of their number: rule i of a generator is the same whoever asks, any time,
+ * Generated rules are a function of their number: rule i of a generator is always the same,
  * and any number beyond those in the table gives a rule that is not in it. So keys that hit or miss are drawn
  * without a list (keys.h), and a list of 10^7 keys is in nobody's cache. */
 #ifndef WT_TABLES_RULES_H
@@ -39,7 +39,7 @@ static inline struct wt_rule wt_rules_at(const struct wt_rules *rules, uint64_t 
 
 void wt_rules_close(struct wt_rules *rules);
 
-/* Room for `count` rules in one list each; 0, or -1 with words in `error` where this machine has not so much
+/* Room for `count` rules in one list each; 0, or -1 with words in `error` where this machine does not have
  * memory. */
 int wt_rules_open(struct wt_rules *rules, uint32_t kind, uint32_t key_bytes, uint64_t count, char *error,
                   size_t error_size);

@@ -46,20 +46,20 @@ uint32_t number_of(std::string_view text, const char *what, uint32_t most) {
     uint32_t number = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failed == std::errc() && end == text.data() + text.size() && number <= most) return number;
-    throw refusal(quoted(text) + " is no " + what + " of 0 to " + std::to_string(most));
+    throw refusal(quoted(text) + " is not a " + what + " of 0 to " + std::to_string(most));
 }
 
 void append_hex(std::string_view text, uint32_t bytes, const char *what, std::vector<uint8_t> *to) {
     if (text.size() != 2 * bytes)
-        throw refusal(quoted(text) + " is no " + what + ": it has " + std::to_string(text.size()) +
+        throw refusal(quoted(text) + " is not a " + what + ": it has " + std::to_string(text.size()) +
                       " digits, not " + std::to_string(2 * bytes));
     for (uint32_t i = 0; i < bytes; ++i) {
         uint8_t byte = 0;
         const char *begin = text.data() + 2 * i;
         const auto [end, failed] = std::from_chars(begin, begin + 2, byte, 16);
         if (failed != std::errc() || end != begin + 2)
-            throw refusal(quoted(text) + " is no " + what + ": " + quoted(text.substr(2 * i, 2)) +
-                          " is no hexadecimal byte");
+            throw refusal(quoted(text) + " is not a " + what + ": " + quoted(text.substr(2 * i, 2)) +
+                          " is not a hexadecimal byte");
         to->push_back(byte);
     }
 }
@@ -69,7 +69,7 @@ uint32_t address_of(std::string_view text) {
     std::string_view rest = text, byte;
     for (int i = 0; i < 4; ++i) {
         if (i < 3 ? !split(&rest, '.', &byte) : (byte = rest).empty())
-            throw refusal(quoted(text) + " is no IPv4 address, as in 10.0.0.0");
+            throw refusal(quoted(text) + " is not an IPv4 address, as in 10.0.0.0");
         address = address << 8 | number_of(byte, "byte of an IPv4 address", 255);
     }
     return address;
@@ -83,7 +83,7 @@ uint8_t length_of(std::string_view text) {
     const uint32_t open = ~mask;
     if (open & (open + 1))
         throw refusal("mask " + quoted(text) +
-                      " is not contiguous: LPM has prefixes alone; a table of kind ternary takes any mask");
+                      " is not contiguous: LPM takes only prefixes; a table of kind ternary takes any mask");
     return static_cast<uint8_t>(mask ? 32 - __builtin_popcount(open) : 0);
 }
 
@@ -118,7 +118,7 @@ void append_line(std::string_view line, uint64_t number, list *all) {
     if (rest.empty()) return;
     if (all->values.size() == most_rules) throw refusal("more than 2^24 rules");
     if (!split(&rest, ',', &key))
-        throw refusal(quoted(rest) + " is no rule: there is no comma before a value");
+        throw refusal(quoted(rest) + " is not a rule: it has no comma before the value");
     append_key(key, all);
     all->values.push_back(number_of(rest, "value", INT32_MAX - 1));
     all->lines.push_back(number);
@@ -157,7 +157,7 @@ void check_clash(const char *path, const list &all, const wt_rules &rules) {
 
 void read_rules(const char *path, uint32_t kind, uint32_t key_bytes, wt_rules *rules) {
     if (kind == WT_LPM && key_bytes != 4)
-        throw refusal("prefixes are of 4 bytes, not " + std::to_string(key_bytes));
+        throw refusal("prefixes have 4 bytes, not " + std::to_string(key_bytes));
     const list all = read_list(path, kind, key_bytes);
     char text[256];
     if (wt_rules_open(rules, kind, key_bytes, all.values.size(), text, sizeof text) != 0)

@@ -19,7 +19,7 @@ constexpr const wt_method *methods[] = {&wt_hash_method, &wt_fib_method,    &wt_
 std::string text_of(uint64_t number) { return std::to_string(number); }
 
 void check_plan(const wt_table_plan &plan, const wt_method *method) {
-    if (!method) throw refusal("method " + text_of(plan.method) + " is none");
+    if (!method) throw refusal("unknown method " + text_of(plan.method));
     if (method->kind != plan.kind)
         throw refusal(std::string("method ") + method->name + " is for another kind of table");
     const uint32_t widest = plan.kind == WT_LPM       ? 4
@@ -29,13 +29,13 @@ void check_plan(const wt_table_plan &plan, const wt_method *method) {
         throw refusal("a key of " + text_of(plan.key_bytes) + " bytes: there are 4 to " + text_of(widest) +
                       ", in steps of 4");
     if (plan.capacity < 1 || plan.capacity > 1u << 24)
-        throw refusal("a capacity of " + text_of(plan.capacity) + " rules does not lie between 1 and 2^24");
+        throw refusal("a capacity of " + text_of(plan.capacity) + " rules is not between 1 and 2^24");
     if (!(plan.load > 0 && plan.load <= 1))
-        throw refusal("load = " + std::to_string(plan.load) + " does not lie above 0 and up to 1");
+        throw refusal("load = " + std::to_string(plan.load) + " is not above 0 and at most 1");
     if (plan.lookup > WT_SINGLE || plan.access > WT_RCU || plan.entries > WT_POINTED)
-        throw refusal("a way of lookup, access or entries that there is not");
+        throw refusal("unknown lookup, access or entries");
     if (static_cast<double>(plan.capacity) / plan.load > 1u << 28)
-        throw refusal("load = " + std::to_string(plan.load) + " makes more than 2^28 places");
+        throw refusal("load = " + std::to_string(plan.load) + " needs more than 2^28 entries");
 }
 
 void check_rules(const wt_table_plan &plan, const wt_rules &rules) {
@@ -88,7 +88,7 @@ void fill(const wt_table &table, copy &filled, const wt_rules &rules) {
         const wt_rule rule = wt_rules_at(&rules, i);
         uint32_t value;
         check_rule(table, rule);
-        // two alike were looked for among ternary rules at once: a list would have to be searched for each
+        // duplicates among ternary rules were searched before, in one pass over all
         if (table.plan.kind != WT_TERNARY && filled.find(rule, &value))
             throw refusal("rule " + text_of(i) + " has the key of a rule before it");
         if (filled.add(rule, &words) != 0) throw refusal("rule " + text_of(i) + ": " + text);

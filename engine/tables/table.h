@@ -4,9 +4,9 @@
  * in memory of the caller. It is made at open from a list of rules (rules.h), looked up in bursts by readers,
  * one a worker, and, with WT_RCU, changed by one control thread while the readers read.
  *
- * How a live table changes: there are two copies. A change goes into the one that nobody reads, one store
+ * How a live table changes: there are two copies. A change goes into the copy without readers, one store
  * makes it the one to read, and the other is brought up to date when the next change comes and no reader can
- * still be inside (rte_rcu_qsbr says when). So each burst is answered by one state of the table, the one
+ * still be inside (rte_rcu_qsbr says when). So each burst is looked up in one state of the table, the one
  * before a change or the one after it, whatever the method: rte_fib and rte_acl have no such promise of their
  * own. The price is twice the memory, and for WT_ACL one build a change.
  *
@@ -112,7 +112,8 @@ struct wt_table;
 uint32_t wt_table_most_value(uint32_t method);
 
 /* Bytes of EAL's heap that the table will want at most, entries and both copies of a live one included: what
- * `-m` must have room for. Needs no EAL. For WT_ACL nobody knows before the build; an experience is given. */
+ * `-m` must have room for. Needs no EAL. For WT_ACL it is known only after the build; this is an estimate
+ * from experience. */
 uint64_t wt_table_need(const struct wt_table_plan *plan);
 
 /* The table with all of `rules`, or NULL with words in `error`: the plan is wrong, two rules clash, memory
@@ -126,7 +127,7 @@ void wt_table_close(struct wt_table *table);
 /* From the thread that changes the table, if one does. */
 void wt_table_describe(const struct wt_table *table, struct wt_table_state *state);
 
-/* By one thread at a time, never a worker: it allocates, and may wait until bursts in flight are answered.
+/* By one thread at a time, never a worker: it allocates, and may wait for lookups that are under way.
  * All of the changes become visible at once, or none of them and -1 with words in `error` (a rule that is
  * there already, or is not there, no room, a table of WT_POINTER). */
 int wt_table_change(struct wt_table *table, const struct wt_change *changes, uint32_t count, char *error,

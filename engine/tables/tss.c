@@ -119,7 +119,7 @@ static int new_tuple(struct tss *self, const struct wt_rule *rule, const struct 
     while (self->free_numbers[word] == 0) ++word;
     const uint32_t number = 64 * word + (uint32_t)__builtin_ctzll(self->free_numbers[word]);
     const int failed = rte_hash_add_key_data(self->numbers, rule->mask, (void *)(uintptr_t)number);
-    if (failed) return wt_say(words, "rte_hash takes no more masks: %s", strerror(-failed));
+    if (failed) return wt_say(words, "rte_hash cannot add the mask: %s", strerror(-failed));
     self->free_numbers[word] &= self->free_numbers[word] - 1;
     struct tuple *tuple = &self->tuples[self->count++];
     *tuple = (struct tuple){.number = number};
@@ -149,7 +149,7 @@ static int put(struct tss *self, uint32_t place, const struct wt_rule *rule, con
     write_probe(self, &self->tuples[place], rule->key, &probe);
     const uint64_t data = (uint64_t)rule->priority << 32 | rule->value;
     const int failed = rte_hash_add_key_data(self->rules, &probe, (void *)(uintptr_t)data);
-    return failed ? wt_say(words, "rte_hash takes no more rules: %s", strerror(-failed)) : 0;
+    return failed ? wt_say(words, "rte_hash cannot add the rule: %s", strerror(-failed)) : 0;
 }
 
 static int tss_add(void *structure, const struct wt_rule *rule, const struct wt_words *words) {
@@ -183,7 +183,7 @@ static int tss_remove(void *structure, const struct wt_rule *rule, const struct 
     struct probe probe;
     write_probe(self, &self->tuples[place], rule->key, &probe);
     const int gone = rte_hash_del_key(self->rules, &probe);
-    if (gone < 0) return wt_say(words, "rte_hash does not give the rule back: %s", strerror(-gone));
+    if (gone < 0) return wt_say(words, "rte_hash cannot remove the rule: %s", strerror(-gone));
     if (--self->tuples[place].rules == 0) drop_tuple(self, place);
     return 0;
 }

@@ -84,14 +84,14 @@ TEST(arrivals, each_phase_has_its_own_messages) {
 }
 
 // A gap that leads over a boundary is part of a message at the one rate and the rest of it at the other.
-TEST(arrivals, a_gap_over_a_boundary_is_walked_at_both_rates) {
+TEST(arrivals, a_gap_across_a_boundary_uses_both_rates) {
     const std::vector<double> list = times({{even(150, 100), even(forever, 10)}, 0}, 3);
     EXPECT_DOUBLE_EQ(list[0], 100);
     EXPECT_DOUBLE_EQ(list[1], 155);  // half a message in 50 ticks, the other half in 5
     EXPECT_DOUBLE_EQ(list[2], 165);
 }
 
-TEST(arrivals, a_silent_phase_has_none_and_the_lead_runs_once) {
+TEST(arrivals, a_phase_of_rate_0_has_none_and_the_lead_runs_once) {
     const arrival_phases phases{{even(1000, 10), even(500, forever), even(500, 5)}, 1};
     const std::vector<double> list = times(phases, 1000, 0.5);
     EXPECT_EQ(between(list, 0, 1000), 100u);
@@ -101,7 +101,7 @@ TEST(arrivals, a_silent_phase_has_none_and_the_lead_runs_once) {
     }
 }
 
-TEST(arrivals, a_first_phase_without_messages_is_passed_over) {
+TEST(arrivals, a_first_phase_without_messages_is_skipped) {
     for (bool random : {false, true}) {
         const arrival_phases phases{{{1000, forever, forever, 0, random}, {forever, 10, forever, 0, random}},
                                     0};
@@ -141,7 +141,7 @@ TEST(arrivals, poisson_counts_follow_the_rate_of_each_phase) {
 }
 
 // Whatever steps the clock makes, what is passed over is what one by one would have been.
-TEST(arrivals, passing_over_what_is_due_counts_what_walking_counts) {
+TEST(arrivals, skipping_due_arrivals_counts_the_same_as_walking) {
     const std::vector<arrival_phases> loads = {
         {{even(forever, 7.25)}, 0},
         {{even(1000, 7.25), even(500, forever), even(333, 1.5)}, 1},
@@ -162,7 +162,7 @@ TEST(arrivals, passing_over_what_is_due_counts_what_walking_counts) {
 
 // However many are asked for at once, the intended times are those of a walk one by one, and none lies ahead
 // of the clock.
-TEST(arrivals, what_is_due_is_walked_at_its_own_times) {
+TEST(arrivals, due_arrivals_have_their_own_times) {
     const std::vector<arrival_phases> loads = {
         {{even(forever, 7.25)}, 0},
         {{even(1000, 1.0 / 3 + 1), even(500, forever), even(333, 1.5)}, 1},

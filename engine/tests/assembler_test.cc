@@ -48,7 +48,7 @@ TEST_F(Assembler, InOrder) {
     EXPECT_EQ(take(header(1, 4)), "complete");
 }
 
-TEST_F(Assembler, InReverse) {
+TEST_F(Assembler, InReverseOrder) {
     for (uint32_t i = 4; i > 0; i--) EXPECT_EQ(take(header(1, i)), "incomplete");
     EXPECT_EQ(take(header(1, 0)), "complete");
 }
@@ -89,7 +89,7 @@ TEST_F(Assembler, TheFirstGenerationMayBeAny) {
     EXPECT_EQ(take(other), "incomplete");
 }
 
-TEST_F(Assembler, LiesHaveNames) {
+TEST_F(Assembler, MalformedSegmentsHaveDropReasons) {
     message_header h = header(1, 0);
     h.application = applications;
     EXPECT_EQ(take(h), "unknown_application");
@@ -113,7 +113,7 @@ TEST_F(Assembler, LiesHaveNames) {
     EXPECT_EQ(take(header(1, 0)), "incomplete") << "a lie leaves nothing behind";
 }
 
-TEST_F(Assembler, SlotsAndApplicationsDoNotTouch) {
+TEST_F(Assembler, SlotsAndApplicationsAreIndependent) {
     for (uint32_t i = 0; i < 5; i++) {
         for (uint16_t application = 0; application < applications; application++) {
             for (uint32_t slot = 0; slot < slots; slot++) {
@@ -138,7 +138,7 @@ TEST(AssemblerOfOneSegment, EveryMessageIsCompleteAtOnceAndOnce) {
     EXPECT_FALSE(check.finish());
 }
 
-TEST(AssemblerOfManySizes, TakesWhatIsAtMostTheLargest) {
+TEST(AssemblerOfManySizes, TakesMessagesUpToTheLargest) {
     assembler_check check(applications, slots, five, true);
     const auto outcome = [&](uint32_t generation, uint16_t segments, uint16_t segment,
                              uint32_t body) -> std::string_view {
@@ -165,7 +165,7 @@ TEST(AssemblerOfManySizes, TakesWhatIsAtMostTheLargest) {
 
 // Several messages a slot, their segments shuffled within a reach, some lost, some twice: thousands of
 // runs.
-TEST(AssemblerProperty, AgreesWithTheModelWhateverTheWireDoes) {
+TEST(AssemblerProperty, AgreesWithTheModelUnderLossAndReordering) {
     std::mt19937 random(20261121);
     const auto below = [&random](uint32_t limit) {
         return std::uniform_int_distribution<uint32_t>(0, limit - 1)(random);

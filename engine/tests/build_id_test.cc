@@ -6,7 +6,7 @@
 namespace wt {
 namespace {
 
-TEST(build_id, is_a_sha1_in_hex_and_always_the_same) {
+TEST(build_id, is_a_sha1_in_hex_and_constant) {
     const std::string id = build_id();
     EXPECT_EQ(id.size(), 40u);
     EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);

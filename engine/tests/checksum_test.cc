@@ -48,7 +48,7 @@ TEST(Checksum, PartsOfEvenLengthAddUp) {
     }
 }
 
-TEST(Checksum, CarriesGoAround) {
+TEST(Checksum, CarriesWrapAround) {
     EXPECT_EQ(checksum_add(UINT64_MAX, 1), 1u);
     EXPECT_EQ(checksum_add(UINT64_MAX, UINT64_MAX), UINT64_MAX);
     EXPECT_EQ(checksum_fold(UINT64_MAX), 0xffff);

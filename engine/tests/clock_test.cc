@@ -23,7 +23,7 @@ TEST(Clock, FixedPointEqualsLongDouble) {
     }
 }
 
-TEST(Clock, NothingOverflowsInADayAndMore) {
+TEST(Clock, NothingOverflowsInMoreThanADay) {
     const wt::tsc_clock clock = wt::clock_start(1e9);
     EXPECT_EQ(clock.ns(0), 0u);
     EXPECT_EQ(clock.ns(uint64_t{86400} * 1'000'000'000), uint64_t{86400} * 1'000'000'000);

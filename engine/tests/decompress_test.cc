@@ -1,4 +1,4 @@
-// decompress: what comes out is what was put in, and whatever is wrong with a request is said.
+// decompress: the output equals the original, and every malformed request is reported.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -104,7 +104,7 @@ std::vector<std::string> libraries() {
 INSTANTIATE_TEST_SUITE_P(library, decompress, ::testing::ValuesIn(libraries()),
                          [](const auto &info) { return info.param; });
 
-TEST_P(decompress, says_what_came_out_wherever_the_segments_are_cut) {
+TEST_P(decompress, result_does_not_depend_on_segmentation) {
     const opened_handler server = open();
     std::mt19937 random(1);
     for (int round = 0; round < 300; ++round) {
@@ -119,7 +119,7 @@ TEST_P(decompress, says_what_came_out_wherever_the_segments_are_cut) {
     }
 }
 
-TEST_P(decompress, reads_a_stream_that_comes_a_byte_at_a_time) {
+TEST_P(decompress, reads_a_stream_one_byte_at_a_time) {
     std::mt19937 random(2);
     const bytes content = text(3000, random), request = request_of(content);
     const cut_body cut(std::vector<uint32_t>(request.size(), 1), request);
@@ -128,7 +128,7 @@ TEST_P(decompress, reads_a_stream_that_comes_a_byte_at_a_time) {
     EXPECT_EQ(response.adler, adler_of(content));
 }
 
-TEST_P(decompress, inflates_two_mebibytes_of_the_clients_in_segments) {
+TEST_P(decompress, inflates_two_mebibytes_in_segments) {
     constexpr uint32_t body = (2u << 20) - 16, segment = 1456;
     const opening asking = {
         .role = WT_CLIENT, .request = body, .options = {{"streams", "2"}, {"level", "1"}}};
@@ -148,7 +148,7 @@ TEST_P(decompress, inflates_two_mebibytes_of_the_clients_in_segments) {
     }
 }
 
-TEST_P(decompress, finds_every_change_of_a_stream) {
+TEST_P(decompress, detects_every_change_of_a_stream) {
     const opened_handler server = open();
     std::mt19937 random(3);
     const bytes content = text(1000, random), good = request_of(content);
@@ -161,7 +161,7 @@ TEST_P(decompress, finds_every_change_of_a_stream) {
     }
 }
 
-TEST_P(decompress, says_what_is_wrong) {
+TEST_P(decompress, reports_the_cause_of_a_failure) {
     std::mt19937 random(4);
     const bytes content = text(1000, random), stream = packed(content);
     const request_head head = head_of(content, stream);
@@ -192,7 +192,7 @@ TEST_P(decompress, says_what_is_wrong) {
     EXPECT_EQ(status({}), bad_request);
 }
 
-TEST_P(decompress, survives_chance) {
+TEST_P(decompress, survives_random_input) {
     const opened_handler server = open();
     std::mt19937 random(5);
     for (int round = 0; round < 2000; ++round) {
@@ -216,7 +216,7 @@ bytes requested(const opened_handler &client, uint32_t length) {
     return body.get(length);
 }
 
-TEST(decompress_client, sends_the_same_on_every_repeat) {
+TEST(decompress_client, repeats_for_the_same_seed) {
     opening how = {.role = WT_CLIENT, .request = 10000, .options = {{"streams", "3"}}};
     const opened_handler first = open_message_handler("decompress", how),
                          again = open_message_handler("decompress", how);
@@ -232,7 +232,7 @@ TEST(decompress_client, sends_the_same_on_every_repeat) {
     EXPECT_EQ(seen.size(), 3u);
 }
 
-TEST(decompress_client, compresses_as_it_is_told_to) {
+TEST(decompress_client, reaches_the_requested_ratio) {
     for (const char *ratio : {"1", "2.5", "10", "20"}) {
         const uint32_t room = 20000;
         const opened_handler client = open_message_handler(
@@ -248,7 +248,7 @@ TEST(decompress_client, compresses_as_it_is_told_to) {
     }
 }
 
-TEST(decompress_client, fits_whatever_room_there_is) {
+TEST(decompress_client, fits_into_any_request_size) {
     for (uint32_t room = 80; room < 400; ++room)
         for (const char *ratio : {"1", "3", "20"}) {
             const opened_handler client = open_message_handler(
@@ -262,19 +262,18 @@ TEST(decompress_client, fits_whatever_room_there_is) {
         }
 }
 
-TEST(decompress, refuses_what_cannot_be) {
+TEST(decompress, refuses_invalid_options) {
     const auto saying = [](const opening &how) { return refusal_of("decompress", how); };
     EXPECT_EQ(saying({.response = 23}),
-              "decompress: an answer's body of 23 bytes has no room for the 24 that this one has");
+              "decompress: a response body of 23 bytes is too small for the 24 bytes of this response");
     EXPECT_EQ(saying({.role = WT_CLIENT, .request = 79}),
-              "decompress: a request's body of 79 bytes is too short to be compressed: 80 are the least");
-    EXPECT_EQ(saying({.options = {{"ratio", "0.9"}}}),
-              "decompress: ratio = 0.9 does not lie between 1 and 20");
+              "decompress: a request body of 79 bytes is too short to be compressed: the minimum is 80");
+    EXPECT_EQ(saying({.options = {{"ratio", "0.9"}}}), "decompress: ratio = 0.9 is not between 1 and 20");
     EXPECT_EQ(saying({.options = {{"ratio", "3:1"}}}),
               "decompress: ratio = \"3:1\" is not a number, as in ratio = 1.5");
-    EXPECT_EQ(saying({.options = {{"level", "0"}}}), "decompress: level = 0 does not lie between 1 and 9");
+    EXPECT_EQ(saying({.options = {{"level", "0"}}}), "decompress: level = 0 is not between 1 and 9");
     EXPECT_EQ(saying({.role = WT_CLIENT, .request = 80, .options = {{"streams", "0"}}}),
-              "decompress: streams = 0 does not lie between 1 and 1024");
+              "decompress: streams = 0 is not between 1 and 1024");
     EXPECT_NE(saying({.options = {{"library", "lz4"}}}).find("is none of zlib"), std::string::npos);
 }
 

@@ -1,5 +1,5 @@
-// The emulated link held against arithmetic, by counts and moments of a clock of its own. The mbufs are fakes
-// whose second reference is ours, so that a free is seen and never reaches a pool.
+// The emulated link compared with arithmetic, by counts and moments of a clock of its own. The mbufs are
+// fakes whose second reference is ours, so that a free is seen and never reaches a pool.
 #include "wires/emulated_link.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(emulated_link, a_packet_arrives_after_its_time_on_the_line_and_the_delay) {
     EXPECT_EQ(l.arrived(77 + on_line + 5000), 1u);
 }
 
-TEST(emulated_link, the_first_of_a_burst_goes_the_queue_takes_its_depth_the_rest_is_dropped) {
+TEST(emulated_link, a_burst_sends_one_queues_its_depth_and_drops_the_rest) {
     packets p(100, bytes);
     link_of l(gigabit, 0, 10);
     EXPECT_EQ(l.enter(p.list.data(), 100, 0), 89u);
@@ -78,7 +78,7 @@ TEST(emulated_link, the_first_of_a_burst_goes_the_queue_takes_its_depth_the_rest
     EXPECT_EQ(l.line.waiting.load(), 0u);
 }
 
-TEST(emulated_link, a_place_in_the_queue_is_free_when_the_line_takes_its_packet) {
+TEST(emulated_link, a_queue_entry_is_free_when_transmission_of_its_packet_starts) {
     packets p(20, bytes);
     link_of l(gigabit, 1'000'000, 2);
     EXPECT_EQ(l.enter(p.list.data(), 4, 0), 1u) << "one on the line, two wait";
@@ -136,7 +136,7 @@ TEST(emulated_link, queues_share_the_line) {
     EXPECT_EQ(link_leave(one, out, 20, start + 11 * on_line), 6u);
 }
 
-TEST(emulated_link, what_is_left_at_the_end_is_freed) {
+TEST(emulated_link, remaining_packets_are_freed_at_the_end) {
     packets p(5, bytes);
     link_of l(gigabit, 1000, 10);
     l.enter(p.list.data(), 5, 0);

@@ -1,5 +1,5 @@
-// Planted faults, by counts. The mbufs are fakes whose second reference is ours: a free never reaches a pool,
-// and its count says how often it was freed. Duplicates need a pool, so EAL: they are in ports_test.cc.
+// Emulated faults, by counts. The mbufs are fakes whose second reference is ours: a free never reaches a
+// pool, and its count says how often it was freed. Duplicates need a pool, so EAL: they are in ports_test.cc.
 #include "wires/faults.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(Faults, NoPacketIsOvertakenByMoreThanTheDepth) {
     }
 }
 
-TEST(Faults, AllHeldBackStillFlow) {
+TEST(Faults, AllDelayedPacketsAreStillSent) {
     // the 65th finds no room to be held and overtakes
     wt::faults f = make({.loss = 0, .duplicate = 0, .reorder = 1, .reorder_depth = 1});
     packets p(65);
@@ -106,7 +106,7 @@ TEST(Faults, AllHeldBackStillFlow) {
     EXPECT_EQ(f.held_count, 0u);
 }
 
-TEST(Faults, ReleaseGivesWhatIsHeldInOrderOnce) {
+TEST(Faults, ReleaseReturnsHeldPacketsInOrderOnce) {
     wt::faults f = make({.loss = 0, .duplicate = 0, .reorder = 1, .reorder_depth = 2});
     packets p(10);
     std::vector<rte_mbuf *> out(2 * 10 + 64);
@@ -117,7 +117,7 @@ TEST(Faults, ReleaseGivesWhatIsHeldInOrderOnce) {
     EXPECT_EQ(wt::faults_apply(f, p.burst.data(), 0, out.data()), 0u);
 }
 
-TEST(Faults, TheSeedDecides) {
+TEST(Faults, TheSeedDeterminesTheResult) {
     const wt::fault_plan plan = {.loss = 0.2, .duplicate = 0, .reorder = 0.2, .reorder_depth = 3};
     std::vector<size_t> orders[3];
     const uint64_t seeds[3] = {7, 7, 8};

@@ -56,7 +56,7 @@ TEST(FrameWrite, GivesTheBytesOfAFrameComputedElsewhere) {
     EXPECT_EQ(byte_vector(frame.begin(), frame.begin() + frame_header_bytes), header);
 }
 
-TEST(FrameWrite, EveryLengthHasRightChecksumsAndParses) {
+TEST(FrameWrite, EveryLengthHasValidChecksumsAndParses) {
     std::mt19937 random(1);
     for (uint32_t bytes = 0; bytes <= 1472; bytes++) {
         byte_vector payload(bytes);
@@ -94,7 +94,7 @@ TEST(FrameWrite, AChecksumOfZeroIsSentAsAllOnes) {
     EXPECT_EQ(dropped_for(frame), "udp");
 }
 
-TEST(FrameWrite, WithoutAChecksumAllElseIsTheSame) {
+TEST(FrameWrite, WithoutAChecksumOtherBytesAreTheSame) {
     for (const uint32_t bytes : {1u, 22u, 86u, 1472u}) {
         byte_vector expected = example_frame(counted(bytes)), frame = expected;
         std::fill_n(frame.begin(), frame_header_bytes, 0xee);
@@ -107,7 +107,7 @@ TEST(FrameWrite, WithoutAChecksumAllElseIsTheSame) {
     }
 }
 
-TEST(FrameTurn, WithoutAChecksumAllElseIsTheSame) {
+TEST(FrameTurn, WithoutAChecksumOtherBytesAreTheSame) {
     byte_vector expected = example_frame(counted(86)), frame = expected;
     frame_turn(expected.data(), 86);
     frame_turn<udp_checksum::none>(frame.data(), 86);
@@ -134,12 +134,12 @@ TEST(FrameTurn, SwapsTheFlowAndKeepsThePayload) {
     EXPECT_EQ(frame, expected);
 }
 
-TEST(FrameTurn, AnResponseOfAnyLengthHasRightChecksumsAndReachesTheSender) {
+TEST(FrameTurn, AResponseOfAnyLengthHasValidChecksumsAndReachesTheSender) {
     const local_address sender = {example_flow.source_mac, example_flow.source_ip, example_flow.source_port,
                                   1, 0};
     for (uint32_t bytes = 0; bytes <= 1472; bytes++) {
         byte_vector frame = example_frame(counted(1472));
-        put_big16(frame, 40, 0);  // a request without a checksum gets an answer with one
+        put_big16(frame, 40, 0);  // a request without a checksum gets a response with one
         frame_turn(frame.data(), bytes);
         frame.resize(frame_header_bytes + bytes);
         ASSERT_EQ(slow_ip_sum(frame), 0xffffu) << bytes;
@@ -155,7 +155,7 @@ TEST(FrameTurn, AChecksumOfZeroIsSentAsAllOnes) {
     EXPECT_EQ(big16(frame, 40), 0xffffu);
 }
 
-TEST(FrameCutOptions, WhatIsLeftIsTheFrameWithoutThem) {
+TEST(FrameCutOptions, LeavesTheFrameWithoutOptions) {
     const byte_vector plain = example_frame(counted(33));
     for (uint32_t words = 0; words <= 10; words++) {
         byte_vector frame = words == 0 ? plain : with_options(plain, words);
@@ -198,7 +198,7 @@ TEST(FrameParse, PaddingIsNotPayload) {
     EXPECT_EQ(o.frame.payload_bytes, 5u);
 }
 
-TEST(FrameParse, OptionsAreSteppedOver) {
+TEST(FrameParse, OptionsAreSkipped) {
     for (uint32_t words = 1; words <= 10; words++) {
         const outcome o = parse(with_options(example_frame(counted(40)), words));
         EXPECT_EQ(o.result, parse_result::udp);
@@ -207,14 +207,14 @@ TEST(FrameParse, OptionsAreSteppedOver) {
     }
 }
 
-TEST(FrameParse, AUdpChecksumOfZeroIsNone) {
+TEST(FrameParse, AUdpChecksumOfZeroMeansNoChecksum) {
     byte_vector frame = example_frame(counted(22));
     put_big16(frame, 40, 0);
     frame.back() ^= 1;
     EXPECT_EQ(dropped_for(frame), "udp");
 }
 
-TEST(FrameParse, EveryFlippedBitIsSeen) {
+TEST(FrameParse, EveryFlippedBitIsDetected) {
     const byte_vector good = with_options(example_frame(counted(23)), 1);
     constexpr size_t first = 12;  // the source MAC address before it is under no checksum
     for (size_t bit = first * 8; bit < good.size() * 8; bit++) {
@@ -229,7 +229,7 @@ TEST(FrameParse, EtherTypes) {
     put_big16(frame, 12, 0x86dd);
     EXPECT_EQ(dropped_for(frame), "not_ipv4");
     put_big16(frame, 12, 0x8100);
-    EXPECT_EQ(dropped_for(frame), "not_ipv4") << "VLAN tags are not spoken";
+    EXPECT_EQ(dropped_for(frame), "not_ipv4") << "VLAN tags are not supported";
     put_big16(frame, 12, 0x0806);
     EXPECT_EQ(dropped_for(frame), "control");
     std::fill_n(frame.begin(), 6, uint8_t{0xff});
@@ -247,7 +247,7 @@ TEST(FrameParse, OnlyOurAddresses) {
     }
     byte_vector frame = good;
     std::fill_n(frame.begin(), 6, uint8_t{0xff});
-    EXPECT_EQ(dropped_for(frame), "not_for_us") << "a broadcast does not carry what is for one";
+    EXPECT_EQ(dropped_for(frame), "not_for_us") << "a broadcast must not carry a unicast packet";
     for (size_t byte = 30; byte < 34; byte++) {
         frame = good;
         frame[byte] ^= 1;
@@ -256,7 +256,7 @@ TEST(FrameParse, OnlyOurAddresses) {
     }
 }
 
-TEST(FrameParse, IpHeadersThatCannotBe) {
+TEST(FrameParse, InvalidIpHeaders) {
     const byte_vector good = example_frame(counted(22));
     byte_vector frame = good;
     frame[14] = 0x65;

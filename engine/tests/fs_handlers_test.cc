@@ -1,4 +1,4 @@
-// fs_write and fs_read: the bytes go where the answers say, in memory and in real files, and nothing of the
+// fs_write and fs_read: the bytes go where the responses say, in memory and in real files, and nothing of the
 // user's is touched.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -73,13 +73,13 @@ TEST_F(fs_handlers, write_appends_and_rotates) {
     EXPECT_EQ(content(files[1]), joined(3, 6));
 }
 
-TEST_F(fs_handlers, write_in_memory_begins_again) {
+TEST_F(fs_handlers, write_in_memory_wraps_around) {
     const opened_handler handler =
         open_message_handler("fs_write", {.request = 30, .options = {{"file", "100"}}});
     for (uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(word_at(ask(handler, bytes(30), 16).content, 0), i * 30);
 }
 
-TEST_F(fs_handlers, write_takes_more_pieces_than_a_call_of_the_kernel) {
+TEST_F(fs_handlers, write_takes_more_pieces_than_one_system_call) {
     const opened_handler handler = open_message_handler("fs_write", {.options = in_directory("1000")});
     std::mt19937 random(2);
     const bytes body = random_bytes(200, random);
@@ -87,14 +87,14 @@ TEST_F(fs_handlers, write_takes_more_pieces_than_a_call_of_the_kernel) {
     EXPECT_EQ(content(held()[0]), body);
 }
 
-TEST_F(fs_handlers, write_gives_no_response_for_what_it_could_not_store) {
+TEST_F(fs_handlers, write_sends_no_response_when_it_cannot_store) {
     const opened_handler small = open_message_handler("fs_write", {.options = {{"file", "100"}}});
     EXPECT_EQ(ask(small, bytes(101), 16).flags, WT_NO_RESPONSE);
     EXPECT_EQ(word_at(ask(small, bytes(100), 16).content, 0), 0u) << "nothing counts as stored";
 }
 
 // A disk that is full, without one: the kernel refuses to let files grow beyond a limit.
-TEST_F(fs_handlers, write_goes_on_when_the_disk_is_full) {
+TEST_F(fs_handlers, write_continues_when_the_disk_is_full) {
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit before;
     getrlimit(RLIMIT_FSIZE, &before);
@@ -109,10 +109,10 @@ TEST_F(fs_handlers, write_goes_on_when_the_disk_is_full) {
     }
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-              "fs_write: 1 of 3 requests could not be stored and got no answer: File too large\n");
+              "fs_write: 1 of 3 requests could not be stored and got no response: File too large\n");
 }
 
-TEST_F(fs_handlers, read_gives_the_same_from_memory_and_from_a_file) {
+TEST_F(fs_handlers, read_returns_the_same_from_memory_and_from_a_file) {
     const opened_handler memory = open_message_handler("fs_read", {.options = {{"file", "100003"}}});
     const opened_handler file = open_message_handler("fs_read", {.options = in_directory("100003")});
     const bytes whole = content(held()[0]);
@@ -141,7 +141,7 @@ TEST_F(fs_handlers, read_finds_the_position_in_the_request) {
     EXPECT_EQ(ask(handler, {7}, 5000).content.size(), 16u + 1000u) << "no more than the file holds";
 }
 
-TEST_F(fs_handlers, read_gives_no_response_for_what_it_could_not_read) {
+TEST_F(fs_handlers, read_sends_no_response_when_it_cannot_read) {
     ::testing::internal::CaptureStderr();
     {
         const opened_handler handler = open_message_handler("fs_read", {.options = in_directory("1000")});
@@ -150,10 +150,10 @@ TEST_F(fs_handlers, read_gives_no_response_for_what_it_could_not_read) {
         EXPECT_EQ(ask(handler, {1}, 16 + 500).flags, WT_NO_RESPONSE);
     }
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-              "fs_read: 1 of 2 requests could not be read and got no answer: Input/output error\n");
+              "fs_read: 1 of 2 requests could not be read and got no response: Input/output error\n");
 }
 
-TEST_F(fs_handlers, read_client_asks_on_or_at_random) {
+TEST_F(fs_handlers, read_client_asks_in_order_or_at_random) {
     const auto position = [](const opened_handler &client) {
         const cut_body request({3, 17}, 0xa5);
         const wt_message message = request.message();
@@ -172,7 +172,7 @@ TEST_F(fs_handlers, read_client_asks_on_or_at_random) {
     EXPECT_EQ(position(same), first);
 }
 
-TEST_F(fs_handlers, leave_nothing_behind) {
+TEST_F(fs_handlers, remove_their_files) {
     {
         const opened_handler write = open_message_handler("fs_write", {.options = in_directory("100")});
         const opened_handler read = open_message_handler("fs_read", {.options = in_directory("100")});
@@ -182,7 +182,7 @@ TEST_F(fs_handlers, leave_nothing_behind) {
     EXPECT_EQ(held().size(), 0u);
 }
 
-TEST_F(fs_handlers, refuse_what_cannot_be) {
+TEST_F(fs_handlers, refuse_invalid_options) {
     const auto refusal_of = [](const char *name,
                                const std::map<std::string, std::string> &options) -> std::string {
         try {
@@ -194,11 +194,11 @@ TEST_F(fs_handlers, refuse_what_cannot_be) {
     };
     for (const std::string name : {"fs_write", "fs_read"}) {
         EXPECT_EQ(refusal_of(name.c_str(), {{"directory", "/nowhere"}}),
-                  name + ": no file can be made in directory /nowhere: No such file or directory");
+                  name + ": cannot create a file in directory /nowhere: No such file or directory");
         EXPECT_EQ(refusal_of(name.c_str(), {{"file", "63"}}),
                   name + ": file = 63 bytes does not hold the 64 of a message");
         EXPECT_EQ(refusal_of(name.c_str(), in_directory("18446744073709551615")),
-                  name + ": file = 18446744073709551615 bytes is more than a file can be");
+                  name + ": file = 18446744073709551615 bytes is larger than a file can be");
     }
     EXPECT_EQ(held().size(), 0u);
 }

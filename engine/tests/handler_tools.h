@@ -122,7 +122,7 @@ struct responses {
     uint16_t flags;
 };
 
-// One request and its answer in memory of its own.
+// One request and its response in memory of its own.
 inline responses ask(const opened_handler &handler, const cut_body &request, const cut_body &response) {
     wt_exchange exchange = {request.message(), response.message(), 0, 0};
     handler.table().message(handler.state(), &exchange, 1);

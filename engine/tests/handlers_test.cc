@@ -1,4 +1,4 @@
-// Message handlers: every byte of a request is read, every byte of an answer written, wherever the segments
+// Message handlers: every byte of a request is read, every byte of a response written, wherever the segments
 // are cut.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace wt::testing {
 namespace {
 
-// Handlers that scan, and where the scan stands in their answers.
+// Handlers that scan, and where the scan stands in their responses.
 struct scanner {
     const char *name;
     uint32_t scan_at;
@@ -57,13 +57,13 @@ TEST_P(scanning, is_the_xor_of_the_words) {
     EXPECT_EQ(scan_of(request), 0x0706050403020100u ^ 0x0f0e0d0c0b0a0908u ^ 0x13121110u);
 }
 
-TEST_P(scanning, can_be_left_out) {
+TEST_P(scanning, can_be_disabled) {
     const opened_handler handler = open(false);
     const bytes response = ask(handler, bytes(64, 0xff), 300).content;
     EXPECT_EQ(word_at(response, GetParam().scan_at), 0u);
 }
 
-TEST_P(scanning, does_not_mind_where_the_segments_are_cut) {
+TEST_P(scanning, does_not_depend_on_segmentation) {
     std::mt19937 random(2);
     for (int round = 0; round < 300; ++round) {
         const uint32_t length = random() % 300, room = random() % 301;
@@ -76,7 +76,7 @@ TEST_P(scanning, does_not_mind_where_the_segments_are_cut) {
     }
 }
 
-TEST_P(scanning, responses_in_the_request_too) {
+TEST_P(scanning, works_when_the_response_reuses_the_request) {
     std::mt19937 random(3);
     for (int round = 0; round < 300; ++round) {
         const uint32_t length = random() % 301;
@@ -93,19 +93,19 @@ TEST(empty, touches_nothing) {
     EXPECT_EQ(request.get(11), bytes(11, 0x11));
 }
 
-TEST(l_app, responses_in_the_size_of_the_request) {
+TEST(l_app, responds_with_the_size_of_the_request) {
     const opened_handler handler = open_message_handler("l_app");
     EXPECT_EQ(ask(handler, bytes(70), 100).content.size(), 70u);
     EXPECT_EQ(ask(handler, bytes(70), 50).content.size(), 50u);
 }
 
-TEST(t_app, fills_the_room_that_the_scenario_gives) {
+TEST(t_app, fills_the_response_size_of_the_scenario) {
     const opened_handler handler = open_message_handler("t_app");
     EXPECT_EQ(ask(handler, {1, 2, 3, 4, 5, 6, 7, 8}, 11).content, bytes({1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3}));
 }
 
-// m_app's answer is the XOR of the marks that it found: with one access a message, the number of the message
-// that visited the line before, 0 where there was none.
+// m_app's response is the XOR of the marks that it found: with one access a message, the number of the
+// message that visited the line before, 0 where there was none.
 uint64_t mark_found(const opened_handler &handler) { return word_at(ask(handler, bytes(8), 8).content, 0); }
 
 TEST(m_app, walks_through_its_range_in_order) {
@@ -116,7 +116,7 @@ TEST(m_app, walks_through_its_range_in_order) {
         EXPECT_EQ(mark_found(handler), message <= 4 ? 0 : message - 4);
 }
 
-TEST(m_app, gets_everywhere_in_its_range_and_nowhere_else) {
+TEST(m_app, reaches_its_whole_range_and_nothing_else) {
     for (const char *range : {"0", "2048"}) {
         const opened_handler handler = open_message_handler(
             "m_app", {.options = {{"state", "8192"}, {"range", range}, {"accesses", "1"}}});
@@ -126,7 +126,7 @@ TEST(m_app, gets_everywhere_in_its_range_and_nowhere_else) {
     }
 }
 
-TEST(m_app, makes_the_accesses_that_are_asked_for) {
+TEST(m_app, makes_the_requested_accesses) {
     const opened_handler handler = open_message_handler(
         "m_app", {.options = {{"state", "512"}, {"accesses", "3"}, {"pattern", "sequential"}}});
     // 8 lines, 3 a message: lines 0-2, 3-5, 6 7 0, 1 2 3
@@ -136,12 +136,12 @@ TEST(m_app, makes_the_accesses_that_are_asked_for) {
     EXPECT_EQ(mark_found(handler), 1u ^ 1u ^ 2u);
 }
 
-TEST(m_app, refuses_what_cannot_be) {
+TEST(m_app, refuses_invalid_options) {
     EXPECT_EQ(refusal_of("m_app", {.options = {{"state", "63"}}}),
               "m_app: state = 63 is less than a cache line of 64 bytes");
     EXPECT_EQ(refusal_of("m_app", {.options = {{"state", "128"}, {"range", "129"}}}),
-              "m_app: range = 129 does not lie between a cache line of 64 bytes and the state of 128");
-    EXPECT_NE(refusal_of("m_app", {.options = {{"state", "18446744073709551615"}}}).find("this machine has"),
+              "m_app: range = 129 is not between a cache line of 64 bytes and the state of 128");
+    EXPECT_NE(refusal_of("m_app", {.options = {{"state", "18446744073709551615"}}}).find("are available"),
               std::string::npos);
     EXPECT_EQ(refusal_of("m_app", {.role = WT_CLIENT, .options = {{"state", "18446744073709551615"}}}),
               "opened")

@@ -54,7 +54,7 @@ TEST(Hello, IsReadAsItWasWritten) {
 }
 
 // The fields that every version has stay at their offsets: an engine of another release reads them there.
-TEST(Hello, KeepsItsStablePart) {
+TEST(Hello, StablePartHasAFixedLayout) {
     const std::vector<uint8_t> payload = written(example());
     // message header
     const uint8_t expected[] = {0x13, 0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 1,
@@ -139,7 +139,7 @@ struct hosts : testing::Test {
     }
 };
 
-TEST_F(hosts, GoThroughARunTogether) {
+TEST_F(hosts, CompleteARunTogether) {
     for (const session_state s : {session_state::hello, session_state::go, session_state::go,
                                   session_state::drain, session_state::finished}) {
         const hello h = next_hello(s);

@@ -15,7 +15,7 @@ class Histogram : public testing::Test {};
 using kinds = testing::Types<latency_histogram, batch_histogram, histogram<1, 8>>;
 TYPED_TEST_SUITE(Histogram, kinds);
 
-TYPED_TEST(Histogram, BucketsFollowEachOtherWithoutGap) {
+TYPED_TEST(Histogram, BucketsHaveNoGaps) {
     for (uint32_t b = 0; b < TypeParam::buckets; b++) {
         const uint64_t lowest = TypeParam::lowest_of(b);
         const uint64_t next =
@@ -26,7 +26,7 @@ TYPED_TEST(Histogram, BucketsFollowEachOtherWithoutGap) {
     }
 }
 
-TYPED_TEST(Histogram, ABucketIsNoWiderThanTheBitsSay) {
+TYPED_TEST(Histogram, ABucketIsNoWiderThanItsPrecision) {
     for (uint32_t b = 0; b + 1 < TypeParam::buckets; b++) {
         const uint64_t lowest = TypeParam::lowest_of(b), width = TypeParam::lowest_of(b + 1) - lowest;
         if (b < (1u << TypeParam::bits))
@@ -36,7 +36,7 @@ TYPED_TEST(Histogram, ABucketIsNoWiderThanTheBitsSay) {
     }
 }
 
-TYPED_TEST(Histogram, CountsWhatIsAdded) {
+TYPED_TEST(Histogram, CountsAddedValues) {
     const auto h = std::make_unique<TypeParam>();
     h->clear();
     EXPECT_EQ(h->total, 0u);
@@ -60,7 +60,7 @@ TYPED_TEST(Histogram, CountsWhatIsAdded) {
     EXPECT_TRUE(std::all_of(h->counts, h->counts + TypeParam::buckets, [](uint32_t c) { return c == 0; }));
 }
 
-TYPED_TEST(Histogram, WhatIsTooLargeIsInTheLastBucket) {
+TYPED_TEST(Histogram, TooLargeValuesAreInTheLastBucket) {
     const auto h = std::make_unique<TypeParam>();
     h->clear();
     h->add(TypeParam::largest);

@@ -1,4 +1,4 @@
-// The table of messages in flight: which answer is right, late, or a copy; budgets that come back.
+// The table of messages in flight: which response is right, late or a duplicate; budgets that are returned.
 #include "core/inflight.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace wt {
 namespace {
 
-// What app_tx does: takes a free slot, if there is one, and puts it in flight at `time`.
+// As app_tx: takes a free slot, if there is one, and puts it in flight at `time`.
 bool send(inflight_table &t, uint64_t time, message_header *h) {
     uint32_t index;
     if (t.free.take(&index, 1) == 0) return false;
@@ -48,7 +48,7 @@ TEST(inflight, response_gives_the_budget_back) {
     EXPECT_TRUE(send(t, 0, &none));
 }
 
-TEST(inflight, copy_of_an_response_is_a_duplicate_even_when_the_slot_runs_again) {
+TEST(inflight, copy_of_a_response_is_a_duplicate_even_when_the_slot_is_reused) {
     inflight_table t("t", 1, 1);
     message_header first, second;
     ASSERT_TRUE(send(t, 0, &first));
@@ -59,7 +59,7 @@ TEST(inflight, copy_of_an_response_is_a_duplicate_even_when_the_slot_runs_again)
     EXPECT_EQ(response(t, second), response_outcome::complete);
 }
 
-TEST(inflight, response_after_the_timeout_is_late_even_when_the_slot_runs_again) {
+TEST(inflight, response_after_the_timeout_is_late_even_when_the_slot_is_reused) {
     inflight_table t("t", 1, 1);
     message_header lost, next;
     ASSERT_TRUE(send(t, 100, &lost));
@@ -72,7 +72,7 @@ TEST(inflight, response_after_the_timeout_is_late_even_when_the_slot_runs_again)
     EXPECT_EQ(response(t, lost), response_outcome::late);
 }
 
-TEST(inflight, response_from_the_future_or_another_planet_is_refused) {
+TEST(inflight, response_with_a_future_generation_or_invalid_slot_is_refused) {
     inflight_table t("t", 4, 1);
     message_header h;
     ASSERT_TRUE(send(t, 0, &h));
@@ -116,7 +116,7 @@ TEST(inflight, many_segments_in_any_order_with_copies) {
     EXPECT_EQ(inflight_count(t), 0u);
 }
 
-TEST(inflight, segments_that_lie_are_refused) {
+TEST(inflight, malformed_segments_are_refused) {
     inflight_table t("t", 1, 3);
     message_header h;
     ASSERT_TRUE(send(t, 0, &h));
@@ -132,7 +132,7 @@ TEST(inflight, segments_that_lie_are_refused) {
     EXPECT_EQ(response(t, h, 3), response_outcome::bad_segment);
 }
 
-TEST(inflight, expiry_waits_behind_the_old_for_the_young) {
+TEST(inflight, expiry_stops_at_the_first_message_that_is_too_young) {
     inflight_table t("t", 256, 1);
     message_header h;
     for (uint64_t time = 0; time < 256; time++) ASSERT_TRUE(send(t, time, &h));
@@ -144,7 +144,7 @@ TEST(inflight, expiry_waits_behind_the_old_for_the_young) {
 }
 
 // Whatever runs in between: a call gives something back, or has looked at as many as it may.
-TEST(inflight, expiry_comes_round_to_every_slot) {
+TEST(inflight, expiry_reaches_every_slot) {
     std::mt19937 random(5);
     for (int trial = 0; trial < 200; trial++) {
         inflight_table t("t", 200, 1);
@@ -165,7 +165,8 @@ TEST(inflight, expiry_comes_round_to_every_slot) {
     }
 }
 
-// sent = answered + lost + in flight, whatever is lost, copied or late: against a naive memory of everything.
+// sent = with a response + lost + in flight, with losses, duplicates and late responses: against a naive
+// model.
 TEST(inflight, messages_are_conserved) {
     std::mt19937 random(7);
     inflight_table t("t", 16, 1);

@@ -1,4 +1,4 @@
-// kv: a GET finds what was SET last, and the client asks for the keys that it is told to.
+// kv: a GET finds the last SET, and the client requests the configured keys.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,21 +16,20 @@ namespace {
 
 using options = std::map<std::string, std::string>;
 
-TEST(kv, refuses_what_cannot_be) {
+TEST(kv, refuses_invalid_options) {
     EXPECT_EQ(refusal_of("kv", {.response = 40}),
-              "kv: an answer's body of 40 bytes has no room for its head of 16 bytes and a value of 32: make "
+              "kv: a response body of 40 bytes has no room for its head of 16 bytes and a value of 32: make "
               "the response 8 "
               "bytes longer, or the value shorter");
     EXPECT_EQ(
         refusal_of("kv", {.role = WT_CLIENT, .request = 40}),
-        "kv: a request's body of 40 bytes has no room for the 48 of a SET: make the request 8 bytes longer");
+        "kv: a request body of 40 bytes has no room for the 48 of a SET: make the request 8 bytes longer");
     EXPECT_EQ(refusal_of("kv", {.role = WT_CLIENT, .request = 40, .options = {{"get_percent", "100"}}}),
               "opened");
     EXPECT_EQ(refusal_of("kv", {.options = {{"get_percent", "101"}}}),
               "kv: get_percent = 101 is more than 100");
-    EXPECT_EQ(refusal_of("kv", {.options = {{"keys", "0"}}}), "kv: keys = 0 does not lie between 1 and 2^30");
-    EXPECT_EQ(refusal_of("kv", {.options = {{"value", "0"}}}),
-              "kv: value = 0 does not lie between 1 and 4 MiB");
+    EXPECT_EQ(refusal_of("kv", {.options = {{"keys", "0"}}}), "kv: keys = 0 is not between 1 and 2^30");
+    EXPECT_EQ(refusal_of("kv", {.options = {{"value", "0"}}}), "kv: value = 0 is not between 1 and 4 MiB");
 }
 
 enum { get = 1, set = 2, done = 0, not_found = 1, no_room = 2, bad_request = 3 };
@@ -75,7 +74,7 @@ TEST(kv, agrees_with_a_map) {
     EXPECT_EQ(model.size(), 128u);
 }
 
-TEST(kv, names_a_request_that_it_cannot_read) {
+TEST(kv, reports_a_malformed_request) {
     const opened_handler handler = open_message_handler("kv");
     EXPECT_EQ(ask(handler, bytes(), 64).content[0], bad_request);
     EXPECT_EQ(ask(handler, bytes(15, 1), 64).content[0], bad_request);
@@ -86,7 +85,7 @@ TEST(kv, names_a_request_that_it_cannot_read) {
     EXPECT_EQ(ask(handler, lies, 64).content[0], bad_request);
 }
 
-TEST(kv, responses_a_whole_burst) {
+TEST(kv, responds_to_a_whole_burst) {
     const opened_handler handler = open_message_handler("kv", {.options = {{"keys", "100"}}});
     std::vector<cut_body> requests, responses;
     std::vector<wt_exchange> burst;
@@ -101,7 +100,7 @@ TEST(kv, responses_a_whole_burst) {
                   ask(handler, kv_request(get, key), 64).content);
 }
 
-TEST(kv, client_asks_in_the_mix_that_is_asked_for) {
+TEST(kv, client_sends_the_requested_mix) {
     const opening how = {
         .role = WT_CLIENT, .request = 60, .options = {{"keys", "50"}, {"get_percent", "75"}}};
     const opened_handler client = open_message_handler("kv", how), again = open_message_handler("kv", how);
@@ -165,7 +164,7 @@ std::vector<options> every_distribution(const key_file &file) {
             {{"distribution", "file"}, {"file", file.path()}}};
 }
 
-TEST(kv, responses_the_value_that_was_set_last_whatever_is_asked) {
+TEST(kv, responds_with_the_last_value_that_was_set) {
     const key_file file(listed);
     for (options how : every_distribution(file)) {
         how.insert({{"keys", "300"}, {"get_percent", "50"}});
@@ -191,7 +190,7 @@ TEST(kv, responses_the_value_that_was_set_last_whatever_is_asked) {
     }
 }
 
-TEST(kv, client_sets_what_a_smaller_request_has_room_for) {
+TEST(kv, client_limits_values_to_a_smaller_request) {
     const options how = {{"keys", "50"}, {"get_percent", "0"}};
     const opened_handler asking =
         open_message_handler("kv", {.role = WT_CLIENT, .request = 60, .options = how});
@@ -207,7 +206,7 @@ TEST(kv, client_sets_what_a_smaller_request_has_room_for) {
     }
 }
 
-TEST(kv, client_asks_the_same_on_every_repeat) {
+TEST(kv, client_repeats_for_the_same_seed) {
     const key_file file(listed);
     for (const options &how : every_distribution(file)) {
         client first(how), again(how), other(how, 8);
@@ -221,7 +220,7 @@ TEST(kv, client_asks_the_same_on_every_repeat) {
     }
 }
 
-TEST(kv, client_draws_by_zipfs_law) {
+TEST(kv, client_draws_keys_by_zipfs_law) {
     for (const char *exponent : {"0.5", "0.99", "1.5"}) {
         client asking(
             {{"keys", "1000"}, {"distribution", "zipf"}, {"exponent", exponent}, {"hot", "together"}});
@@ -231,7 +230,7 @@ TEST(kv, client_draws_by_zipfs_law) {
     }
 }
 
-TEST(kv, scattered_keys_are_as_hot_as_their_ranks) {
+TEST(kv, scattered_keys_keep_the_popularity_of_their_ranks) {
     client asking({{"keys", "1000"}, {"distribution", "zipf"}, {"exponent", "1.2"}});
     wt_scatter scatter;
     wt_scatter_init(&scatter, 1000);
@@ -257,7 +256,7 @@ TEST(kv, scattering_loses_no_key) {
 }
 
 // The 1000 hottest of a million: by chance 32 of them would have another within 16 keys.
-TEST(kv, scattered_keys_do_not_lie_side_by_side) {
+TEST(kv, scattered_keys_are_not_adjacent) {
     wt_scatter scatter;
     wt_scatter_init(&scatter, 1000000);
     std::set<uint64_t> hot;
@@ -268,12 +267,12 @@ TEST(kv, scattered_keys_do_not_lie_side_by_side) {
     EXPECT_LT(close, 50);
 }
 
-TEST(kv, client_asks_for_one_key_alone) {
+TEST(kv, client_can_request_a_single_key) {
     client asking({{"distribution", "fixed"}, {"key", "18446744073709551615"}});
     for (int i = 0; i < 100; ++i) ASSERT_EQ(asking.next_key(), UINT64_MAX);
 }
 
-TEST(kv, client_draws_as_a_file_says) {
+TEST(kv, client_draws_keys_from_a_file) {
     const key_file file(listed);
     client asking({{"distribution", "file"}, {"file", file.path()}});
     const std::map<uint64_t, uint64_t> places = {{3, 0}, {7, 1}, {9, 2}, {1000000, 3}};
@@ -289,7 +288,7 @@ std::string reading(const std::string &text) {
     return said;
 }
 
-TEST(kv, says_which_line_of_a_file_is_wrong) {
+TEST(kv, names_the_malformed_line_of_a_file) {
     const auto wrong = [](const std::string &line) {
         return "kv: FILE:2: \"" + line + "\" is not a key and its weight, as in \"17 0.25\"";
     };
@@ -299,22 +298,22 @@ TEST(kv, says_which_line_of_a_file_is_wrong) {
     EXPECT_EQ(reading(""), "kv: FILE: there is no key in it");
     EXPECT_EQ(reading("# nothing\n"), "kv: FILE: there is no key in it");
     EXPECT_EQ(reading("1 0\n2 0\n"),
-              "kv: FILE: the weights of its 2 keys add up to 0 or to more than there are numbers");
+              "kv: FILE: the weights of its 2 keys have a sum of 0 or an infinite sum");
     EXPECT_EQ(reading("1 1\n" + std::string(300, ' ') + "\n"),
               "kv: FILE:2: the line is longer than 254 bytes, or has a zero byte");
     EXPECT_EQ(reading("1 1\n2 2"), "opened") << "a last line without an end";
 }
 
-TEST(kv, refuses_keys_that_cannot_be_drawn) {
+TEST(kv, refuses_invalid_key_distributions) {
     const auto saying = [](const options &how) { return refusal_of("kv", {.options = how}); };
-    EXPECT_EQ(saying({{"exponent", "0"}}), "kv: exponent = 0 does not lie above 0 and up to 64");
-    EXPECT_EQ(saying({{"exponent", "65"}}), "kv: exponent = 65 does not lie above 0 and up to 64");
+    EXPECT_EQ(saying({{"exponent", "0"}}), "kv: exponent = 0 is not above 0 and at most 64");
+    EXPECT_EQ(saying({{"exponent", "65"}}), "kv: exponent = 65 is not above 0 and at most 64");
     for (const char *exponent : {"", "nan", "-1", " 1", "1 ", "1x"})
         EXPECT_EQ(saying({{"exponent", exponent}}),
                   std::string("kv: exponent = \"") + exponent + "\" is not a number, as in exponent = 1.5");
     EXPECT_EQ(saying({{"distribution", "file"}}),
-              "kv: distribution = \"file\" wants a file, as in file = \"keys.txt\"");
-    EXPECT_EQ(saying({{"file", "/keys"}}), "kv: file = /keys is read with distribution = \"file\" alone");
+              "kv: distribution = \"file\" needs a file, as in file = \"keys.txt\"");
+    EXPECT_EQ(saying({{"file", "/keys"}}), "kv: file = /keys needs distribution = \"file\"");
     EXPECT_EQ(refusal_of("kv", {.role = WT_CLIENT,
                                 .options = {{"distribution", "file"}, {"file", "/nowhere/keys"}}}),
               "kv: /nowhere/keys: No such file or directory");

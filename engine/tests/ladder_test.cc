@@ -57,7 +57,7 @@ TEST(ladder, two_seeds_two_orders_one_seed_one_order) {
     EXPECT_EQ(order(a), order(c));
 }
 
-TEST(ladder, a_walk_goes_as_many_lines_as_asked) {
+TEST(ladder, a_walk_visits_the_requested_number_of_lines) {
     std::vector<wt_ladder_line> lines(100);
     uint64_t state = 3;
     wt_ladder_grow(lines.data(), 0, 100, &state);

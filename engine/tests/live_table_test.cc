@@ -64,7 +64,7 @@ seen watch(const table_plan &plan, uint64_t beside) {
             const bool hit = wt_table_lookup(&reader, &view, 1, &value) != 0;
             if (rule >= plan.rules) {
                 result.added += hit;
-                // a pair's second rule lies inside its first, which answers where the second is not there
+                // a pair's second rule lies inside its first, which matches where the second is missing
                 result.wrong += hit && value >> 1 != rule && value >> 1 != (rule & ~uint64_t{1});
                 continue;
             }
@@ -78,7 +78,7 @@ seen watch(const table_plan &plan, uint64_t beside) {
     return result;
 }
 
-TEST(live_table, both_versions_and_added_rules_come_up) {
+TEST(live_table, both_versions_and_added_rules_are_looked_up) {
     for (const auto &[kind, method] : {std::pair{table_kind::exact, table_method::hash},
                                        {table_kind::lpm, table_method::fib},
                                        {table_kind::ternary, table_method::tss}}) {
@@ -91,7 +91,7 @@ TEST(live_table, both_versions_and_added_rules_come_up) {
     }
 }
 
-TEST(live_table, stays_as_it_is_where_nothing_changes_it) {
+TEST(live_table, stays_the_same_without_changes) {
     table_plan plan = plan_of(table_kind::exact, table_method::hash, 0);
     const live_table live(plan, std::nullopt, -1);
     EXPECT_EQ(live.rules(), 20u);
@@ -102,7 +102,7 @@ TEST(live_table, stays_as_it_is_where_nothing_changes_it) {
     EXPECT_GT(table_need(plan), 0u);
 }
 
-TEST(live_table, says_what_memory_longer_prefixes_want) {
+TEST(live_table, states_the_memory_for_longer_prefixes) {
     table_plan plan = plan_of(table_kind::lpm, table_method::lpm, 0);
     plan.rules = 1'000'000;
     const uint64_t of_24_bits = table_need(plan);
@@ -111,7 +111,7 @@ TEST(live_table, says_what_memory_longer_prefixes_want) {
 }
 
 // While two runs take turns, the core is the other one's.
-TEST(live_table, changes_nothing_while_the_run_is_held) {
+TEST(live_table, changes_nothing_while_the_run_is_parked) {
     const live_table live(plan_of(table_kind::exact, table_method::hash, 50'000), std::nullopt, -1);
     const auto changes = [&] { return live.counters().changes.load(); };
     const auto wait_for_more = [&] {
@@ -155,7 +155,7 @@ int let_through(const opened_handler &handler) {
 }
 
 // The table holds a default route, whose meter takes 10 bytes a second and at most 300 at once.
-TEST(match_action, meters_by_the_time_of_the_run) {
+TEST(match_action, meters_by_run_time) {
     const auto file =
         std::filesystem::temp_directory_path() / ("wt-default-route-" + std::to_string(getpid()));
     std::ofstream(file) << "0.0.0.0/0,1\n";
@@ -183,7 +183,7 @@ TEST(match_action, meters_by_the_time_of_the_run) {
     EXPECT_EQ(let_through(handler), 0);
 }
 
-TEST(live_table, names_a_table_that_cannot_be_opened_once) {
+TEST(live_table, names_once_a_table_that_cannot_be_opened) {
     table_plan plan = plan_of(table_kind::lpm, table_method::lpm, 0);
     plan.method = table_method::hash;
     try {
@@ -194,7 +194,7 @@ TEST(live_table, names_a_table_that_cannot_be_opened_once) {
     }
 }
 
-TEST(live_table, says_which_table_cannot_be) {
+TEST(live_table, names_the_invalid_table) {
     table_plan plan = plan_of(table_kind::exact, table_method::hash, 0);
     plan.rules = 0;
     plan.file = "/nonexistent/rules";

@@ -67,7 +67,7 @@ TEST(match_action, finds_headers_behind_options) {
     }
 }
 
-TEST(match_action, leaves_alone_what_is_not_its_own) {
+TEST(match_action, passes_other_frames_unchanged) {
     const auto changed = [](size_t at, uint8_t value) {
         bytes frame = frame_of();
         frame[at] = value;
@@ -84,7 +84,7 @@ TEST(match_action, leaves_alone_what_is_not_its_own) {
     EXPECT_EQ(r.p->not_ipv4, r.burst.size() - live);
 }
 
-TEST(match_action, stays_inside_every_truncation) {
+TEST(match_action, reads_no_byte_past_a_truncation) {
     const bytes whole = frame_of(2);
     for (size_t length = 0; length <= whole.size(); ++length) {
         rig r({bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length))});
@@ -95,7 +95,7 @@ TEST(match_action, stays_inside_every_truncation) {
     }
 }
 
-TEST(match_action, drops_wrong_checksums_alone) {
+TEST(match_action, drops_only_frames_with_wrong_checksums) {
     std::mt19937 random(1);
     for (int round = 0; round < 500; ++round) {
         std::vector<bytes> frames(1 + random() % 40, frame_of());
@@ -143,14 +143,14 @@ TEST(match_action, a_rewritten_header_gets_its_checksum_and_goes_back) {
     for (size_t i = 0; i < 6; ++i) EXPECT_EQ(other[6 + i], before[i]);
 }
 
-TEST(match_action, a_burst_knows_nothing_of_the_one_before) {
+TEST(match_action, bursts_are_independent) {
     rig r({frame_of()});
     r.p->rewritten[0] = 1;
     r.parse();
     EXPECT_EQ(r.p->rewritten[0], 0);
 }
 
-TEST(match_action, a_packet_without_a_hop_left_ends) {
+TEST(match_action, a_packet_with_an_expired_ttl_is_dropped) {
     bytes frame = frame_of();
     frame[22] = 1;
     rig r({frame});
@@ -208,7 +208,7 @@ ma_counts checked(uint32_t said, uint32_t value) {
     return r.p->tables[0].counts;
 }
 
-TEST(match_action, every_wrong_lookup_is_seen) {
+TEST(match_action, every_wrong_lookup_is_detected) {
     const auto wrong = [](uint32_t said, uint32_t value) { return checked(said, value).wrong; };
     for (const uint32_t version : {0, 1}) {
         EXPECT_EQ(wrong(MA_RULE_FROM + 7, 7 << 1 | version), 0u);
@@ -260,7 +260,7 @@ TEST(match_action, writes_frames_that_it_can_parse) {
     wt_keys_close(&source.keys);
 }
 
-TEST(pipeline_plan, refuses_what_it_does_not_know) {
+TEST(pipeline_plan, refuses_unknown_values) {
     const auto refusal_of = [](const char *text) {
         try {
             read_pipeline(text);

@@ -21,7 +21,7 @@ TEST(pacer, frames_fall_due_at_their_times_and_not_before) {
     EXPECT_EQ(pacer_due(p, 1'000'000, 32), 3u) << "a round at a time";
 }
 
-TEST(pacer, rounds_follow_each_other_and_no_error_adds_up) {
+TEST(pacer, rounds_accumulate_no_error) {
     pacer p = three();
     p.ticks_per_ns = 2.4;
     for (uint64_t round = 0; round < 1'000'000; round++)
@@ -34,8 +34,8 @@ TEST(pacer, rounds_follow_each_other_and_no_error_adds_up) {
         }
 }
 
-// However rarely somebody looks, what has entered by a time is what arithmetic says.
-TEST(pacer, counts_agree_with_arithmetic_whatever_the_polls) {
+// However rare the polls, the number of entered frames agrees with arithmetic.
+TEST(pacer, counts_agree_with_arithmetic_at_any_poll_times) {
     for (const uint64_t step : {1, 7, 333, 5000}) {
         pacer p = three();
         uint64_t entered = 0;

@@ -71,13 +71,13 @@ TEST(echo, finds_the_ports_behind_ip_options) {
     }
 }
 
-TEST(echo, takes_padding_along) {
+TEST(echo, keeps_padding) {
     bytes frame = datagram(0, 0);
     frame.resize(60, 0x77);
     EXPECT_EQ(handle("echo", frame).frame, turned(frame));
 }
 
-TEST(echo, passes_on_everything_else_untouched) {
+TEST(echo, passes_other_frames_unchanged) {
     const auto changed = [](size_t at, uint8_t value, uint8_t options = 0) {
         bytes frame = datagram(options);
         frame[at] = value;
@@ -108,7 +108,7 @@ TEST(echo, passes_on_everything_else_untouched) {
     }
 }
 
-TEST(echo, stays_inside_every_truncation) {
+TEST(echo, reads_no_byte_past_a_truncation) {
     const bytes whole = datagram(3);
     for (size_t length = 0; length < whole.size(); ++length) {
         const bytes frame(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length));
@@ -143,7 +143,7 @@ TEST(drop, drops) {
         EXPECT_EQ(verdict, WT_DROP);
 }
 
-TEST(empty_packet, passes_on_untouched) {
+TEST(empty_packet, passes_frames_unchanged) {
     const auto [verdict, frame] = handle("empty", datagram());
     EXPECT_EQ(verdict, WT_PASS);
     EXPECT_EQ(frame, datagram());

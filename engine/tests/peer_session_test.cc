@@ -74,7 +74,7 @@ TEST(PeerSession, HellosRepeatAndRepeatFasterWithoutResponses) {
     EXPECT_TRUE(client.other.lost());
 }
 
-TEST(PeerSession, ARefusalAfterTheMeasurementDoesNotSpoilIt) {
+TEST(PeerSession, ARefusalAfterTheMeasurementKeepsItsResult) {
     host client("client");
     client.receive(session_state::go);
     client.g->state = session_state::go;

@@ -138,7 +138,7 @@ TEST(Plan, ReadsEveryKeyOfAPipeline) {
     EXPECT_EQ(metered.meter->peak_bytes_per_s, 20u);
 }
 
-TEST(Plan, ChecksWhatAPipelineMeans) {
+TEST(Plan, ChecksTheMeaningOfAPipeline) {
     const auto refusal = [](const char *where, const json &value) {
         return refusal_with((std::string("/workloads/0/pipeline") + where).c_str(), value);
     };
@@ -228,7 +228,7 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
 }
 
 // Times are added up, and turned into ticks of 63 bits.
-TEST(Plan, RefusesTimesThatNoSumHolds) {
+TEST(Plan, RefusesTimesWhoseSumOverflows) {
     for (const char *where :
          {"/phases/warmup_ns", "/phases/duration_ns", "/phases/window_ns", "/phases/drain_ns",
           "/accounting/interrupted_above_ns", "/workloads/0/timeout_ns", "/hello_wait_ns",
@@ -240,7 +240,7 @@ TEST(Plan, RefusesTimesThatNoSumHolds) {
     EXPECT_TRUE(contains(refusal_with("/raw_latency/limit", UINT64_MAX), "above"));
 }
 
-TEST(Plan, RefusesWordsAndAddressesThatAreNone) {
+TEST(Plan, RefusesMalformedWordsAndAddresses) {
     EXPECT_TRUE(
         contains(refusal_with("/endpoints/0/port/traits/0", "smoke"), "\"smoke\" is none of server, client"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/ops", "heap"), "none of"));
@@ -263,7 +263,7 @@ TEST(Plan, ChecksEveryIndex) {
     EXPECT_TRUE(contains(refusal_with("/workers/0/stages/1/index", 4294967295u), "2 dispatchers"));
 }
 
-TEST(Plan, RefusesWhatCannotRun) {
+TEST(Plan, RefusesPlansThatCannotRun) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/ring_size", 48), "not a power of two"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/udp_port", 65535), "no port for each"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_udp_port", 65535), "no port for each"));
@@ -303,7 +303,7 @@ TEST(Plan, RefusesMessagesOfMoreSegmentsThanAHeaderCounts) {
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "65536 segments"));
 }
 
-TEST(Plan, RefusesMoreThanAHeaderCanName) {
+TEST(Plan, RefusesMoreSlotsAndApplicationsThanAHeaderHolds) {
     json plan = valid_plan();
     const json workload = plan["workloads"][0], application = plan["endpoints"][1]["applications"][0];
     plan["workloads"] = json(256, workload);
@@ -315,7 +315,7 @@ TEST(Plan, RefusesMoreThanAHeaderCanName) {
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "takes at most 65535"));
 }
 
-TEST(Plan, AHelloGoesOutToAnotherProcess) {
+TEST(Plan, AHelloNeedsOneSideAndAnMtuThatHoldsIt) {
     EXPECT_TRUE(contains(refusal_with("/hello_wait_ns", 1), "both sides are in this plan"));
     EXPECT_TRUE(contains(refusal_with("/hello_wait_ns", 0), "hello_wait_ns"));
     json plan = valid_plan();
@@ -330,11 +330,11 @@ TEST(Plan, AHelloGoesOutToAnotherProcess) {
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "a hello does not fit"));
 }
 
-TEST(Plan, RefusesAnotherVersionBeforeAnythingElse) {
+TEST(Plan, RefusesAnotherVersionFirst) {
     EXPECT_TRUE(contains(refusal_of(R"({"version": 1})"), "this engine reads version 3"));
 }
 
-TEST(Plan, RefusesWhatIsNoJson) {
+TEST(Plan, RefusesInvalidJson) {
     for (const char *text : {"", "{", "nul", "[1,]", "{\"version\": NaN}", "{\"seed\": 1e999}", "{} {}",
                              "\"\xff\"", "{\"\xc3\x28\": 1}"})
         EXPECT_NE(refusal_of(text), "") << text;
@@ -343,7 +343,7 @@ TEST(Plan, RefusesWhatIsNoJson) {
     EXPECT_TRUE(contains(refusal_of(std::string(1 << 20, '[')), "nested deeper"));
 }
 
-TEST(Plan, SaysLongTextShort) {
+TEST(Plan, ShortensLongTextInMessages) {
     const std::string words = refusal_with("/endpoints/0/ip", std::string(1 << 16, 'x'));
     EXPECT_LT(words.size(), 200u);
     const std::string cut_inside_a_character =

@@ -50,7 +50,7 @@ opened_handler open_plugin(const std::string &name) {
     return {load_plugin(plugin(name)), about, {}};
 }
 
-TEST(plugin, loads_opens_and_stays_for_as_long_as_it_is_held) {
+TEST(plugin, stays_loaded_while_it_is_referenced) {
     const opened_handler opened = open_plugin("good");
     EXPECT_STREQ(opened.table().name, "good");
     opened.table().message(opened.state(), nullptr, 0);
@@ -67,7 +67,7 @@ TEST(plugin, names_its_steps_and_counters_once_it_is_open) {
     EXPECT_EQ(opened.counters()[3].kind, WT_COUNTER_ERROR);
 }
 
-TEST(plugin, books_steps_only_where_it_is_given_room) {
+TEST(plugin, counts_steps_only_where_counters_are_given) {
     opened_handler opened{load_plugin(plugin("steps")), {}, {}};
     uint8_t bytes[5][60] = {};
     wt_packet burst[5];
@@ -81,11 +81,11 @@ TEST(plugin, books_steps_only_where_it_is_given_room) {
     for (size_t i = 0; i < 3; i++) EXPECT_EQ(opened.steps().taken[i].stamps, 1u);
 }
 
-TEST(plugin, has_no_more_steps_than_there_is_room_for) {
+TEST(plugin, is_refused_for_too_many_steps) {
     EXPECT_EQ(refusal_of([] { open_plugin("many_steps"); }), "good has more steps than 24");
 }
 
-TEST(plugin, says_what_is_wrong_with_the_file) {
+TEST(plugin, is_refused_for_an_invalid_file) {
     EXPECT_EQ(loading("absent"), ": no such file");
     EXPECT_EQ(loading("no_symbol"), ": it has no symbol `wt_handler`");
     EXPECT_NE(loading("unresolved").find("undefined symbol: nobody_has_this"), std::string::npos);
@@ -97,40 +97,40 @@ TEST(plugin, says_what_is_wrong_with_the_file) {
     EXPECT_NE(said.find("file too short"), std::string::npos);
 }
 
-TEST(plugin, says_what_is_wrong_with_the_table) {
+TEST(plugin, is_refused_for_an_invalid_table) {
     EXPECT_EQ(loading("other_abi"), " was built for handler ABI 1, this engine has 3");
-    EXPECT_EQ(loading("half_counters"), ": `counters` and `read_counters` belong together");
+    EXPECT_EQ(loading("half_counters"), ": `counters` and `read_counters` must both be set");
     EXPECT_EQ(loading("wrong_size"),
               ": its table says it has 8 bytes, this engine's has " + std::to_string(sizeof(wt_handler)));
     EXPECT_EQ(loading("no_name"), ": the handler has no name");
     EXPECT_EQ(loading("no_kind"), ": kind 3 is neither WT_MESSAGE_HANDLER nor WT_PACKET_HANDLER");
     EXPECT_EQ(loading("no_open"), ": the hook `open` is missing");
-    EXPECT_EQ(loading("no_message"), ": the hook `message` is missing, which a message handler must have");
-    EXPECT_EQ(loading("no_packet"), ": the hook `packet` is missing, which a packet handler must have");
+    EXPECT_EQ(loading("no_message"), ": the hook `message` is missing: a message handler must have it");
+    EXPECT_EQ(loading("no_packet"), ": the hook `packet` is missing: a packet handler must have it");
     EXPECT_EQ(loading("bad_option"), ": option colour = \"green\" is none of red, blue");
 }
 
-TEST(plugin, speaks_for_itself_when_it_refuses) {
+TEST(plugin, refuses_with_its_own_message) {
     EXPECT_EQ(refusal_of([] { open_plugin("refuses_at_open"); }), "good: no licence for 70 bytes");
     EXPECT_EQ(refusal_of([] { open_plugin("refuses_silently"); }), "good: open returned 42 without a reason");
     EXPECT_EQ(refusal_of([] { open_plugin("overlong_words"); }), "good: " + std::string(511, 'x'));
 }
 
 // The engine dies of it; its supervisor knows the phase that had been announced.
-TEST(plugin, that_crashes_takes_the_process_along) { EXPECT_DEATH(open_plugin("crashes_at_open"), ""); }
+TEST(plugin, that_crashes_ends_the_process) { EXPECT_DEATH(open_plugin("crashes_at_open"), ""); }
 
-TEST(handler_named, finds_the_built_in_and_the_foreign) {
+TEST(handler_named, finds_built_in_handlers_and_plugins) {
     EXPECT_EQ(handler_named(WT_MESSAGE_HANDLER, "l_app").get(), find_handler(WT_MESSAGE_HANDLER, "l_app"));
     EXPECT_NE(find_handler(WT_MESSAGE_HANDLER, "empty"), find_handler(WT_PACKET_HANDLER, "empty"));
     EXPECT_EQ(find_handler(WT_PACKET_HANDLER, "l_app"), nullptr);
     EXPECT_STREQ(handler_named(WT_MESSAGE_HANDLER, plugin("good"))->name, "good");
 }
 
-TEST(handler_named, says_what_there_is) {
+TEST(handler_named, lists_the_known_handlers_in_a_refusal) {
     EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, "l2fw"); }),
               "no packet handler is called 'l2fw'; there are empty, echo, l2fwd, drop, swx, match_action");
     EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, plugin("good")); }),
-              "handler " + plugin("good") + " is a message handler; a packet handler is wanted here");
+              "handler " + plugin("good") + " is a message handler; a packet handler is needed here");
 }
 
 TEST(options, are_resolved_in_the_order_of_the_list) {
@@ -143,7 +143,7 @@ TEST(options, are_resolved_in_the_order_of_the_list) {
         (given{{"state", "67108864"}, {"range", "4096"}, {"accesses", "8"}, {"pattern", "sequential"}}));
 }
 
-TEST(options, refuse_what_the_handler_does_not_know) {
+TEST(options, refuse_unknown_names) {
     const auto resolving = [](const char *handler, const given &values) {
         return refusal_of([&] { resolve_options(*find_handler(WT_MESSAGE_HANDLER, handler), values); });
     };
@@ -160,7 +160,7 @@ TEST(options, refuse_what_the_handler_does_not_know) {
     }
 }
 
-TEST(registry, holds_what_it_would_ask_of_a_plug_in) {
+TEST(registry, meets_the_requirements_for_plugins) {
     std::set<std::pair<uint32_t, std::string>> names;
     for (const wt_handler *table : all_handlers()) {
         EXPECT_TRUE(names.emplace(table->kind, table->name).second) << table->name << " stands twice";

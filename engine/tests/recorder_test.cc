@@ -43,7 +43,7 @@ struct Recorder : testing::Test {
     std::string path;
 };
 
-TEST_F(Recorder, FramesComeBackWithTheirNanoseconds) {
+TEST_F(Recorder, FramesKeepTheirNanoseconds) {
     wt::capture_file file(path);
     const std::string frames[] = {std::string(60, 'a'), std::string(1514, 'b')};
     file.append(1'234'567'890'123'456'789, frames[0].data(), 60);
@@ -67,7 +67,7 @@ TEST_F(Recorder, FramesComeBackWithTheirNanoseconds) {
     pcap_close(back);
 }
 
-TEST_F(Recorder, AnEmptyRecordingIsAWholeFile) {
+TEST_F(Recorder, AnEmptyRecordingIsAValidFile) {
     wt::capture_file(path).close();
     EXPECT_EQ(frames_in_file(), 0u);
 }
@@ -80,7 +80,7 @@ TEST_F(Recorder, NothingIsOverwritten) {
     EXPECT_EQ(kept, "precious");
 }
 
-TEST_F(Recorder, NoDirectoryIsRefusedInWords) {
+TEST_F(Recorder, AMissingDirectoryIsRefused) {
     try {
         wt::capture_file file((directory / "absent" / "x.pcap").string());
         FAIL();

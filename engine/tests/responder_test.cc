@@ -14,7 +14,7 @@ constexpr mac_address asker_mac = example_flow.source_mac;
 constexpr uint32_t asker_ip = example_flow.source_ip;
 constexpr local_address asker = {asker_mac, asker_ip, example_flow.source_port, 1, 0};
 
-// Parses and answers in place; the frame becomes the reply. Empty: there is none, *why says why.
+// Parses and responses in place; the frame becomes the reply. Empty: there is none, *why says why.
 byte_vector reply_to(byte_vector frame, drop *why) {
     parsed_frame parsed;
     const auto bytes = static_cast<uint32_t>(frame.size());
@@ -34,7 +34,7 @@ byte_vector arp_request(uint32_t ip = example_us.ip) {
     return frame;
 }
 
-TEST(Arp, RequestAsRfc826HasIt) {
+TEST(Arp, RequestFollowsRfc826) {
     byte_vector expected = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x10, 0x70, 0xfd, 0x87, 0x0e,
                             0xba, 0x08, 0x06, 0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x01,
                             0x10, 0x70, 0xfd, 0x87, 0x0e, 0xba, 0x0a, 0x00, 0x02, 0x66, 0x00,
@@ -43,7 +43,7 @@ TEST(Arp, RequestAsRfc826HasIt) {
     EXPECT_EQ(arp_request(), expected);
 }
 
-TEST(Arp, ARequestForUsIsAnswered) {
+TEST(Arp, ARequestForUsGetsAReply) {
     drop why;
     const byte_vector expected = {0x10, 0x70, 0xfd, 0x87, 0x0e, 0xba, 0x10, 0x70, 0xfd, 0x6b, 0x93,
                                   0x5c, 0x08, 0x06, 0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x02,
@@ -52,7 +52,7 @@ TEST(Arp, ARequestForUsIsAnswered) {
     EXPECT_EQ(reply_to(arp_request(), &why), expected);
 }
 
-TEST(Arp, TheAskerReadsOurResponse) {
+TEST(Arp, TheSenderCanReadOurReply) {
     drop why;
     byte_vector reply = reply_to(arp_request(), &why);
     reply.resize(frame_min_bytes, 0);
@@ -69,16 +69,16 @@ TEST(Arp, TheAskerReadsOurResponse) {
     EXPECT_FALSE(arp_reply_read(udp.data(), static_cast<uint32_t>(udp.size()), example_us.ip, &mac))
         << "not ARP";
     reply[22] |= 1;
-    EXPECT_FALSE(arp_reply_read(reply.data(), bytes, example_us.ip, &mac)) << "a group is nobody's address";
+    EXPECT_FALSE(arp_reply_read(reply.data(), bytes, example_us.ip, &mac)) << "a group address is no sender";
 }
 
-TEST(Arp, AProbeIsAnswered) {
+TEST(Arp, AProbeGetsAReply) {
     byte_vector probe = arp_request();  // RFC 5227: the sender has no address yet
     std::fill_n(probe.begin() + 28, 4, uint8_t{0});
     EXPECT_EQ(dropped_for(probe), "responses");
 }
 
-TEST(Arp, WhatIsNotAnsweredHasItsReason) {
+TEST(Arp, ADropHasAReason) {
     EXPECT_EQ(dropped_for(arp_request(example_us.ip + 2)), "arp_not_for_us");
     EXPECT_EQ(dropped_for(arp_request(asker_ip)), "arp_unasked") << "an announcement";
 
@@ -103,7 +103,7 @@ TEST(Arp, WhatIsNotAnsweredHasItsReason) {
     }
 }
 
-TEST(Icmp, EchoRequestsOfEveryLengthAreAnswered) {
+TEST(Icmp, EchoRequestsOfEveryLengthGetAReply) {
     for (uint32_t bytes = 0; bytes <= 1472; bytes++) {
         const byte_vector request = example_echo_request(counted(bytes));
         drop why;
@@ -121,7 +121,7 @@ TEST(Icmp, EchoRequestsOfEveryLengthAreAnswered) {
     }
 }
 
-TEST(Icmp, EveryIdentifierIsAnswered) {
+TEST(Icmp, EveryIdentifierGetsAReply) {
     for (uint32_t id = 0; id <= 0xffff; id += 0x11) {
         byte_vector request = example_echo_request(counted(56));
         put_big16(request, 38, id);
@@ -133,7 +133,7 @@ TEST(Icmp, EveryIdentifierIsAnswered) {
     }
 }
 
-TEST(Icmp, AReplyOfZerosHasAChecksumThatHolds) {
+TEST(Icmp, AReplyOfZerosHasAValidChecksum) {
     byte_vector request = example_echo_request(byte_vector(56, 0));
     std::fill_n(request.begin() + 38, 4, uint8_t{0});
     mend_icmp_checksum(request);
@@ -161,7 +161,7 @@ TEST(Icmp, OptionsBecomeEndOfOptions) {
     EXPECT_EQ(slow_sum(std::span(reply).subspan(74)), 0xffffu);
 }
 
-TEST(Icmp, WhatIsNotAnsweredHasItsReason) {
+TEST(Icmp, ADropHasAReason) {
     const byte_vector good = example_echo_request(counted(56));
     ASSERT_EQ(dropped_for(good), "responses");
     for (size_t at = 34; at < good.size(); at++) {

@@ -32,13 +32,13 @@ TEST(ring, refuses_a_size_that_is_no_power_of_two) {
         spsc_ring<uint32_t> r("odd", 1000);
         FAIL() << "a ring of 1000 was made";
     } catch (const refusal &e) {
-        EXPECT_STREQ(e.what(), "odd: a ring of 1000 entries cannot be");
+        EXPECT_STREQ(e.what(), "odd: a ring of 1000 entries is not possible");
         EXPECT_EQ(e.remedy(), "use a power of two");
     }
 }
 
 // Numbers and what belongs to them arrive whole, in order, none lost and none twice.
-TEST(ring, two_threads_pass_everything_in_order) {
+TEST(ring, two_threads_pass_all_objects_in_order) {
     constexpr uint64_t last = 200'000;
     spsc_ring<entry> r("pair", 64);
     std::thread producer([&] {

@@ -10,7 +10,7 @@
 namespace wt::testing {
 namespace {
 
-TEST(zipf, draws_what_the_exact_probabilities_say) {
+TEST(zipf, matches_the_exact_probabilities) {
     for (const double exponent : {0.01, 0.5, 0.99, 1.0, 1 + 1e-12, 1.2, 3.0}) {
         for (const uint64_t n : {1u, 2u, 3u, 100u, 100000u}) {
             wt_zipf zipf;
@@ -24,7 +24,7 @@ TEST(zipf, draws_what_the_exact_probabilities_say) {
 }
 
 // The tests above would see a wrong exponent: 0.99 is not 0.97.
-TEST(zipf, is_told_from_its_neighbour) {
+TEST(zipf, a_wrong_exponent_is_detected) {
     wt_zipf zipf;
     ASSERT_TRUE(wt_zipf_init(&zipf, 1000, 0.99));
     uint64_t random = 1;
@@ -32,7 +32,7 @@ TEST(zipf, is_told_from_its_neighbour) {
               4);
 }
 
-TEST(zipf, keeps_to_its_ranks_where_they_are_many) {
+TEST(zipf, stays_in_range_for_many_ranks) {
     for (const double exponent : {0.001, 0.99, 1.0, 2.0, 64.0}) {
         wt_zipf zipf;
         ASSERT_TRUE(wt_zipf_init(&zipf, uint64_t{1} << 52, exponent));
@@ -61,7 +61,7 @@ TEST(zipf, gives_the_first_rank_its_share) {
     EXPECT_NEAR(firsts, draws * p, 4 * std::sqrt(draws * p * (1 - p)));
 }
 
-TEST(zipf, repeats_with_its_seed) {
+TEST(zipf, repeats_for_the_same_seed) {
     wt_zipf zipf;
     ASSERT_TRUE(wt_zipf_init(&zipf, 1000000, 0.99));
     const auto drawn = [&](uint64_t seed) {
@@ -73,7 +73,7 @@ TEST(zipf, repeats_with_its_seed) {
     EXPECT_NE(drawn(7), drawn(8));
 }
 
-TEST(zipf, knows_what_cannot_be) {
+TEST(zipf, rejects_invalid_parameters) {
     wt_zipf zipf;
     EXPECT_FALSE(wt_zipf_init(&zipf, 0, 1));
     EXPECT_FALSE(wt_zipf_init(&zipf, (uint64_t{1} << 52) + 1, 1));
@@ -89,7 +89,7 @@ double alias_deviation(const weights &all, int draws = 200000) {
     return deviation(all, draws, [&] { return wt_alias_draw(&alias, &random); });
 }
 
-TEST(alias, draws_what_the_weights_say) {
+TEST(alias, matches_the_weights) {
     EXPECT_LT(std::abs(alias_deviation({1})), 4);
     EXPECT_LT(std::abs(alias_deviation({1, 1})), 4);
     EXPECT_LT(std::abs(alias_deviation({7, 0.5, 0, 3, 1e-300, 12})), 4);
@@ -100,7 +100,7 @@ TEST(alias, draws_what_the_weights_say) {
     EXPECT_LT(std::abs(alias_deviation(mixed)), 4);
 }
 
-TEST(alias, keeps_the_probabilities_to_the_last_digit) {
+TEST(alias, keeps_the_probabilities_to_full_precision) {
     const weights all = zipf_weights(777, 0.99);
     const double sum = std::accumulate(all.begin(), all.end(), 0.0);
     std::vector<wt_alias_slot> slots(all.size());
@@ -124,7 +124,7 @@ TEST(alias, never_draws_a_weight_of_zero) {
     for (int i = 0; i < 100000; ++i) ASSERT_NE(wt_alias_draw(&alias, &random) % 3, 0u);
 }
 
-TEST(alias, knows_what_cannot_be) {
+TEST(alias, rejects_invalid_weights) {
     wt_alias alias;
     wt_alias_slot slots[2];
     const auto makes = [&](const weights &all) {

@@ -8,14 +8,14 @@
 namespace wt {
 namespace {
 
-TEST(sizes, a_sequence_is_taken_in_turn) {
+TEST(sizes, a_sequence_is_drawn_in_order) {
     const size_table table({size_kind::sequence, {64, 64, 1472}, {}});
     size_cursor c{&table, 1, 0};
     for (int round = 0; round < 3; round++)
         for (const uint32_t size : {64u, 64u, 1472u}) EXPECT_EQ(size_next(c), size);
 }
 
-TEST(sizes, a_range_is_drawn_evenly_with_both_its_ends) {
+TEST(sizes, a_range_is_drawn_evenly_and_includes_both_ends) {
     const size_table table({size_kind::uniform, {100, 107}, {}});
     size_cursor c{&table, 42, 0};
     std::map<uint32_t, int> counts;
@@ -38,7 +38,7 @@ TEST(sizes, weights_are_kept_and_a_weight_of_0_is_never_drawn) {
     EXPECT_NEAR(counts[16], 30'000, 4 * 86.6);
 }
 
-TEST(sizes, a_copy_walks_the_same_sizes) {
+TEST(sizes, a_copy_draws_the_same_sizes) {
     const size_table table({size_kind::weighted, {16, 17, 18, 4000}, {1, 2, 3, 4}});
     size_cursor a{&table, 7, 0}, other{&table, 8, 0};
     for (int i = 0; i < 10; i++) size_next(a);

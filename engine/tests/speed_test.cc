@@ -11,13 +11,13 @@ TEST(Speed, MeasuresSomething) {
 }
 
 // Twice the work takes longer whatever the machine does: the compiler has not thrown it away.
-TEST(Speed, ChainIsLongerThanNothing) {
+TEST(Speed, ChainTakesTime) {
     uint32_t least = UINT32_MAX;
     for (int i = 0; i < 100; i++) least = std::min(least, speed_measure().chain);
     EXPECT_GT(least, speed_chain_length / 4);
 }
 
-TEST(Speed, WideLeavesInterruptsOut) {
+TEST(Speed, WideExcludesInterrupts) {
     speed_log log;
     for (uint32_t ticks : {100u, 110u, 120u, 401u, 90'000u}) log.add({7, ticks});
     EXPECT_DOUBLE_EQ(speed_wide(log), 110.0);
@@ -29,7 +29,7 @@ TEST(Speed, ChainIsTheMedian) {
     EXPECT_DOUBLE_EQ(speed_chain(log), 120.0);
 }
 
-TEST(Speed, NothingIsZero) {
+TEST(Speed, NoSamplesGiveZero) {
     EXPECT_EQ(speed_chain(speed_log{}), 0.0);
     EXPECT_EQ(speed_wide(speed_log{}), 0.0);
 }

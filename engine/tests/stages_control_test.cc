@@ -30,7 +30,7 @@ std::vector<byte_vector> times(uint32_t count, const byte_vector &frame) {
     return std::vector<byte_vector>(count, frame);
 }
 
-TEST(control, a_flood_without_room_for_replies_is_dropped_by_name) {
+TEST(control, a_flood_without_room_for_replies_is_dropped_with_a_reason) {
     for (const bool split : {false, true}) {
         json plan = rig_plan();
         if (split) part(plan, {"nic_tx"});
@@ -59,7 +59,7 @@ TEST(control, a_flood_without_room_for_replies_is_dropped_by_name) {
     }
 }
 
-TEST(control, responses_leave_beside_a_flood_of_echo_requests) {
+TEST(control, responses_are_sent_during_a_flood_of_echo_requests) {
     json plan = rig_plan();
     part(plan, {"nic_tx"});
     rig r(plan);
@@ -74,7 +74,7 @@ TEST(control, responses_leave_beside_a_flood_of_echo_requests) {
     EXPECT_EQ(responses, 20u);
 }
 
-TEST(control, replies_name_us_and_their_checksums_hold) {
+TEST(control, replies_have_our_address_and_valid_checksums) {
     rig r(rig_plan());
     r.deliver(server, {echo_request(r)});
     r.loop(server);
@@ -85,7 +85,7 @@ TEST(control, replies_name_us_and_their_checksums_hold) {
     EXPECT_TRUE(std::equal(replies[0].begin(), replies[0].begin() + 6, r.p.endpoints[client].mac.bytes));
 }
 
-TEST(control, a_short_reply_is_padded_to_what_ethernet_carries) {
+TEST(control, a_short_reply_is_padded_to_the_ethernet_minimum) {
     rig r(rig_plan());
     byte_vector frame = arp_request(r);
     frame.resize(42);  // as a driver gives it that strips padding
@@ -96,7 +96,7 @@ TEST(control, a_short_reply_is_padded_to_what_ethernet_carries) {
     EXPECT_EQ(replies[0].size(), frame_min_bytes);
 }
 
-// An answer in the request's mbuf is as long as the MTU allows; IP options in the request must not push it
+// A response in the request's mbuf is as long as the MTU allows; IP options in the request must not push it
 // over the edge.
 TEST(control, ip_options_leave_room_for_the_longest_response) {
     for (const uint32_t mtu : {1500u, 9000u}) {
@@ -191,7 +191,7 @@ TEST(control, a_packet_handler_of_every_verdict_loses_nothing) {
     EXPECT_EQ(sizes, (std::multiset<size_t>{1, 60, 64, 128, 128}));
 }
 
-TEST(control, verdicts_wait_for_room_towards_the_port) {
+TEST(control, verdicts_wait_for_room_in_the_port) {
     json plan = rig_plan();
     plan["workloads"][0]["packet_handler"] = {{"name", "echo"}, {"options", json::object()}};
     plan["endpoints"][client]["port"]["rx_descriptors"] = 2;
@@ -201,7 +201,7 @@ TEST(control, verdicts_wait_for_room_towards_the_port) {
         r.deliver(server, times(10, r.request(0, 1)));
         r.loop(server);
     }
-    EXPECT_GT(r.run(server, disp_rx).held_up || r.run(server, nic_tx).held_up, false);
+    EXPECT_GT(r.run(server, disp_rx).stalled || r.run(server, nic_tx).stalled, false);
     for (int i = 0; i < 100; i++) {
         back += r.taken_off(client).size();
         r.loop(server);
@@ -210,7 +210,7 @@ TEST(control, verdicts_wait_for_room_towards_the_port) {
     EXPECT_TRUE(r.drops(server).empty());
 }
 
-TEST(control, an_arp_reply_tells_the_client_its_peer_and_nobody_else) {
+TEST(control, only_an_arp_reply_sets_the_clients_peer) {
     json plan = rig_plan();
     plan["endpoints"][client]["peer_mac"] = nullptr;
     rig r(plan);

@@ -1,5 +1,6 @@
-// The stages at the edges of what a plan may say: several applications, answers longer than a burst, handlers
-// that overstep, faults and recordings on a port that takes little at a time. Starts EAL on ordinary memory.
+// The stages at the edges of what a plan may say: several applications, responses longer than a burst,
+// handlers that overstep, faults and recordings on a port that takes little at a time. Starts EAL on ordinary
+// memory.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -32,7 +33,7 @@ void response_of(void *state, wt_exchange *burst, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) burst[i].response.length = *static_cast<uint32_t *>(state);
 }
 
-TEST(edges, applications_share_a_dispatcher_and_all_get_their_turn) {
+TEST(edges, a_dispatcher_serves_all_its_applications) {
     rig r(two_applications());
     r.loops(50);
     r.f.signals.sending = false;
@@ -69,7 +70,7 @@ TEST(edges, responses_of_more_segments_than_a_burst) {
     }
 }
 
-TEST(edges, a_handler_that_claims_more_than_its_room_gets_its_room) {
+TEST(edges, a_response_is_cut_to_its_room) {
     for (const uint32_t request : {86u, 4000u}) {
         json plan = rig_plan();
         plan["workloads"][0]["request_bytes"] = request;
@@ -120,7 +121,7 @@ TEST(edges, a_frame_moved_by_its_handler_leaves_room_for_the_longest_response) {
     EXPECT_EQ(m->data_len, 9014u);
 }
 
-TEST(edges, a_chained_mbuf_is_dropped_by_name) {
+TEST(edges, a_chained_mbuf_is_dropped_with_a_reason) {
     rig r(rig_plan());
     rte_mbuf *head = rte_pktmbuf_alloc(r.f.pools[client]), *tail = rte_pktmbuf_alloc(r.f.pools[client]);
     rte_pktmbuf_append(head, 100);
@@ -131,7 +132,7 @@ TEST(edges, a_chained_mbuf_is_dropped_by_name) {
     EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
 }
 
-TEST(edges, asking_for_the_peer_stays_within_the_burst) {
+TEST(edges, arp_requests_count_toward_the_burst) {
     json plan = rig_plan();
     plan["endpoints"][client]["batch"]["nic_tx"] = 64;  // room for more than disp_tx may take
     rig r(plan);
@@ -141,20 +142,20 @@ TEST(edges, asking_for_the_peer_stays_within_the_burst) {
     EXPECT_EQ(r.run(client, disp_tx).objects, 1u);
 }
 
-TEST(edges, want_of_room_is_held_up_in_every_stage) {
+TEST(edges, every_stage_stalls_without_room) {
     json plan = rig_plan();
     plan["endpoints"][server]["ring_size"] = 2;
     rig r(plan);
     for (uint32_t slot = 0; slot < 64; slot++) r.deliver(server, {r.request(slot % 32, 1)});
     r.run(server, nic_rx);
-    EXPECT_TRUE(r.run(server, nic_rx).held_up);  // its hand-over is full
+    EXPECT_TRUE(r.run(server, nic_rx).stalled);  // its hand-over is full
     for (int i = 0; i < 2; i++) r.run(server, disp_rx), r.run(server, app_rx);
-    EXPECT_TRUE(r.run(server, app_rx).held_up);  // the ring towards the dispatcher is
+    EXPECT_TRUE(r.run(server, app_rx).stalled);  // the ring towards the dispatcher is
     r.run(server, disp_rx);
-    EXPECT_TRUE(r.run(server, disp_rx).held_up);  // the ring towards the application is
+    EXPECT_TRUE(r.run(server, disp_rx).stalled);  // the ring towards the application is
 }
 
-TEST(edges, packets_held_back_by_an_idle_wire_are_let_go) {
+TEST(edges, reordered_packets_are_released_when_the_wire_is_idle) {
     json plan = rig_plan();
     plan["endpoints"][client]["port"]["faults"] = {
         {"loss", 0}, {"duplicate", 0}, {"reorder", 1}, {"reorder_depth", 64}};
@@ -167,13 +168,13 @@ TEST(edges, packets_held_back_by_an_idle_wire_are_let_go) {
     EXPECT_EQ(r.disp(client).nic.emulated_faults->held_count, 32u);
     EXPECT_EQ(r.run(client, nic_tx).objects, 16u);
     const call_result held = r.run(client, nic_tx);
-    EXPECT_TRUE(held.held_up && held.objects == 0);
+    EXPECT_TRUE(held.stalled && held.objects == 0);
     EXPECT_EQ(r.taken_off(server).size(), 16u);
     r.run(client, nic_tx);
     EXPECT_EQ(r.taken_off(server).size(), 16u);
 }
 
-TEST(edges, planted_duplicates_are_counted_as_they_were_made) {
+TEST(edges, emulated_duplicates_are_counted) {
     json plan = rig_plan();
     plan["endpoints"][client]["port"]["faults"] = {
         {"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}};
@@ -186,7 +187,7 @@ TEST(edges, planted_duplicates_are_counted_as_they_were_made) {
     EXPECT_EQ(r.stats(client, app_rx).duplicates, 32u);
 }
 
-TEST(edges, a_port_that_takes_little_has_each_frame_recorded_once) {
+TEST(edges, a_port_that_takes_part_of_a_burst_has_each_frame_recorded_once) {
     char name[] = "/tmp/wt-edges-XXXXXX";
     const std::filesystem::path directory = mkdtemp(name);
     json plan = rig_plan();
@@ -217,7 +218,7 @@ TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
     EXPECT_EQ(slots[1].intended - slots[0].intended, 1000u);  // ticks of the rig's clock
 }
 
-TEST(edges, repeats_with_other_seeds_have_other_arrivals) {
+TEST(edges, arrivals_differ_by_seed) {
     const auto intervals = [](uint64_t seed) {
         json plan = rig_plan();
         plan["seed"] = seed;

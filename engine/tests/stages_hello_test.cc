@@ -51,7 +51,7 @@ struct two_hosts {
     }
 };
 
-TEST(hellos, are_sent_and_confirmed_and_count_as_no_messages) {
+TEST(hellos, are_sent_and_confirmed_and_not_counted_as_messages) {
     for (const bool split : {false, true}) {
         json plan = rig_plan();
         if (split) part(plan, {"nic_tx"});
@@ -99,7 +99,7 @@ TEST(hellos, are_taken_before_a_packet_handler_gets_them) {
     }
 }
 
-TEST(hellos, that_are_malformed_are_dropped_by_name) {
+TEST(hellos, that_are_malformed_are_dropped_with_a_reason) {
     two_hosts both;
     hello strange = both.from_client();
     strange.client = 0;
@@ -115,7 +115,7 @@ TEST(hellos, that_are_malformed_are_dropped_by_name) {
     EXPECT_EQ(both.server_side.peer, 0u);
 }
 
-TEST(hellos, to_a_run_without_another_host_are_dropped_by_name) {
+TEST(hellos, to_a_run_without_another_host_are_dropped_with_a_reason) {
     two_hosts both;
     both.r.disp(server).control.handshake = nullptr;
     both.r.deliver(server, {both.hello_frame(server, both.from_client())});
@@ -139,7 +139,7 @@ TEST(hellos, of_another_version_get_a_response) {
     EXPECT_EQ(slow_udp_sum(responses[0]), 0xffffu);
 }
 
-TEST(hellos, a_flood_of_them_without_room_is_dropped_by_name) {
+TEST(hellos, a_flood_without_room_is_dropped_with_a_reason) {
     json plan = rig_plan();
     plan["endpoints"][client]["port"]["rx_descriptors"] = 2;  // towards the client: room for two
     two_hosts both(plan);

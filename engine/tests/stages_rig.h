@@ -28,7 +28,7 @@
 
 namespace wt::test {
 
-// One application and one dispatcher a side, requests and answers of one segment; all stages on one worker.
+// One application and one dispatcher a side, requests and responses of one segment; all stages on one worker.
 inline nlohmann::json rig_plan() {
     using nlohmann::json;
     json p = valid_plan();

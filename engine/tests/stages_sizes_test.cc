@@ -51,12 +51,12 @@ TEST(sizes, a_burst_is_as_many_messages_as_fit) {
         EXPECT_EQ(sent[i], (std::vector<uint32_t>{86, 4000, 16})[i % 3]) << i;
 }
 
-TEST(sizes, a_size_that_finds_no_mbufs_is_sent_later) {
+TEST(sizes, a_size_without_mbufs_is_sent_later) {
     rig r(sized({86, 4000, 16}, {86}));
     r.hoard(client, 2);
     EXPECT_EQ(r.run(client, app_tx).objects, 1u);
-    EXPECT_TRUE(r.run(client, app_tx).held_up);
-    EXPECT_TRUE(r.run(client, app_tx).held_up);
+    EXPECT_TRUE(r.run(client, app_tx).stalled);
+    EXPECT_TRUE(r.run(client, app_tx).stalled);
     r.give_back();
     r.loop(client);
     r.loop(client);
@@ -91,7 +91,7 @@ TEST(sizes, of_responses_do_not_follow_those_of_requests) {
     EXPECT_LT(alike, 50u);  // 14 of 1000 expected: one of 71 sizes
 }
 
-TEST(sizes, responses_alone_in_their_mbuf_have_them_too) {
+TEST(sizes, responses_of_one_segment_have_sizes_of_their_own) {
     rig r(sized({86, 400, 16}, {300, 16, 90}));
     r.loops(1);
     const std::vector<uint32_t> responses = sizes_towards(r, client);
@@ -100,7 +100,7 @@ TEST(sizes, responses_alone_in_their_mbuf_have_them_too) {
         EXPECT_EQ(responses[i], (std::vector<uint32_t>{300, 16, 90})[i % 3]) << i;
 }
 
-TEST(sizes, a_request_above_the_largest_is_dropped_where_it_is_alone) {
+TEST(sizes, a_request_of_one_segment_above_the_largest_is_dropped) {
     rig r(sized({86, 400, 16}, {16}));
     r.deliver(server, {r.request(0, 1, 0, 1, 0), r.request(1, 1, 0, 1, 384), r.request(2, 1, 0, 1, 385)});
     r.loop(server);
@@ -108,7 +108,7 @@ TEST(sizes, a_request_above_the_largest_is_dropped_where_it_is_alone) {
     EXPECT_EQ(sizes_towards(r, client).size(), 2u);
 }
 
-TEST(sizes, fixed_requests_stay_fixed_beside_varied_responses) {
+TEST(sizes, fixed_requests_stay_fixed_with_varied_responses) {
     json plan = sized({86}, {16, 90});
     plan["workloads"][0]["request_sizes"] = nullptr;
     rig r(plan);

@@ -18,7 +18,7 @@ uint64_t named(const std::map<std::string, uint64_t> &drops, const char *reason)
     return found == drops.end() ? 0 : found->second;
 }
 
-TEST(stages, a_run_of_hand_driven_loops_responses_everything) {
+TEST(stages, hand_driven_loops_respond_to_every_request) {
     rig r(rig_plan());
     r.loops(100);
     r.f.signals.sending = false;
@@ -28,11 +28,11 @@ TEST(stages, a_run_of_hand_driven_loops_responses_everything) {
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
 }
 
-TEST(stages, app_tx_without_mbufs_is_held_up_and_sends_nothing) {
+TEST(stages, app_tx_without_mbufs_stalls_and_sends_nothing) {
     rig r(rig_plan());
     r.hoard(client, 0);
     const call_result held = r.run(client, app_tx);
-    EXPECT_TRUE(held.held_up);
+    EXPECT_TRUE(held.stalled);
     EXPECT_EQ(r.stats(client, app_tx).sent + r.stats(client, app_tx).offered +
                   inflight_count(*r.app(client).inflight),
               0u);
@@ -40,17 +40,17 @@ TEST(stages, app_tx_without_mbufs_is_held_up_and_sends_nothing) {
     EXPECT_EQ(r.run(client, app_tx).objects, 32u);
 }
 
-TEST(stages, app_tx_makes_one_message_of_what_is_left) {
+TEST(stages, app_tx_makes_one_message_of_the_remaining_mbufs) {
     rig r(with("/workloads/0/request_bytes", 4000));  // 3 segments
     r.hoard(client, 5);
     EXPECT_EQ(r.run(client, app_tx).objects, 3u);
     EXPECT_EQ(r.stats(client, app_tx).sent, 1u);
-    EXPECT_TRUE(r.run(client, app_tx).held_up);
+    EXPECT_TRUE(r.run(client, app_tx).stalled);
     EXPECT_EQ(rte_mempool_avail_count(r.f.pools[client]), 2u);
 }
 
 // Whatever their last owner has left in them.
-TEST(stages, mbufs_are_taken_as_a_sender_needs_them) {
+TEST(stages, taken_mbufs_have_the_fields_that_a_sender_reads) {
     rig r(rig_plan());
     rte_mempool *const pool = r.f.pools[client];
     std::vector<rte_mbuf *> all(rte_mempool_avail_count(pool));
@@ -74,7 +74,7 @@ TEST(stages, mbufs_are_taken_as_a_sender_needs_them) {
 }
 
 // Near its intended times and far behind them: each message is in its own bucket of the pacing error.
-TEST(stages, open_loop_records_how_late_each_message_leaves) {
+TEST(stages, open_loop_records_the_pacing_of_each_message) {
     rig r(with("/workloads/0/load", open_load(1e6, "constant")));
     stage &s = r.at(client, stage_kind::app_tx);
     const latency_histogram &pacing = *s.current->pacing;
@@ -132,7 +132,7 @@ TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
     EXPECT_GT(r.app(client).inflight->slots[0].sent, r.app(client).inflight->slots[0].intended + 30);
 }
 
-TEST(stages, responses_in_new_mbufs_wait_for_them) {
+TEST(stages, responses_in_new_mbufs_wait_for_mbufs) {
     rig r(with("/endpoints/1/response_mbuf", "new"));
     std::vector<byte_vector> requests;
     for (uint32_t slot = 0; slot < 8; slot++) requests.push_back(r.request(slot, 1));
@@ -143,7 +143,7 @@ TEST(stages, responses_in_new_mbufs_wait_for_them) {
     EXPECT_EQ(r.run(server, app_rx).objects, 8u);
     for (int i = 0; i < 3; i++) {
         const call_result held = r.run(server, app_rx);
-        EXPECT_TRUE(held.held_up && held.objects == 0);
+        EXPECT_TRUE(held.stalled && held.objects == 0);
     }
     rte_pktmbuf_free(r.hoarded.back());
     r.hoarded.pop_back();
@@ -155,9 +155,9 @@ TEST(stages, responses_in_new_mbufs_wait_for_them) {
     EXPECT_EQ(r.taken_off(client).size(), 8u);
 }
 
-TEST(stages, a_pool_that_is_empty_mid_burst_loses_nothing) {
+TEST(stages, a_pool_exhausted_mid_burst_loses_nothing) {
     rig r(with("/workloads/0/response_bytes", 4000,
-               with("/endpoints/1/response_mbuf", "new")));  // 3 mbufs an answer
+               with("/endpoints/1/response_mbuf", "new")));  // 3 mbufs a response
     r.hoard(server, 7);                                      // enough for 2
     r.loops(60);
     r.f.signals.sending = false;
@@ -166,11 +166,11 @@ TEST(stages, a_pool_that_is_empty_mid_burst_loses_nothing) {
     EXPECT_GT(r.stats(client, app_tx).sent, 50u);
 }
 
-TEST(stages, full_rings_push_back_and_lose_nothing) {
+TEST(stages, full_rings_stall_senders_and_lose_nothing) {
     rig r(with("/endpoints/1/ring_size", 2, with("/endpoints/0/ring_size", 2)));  // room for one
     EXPECT_EQ(r.run(client, app_tx).objects, 1u);
     const call_result held = r.run(client, app_tx);
-    EXPECT_TRUE(held.held_up && held.objects == 0);
+    EXPECT_TRUE(held.stalled && held.objects == 0);
     r.loops(400);
     r.f.signals.sending = false;
     r.loops(100);
@@ -178,18 +178,18 @@ TEST(stages, full_rings_push_back_and_lose_nothing) {
     EXPECT_EQ(r.stats(client, app_rx).responses, r.stats(client, app_tx).sent);
 }
 
-TEST(stages, a_dispatcher_waits_for_room_towards_its_application) {
+TEST(stages, a_dispatcher_waits_for_room_in_its_applications_ring) {
     rig r(with("/endpoints/1/ring_size", 4));
     for (uint32_t slot = 0; slot < 5; slot++) r.deliver(server, {r.request(slot, 1)});
     EXPECT_EQ(r.run(server, nic_rx).objects, 5u);
     EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
     const call_result held = r.run(server, disp_rx);
-    EXPECT_TRUE(held.held_up && held.objects == 0);
+    EXPECT_TRUE(held.stalled && held.objects == 0);
     r.run(server, app_rx);
     EXPECT_EQ(r.run(server, disp_rx).objects, 2u);
 }
 
-TEST(stages, a_port_that_takes_some_gets_the_rest_in_order) {
+TEST(stages, a_port_that_takes_part_of_a_burst_gets_the_rest_in_order) {
     rig r(with("/endpoints/1/port/rx_descriptors", 2));
     r.run(client, app_tx);
     r.run(client, disp_tx);
@@ -197,7 +197,7 @@ TEST(stages, a_port_that_takes_some_gets_the_rest_in_order) {
     for (int i = 0; i < 16; i++) {
         EXPECT_EQ(r.run(client, nic_tx).objects, 2u);
         const call_result held = r.run(client, nic_tx);
-        EXPECT_TRUE(i == 15 || held.held_up);
+        EXPECT_TRUE(i == 15 || held.stalled);
         for (byte_vector &frame : r.taken_off(server)) arrived.push_back(std::move(frame));
     }
     ASSERT_EQ(arrived.size(), 32u);
@@ -237,7 +237,7 @@ void response_nothing(void *, wt_exchange *burst, uint32_t count) {
 
 struct shorter : testing::TestWithParam<std::tuple<const char *, uint32_t, uint32_t>> {};
 
-TEST_P(shorter, responses_free_what_they_do_not_need) {
+TEST_P(shorter, responses_free_unneeded_mbufs) {
     const auto [response_mbuf, request_bytes, length] = GetParam();
     rig r(with("/workloads/0/request_bytes", request_bytes,
                with("/workloads/0/response_bytes", 4000, with("/endpoints/1/response_mbuf", response_mbuf))));
@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(stages, shorter,
                          testing::Combine(testing::Values("request", "new"), testing::Values(86u, 4000u),
                                           testing::Values(0u, 1u, 1456u, 1457u, 3952u)));
 
-TEST(stages, an_response_that_nobody_wants_is_dropped_by_name) {
+TEST(stages, an_unexpected_response_is_dropped_with_a_reason) {
     for (const auto &[response_mbuf, bytes] :
          std::vector<std::pair<const char *, uint32_t>>{{"request", 4000}, {"new", 4000}, {"request", 86}}) {
         rig r(with("/workloads/0/request_bytes", bytes, with("/endpoints/1/response_mbuf", response_mbuf)));
@@ -311,7 +311,7 @@ TEST(stages, lost_segments_are_superseded_by_the_next_generation) {
     EXPECT_EQ(r.taken_off(client).size(), 1u);  // slot 1 stays incomplete: the ledger finds it at "requests"
 }
 
-TEST(stages, requests_that_lie_are_dropped_by_name) {
+TEST(stages, malformed_requests_are_dropped_with_a_reason) {
     rig one(rig_plan());
     one.deliver(server,
                 {one.request(0, 1, 0, 2), one.request(0, 1, 1, 1), one.request(0, 1, 0, 1, 71),
@@ -325,7 +325,7 @@ TEST(stages, requests_that_lie_are_dropped_by_name) {
                                                                   {"wrong_workload", 1}}));
 }
 
-TEST(stages, responses_that_lie_are_dropped_by_name) {
+TEST(stages, malformed_responses_are_dropped_with_a_reason) {
     rig r(rig_plan());
     r.run(client, app_tx);  // slots 0 to 31 are in flight in generation 1
     r.f.signals.sending = false;
@@ -347,7 +347,7 @@ TEST(stages, responses_that_lie_are_dropped_by_name) {
                                                                 {"unknown_application", 1}}));
 }
 
-TEST(stages, an_response_after_its_timeout_is_late) {
+TEST(stages, a_response_after_its_timeout_is_late) {
     rig r(with("/workloads/0/timeout_ns", 1));
     r.run(client, app_tx);
     r.f.signals.sending = false;

@@ -81,7 +81,7 @@ uint16_t queue_of(const wt::rss_setup &setup, uint32_t from, uint32_t to, uint16
     return setup.queue_of_entry[hash & (setup.queue_of_entry.size() - 1)];
 }
 
-TEST(Steering, EveryPortComesToItsQueueWhoeverSends) {
+TEST(Steering, EveryPortReachesItsQueueFromAnySender) {
     for (const uint16_t table : {16, 64, 128, 512})
         for (const uint16_t queues : {2, 3, 16})
             for (const uint16_t first : {1, 9000, 65535 - 16}) {
@@ -96,12 +96,12 @@ TEST(Steering, EveryPortComesToItsQueueWhoeverSends) {
             }
 }
 
-TEST(Steering, AKeyIsAsLongAsTheDriverWantsIt) {
+TEST(Steering, KeyHasTheLengthThatTheDriverRequires) {
     EXPECT_EQ(wt::rss_for_ports(nic(128, 52), 9000, 2).key.size(), 52u);
     EXPECT_EQ(wt::rss_for_ports(nic(128, 0), 9000, 2).key.size(), 40u);
 }
 
-TEST(Steering, NoTableWhereNoneCanBeWrittenOrNeeded) {
+TEST(Steering, NoTableWhereNoneIsWritableOrNeeded) {
     EXPECT_TRUE(wt::rss_for_ports(nic(0), 9000, 2).key.empty());
     EXPECT_TRUE(wt::rss_for_ports(nic(100), 9000, 2).key.empty());
     EXPECT_TRUE(wt::rss_for_ports(nic(2), 9000, 3).key.empty()) << "two ports would share an entry";
@@ -112,7 +112,7 @@ TEST(Steering, NoTableWhereNoneCanBeWrittenOrNeeded) {
     EXPECT_TRUE(wt::rss_for_ports(deaf, 9000, 2).key.empty());
 }
 
-TEST(Steering, RssIsAskedForOnlyWhereTheDriverHasIt) {
+TEST(Steering, RssIsRequestedOnlyWhereTheDriverHasIt) {
     const wt::rss_setup setup = wt::rss_for_ports(nic(128), 9000, 2);
     rte_eth_conf conf{};
     wt::ask_for_rss(conf, nic(128), setup);
@@ -152,14 +152,14 @@ TEST(Steering, RulesWhereTheDriverTakesThem) {
     }
 }
 
-TEST(Steering, RssWhereOneRuleIsNotTaken) {
+TEST(Steering, RssWhereTheDriverRejectsARule) {
     EXPECT_TRUE(
         contains(steered(wt::steering::automatic, {.rules_at_most = 2}, nic(128)), "RSS, with a key"));
     EXPECT_TRUE(driver.rules.empty()) << "the rules before it are gone";
     EXPECT_EQ(driver.table, wt::rss_for_ports(nic(128), 4000, 3).queue_of_entry);
 }
 
-TEST(Steering, RssWhereItIsAskedFor) {
+TEST(Steering, RssWhereThePlanRequestsIt) {
     EXPECT_TRUE(contains(steered(wt::steering::rss, {.rules_at_most = 3}, nic(128)), "RSS, with a key"));
     EXPECT_TRUE(driver.rules.empty());
 }
@@ -171,9 +171,9 @@ TEST(Steering, TheDriversOwnHashWhereItsTableCannotBeWritten) {
     EXPECT_TRUE(contains(steered(wt::steering::rss, {}, nic(0)), "misdirected"));
 }
 
-TEST(Steering, RefusesInWords) {
+TEST(Steering, RefusalsNameTheCause) {
     EXPECT_TRUE(contains(steered(wt::steering::flow, {.rules_at_most = 2}, nic(128)),
-                         "net_stand_in takes no rte_flow rule from a UDP port to a queue: no more"));
+                         "net_stand_in rejects an rte_flow rule from a UDP port to a queue: no more"));
     EXPECT_TRUE(contains(steered(wt::steering::automatic, {}, {}),
                          "has no RSS over UDP ports and no rte_flow rules (no more)"));
     EXPECT_TRUE(

@@ -68,13 +68,13 @@ TEST(entries, are_read_by_table) {
               "routes:1 routes:2");
 }
 
-TEST(entries, that_cannot_be_are_refused_at_their_line) {
+TEST(entries, that_are_invalid_are_refused_at_their_line) {
     const auto route = [](const std::string &entry) { return read("table routes\n\n" + entry + "\n"); };
-    EXPECT_EQ(read("match 1 action drop"), "t:1: an entry of which table?");
+    EXPECT_EQ(read("match 1 action drop"), "t:1: an entry before any table");
     EXPECT_EQ(read("table"), "t:1: a table is named by `table NAME` or `table NAME from FILE`");
     EXPECT_EQ(read("table nope"), "t:1: the spec has no table \"nope\"");
     EXPECT_EQ(read("table routes from other\n", "match 1 action drop\nmatch x action drop\n"),
-              "other:2: \"x\" is no number");
+              "other:2: \"x\" is not a number");
     EXPECT_EQ(route("match action drop"), "t:3: the key has 1 fields");
     EXPECT_EQ(route("match 1"), "t:3: `action` is wanted after the key");
     EXPECT_EQ(route("match 1 action"), "t:3: the action's name is missing");
@@ -85,12 +85,12 @@ TEST(entries, that_cannot_be_are_refused_at_their_line) {
     EXPECT_EQ(route("match 1 action forward port 0x100000000 mac 1"),
               "t:3: 0x100000000 has more than 32 bits");
     EXPECT_EQ(route("match 1 action drop twice"), "t:3: \"twice\" is too much");
-    EXPECT_EQ(route("match -1 action drop"), "t:3: \"-1\" is no number");
+    EXPECT_EQ(route("match -1 action drop"), "t:3: \"-1\" is not a number");
     EXPECT_EQ(route("match 010 action drop"), "t:3: 010 would be read as octal");
-    EXPECT_EQ(route("match 0x action drop"), "t:3: \"0x\" is no number");
+    EXPECT_EQ(route("match 0x action drop"), "t:3: \"0x\" is not a number");
     EXPECT_EQ(route("match 99999999999999999999999 action drop"),
               "t:3: 99999999999999999999999 has more than 64 bits");
-    EXPECT_EQ(route("match 10.0.0.0/8 action drop"), "t:3: \"10.0.0.0\" is no number");
+    EXPECT_EQ(route("match 10.0.0.0/8 action drop"), "t:3: \"10.0.0.0\" is not a number");
     EXPECT_EQ(
         route("match 0x0a000000/8 action drop"),
         "t:3: the mask of a prefix is ones and then zeros; the mask of a prefix of 8 bits is 0xff000000");
@@ -106,13 +106,14 @@ TEST(entries, that_cannot_be_are_refused_at_their_line) {
               "t:2: priority 536870911 is below the lowest, 536870910");
     EXPECT_EQ(read("table fixed\nmatch 1 action drop"),
               "t:2: table fixed has no key: only its default can be set");
-    EXPECT_EQ(read(std::string("table fixed\nact\0ion drop", 23)), "t:2: a zero byte: this is no text");
+    EXPECT_EQ(read(std::string("table fixed\nact\0ion drop", 23)),
+              "t:2: a zero byte: this is not a text file");
     std::string long_one = "table routes\nmatch 1 action drop";
     for (int i = 0; i < 300; i++) long_one += " x";
     EXPECT_EQ(read(long_one), "t:2: more than 255 words");
 }
 
-TEST(entries, say_how_one_is_written) {
+TEST(entries, refusals_show_the_syntax) {
     const folder in;
     try {
         read_entries(in.write("t", "table routes\nmatch\n"), tables(),

@@ -105,7 +105,7 @@ void expect_the_same(const opened_handler &one, const opened_handler &other,
     EXPECT_GT(static_cast<int>(frames.size()) - hits, 500);
 }
 
-TEST(swx_and_match_action, send_alike_what_an_exact_table_finds) {
+TEST(swx_and_match_action, agree_on_an_exact_table) {
     std::mt19937 random(1);
     std::set<words> keys;
     while (keys.size() < 500) keys.insert(random_words(random));
@@ -124,7 +124,7 @@ TEST(swx_and_match_action, send_alike_what_an_exact_table_finds) {
     expect_the_same(open_match_action("exact", "hash", tuple, files().file("exact.csv", ours)), swx, frames);
 }
 
-TEST(swx_and_match_action, send_alike_what_prefixes_find) {
+TEST(swx_and_match_action, agree_on_prefixes) {
     std::mt19937 random(2);
     std::set<std::pair<uint32_t, uint32_t>> prefixes;
     while (prefixes.size() < 60) {
@@ -152,7 +152,7 @@ TEST(swx_and_match_action, send_alike_what_prefixes_find) {
                         frames);
 }
 
-TEST(swx_and_match_action, send_alike_what_masks_find) {
+TEST(swx_and_match_action, agree_on_masks) {
     std::mt19937 random(3);
     std::set<std::pair<words, words>> rules;
     while (rules.size() < 150) {

@@ -61,12 +61,12 @@ std::string line_of(const std::string &spec) {
     return "right";
 }
 
-TEST(spec, that_is_right_becomes_code) {
+TEST(spec, that_is_valid_becomes_code) {
     EXPECT_EQ(line_of(right), "right");
     EXPECT_NE(generate_code("f", right).find("pipeline_func_"), std::string::npos);
 }
 
-TEST(spec, that_is_wrong_is_refused_at_its_line) {
+TEST(spec, that_is_invalid_is_refused_at_its_line) {
     EXPECT_EQ(line_of(with("bit<48> d", "bit d")), "f:3:");
     EXPECT_EQ(line_of(with("header e instanceof eth_t", "header e instanceof nope_t")), "f:6:");
     EXPECT_EQ(line_of(with("metadata instanceof meta_t", "metadata instanceof nope_t")), "f:10:");
@@ -83,14 +83,14 @@ TEST(spec, that_is_wrong_is_refused_at_its_line) {
     EXPECT_EQ(line_of(with("extract h.e", "mirror m.port m.port")), "f:27:");
 }
 
-TEST(spec, without_an_apply_or_anything_is_refused) {
+TEST(spec, without_an_apply_or_empty_is_refused) {
     EXPECT_EQ(line_of(right.substr(0, right.find("apply"))).substr(0, 2), "f:");
     EXPECT_EQ(line_of(" ").substr(0, 2), "f:");
     EXPECT_EQ(line_of("}{\n}}}}\n").substr(0, 2), "f:");
 }
 
 // Any spec with a line left out, doubled or cut is taken or refused, and never more than that.
-TEST(spec, with_a_line_changed_ends_in_words) {
+TEST(spec, with_a_line_changed_is_accepted_or_refused) {
     std::vector<std::string> lines;
     for (size_t at = 0; at < right.size(); at = right.find('\n', at) + 1)
         lines.push_back(right.substr(at, right.find('\n', at) + 1 - at));
@@ -104,7 +104,7 @@ TEST(spec, with_a_line_changed_ends_in_words) {
         }
 }
 
-TEST(sizes, of_tables_are_added_up) {
+TEST(sizes, of_tables_are_summed) {
     EXPECT_EQ(sizes_in(right), 100u);
     EXPECT_EQ(sizes_in(with("\tsize 100\n", "")), 65536u);
     EXPECT_EQ(sizes_in("apply {\n}\n"), 0u);

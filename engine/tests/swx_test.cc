@@ -31,7 +31,7 @@ uint32_t word(const bytes &frame, size_t at) {
                                  frame.at(at + 3));
 }
 
-TEST(shipped, l2fwd_is_the_built_in_one) {
+TEST(shipped, l2fwd_equals_the_built_in_handler) {
     std::mt19937 random(1);
     const opened_handler swx = open_swx({{"spec", shipped("swx-l2fwd.spec")}});
     const opened_handler built_in(handler_named(WT_PACKET_HANDLER, "l2fwd"), {}, {});
@@ -75,7 +75,7 @@ switched routed(const bytes &frame, const std::vector<route> &routes) {
     return s;
 }
 
-TEST(shipped, router_routes_as_a_naive_one) {
+TEST(shipped, router_agrees_with_a_naive_router) {
     const std::vector<route> routes = {{0x0a4d0002, 0xffffffff, route::host, 0},
                                        {0x0a4d0000, 0xffffff00, route::hop, 1},
                                        {0x0a000000, 0xff000000, route::hop, 3},
@@ -113,7 +113,7 @@ std::array<uint32_t, 5> five_tuple(const bytes &f) {
     return {word(f, 26), word(f, 30), word(f, 34) >> 16, word(f, 34) & 0xffff, f[23]};
 }
 
-TEST(shipped, acl_decides_as_a_naive_one) {
+TEST(shipped, acl_agrees_with_a_naive_acl) {
     std::mt19937 random(3);
     std::vector<rule> rules;
     std::string text = "table rules\n";
@@ -157,7 +157,7 @@ TEST(shipped, acl_decides_as_a_naive_one) {
     EXPECT_GT(permitted, 100);
 }
 
-TEST(shipped, exact_finds_all_of_many_flows_and_no_others) {
+TEST(shipped, exact_finds_all_of_many_flows_and_no_other_flow) {
     std::string text = "table flows\n";
     const uint32_t flows = 20000;
     char line[160];
@@ -188,7 +188,7 @@ TEST(packets, that_are_shorter_than_their_headers_are_dropped) {
     }
 }
 
-TEST(packets, grow_into_their_headroom_and_no_further) {
+TEST(packets, grow_at_most_into_their_headroom) {
     const opened_handler swx = open_text("grow",
                                          "apply {\nrx m.port\nextract h.e\nvalidate h.i\nmov h.i.a 1\nmov "
                                          "h.i.b 2\nvalidate h.o\nmov h.o.a 3\nmov h.o.b 4\n"
@@ -218,7 +218,7 @@ TEST(packets, shrink) {
     EXPECT_EQ(send(swx, frame), (switched{WT_FORWARD, bytes(34, 2)}));
 }
 
-TEST(packets, for_a_port_that_is_not_there_are_dropped) {
+TEST(packets, for_a_missing_port_are_dropped) {
     const opened_handler swx =
         open_text("port", "apply {\nrx m.port\nextract h.e\nmov m.port h.e.t\nemit h.e\ntx m.port\n}\n",
                   {{"ports", "3"}, {"host", "2"}});
@@ -229,7 +229,7 @@ TEST(packets, for_a_port_that_is_not_there_are_dropped) {
     }
 }
 
-TEST(packets, that_never_leave_are_dropped_and_the_next_burst_goes_on) {
+TEST(packets, that_exceed_the_instruction_limit_are_dropped_and_the_next_burst_runs) {
     const opened_handler swx = open_text(
         "round",
         "apply {\nrx m.port\nextract h.e\njmpeq OUT h.e.t 1\nrecirculate\nOUT : emit h.e\ntx m.port\n}\n");
@@ -243,8 +243,8 @@ TEST(packets, that_never_leave_are_dropped_and_the_next_burst_goes_on) {
     }
 }
 
-// A lookup takes several turns: one that is given up half-way must not answer for the next packet.
-TEST(packets, that_never_leave_take_their_lookup_with_them) {
+// A lookup takes several turns: one that is abandoned half-way must not decide for the next packet.
+TEST(packets, that_exceed_the_instruction_limit_end_their_lookup) {
     const std::string spec =
         declarations +
         "struct to_args {\nbit<32> port\n}\naction to args instanceof to_args {\nmov m.port "
@@ -263,7 +263,7 @@ TEST(packets, that_never_leave_take_their_lookup_with_them) {
     }
 }
 
-TEST(packets, go_round_and_leave_in_the_end) {
+TEST(packets, that_loop_are_sent_in_the_end) {
     const opened_handler swx =
         open_text("rounds",
                   "apply {\nrx m.port\nrecircid m.other\nextract h.e\njmpgt OUT m.other 3\nadd h.e.t "
@@ -273,7 +273,7 @@ TEST(packets, go_round_and_leave_in_the_end) {
     EXPECT_EQ(s.frame.at(13), 4);
 }
 
-TEST(steps, cover_the_same_packets_as_without) {
+TEST(steps, do_not_change_the_results) {
     opened_handler swx = open_swx(
         {{"spec", shipped("swx-router.spec")}, {"tables", shipped("swx-router.tables")}, {"host", "1"}});
     std::vector<bytes> frames(40, udp_frame(1, 0x0a4d0005, 1, 2));
@@ -294,7 +294,7 @@ TEST(steps, cover_the_same_packets_as_without) {
     EXPECT_EQ(values[2], 4u);
 }
 
-TEST(refusals, say_what_is_wrong_and_where) {
+TEST(refusals, name_the_cause_and_the_line) {
     const std::string router = shipped("swx-router.spec");
     const auto tables = [&](const std::string &text) {
         return swx_refusal({{"spec", router}, {"tables", files().file("wrong.tables", text)}});
@@ -307,13 +307,14 @@ TEST(refusals, say_what_is_wrong_and_where) {
         tables("table routes\nmatch 16/0xfffffff0 action to_host\n# \nmatch 17/0xfffffff0 action to_host\n")
             .find("wrong.tables:4: table routes has an entry of this key in line 2"),
         std::string::npos);
-    EXPECT_NE(swx_refusal({}).find("a spec is wanted"), std::string::npos);
+    EXPECT_NE(swx_refusal({}).find("the option spec is empty"), std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", router}, {"host", "9"}}).find("none of the pipeline's ports"),
               std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", router}, {"ports", "0"}}).find("not from 1 to 256"), std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", router}, {"compiler", "no-such-gcc"}}).find("cannot be started"),
               std::string::npos);
-    EXPECT_NE(swx_refusal({{"spec", router}, {"compiler", "false"}}).find("no compiler"), std::string::npos);
+    EXPECT_NE(swx_refusal({{"spec", router}, {"compiler", "false"}}).find("does not support this compiler"),
+              std::string::npos);
     EXPECT_NE(swx_refusal({{"spec", "/nowhere.spec"}}).find("no such file"), std::string::npos);
 }
 
@@ -326,11 +327,11 @@ TEST(refusals, of_a_table_that_is_full_name_the_line) {
     for (int i = 0; i < 9; i++) text += "match " + std::to_string(i) + " action a\n";
     const std::string said = swx_refusal(
         {{"spec", files().file("small.spec", spec)}, {"tables", files().file("small.tables", text)}});
-    EXPECT_NE(said.find("small.tables:6: table t has no room: its size in the spec is 4"), std::string::npos)
+    EXPECT_NE(said.find("small.tables:6: table t is full: its size in the spec is 4"), std::string::npos)
         << said;
 }
 
-TEST(cache, an_object_that_was_cut_short_is_made_again) {
+TEST(cache, a_truncated_object_is_compiled_again) {
     const std::string object = spec_object(shipped("swx-l2fwd.spec"), "gcc");
     fs::resize_file(object, 100);
     EXPECT_EQ(send(open_swx({{"spec", shipped("swx-l2fwd.spec")}}), bytes(20)).verdict, WT_FORWARD);

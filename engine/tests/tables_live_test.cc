@@ -1,9 +1,9 @@
-// Lookups while another thread changes the table: every burst must be answered by one state that the table
+// Lookups while another thread changes the table: every burst must be looked up in one state that the table
 // was in during the call.
 //
 // The writer notes what the oracle says of a pool of keys after each change, before it makes the change. The
 // reader asks how many changes were over before its burst and how many had begun after it: one of the states
-// between must explain all answers of the burst together.
+// between must explain all responses of the burst together.
 #include <rte_rcu_qsbr.h>
 #include <sys/mman.h>
 
@@ -98,7 +98,7 @@ void read_until(const wt_table *table, const std::vector<std::vector<uint8_t>> &
     wt_table_reader_close(const_cast<wt_table *>(table), &reader);
 }
 
-TEST_P(live, every_burst_is_responses_by_one_state) {
+TEST_P(live, every_burst_is_looked_up_in_one_state) {
     const auto [method, way] = GetParam();
     wt_table_plan plan = plan_of(method);
     plan.lookup = way.first;
@@ -133,14 +133,14 @@ TEST_P(live, every_burst_is_responses_by_one_state) {
     for (std::thread &reader : readers) reader.join();
     EXPECT_EQ(wrong, 0u) << "of " << bursts;
     EXPECT_GT(bursts, 20u);
-    EXPECT_GT(differ, states / 2) << "changes that nobody could see prove nothing";
+    EXPECT_GT(differ, states / 2) << "changes without effect prove nothing";
     wt_table_state state;
     wt_table_describe(table.get(), &state);
     EXPECT_EQ(state.commits, states);
 }
 
 // A reader that stays inside a burst: the copy that it may be reading is not touched until it leaves.
-TEST(bursts, hold_back_the_second_change_and_not_the_first) {
+TEST(bursts, delay_the_second_change_and_not_the_first) {
     wt_table_plan plan = plan_of(WT_LINEAR);
     plan.access = WT_RCU;
     uint64_t random = 1;
@@ -165,7 +165,7 @@ TEST(bursts, hold_back_the_second_change_and_not_the_first) {
     wt_table_reader_close(table.get(), &reader);
 }
 
-// A key that cannot be read until somebody has looked whether the burst is announced.
+// A key that cannot be read until the test has checked that the burst is announced.
 struct {
     uint8_t *page;
     const wt_table_reader *reader;
@@ -177,7 +177,7 @@ void look(int) {
     mprotect(looked_at.page, 4096, PROT_READ | PROT_WRITE);
 }
 
-TEST(bursts, are_announced_while_they_last) {
+TEST(bursts, are_announced_while_they_run) {
     wt_table_plan plan = plan_of(WT_LINEAR);
     plan.access = WT_RCU;
     uint64_t random = 1;

@@ -56,7 +56,7 @@ TEST(tables_refusals, plans) {
     EXPECT_TRUE(says(refused(plan, {flow(1, 1), flow(2, 2)}), "2 rules are more than its capacity of 1"));
 }
 
-TEST(tables_refusals, rules_that_clash) {
+TEST(tables_refusals, conflicting_rules) {
     EXPECT_TRUE(says(refused(plan_of(WT_HASH), {flow(1, 1), flow(2, 2), flow(1, 3)}), "rule 2 has the key"));
     for (const uint32_t method : {WT_FIB, WT_LPM_LIST}) {
         EXPECT_TRUE(says(refused(plan_of(method), {prefix(10u << 24, 8, 1), prefix(10u << 24, 8, 2)}),
@@ -72,7 +72,7 @@ TEST(tables_refusals, rules_that_clash) {
         EXPECT_TRUE(says(refused(plan_of(method), {ternary, other}), "the same key and mask"));
 }
 
-TEST(tables_refusals, rules_that_are_none) {
+TEST(tables_refusals, malformed_rules) {
     EXPECT_TRUE(says(refused(plan_of(WT_FIB), {prefix(10u << 24 | 1, 8, 1)}), "10.0.0.1/8 has bits behind"));
     EXPECT_TRUE(says(refused(plan_of(WT_FIB), {prefix(0, 33, 1)}), "33 bits"));
     EXPECT_TRUE(says(refused(plan_of(WT_LPM_LIST), {prefix(0, 0, 1)}), "no prefix of 0 bits"));
@@ -89,7 +89,7 @@ TEST(tables_refusals, rules_that_are_none) {
     }
 }
 
-TEST(tables_refusals, the_largest_values_are_held) {
+TEST(tables_refusals, the_largest_values_are_stored) {
     for (const uint32_t method : all_methods)
         for (const uint32_t entries : {WT_INLINE, WT_POINTED}) {
             wt_table_plan plan = plan_of(method);
@@ -203,7 +203,7 @@ struct hoard {
 };
 
 // Memory that comes back: what stood before a change that found none stands, and the next change is made.
-TEST(tables_refusals, a_change_that_finds_no_memory_changes_nothing) {
+TEST(tables_refusals, a_change_without_memory_changes_nothing) {
     changing c(WT_ACL, WT_INLINE);
     std::vector<uint32_t> values = c.values();
     for (int failures = 1; failures < 4; ++failures) {
@@ -222,12 +222,12 @@ TEST(tables_refusals, a_change_that_finds_no_memory_changes_nothing) {
     }
 }
 
-TEST(tables_refusals, a_table_behind_a_pointer_does_not_change) {
+TEST(tables_refusals, a_table_without_rcu_cannot_change) {
     const table_ptr table = opened(plan_of(WT_HASH), {flow(1, 1)});
     EXPECT_TRUE(says(changed(table.get(), {{WT_ADD, flow(2, 2)}}), "open it with access rcu"));
 }
 
-TEST(tables_refusals, no_more_readers_than_there_is_room_for) {
+TEST(tables_refusals, more_readers_than_the_limit) {
     wt_table_plan plan = plan_of(WT_HASH);
     plan.access = WT_RCU;
     const table_ptr table = opened(plan, {});

@@ -38,12 +38,14 @@ TEST_F(rules_file, exact) {
     EXPECT_EQ(std::memcmp(rules.keys, "\x0a\0\0\x01\xff\xff\xff\xff", 8), 0);
     EXPECT_EQ(rules.values[0], 7u);
     EXPECT_EQ(rules.values[1], 0u);
-    EXPECT_EQ(read("0a000001,7\n0a00001,7", WT_EXACT), ":2: \"0a00001\" is no key: it has 7 digits, not 8");
-    EXPECT_EQ(read("0a00000g,7", WT_EXACT), ":1: \"0a00000g\" is no key: \"0g\" is no hexadecimal byte");
+    EXPECT_EQ(read("0a000001,7\n0a00001,7", WT_EXACT),
+              ":2: \"0a00001\" is not a key: it has 7 digits, not 8");
+    EXPECT_EQ(read("0a00000g,7", WT_EXACT),
+              ":1: \"0a00000g\" is not a key: \"0g\" is not a hexadecimal byte");
     EXPECT_EQ(read("0a000001 7", WT_EXACT),
-              ":1: \"0a000001 7\" is no rule: there is no comma before a value");
-    EXPECT_EQ(read("0a000001,-7", WT_EXACT), ":1: \"-7\" is no value of 0 to 2147483646");
-    EXPECT_EQ(read("0a000001,", WT_EXACT), ":1: \"\" is no value of 0 to 2147483646");
+              ":1: \"0a000001 7\" is not a rule: it has no comma before the value");
+    EXPECT_EQ(read("0a000001,-7", WT_EXACT), ":1: \"-7\" is not a value of 0 to 2147483646");
+    EXPECT_EQ(read("0a000001,", WT_EXACT), ":1: \"\" is not a value of 0 to 2147483646");
     EXPECT_EQ(read("0a000001,1\n#\n0a000002,1\n0A000001,2\n", WT_EXACT),
               ":4: this key stands in line 1 already");
 }
@@ -62,7 +64,7 @@ TEST_F(rules_file, prefixes) {
     for (const char *wrong : {"10.0.0.0/33,1", "10.0.0/8,1", "10.0.0.0.0/8,1", "10.0.0.256/32,1",
                               "10.0.0.0,1", "/8,1", "10.0.0.0/,1", "10..0.0/8,1", "10.0.0.0/-1,1"})
         EXPECT_EQ(read(wrong, WT_LPM).substr(0, 4), ":1: ") << wrong;
-    EXPECT_EQ(read("", WT_LPM, 8), "prefixes are of 4 bytes, not 8");
+    EXPECT_EQ(read("", WT_LPM, 8), "prefixes have 4 bytes, not 8");
 }
 
 TEST_F(rules_file, ternary) {
@@ -76,7 +78,7 @@ TEST_F(rules_file, ternary) {
               ":2: this key with this mask stands in line 1 already");
 }
 
-TEST_F(rules_file, that_is_none) {
+TEST_F(rules_file, that_is_malformed) {
     char error[512];
     EXPECT_EQ(wt_rules_read("/nowhere/at/all", WT_EXACT, 4, &rules, error, sizeof error), -1);
     EXPECT_STREQ(error, "/nowhere/at/all: No such file or directory");
@@ -107,7 +109,7 @@ class generated : public testing::TestWithParam<made> {
     ~generated() override { wt_rules_close(&rules); }
 };
 
-TEST_P(generated, rules_are_well_formed_and_no_two_alike) {
+TEST_P(generated, rules_are_well_formed_and_distinct) {
     uint64_t pair[2];
     EXPECT_FALSE(wt_rules_clash(&rules, pair)) << pair[0] << " " << pair[1];
     std::set<uint32_t> priorities;
@@ -152,7 +154,7 @@ TEST_P(generated, keys_hit_the_rule_they_were_drawn_for) {
 }
 
 // The same seed gives the same rules, another one others.
-TEST_P(generated, the_seed_decides) {
+TEST_P(generated, the_seed_determines_the_rules) {
     const made m = GetParam();
     wt_generator other;
     uint8_t a[WT_KEY_MOST], b[WT_KEY_MOST], mask[WT_KEY_MOST];
@@ -182,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(all, generated,
                                          made{WT_TERNARY, 4, 1000, 0, 2}, made{WT_TERNARY, 8, 3000, 0, 8},
                                          made{WT_TERNARY, 48, 3000, 0, 200}));
 
-TEST(generator, knows_its_limits) {
+TEST(generator, refuses_more_rules_than_it_can_make) {
     wt_generator g;
     char error[256] = "";
     EXPECT_EQ(wt_generator_open(&g, WT_LPM, 4, (1u << 24) + 1, WT_PREFIXES_24, 0, 1, error, sizeof error),
@@ -224,7 +226,7 @@ TEST(keys, zipf) {
 }
 
 // Rules of a file overlap as they like: what a key hits is looked up, and is what the naive oracle says.
-TEST(keys, of_rules_by_chance) {
+TEST(keys, of_rules_drawn_evenly) {
     uint64_t random = 9;
     char error[256];
     for (const uint32_t method : {WT_HASH, WT_FIB, WT_TSS}) {
@@ -245,7 +247,7 @@ TEST(keys, of_rules_by_chance) {
     }
 }
 
-TEST(keys, that_cannot_be_met) {
+TEST(keys, that_cannot_be_generated_are_refused) {
     char error[256];
     const wt_table_plan plan = plan_of(WT_FIB);
     own_rule everything;

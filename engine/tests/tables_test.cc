@@ -112,7 +112,7 @@ TEST_P(tables, agree_with_the_oracle_while_entries_change) {
     }
 }
 
-TEST_P(tables, memory_is_needed_as_was_said_and_given_back) {
+TEST_P(tables, use_the_stated_memory_and_free_it) {
     const wt_table_plan p = plan();
     uint64_t random = 3;
     const auto rules = any_rules(p, p.method == WT_ACL ? 20 : 500, &random);
@@ -130,7 +130,7 @@ TEST_P(tables, memory_is_needed_as_was_said_and_given_back) {
 }
 
 // rte_fib of 22.11 overwrites all there is where longer prefixes tile one that ends with the last address.
-TEST(edge, prefixes_at_the_end_of_all_addresses) {
+TEST(edge, prefixes_at_the_end_of_the_address_space) {
     wt_table_plan p = plan_of(WT_FIB);
     p.access = WT_RCU;
     std::vector<own_rule> all;

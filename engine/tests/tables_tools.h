@@ -1,4 +1,4 @@
-// Tables for tests: rules by chance, and the answer that nobody can get wrong.
+// Tables for tests: random rules, and a naive oracle.
 #pragma once
 
 #include <gtest/gtest.h>

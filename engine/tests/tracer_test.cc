@@ -68,7 +68,7 @@ TEST_F(Tracer, EveryWorkersEventsReachTheFile) {
     EXPECT_EQ(events[3].objects, 32u);
 }
 
-TEST_F(Tracer, BeyondTheLimitEventsAreCountedAlone) {
+TEST_F(Tracer, EventsBeyondTheLimitAreOnlyCounted) {
     plan.limit_events = 4;
     tracer t(plan, workers, 11, 0.5);
     for (int i = 0; i < 3; i++) hand_over(*t.of(0), 100, 3);
@@ -78,7 +78,7 @@ TEST_F(Tracer, BeyondTheLimitEventsAreCountedAlone) {
     EXPECT_EQ(events_in_file().size(), 4u);
 }
 
-TEST_F(Tracer, WhatFindsNoRoomOnItsWayIsCountedToo) {
+TEST_F(Tracer, EventsWithoutRoomInTheRingAreCounted) {
     plan.limit_events = 1 << 20;
     tracer t(plan, workers, 11, 0.5);
     for (uint32_t i = 0; i < trace_room / 2; i++) hand_over(*t.of(0), 100, 3);

@@ -1,5 +1,5 @@
-// Descriptors of wires: those that are built in hold to all that is asked of one, those that are broken are
-// refused by name, and plans are held to them.
+// Descriptors of wires: those that are built in meet all requirements, broken ones are
+// refused by name, and plans are checked against them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -41,7 +41,7 @@ json printed() {
     return json::parse(file.get());
 }
 
-// Every test runs once for each wire of the engine: whoever adds one need not come here.
+// Every test runs once for each wire of the engine: a new wire needs no change here.
 struct EachWire : testing::TestWithParam<const wire *> {
     const wt_wire &about = GetParam()->about;
 };
@@ -49,12 +49,12 @@ struct EachWire : testing::TestWithParam<const wire *> {
 INSTANTIATE_TEST_SUITE_P(Conformance, EachWire, testing::ValuesIn(all_wires().begin(), all_wires().end()),
                          [](const auto &of) { return std::string(of.param->about.name); });
 
-TEST_P(EachWire, IsWhole) {
+TEST_P(EachWire, IsComplete) {
     EXPECT_EQ(refusal_of([&] { check_wire(*GetParam()); }), "");
     EXPECT_EQ(find_wire(about.name), GetParam());
 }
 
-TEST_P(EachWire, SaysInOneLineWhatItAndItsOptionsAre) {
+TEST_P(EachWire, HasOneLineOfHelpForItselfAndEachOption) {
     for (const char *text : {about.help, about.driver, about.peer, about.copies})
         EXPECT_FALSE(contains(text, "\n"));
     for (const wt_wire_option &o : wire_options(about)) {
@@ -63,7 +63,7 @@ TEST_P(EachWire, SaysInOneLineWhatItAndItsOptionsAre) {
     }
 }
 
-TEST_P(EachWire, IsPrintedWithAllThatItHas) {
+TEST_P(EachWire, IsPrintedCompletely) {
     for (const json &entry : printed()) {
         if (entry["name"] != about.name) continue;
         EXPECT_EQ(entry["traits"], json(traits_of(about)));
@@ -75,7 +75,7 @@ TEST_P(EachWire, IsPrintedWithAllThatItHas) {
     FAIL() << about.name << " is not printed";
 }
 
-TEST_P(EachWire, TakesAPlanWithNothingButWhatIsRequired) {
+TEST_P(EachWire, AcceptsAPlanWithOnlyRequiredOptions) {
     json plan = test::valid_plan();
     for (json &endpoint : plan["endpoints"]) put_on(endpoint, about.name);
     for (const wt_wire_option &o : wire_options(about))
@@ -99,13 +99,13 @@ TEST_P(EachWire, RefusesAPlanWithoutARequiredOption) {
     }
 }
 
-TEST_P(EachWire, RefusesAnOptionThatItDoesNotHave) {
+TEST_P(EachWire, RefusesAnUnknownOption) {
     const std::string words = refusal_of([&] { wire_values("x", about, {{"surprise", "1"}}); });
     EXPECT_TRUE(contains(words, std::string("the wire ") + about.name + " has no option 'surprise'"))
         << words;
 }
 
-TEST_P(EachWire, RefusesValuesOutsideOfWhatItTakes) {
+TEST_P(EachWire, RefusesValuesOutOfRange) {
     for (const wt_wire_option &o : wire_options(about)) {
         std::vector<std::string> wrong = {""};
         if (o.type == WT_WIRE_BYTES || o.type == WT_WIRE_COUNT)
@@ -152,7 +152,7 @@ struct broken {
               .open = open_nothing};
 };
 
-// What is said of it, without its name, which must lead the words.
+// The message about it, without its name, which must come first.
 std::string said_of(const std::function<void(broken &)> &breaking, const std::string &name = "wire odd: ") {
     broken b;
     breaking(b);
@@ -164,13 +164,13 @@ std::string said_of(const std::function<void(broken &)> &breaking, const std::st
     return words.substr(std::min(name.size(), words.size()));
 }
 
-TEST(BrokenWire, TheUnbrokenOneIsTaken) {
+TEST(BrokenWire, TheValidOneIsAccepted) {
     EXPECT_EQ(said_of([](broken &) {}), "");
 }
 
-TEST(BrokenWire, IsRefusedForItsLayoutBeforeAnythingElse) {
+TEST(BrokenWire, IsRefusedForItsLayoutFirst) {
     EXPECT_EQ(said_of([](broken &b) { b.w.about.abi = 7; }),
-              "it was written for descriptor 7, this engine has 1");
+              "it was built for descriptor version 7, this engine has 1");
     EXPECT_TRUE(contains(said_of([](broken &b) { b.w.about.size = 8; }), "says it has 8 bytes"));
 }
 
@@ -194,15 +194,15 @@ TEST(BrokenWire, IsRefusedForFlagsThatContradictEachOther) {
     };
     constexpr uint32_t both = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS;
     EXPECT_TRUE(contains(with(0), "neither a server nor a client"));
-    EXPECT_TRUE(contains(with(WT_WIRE_SERVER | 1u << 31), "a flag that there is not"));
+    EXPECT_TRUE(contains(with(WT_WIRE_SERVER | 1u << 31), "an unknown flag"));
     EXPECT_TRUE(contains(with(WT_WIRE_SERVER | WT_WIRE_BOTH_ENDS), "no client"));
     EXPECT_TRUE(contains(with(WT_WIRE_SERVER | WT_WIRE_TOGETHER), "must both be ours"));
     EXPECT_TRUE(contains(with(WT_WIRE_SERVER | WT_WIRE_PROCESS_EACH), "must both be ours"));
     EXPECT_TRUE(contains(with(WT_WIRE_SERVER | WT_WIRE_EMULATES), "needs both ends"));
     EXPECT_TRUE(contains(with(both | WT_WIRE_MOVES_MBUFS), "opened together"));
-    EXPECT_TRUE(contains(with(both | WT_WIRE_TOGETHER | WT_WIRE_PROCESS_EACH), "in one process or in two"));
+    EXPECT_TRUE(contains(with(both | WT_WIRE_TOGETHER | WT_WIRE_PROCESS_EACH), "in one process and in two"));
     EXPECT_TRUE(
-        contains(with(WT_WIRE_SERVER | WT_WIRE_SILENT | WT_WIRE_STRANGERS), "a stranger may respond"));
+        contains(with(WT_WIRE_SERVER | WT_WIRE_SILENT | WT_WIRE_FOREIGN_PEER), "a foreign peer may respond"));
     EXPECT_TRUE(contains(with(WT_WIRE_SERVER | WT_WIRE_UNFILLED), "no option says how long"));
     EXPECT_EQ(with(both | WT_WIRE_TOGETHER | WT_WIRE_MOVES_MBUFS), "");
 }
@@ -210,7 +210,7 @@ TEST(BrokenWire, IsRefusedForFlagsThatContradictEachOther) {
 TEST(BrokenWire, IsRefusedForItsLimits) {
     EXPECT_TRUE(contains(said_of([](broken &b) { b.w.about.most_queues = 0; }), "0 queues at most"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.w.about.most_queues = 65; }), "65 queues at most"));
-    EXPECT_TRUE(contains(said_of([](broken &b) { b.w.about.most_mtu = 1000; }), "without a word why"));
+    EXPECT_TRUE(contains(said_of([](broken &b) { b.w.about.most_mtu = 1000; }), "without a reason"));
 }
 
 TEST(BrokenWire, IsRefusedForItsOptions) {
@@ -218,32 +218,31 @@ TEST(BrokenWire, IsRefusedForItsOptions) {
         return said_of([&](broken &b) { breaking(b.options[0]); });
     };
     EXPECT_EQ(with([](auto &o) { o.help = nullptr; }), "option size has no help");
-    EXPECT_EQ(with([](auto &o) { o.type = 99; }), "option size has no type that there is: 99");
-    EXPECT_EQ(with([](auto &o) { o.scope = 0; }), "option size has no scope that there is: 0");
-    EXPECT_TRUE(contains(with([](auto &o) { o.flags = 8; }), "a flag that there is not"));
-    EXPECT_TRUE(contains(with([](auto &o) { o.choices = "a|b"; }), "has choices, but is none"));
+    EXPECT_EQ(with([](auto &o) { o.type = 99; }), "option size has an unknown type: 99");
+    EXPECT_EQ(with([](auto &o) { o.scope = 0; }), "option size has an unknown scope: 0");
+    EXPECT_TRUE(contains(with([](auto &o) { o.flags = 8; }), "an unknown flag"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.choices = "a|b"; }), "has choices, but is not a choice"));
     EXPECT_TRUE(contains(with([](auto &o) { o.type = WT_WIRE_CHOICE; }), "a choice without choices"));
     EXPECT_TRUE(contains(with([](auto &o) { o.least = 200; }), "has no range"));
     EXPECT_TRUE(contains(with([](auto &o) { o.fallback = "101"; }), "is not from 1 to 100"));
-    EXPECT_TRUE(
-        contains(with([](auto &o) { o.fallback = nullptr; }), "neither required nor has it a fallback"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.fallback = nullptr; }), "neither required nor has a fallback"));
     EXPECT_TRUE(
         contains(with([](auto &o) { o.flags = WT_WIRE_REQUIRED; }), "is required, but has a fallback"));
-    EXPECT_TRUE(contains(with([](auto &o) { o.timed = "64"; }), "is timed, but no choice"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.timed = "64"; }), "is timed, but not a choice"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].example = nullptr; }), "nor an example"));
-    EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].flags |= WT_WIRE_FRAME; }), "but no size"));
+    EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].flags |= WT_WIRE_FRAME; }), "but not a size"));
     EXPECT_EQ(said_of([](broken &b) { b.options.insert(b.options.begin(), b.options[0]); }),
               "it has two options size");
 }
 
 TEST(BrokenWire, IsRefusedForItsNeeds) {
-    EXPECT_TRUE(contains(said_of([](broken &b) { b.needs[0].kind = 99; }), "needs what there is not: 99"));
-    EXPECT_EQ(said_of([](broken &b) { b.needs[0].why = nullptr; }), "its need root has no word why");
+    EXPECT_TRUE(contains(said_of([](broken &b) { b.needs[0].kind = 99; }), "has an unknown need: 99"));
+    EXPECT_EQ(said_of([](broken &b) { b.needs[0].why = nullptr; }), "its need root has no reason");
     EXPECT_EQ(said_of([](broken &b) { b.needs[1].option = nullptr; }), "its need capture names no option");
     EXPECT_TRUE(
         contains(said_of([](broken &b) { b.needs[1].option = "fyle"; }), "no option of this wire: fyle"));
     EXPECT_EQ(said_of([](broken &b) { b.needs[1].option = "size"; }),
-              "its need capture: the option size is no file");
+              "its need capture: the option size is not a file");
     EXPECT_TRUE(contains(said_of([](broken &b) { b.needs[1] = {}; }), "but needs no capture"));
 }
 
@@ -256,7 +255,7 @@ TEST(BrokenWire, IsRefusedWithoutItsHooks) {
                          "the hook `drain` is missing"));
 }
 
-TEST(Wires, HaveNamesOfTheirOwn) {
+TEST(Wires, HaveUniqueNames) {
     EXPECT_NO_THROW(check_wires());
     std::set<std::string> names;
     for (const wire *w : all_wires()) EXPECT_TRUE(names.insert(w->about.name).second) << w->about.name;
@@ -277,7 +276,7 @@ json on(const std::string &wire, bool alone = true) {
     return plan;
 }
 
-TEST(PlannedWires, MustBeThereAndOfThisEngine) {
+TEST(PlannedWires, MustExistInThisEngine) {
     json plan = on("ring", false);
     EXPECT_EQ(planned(plan), "");
     plan["endpoints"][1]["port"]["traits"] = {"server"};
@@ -287,7 +286,7 @@ TEST(PlannedWires, MustBeThereAndOfThisEngine) {
     EXPECT_TRUE(contains(planned(plan), "plan: endpoints[0].port.wire: no wire is called \"smoke\""));
 }
 
-TEST(PlannedWires, EndsBelongTogether) {
+TEST(PlannedWires, BothEndsMustMatch) {
     EXPECT_TRUE(contains(planned(on("ring")), "a ring wire needs both its ends in one plan"));
     json plan = on("ring", false);
     put_on(plan["endpoints"][1], "null");
@@ -297,18 +296,18 @@ TEST(PlannedWires, EndsBelongTogether) {
     EXPECT_TRUE(contains(planned(on("pcap", false)), "no client may be on the wire pcap"));
 }
 
-TEST(PlannedWires, AHelloNeedsSomebodyAtTheOtherEnd) {
+TEST(PlannedWires, AHelloNeedsAWireWithAForeignPeer) {
     for (const char *wire : {"null", "pcap"}) {
         json plan = on(wire);
         plan["hello_wait_ns"] = 5;
-        EXPECT_TRUE(contains(planned(plan), "nobody is at the other end")) << wire;
+        EXPECT_TRUE(contains(planned(plan), "this wire has no foreign peer")) << wire;
     }
     json plan = on("af_packet");
     plan["hello_wait_ns"] = 5;
     EXPECT_EQ(planned(plan), "");
 }
 
-TEST(PlannedWires, AreTimedWhereAnOptionSaysSo) {
+TEST(PlannedWires, AreTimedByAnOption) {
     json plan = on("pcap");
     put_on(plan["endpoints"][0], "pcap", {{"replay", "/x.pcap"}, {"pace", "capture"}});
     EXPECT_EQ(plan["endpoints"][0]["port"]["traits"].back(), "timed");

@@ -115,7 +115,7 @@ bool contains(const std::string &text, const std::string &part) {
 
 uint8_t first_byte(const rte_mbuf *m) { return *rte_pktmbuf_mtod(m, const uint8_t *); }
 
-TEST_F(Ports, NullGivesFramesOfTheSizeAndDropsWhatIsSent) {
+TEST_F(Ports, NullReceivesFramesOfItsSizeAndDropsSentFrames) {
     open("null", {{"packet", "100"}, {"copy", "true"}});
     EXPECT_EQ(ports[0].driver, "net_null");
     EXPECT_FALSE(ports[0].has_doorbells);
@@ -129,7 +129,7 @@ TEST_F(Ports, NullGivesFramesOfTheSizeAndDropsWhatIsSent) {
     EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size);
 }
 
-TEST_F(Ports, NullRefusesFramesThatFitNoMbuf) {
+TEST_F(Ports, NullRefusesFramesLongerThanAnMbuf) {
     EXPECT_TRUE(contains(refusal_of("null", {{"packet", "2049"}}), "1 to 2048"));
     EXPECT_TRUE(contains(refusal_of("null", {{"packet", "0"}}), "is not from 60 to 9014"));
 }
@@ -162,7 +162,7 @@ TEST_F(Ports, DrainedWireIsCountedBySource) {
     // what the server sent is freed when the ports are closed: the fixture counts the pools
 }
 
-TEST_F(Ports, PcapReplaysEveryFrameInOrderForEver) {
+TEST_F(Ports, PcapReplaysEveryFrameInOrderInALoop) {
     open("pcap", {{"replay", capture(10, 77)}});
     EXPECT_EQ(ports[0].driver, "net_pcap");
     EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size - 20);
@@ -214,7 +214,7 @@ std::string timed(const fs::path &path, const std::vector<uint64_t> &times,
     return path;
 }
 
-TEST_F(Ports, CaptureAtItsTimesIsReadWholeAndSortedToQueues) {
+TEST_F(Ports, TimedCaptureIsReadCompletelyAndSortedToQueues) {
     const std::string path =
         timed(directory / "timed.pcap", {5'000'000'007, 5'000'000'107, 5'000'001'007}, {9001, 9000, 9002});
     const wt::timed_capture all = wt::read_timed_capture(path, 9000, 2, 2048);
@@ -231,18 +231,18 @@ TEST_F(Ports, CaptureAtItsTimesIsReadWholeAndSortedToQueues) {
     EXPECT_EQ(rte_mempool_avail_count(pools[0]), pool_size) << "no frame waits in an mbuf";
 }
 
-TEST_F(Ports, CaptureAtItsTimesRefusesTimesThatCannotBeKept) {
+TEST_F(Ports, TimedCaptureRefusesInvalidTimes) {
     const auto refused = [&](const std::vector<uint64_t> &times) {
         return refusal_of("pcap", {{"replay", timed(directory / "timed.pcap", times)}, {"pace", "capture"}});
     };
     EXPECT_TRUE(
-        contains(refused({1000, 2000, 3000, 2500}), "frame 4 is 0.500 us older than the one before it"));
-    EXPECT_TRUE(contains(refused({1000}), "all its frames have one time"));
-    EXPECT_TRUE(contains(refused({1000, 1000}), "all its frames have one time"));
+        contains(refused({1000, 2000, 3000, 2500}), "frame 4 is 0.500 us older than the frame before it"));
+    EXPECT_TRUE(contains(refused({1000}), "all its frames have the same time"));
+    EXPECT_TRUE(contains(refused({1000, 1000}), "all its frames have the same time"));
     EXPECT_TRUE(contains(refused({}), "holds no frame"));
 }
 
-TEST_F(Ports, XdpAndTapRefuseWhatTheKernelCannotGive) {
+TEST_F(Ports, XdpAndTapRefuseWhatTheKernelDoesNotSupport) {
     const bool root = geteuid() == 0;
     const std::string xdp = refusal_of("af_xdp", {{"interface", "absent0"}});
     EXPECT_TRUE(contains(xdp, root ? "interface \"absent0\" does not exist" : "does not have CAP_NET_RAW"))
@@ -251,12 +251,12 @@ TEST_F(Ports, XdpAndTapRefuseWhatTheKernelCannotGive) {
     EXPECT_TRUE(contains(refusal_of("tap", {{"interface", "a-name-of-16-let"}}), "longer than"));
 }
 
-TEST_F(Ports, AfPacketRefusesAnInterfaceThatIsNot) {
+TEST_F(Ports, AfPacketRefusesAMissingInterface) {
     const std::string words = refusal_of("af_packet", {{"interface", "absent0"}});
     EXPECT_TRUE(contains(words, geteuid() == 0 ? "does not exist" : "CAP_NET_RAW")) << words;
 }
 
-TEST_F(Ports, MemifServerListensAndSaysThatNobodyIsThere) {
+TEST_F(Ports, MemifServerListensAndReportsAMissingClient) {
     const std::string path = (directory / "m.sock").string();
     open("memif", {{"socket", path}}, {{"rx_descriptors", 128}});
     EXPECT_EQ(ports[0].driver, "net_memif");
@@ -268,12 +268,12 @@ TEST_F(Ports, MemifServerListensAndSaysThatNobodyIsThere) {
     EXPECT_EQ(asked, 3);
 }
 
-TEST_F(Ports, MemifClientWaitsForAServerThatIsNotThereYet) {
+TEST_F(Ports, MemifClientWaitsForItsServer) {
     open("memif", {{"socket", (directory / "m.sock").string()}, {"role", "client"}});
     EXPECT_FALSE(wt::wait_for_link(ports[0], [](void *) { return false; }, nullptr));
 }
 
-TEST_F(Ports, MemifRefusesSocketsThatCannotBe) {
+TEST_F(Ports, MemifRefusesInvalidSockets) {
     const auto refused = [&](const std::string &path) { return refusal_of("memif", {{"socket", path}}); };
     EXPECT_TRUE(contains(refused("/absent/m.sock"), "its directory"));
     EXPECT_TRUE(contains(refused(directory / std::string(120, 'x')), "longer than"));
@@ -283,7 +283,7 @@ TEST_F(Ports, MemifRefusesSocketsThatCannotBe) {
 }
 
 // A server that is stopped takes no connection: one more would wait for ever.
-TEST_F(Ports, MemifRefusesASocketWhoseServerHangs) {
+TEST_F(Ports, MemifRefusesASocketWhoseServerDoesNotRespond) {
     const std::string path = directory / "m.sock";
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     path.copy(address.sun_path, sizeof address.sun_path - 1);
@@ -301,7 +301,7 @@ TEST_F(Ports, MemifRefusesASocketWhoseServerHangs) {
     EXPECT_TRUE(contains(words.get(), "another process serves it"));
 }
 
-TEST_F(Ports, ThresholdsAndFaultsAreNoted) {
+TEST_F(Ports, ThresholdsAndFaultsAreRecorded) {
     open("null", {},
          {{"tx_rs_thresh", 16},
           {"faults", {{"loss", 0.01}, {"duplicate", 0}, {"reorder", 0}, {"reorder_depth", 1}}}});
@@ -310,7 +310,7 @@ TEST_F(Ports, ThresholdsAndFaultsAreNoted) {
     EXPECT_TRUE(contains(all, "emulated on what the server sends: loss 0.01"));
 }
 
-TEST_F(Ports, FullDuplicationDoublesWithTrueCopies) {
+TEST_F(Ports, FullDuplicationSendsAnExactCopyOfEachFrame) {
     wt::faults f;
     wt::faults_init(f, {.loss = 0, .duplicate = 1, .reorder = 0.5, .reorder_depth = 3}, 1, pools[1]);
     std::vector<rte_mbuf *> burst = make(0, 200), out(2 * 200 + 64);
@@ -325,7 +325,7 @@ TEST_F(Ports, FullDuplicationDoublesWithTrueCopies) {
     rte_pktmbuf_free_bulk(out.data(), count);
 }
 
-TEST_F(Ports, NoMbufForACopyMeansNoDuplicate) {
+TEST_F(Ports, WithoutAnMbufForACopyNoDuplicateIsSent) {
     std::vector<rte_mbuf *> all = make(1, pool_size), burst = make(0, 10), out(2 * 10 + 64);
     wt::faults f;
     wt::faults_init(f, {.loss = 0, .duplicate = 1, .reorder = 0, .reorder_depth = 1}, 1, pools[1]);
@@ -365,7 +365,7 @@ TEST_F(Ports, RecorderWritesCopiesWithTheirTimes) {
     pcap_close(file);
 }
 
-TEST_F(Ports, RecorderCountsWhatFindsNoRoom) {
+TEST_F(Ports, RecorderCountsFramesWithoutRoom) {
     wt::recorder *r = wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY);
     std::vector<rte_mbuf *> burst = make(0, 500);
     for (int i = 0; i < 20; i++)
@@ -377,7 +377,7 @@ TEST_F(Ports, RecorderCountsWhatFindsNoRoom) {
     EXPECT_GT(result.frames, 4'000u);
 }
 
-TEST_F(Ports, RecorderThatCannotBeginLeavesNothingBehind) {
+TEST_F(Ports, RecorderThatCannotStartLeavesNoFile) {
     std::ofstream(directory / "r.pcap") << "precious";
     for (int i = 0; i < 2; i++)  // the second time it is not for want of a name
         EXPECT_THROW(wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY), wt::refusal);

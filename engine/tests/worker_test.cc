@@ -11,14 +11,14 @@
 namespace wt {
 namespace {
 
-// A stage that moves 0, 1, 2, ... objects in turn and is held up on every tenth call.
+// A stage that moves 0, 1, 2, ... objects in turn and is stalled on every tenth call.
 struct busy_role {
-    uint64_t calls = 0, objects = 0, held_up = 0;
+    uint64_t calls = 0, objects = 0, stalled = 0;
 };
 
 call_result busy(void *role, const stage_call &call) {
     auto &r = *static_cast<busy_role *>(role);
-    if (r.calls++ % 10 == 9) return r.held_up++, call_result{0, true};
+    if (r.calls++ % 10 == 9) return r.stalled++, call_result{0, true};
     const uint32_t n = static_cast<uint32_t>(r.calls % 4);
     r.objects += n;
     call.stats->packets += n;
@@ -73,7 +73,7 @@ uint64_t objects_of(const stage_stats &s) {
 class worker_levels : public testing::TestWithParam<accounting> {};
 
 // Windows follow each other without losing or doubling a count.
-TEST_P(worker_levels, windows_add_up_to_what_was_done) {
+TEST_P(worker_levels, windows_add_up_to_the_totals) {
     bench_of_two b(GetParam());
     std::thread thread(worker_main, &b.w);
     uint64_t calls = 0, objects = 0, stalled = 0, packets = 0, loops = 0;
@@ -104,7 +104,7 @@ TEST_P(worker_levels, windows_add_up_to_what_was_done) {
     const bool counted = GetParam() != accounting::off;
     EXPECT_EQ(calls, counted ? b.roles[0].calls : 0);
     EXPECT_EQ(objects, counted ? b.roles[0].objects : 0);
-    EXPECT_EQ(stalled, counted ? b.roles[0].held_up : 0);
+    EXPECT_EQ(stalled, counted ? b.roles[0].stalled : 0);
 }
 
 // A handler of two steps, the first of which makes traffic: a thousandth of a call's ticks each, by its own
@@ -155,7 +155,7 @@ steps_of_a_run run_steps(accounting level, uint64_t interrupted_above) {
     return run;
 }
 
-TEST_P(worker_levels, steps_are_those_of_the_timed_calls) {
+TEST_P(worker_levels, steps_count_only_timed_calls) {
     const steps_of_a_run run = run_steps(GetParam(), UINT64_MAX);
     if (GetParam() < accounting::sampled) {
         EXPECT_EQ(run.role.timed, 0u);
@@ -171,7 +171,7 @@ TEST_P(worker_levels, steps_are_those_of_the_timed_calls) {
     EXPECT_EQ(run.role.steps.now, nullptr);
 }
 
-TEST_P(worker_levels, interrupted_calls_take_their_steps_along) {
+TEST_P(worker_levels, interrupted_calls_exclude_their_steps) {
     const steps_of_a_run run = run_steps(GetParam(), 0);
     if (GetParam() < accounting::sampled) return;
     EXPECT_GT(run.interrupted, 0u);
@@ -180,7 +180,7 @@ TEST_P(worker_levels, interrupted_calls_take_their_steps_along) {
     EXPECT_EQ(run.traffic, 0u);
 }
 
-TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
+TEST_P(worker_levels, takes_cycles_at_its_interval) {
     bench_of_two b(GetParam());
     std::thread thread(worker_main, &b.w);
     while (b.w.tid.load() == 0) std::this_thread::yield();
@@ -202,14 +202,14 @@ TEST_P(worker_levels, takes_cycles_as_often_as_it_says) {
     for (size_t i : {0, 1}) of_stages += b.stats(0, i).busy_cycles + b.stats(0, i).idle_cycles;
     EXPECT_EQ(of_stages, b.w.stats[0].timed_cycles);
     if (GetParam() != accounting::histograms) return;
-    // a batch ends with the call that moves it: idle and held-up calls end none
+    // a batch ends with the call that moves it: idle and stalled calls end none
     EXPECT_EQ(s.completion->total, s.stall->total);
     EXPECT_EQ(s.completion->total, calls_of(s) - s.burst[0]);
     EXPECT_LE(s.stall->sum, s.stall_cycles);
 }
 
 // Every Nth loop is written down, and nothing that is counted changes by it.
-TEST_P(worker_levels, traces_as_often_as_it_says) {
+TEST_P(worker_levels, traces_at_its_interval) {
     bench_of_two b(GetParam());
     worker_trace trace(3, 7, 2);
     b.w.trace = &trace;
@@ -233,7 +233,7 @@ TEST_P(worker_levels, traces_as_often_as_it_says) {
         EXPECT_LE(e.start, e.end);
         if (e.stage != trace_whole_loop) {
             EXPECT_LT(e.stage, 2);
-            EXPECT_TRUE(e.objects > 0 || e.held_up) << "an empty call";
+            EXPECT_TRUE(e.objects > 0 || e.stalled) << "an empty call";
             EXPECT_GE(e.start, chained_to ? chained_to : last_end);
             objects += e.objects, chained_to = e.end, calls++;
             continue;
@@ -253,7 +253,7 @@ TEST_P(worker_levels, traces_as_often_as_it_says) {
     }
 }
 
-TEST(worker, a_trace_without_room_misses_whole_loops) {
+TEST(worker, a_full_trace_drops_whole_loops) {
     bench_of_two b(accounting::off);
     worker_trace trace(0, 1, 2);
     b.w.trace = &trace;
@@ -271,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(worker, worker_levels,
                          testing::Values(accounting::off, accounting::counts, accounting::sampled,
                                          accounting::cycles, accounting::histograms));
 
-TEST(worker, interrupted_calls_are_booked_apart) {
+TEST(worker, interrupted_calls_are_counted_separately) {
     bench_of_two b(accounting::cycles, 0);  // every call is "interrupted"
     std::thread thread(worker_main, &b.w);
     while (b.w.tid.load() == 0) std::this_thread::yield();

@@ -71,9 +71,9 @@ std::vector<port> open_af_packet(std::span<const wire_end> ends) {
     const uint32_t needed = r.frame - (TPACKET2_HDRLEN - sizeof(sockaddr_ll));
     if (needed > frame_room(end.pool))
         throw refusal("af_packet wire: at an MTU of " + std::to_string(e.mtu) +
-                          " the driver wants mbufs that hold " + std::to_string(needed) +
+                          " the driver needs mbufs that hold " + std::to_string(needed) +
                           " bytes, the pool's hold " + std::to_string(frame_room(end.pool)),
-                      "a lower MTU, or a larger data room");
+                      "use a lower MTU or a larger data room");
     port made{};
     make_vdev(made, "net_af_packet", end.index,
               "iface=" + name + ",qpairs=" + std::to_string(e.port.queues) +
@@ -102,7 +102,7 @@ WT_WIRE(af_packet) = {
               .driver = "net_af_packet",
               .peer = "the kernel, or what is behind an interface",
               .copies = "one each way, and a system call for each burst that is sent",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_STRANGERS | WT_WIRE_LEAVES_MAC,
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC,
               .most_queues = 16,  // RTE_PMD_AF_PACKET_MAX_RINGS, which no header shows
               .options = options,
               .needs = needs,

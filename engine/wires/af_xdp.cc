@@ -78,8 +78,9 @@ void check_rights() {
 void check_kernel() {
     const int fd = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        throw refusal(std::string("af_xdp wire: the kernel gives no XDP socket: ") + std::strerror(errno),
-                      "a kernel with CONFIG_XDP_SOCKETS, or the wire \"af_packet\"");
+        throw refusal(
+            std::string("af_xdp wire: the kernel does not create an XDP socket: ") + std::strerror(errno),
+            "use a kernel with CONFIG_XDP_SOCKETS, or the wire \"af_packet\"");
     ::close(fd);
 }
 
@@ -101,8 +102,8 @@ void check_queues(const packet_socket &socket, const std::string &name, uint16_t
     const channels has = channels_of(socket, name);
     if (queues > has.ours)
         throw refusal("interface " + name + ": net_af_xdp finds " + std::to_string(has.ours) +
-                          " queue(s) in it, the plan wants " + std::to_string(queues),
-                      "fewer dispatchers, or on a NIC that can: ethtool -L " + name + " combined " +
+                          " queue(s) in it, the plan needs " + std::to_string(queues),
+                      "use fewer dispatchers, or on a NIC that can: ethtool -L " + name + " combined " +
                           std::to_string(queues));
     if (has.receiving > queues)
         made.notes.push_back("interface " + name + " receives on " + std::to_string(has.receiving) +
@@ -117,12 +118,12 @@ void check_mbufs(const endpoint_plan &e, const rte_mempool *pool) {
         throw refusal("af_xdp wire: at an MTU of " + std::to_string(e.mtu) + " an mbuf needs " +
                           std::to_string(needed) + " bytes with XDP's headroom, the pool's have " +
                           std::to_string(room),
-                      "a lower MTU, or a larger data room");
+                      "use a lower MTU or a larger data room");
     const uint32_t whole = rte_mempool_calc_obj_size(pool->elt_size, pool->flags, nullptr);
     if (whole > static_cast<uint32_t>(sysconf(_SC_PAGESIZE)))
         throw refusal("af_xdp wire: mbufs of " + std::to_string(whole) +
-                          " bytes, but the kernel takes none above a page",
-                      "a lower MTU, or a smaller data room");
+                          " bytes, but the kernel accepts none larger than a page",
+                      "use a lower MTU or a smaller data room");
 }
 
 std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
@@ -169,7 +170,7 @@ WT_WIRE(af_xdp) = {
               .driver = "net_af_xdp",
               .peer = "the kernel, or what is behind an interface",
               .copies = "one each way in the kernel where the interface has no zero-copy",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_STRANGERS | WT_WIRE_LEAVES_MAC |
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC |
                        WT_WIRE_DENSE_POOL,
               .most_queues = 64,
               .most_mtu = most_mtu,

@@ -17,7 +17,7 @@ namespace wt {
 
 class watched_rings {
   public:
-    // Maps the rings of the XDP sockets of this process that nobody watches yet. `before` is kept alive as
+    // Maps the rings of the XDP sockets of this process that are not watched yet. `before` is kept alive as
     // long as this. Throws refusal where a ring cannot be mapped.
     watched_rings(std::shared_ptr<void> before, rte_mempool *pool);
     // The sockets are closed: gives the mbufs in the rings back to the pool.

@@ -24,8 +24,8 @@ capture_file::capture_file(const std::string &path)
       file_descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)),
       bytes_(file_header_bytes) {
     if (file_descriptor_ < 0 && errno == EEXIST)
-        throw refusal("recording " + path + ": the file exists, and nothing is overwritten",
-                      "name another file, or remove it");
+        throw refusal("recording " + path + ": the file exists and is not overwritten",
+                      "use another file, or remove it");
     if (file_descriptor_ < 0) throw refusal("recording " + path + ": " + std::strerror(errno));
     format_ = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, longest_frame, PCAP_TSTAMP_PRECISION_NANO);
     const int buffered = fcntl(file_descriptor_, F_DUPFD_CLOEXEC, 0);
@@ -45,7 +45,7 @@ void capture_file::append(uint64_t wall_ns, const void *frame, uint32_t bytes) {
     header.ts.tv_usec = static_cast<suseconds_t>(wall_ns % 1'000'000'000);
     header.caplen = header.len = bytes;
     errno = 0;
-    // it says nothing of a write that failed: the stream remembers, errno only until the next call
+    // it does not report a failed write: the stream keeps the error, errno only until the next call
     pcap_dump(reinterpret_cast<u_char *>(dumper_), &header, static_cast<const u_char *>(frame));
     if (std::ferror(pcap_dump_file(dumper_))) return fail();
     frames_++;

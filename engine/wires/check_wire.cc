@@ -1,4 +1,4 @@
-// What a wire's descriptor must hold, so that everybody else can believe it.
+// Checks a wire's descriptor, so that all other code can rely on it.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -25,7 +25,7 @@ struct checking {
     }
 
     void layout() const {
-        require(about.abi == WT_WIRE_ABI, "it was written for descriptor " + std::to_string(about.abi) +
+        require(about.abi == WT_WIRE_ABI, "it was built for descriptor version " + std::to_string(about.abi) +
                                               ", this engine has " + std::to_string(WT_WIRE_ABI));
         require(about.size == sizeof(wt_wire), "its descriptor says it has " + std::to_string(about.size) +
                                                    " bytes, not " + std::to_string(sizeof(wt_wire)));
@@ -43,29 +43,28 @@ struct checking {
     }
 
     void flags() const {
-        require((about.flags & ~known_wire_flags()) == 0, "it has a flag that there is not");
-        require(has(w, WT_WIRE_SERVER) || has(w, WT_WIRE_CLIENT),
-                "neither a server nor a client may be on it");
-        with(WT_WIRE_BOTH_ENDS, WT_WIRE_SERVER, "both ends are ours, but no server may be on it");
-        with(WT_WIRE_BOTH_ENDS, WT_WIRE_CLIENT, "both ends are ours, but no client may be on it");
+        require((about.flags & ~known_wire_flags()) == 0, "it has an unknown flag");
+        require(has(w, WT_WIRE_SERVER) || has(w, WT_WIRE_CLIENT), "it allows neither a server nor a client");
+        with(WT_WIRE_BOTH_ENDS, WT_WIRE_SERVER, "both ends are ours, but it allows no server");
+        with(WT_WIRE_BOTH_ENDS, WT_WIRE_CLIENT, "both ends are ours, but it allows no client");
         with(WT_WIRE_TOGETHER, WT_WIRE_BOTH_ENDS, "ends that are opened together must both be ours");
         with(WT_WIRE_PROCESS_EACH, WT_WIRE_BOTH_ENDS, "ends with a process each must both be ours");
-        with(WT_WIRE_EMULATES, WT_WIRE_BOTH_ENDS, "what is emulated needs both ends");
+        with(WT_WIRE_EMULATES, WT_WIRE_BOTH_ENDS, "emulation needs both ends");
         with(WT_WIRE_MOVES_MBUFS, WT_WIRE_TOGETHER,
-             "mbufs change hands only between ends that are opened together");
+             "mbufs can move only between ends that are opened together");
         require(!has(w, WT_WIRE_TOGETHER) || !has(w, WT_WIRE_PROCESS_EACH),
-                "its ends are in one process or in two");
-        require(!has(w, WT_WIRE_SILENT) || !has(w, WT_WIRE_STRANGERS),
-                "a stranger may respond, so that it is not silent");
+                "its ends cannot be in one process and in two");
+        require(!has(w, WT_WIRE_SILENT) || !has(w, WT_WIRE_FOREIGN_PEER),
+                "a foreign peer may respond, so it is not silent");
         require(!has(w, WT_WIRE_UNFILLED) || frame_option(),
                 "its frames are unfilled, but no option says how long they are");
     }
 
     void limits() const {
         require(about.most_queues >= 1 && about.most_queues <= max_queues,
-                std::to_string(about.most_queues) + " queues at most are not from 1 to " +
+                std::to_string(about.most_queues) + " queues at most: not from 1 to " +
                     std::to_string(max_queues));
-        require(!about.most_mtu || (about.mtu_why && *about.mtu_why), "it limits the MTU without a word why");
+        require(!about.most_mtu || (about.mtu_why && *about.mtu_why), "it limits the MTU without a reason");
     }
 
     const wt_wire_option *frame_option() const {
@@ -79,23 +78,21 @@ struct checking {
         const bool choice = o.type == WT_WIRE_CHOICE || o.type == WT_WIRE_WORDS;
         const bool number = o.type == WT_WIRE_BYTES || o.type == WT_WIRE_COUNT;
         require(o.help && *o.help, its + " has no help");
-        require(wire_type_word(o.type), its + " has no type that there is: " + std::to_string(o.type));
+        require(wire_type_word(o.type), its + " has an unknown type: " + std::to_string(o.type));
         require(o.scope == WT_WIRE_OF_WIRE || o.scope == WT_WIRE_OF_ENDPOINT,
-                its + " has no scope that there is: " + std::to_string(o.scope));
-        require((o.flags & ~uint32_t{WT_WIRE_REQUIRED | WT_WIRE_FRAME}) == 0,
-                its + " has a flag that there is not");
+                its + " has an unknown scope: " + std::to_string(o.scope));
+        require((o.flags & ~uint32_t{WT_WIRE_REQUIRED | WT_WIRE_FRAME}) == 0, its + " has an unknown flag");
         require(choice == (o.choices != nullptr),
-                its + (choice ? " is a choice without choices" : " has choices, but is none"));
+                its + (choice ? " is a choice without choices" : " has choices, but is not a choice"));
         require(!number || (o.least <= o.most && o.most > 0), its + " has no range");
         require(!(o.flags & WT_WIRE_FRAME) || o.type == WT_WIRE_BYTES,
-                its + " is a frame's length, but no size");
+                its + " is a frame's length, but not a size");
         require(!(o.flags & WT_WIRE_REQUIRED) || !o.fallback, its + " is required, but has a fallback");
-        require(o.fallback || (o.flags & WT_WIRE_REQUIRED),
-                its + " is neither required nor has it a fallback");
+        require(o.fallback || (o.flags & WT_WIRE_REQUIRED), its + " is neither required nor has a fallback");
         require(o.fallback || (o.example && *o.example), its + " has neither a fallback nor an example");
         if (o.fallback) check_wire_value(who, o, o.fallback);
         if (o.timed) {
-            require(o.type == WT_WIRE_CHOICE, its + " is timed, but no choice");
+            require(o.type == WT_WIRE_CHOICE, its + " is timed, but not a choice");
             check_wire_value(who, o, o.timed);
         }
     }
@@ -110,16 +107,16 @@ struct checking {
 
     void need(const wt_wire_need &n) const {
         const char *word = wire_need_word(n.kind);
-        require(word, "it needs what there is not: " + std::to_string(n.kind));
+        require(word, "it has an unknown need: " + std::to_string(n.kind));
         const std::string its = std::string("its need ") + word;
         const uint32_t type = type_of_need(n.kind);
-        if (type == 0) return require(n.why && *n.why, its + " has no word why");
+        if (type == 0) return require(n.why && *n.why, its + " has no reason");
         require(n.option, its + " names no option");
         const auto all = wire_options(about);
         const auto found = std::ranges::find_if(
             all, [&](const wt_wire_option &o) { return !std::strcmp(o.name, n.option); });
         require(found != all.end(), its + " names no option of this wire: " + n.option);
-        require(found->type == type, its + ": the option " + n.option + " is no " + wire_type_word(type));
+        require(found->type == type, its + ": the option " + n.option + " is not a " + wire_type_word(type));
     }
 
     void needs() const {
@@ -134,7 +131,7 @@ struct checking {
     void hooks() const {
         require(w.open, "the hook `open` is missing");
         require(!has(w, WT_WIRE_MOVES_MBUFS) || w.drain,
-                "the hook `drain` is missing, which it must have where mbufs change hands");
+                "the hook `drain` is missing: a wire that moves mbufs must have it");
     }
 };
 

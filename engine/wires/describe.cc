@@ -23,7 +23,7 @@ constexpr numbered flag_words[] = {
     {WT_WIRE_BOTH_ENDS, "both_ends"},
     {WT_WIRE_TOGETHER, "together"},
     {WT_WIRE_PROCESS_EACH, "process_each"},
-    {WT_WIRE_STRANGERS, "strangers"},
+    {WT_WIRE_FOREIGN_PEER, "foreign_peer"},
     {WT_WIRE_SILENT, "silent"},
     {WT_WIRE_UNFILLED, "unfilled"},
     {WT_WIRE_TWICE, "twice"},
@@ -51,7 +51,7 @@ constexpr struct {
     {WT_NEEDS_NO_XDP, "no_xdp", WT_WIRE_INTERFACE},
     {WT_NEEDS_CAPTURE, "capture", WT_WIRE_FILE},
     {WT_NEEDS_NIC, "nic", WT_WIRE_PCI},
-    {WT_NEEDS_MEETING_POINT, "meeting_point", WT_WIRE_SOCKET},
+    {WT_NEEDS_SHARED_SOCKET, "shared_socket", WT_WIRE_SOCKET},
 };
 
 const char *word_in(const auto &words, uint32_t number) {

@@ -30,7 +30,7 @@ unsigned check_interface(const packet_socket &socket, const std::string &name, c
     const unsigned index = if_nametoindex(name.c_str());
     if (index == 0)
         throw refusal("interface \"" + name + "\" does not exist in this network namespace",
-                      "\"ip link\" lists those that do");
+                      "\"ip link\" lists the interfaces");
     const std::string who = "interface " + name + ": ";
     interface_query flags(socket.fd, name), mtu(socket.fd, name);
     if (!flags.ask(SIOCGIFFLAGS)) throw refusal(who + std::strerror(errno));
@@ -49,7 +49,8 @@ void take_all_frames(const packet_socket &socket, const std::string &name, unsig
     all.mr_ifindex = static_cast<int>(index);
     all.mr_type = PACKET_MR_PROMISC;
     if (setsockopt(socket.fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
-        throw refusal("interface " + name + ": cannot take frames to another MAC: " + std::strerror(errno));
+        throw refusal("interface " + name +
+                      ": cannot receive frames to another MAC: " + std::strerror(errno));
 }
 
 std::string veth_note(const packet_socket &socket, const std::string &name) {

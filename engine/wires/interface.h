@@ -19,7 +19,7 @@ struct packet_socket {
     int fd;
 };
 
-// One ioctl about an interface; the answer is in `request`.
+// One ioctl about an interface; the response is in `request`.
 struct interface_query {
     interface_query(int fd, const std::string &name);
     bool ask(unsigned long what);

@@ -25,7 +25,7 @@ constexpr uint32_t looks_to_restart = 200;  // 2 s: a handshake takes millisecon
 
 constexpr wt_wire_option options[] = {
     {.name = "socket",
-     .help = "control socket, relative to this file (one of its own a run)",
+     .help = "control socket, relative to this file (default: a new one for each run)",
      .example = "/tmp/wt.sock",
      .type = WT_WIRE_SOCKET,
      .scope = WT_WIRE_OF_WIRE,
@@ -33,15 +33,15 @@ constexpr wt_wire_option options[] = {
     {.name = "role",
      .fallback = "side",
      .choices = "side|server|client",
-     .help = "who makes the socket (server) and who waits for it (client); side: as the endpoint is called",
+     .help = "server creates the socket, client waits for it; side: as the endpoint",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_ENDPOINT},
     {},
 };
-constexpr wt_wire_need needs[] = {{.kind = WT_NEEDS_MEETING_POINT, .option = "socket"}, {}};
+constexpr wt_wire_need needs[] = {{.kind = WT_NEEDS_SHARED_SOCKET, .option = "socket"}, {}};
 
-// Whether somebody listens on the socket; a file that a killed server has left behind answers no. One that
-// hangs takes no connection, and nobody waits for it.
+// Whether a process listens on the socket; false for a file that a killed server left behind. A server that
+// hangs accepts no connection, and this does not wait for it.
 bool is_served(const sockaddr_un &address) {
     const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const bool taken = ::connect(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
@@ -137,7 +137,7 @@ WT_WIRE(memif) = {
               .peer = "the other endpoint, in a process of its own",
               .copies = "two, one in each process",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS | WT_WIRE_PROCESS_EACH |
-                       WT_WIRE_STRANGERS | WT_WIRE_EMULATES | WT_WIRE_LEAVES_MAC,
+                       WT_WIRE_FOREIGN_PEER | WT_WIRE_EMULATES | WT_WIRE_LEAVES_MAC,
               .most_queues = 64,
               .options = options,
               .needs = needs,

@@ -1,5 +1,5 @@
-// net_null: frames of zeros as fast as they are asked for; what is sent is dropped. A client gets none, as
-// they would answer nothing; the driver does not copy then.
+// net_null: frames of zeros as fast as they are asked for; sent frames are dropped. A client gets none, as
+// they get no response; the driver does not copy then.
 #include "core/refusal.h"
 #include "wires/device.h"
 #include "wires/wire.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr wt_wire_option options[] = {
     {.name = "packet",
      .fallback = "64",
-     .help = "size of the frames that it gives, without FCS",
+     .help = "size of the received frames, without FCS",
      .least = 60,
      .most = 9014,
      .type = WT_WIRE_BYTES,
@@ -48,7 +48,7 @@ WT_WIRE(null) = {
     .about = {.abi = WT_WIRE_ABI,
               .size = sizeof(wt_wire),
               .name = "null",
-              .help = "frames of zeros from nowhere at any rate; what is sent is dropped",
+              .help = "frames of zeros at any rate; sent frames are dropped",
               .driver = "net_null",
               .peer = "none",
               .copies = "one on receive and one on send with copy, none without",

@@ -17,7 +17,7 @@ constexpr uint16_t most_queues = 16;  // RTE_PMD_PCAP_MAX_QUEUES, which no heade
 
 constexpr wt_wire_option options[] = {
     {.name = "replay",
-     .help = "the capture that is played in, over and over, relative to this file",
+     .help = "the capture to replay in a loop, relative to this file",
      .example = "frames.pcap",
      .type = WT_WIRE_FILE,
      .scope = WT_WIRE_OF_WIRE,
@@ -69,7 +69,7 @@ port make_paced(const wire_end &end) {
     std::snprintf(seconds, sizeof seconds, "%.6g s", static_cast<double>(frames->round_ns) / 1e9);
     made.notes.push_back("the capture's " + std::to_string(frames->frames) +
                          " frames enter in nic_rx at their own times, each copied once, again every " +
-                         seconds + "; what is sent is dropped");
+                         seconds + "; sent frames are dropped");
     note_cut_short(made, frames->cut_short);
     made.paced = std::move(frames);
     return made;
@@ -92,14 +92,14 @@ std::vector<port> open_pcap(std::span<const wire_end> ends) {
         throw refusal("replay " + path + ": " + std::to_string(found.frames) + " frames on " +
                           std::to_string(queues) + " queues stay in " + std::to_string(kept) +
                           " mbufs; the pool has " + std::to_string(pool->size),
-                      "a larger mempool, fewer queues, or a shorter capture");
+                      "use a larger mempool, fewer queues, or a shorter capture");
 
     std::string arguments = "infinite_rx=1";
     for (uint16_t q = 0; q < queues; q++) arguments += ",rx_pcap=" + path;
     port made{};
     make_vdev(made, "net_pcap", end.index, arguments);
     made.notes.push_back("net_pcap replays " + std::to_string(found.frames) +
-                         " frames over and over on every queue, each copied once, and drops what is sent");
+                         " frames in a loop on every queue, copies each once, and drops sent frames");
     note_cut_short(made, found.cut_short);
     return {made};
 }
@@ -110,7 +110,7 @@ WT_WIRE(pcap) = {
     .about = {.abi = WT_WIRE_ABI,
               .size = sizeof(wt_wire),
               .name = "pcap",
-              .help = "a capture, played over and over; what is sent is dropped",
+              .help = "a capture, replayed in a loop; sent frames are dropped",
               .driver = "net_pcap; net_null at the capture's own times",
               .peer = "a capture of whole Ethernet frames",
               .copies = "one on receive",

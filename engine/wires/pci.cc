@@ -26,19 +26,19 @@ constexpr wt_wire_option options[] = {
     {.name = "steering",
      .fallback = "auto",
      .choices = "auto|flow|rss",
-     .help = "what brings a UDP port to its queue; auto: rte_flow where it works, else rss",
+     .help = "how a UDP port reaches its queue; auto: rte_flow where it works, else rss",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_ENDPOINT},
     {.name = "offloads",
      .fallback = "rx_checksum|fast_free",
      .choices = "rx_checksum|fast_free",
-     .help = "asked of the NIC; what it gives is a note",
+     .help = "requested from the NIC; a note says which it has",
      .type = WT_WIRE_WORDS,
      .scope = WT_WIRE_OF_ENDPOINT},
     {},
 };
 constexpr wt_wire_need needs[] = {
-    {.kind = WT_NEEDS_HUGEPAGES, .why = "a NIC reaches packets only where they stay put"},
+    {.kind = WT_NEEDS_HUGEPAGES, .why = "a NIC needs packets at fixed physical addresses"},
     {.kind = WT_NEEDS_NIC, .option = "pci"},
     {},
 };
@@ -65,10 +65,11 @@ std::vector<port> open_pci(std::span<const wire_end> ends) {
     const std::string &address = ends[0].values.text("pci");
     port made{.address = address};
     if (rte_eth_dev_get_port_by_name(address.c_str(), &made.id) != 0)
-        throw refusal("NIC " + address + ": no DPDK driver has taken it",
-                      "engine.log has EAL's words: is the driver for this NIC installed (Debian, Ubuntu: "
-                      "librte-meta-net), "
-                      "and may this user open it?");
+        throw refusal(
+            "NIC " + address + ": no DPDK driver claimed it",
+            "see EAL's messages in engine.log: is the driver for this NIC installed (Debian, Ubuntu: "
+            "librte-meta-net), "
+            "and may this user open the device?");
     return {made};
 }
 
@@ -94,7 +95,7 @@ void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, r
     if (mtu < info.min_mtu || mtu > info.max_mtu)
         throw refusal(name_of(made) + ": an MTU of " + std::to_string(mtu) + ", it takes " +
                           std::to_string(info.min_mtu) + " to " + std::to_string(info.max_mtu),
-                      "an mtu between these");
+                      "use an mtu in this range");
     conf.rxmode.mtu = mtu;
 }
 
@@ -107,8 +108,8 @@ void check_one_mbuf_a_frame(const port &made, uint16_t mtu) {
     rte_eth_rxq_info queue{};
     if (rte_eth_rx_queue_info_get(made.id, 0, &queue) == 0 && queue.scattered_rx)
         throw refusal(name_of(made) + ": at an MTU of " + std::to_string(mtu) +
-                          " it scatters a frame over several mbufs, which the stages do not put together",
-                      "a smaller mtu");
+                          " it splits a frame over several mbufs, which the stages do not support",
+                      "use a smaller mtu");
 }
 
 enum steering way_of(const wire_end &end) {
@@ -137,8 +138,8 @@ void start_pci(port &made, const wire_end &end) {
 
 void await_nic(const port &made, uint32_t looks) {
     if (looks == looks_for_a_link)
-        throw refusal(name_of(made) + ": its link stays down, 10 s after its start",
-                      "a cable, and at its other end a port that is up");
+        throw refusal(name_of(made) + ": its link is still down 10 s after its start",
+                      "connect a cable to a port that is up");
 }
 
 }  // namespace
@@ -151,7 +152,7 @@ WT_WIRE(pci) = {
               .driver = "the NIC's own",
               .peer = "what the NIC is connected to",
               .copies = "the NIC's DMA",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_STRANGERS | WT_WIRE_NIC,
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_NIC,
               .most_queues = 64,
               .options = options,
               .needs = needs,

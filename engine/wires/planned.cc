@@ -45,8 +45,8 @@ void check_ends(const plan &p) {
 
 // A hello goes out to another process.
 void check_hello(const plan &p) {
-    if (p.hello_wait_ns && !has(wire_of(p.endpoints[0]), WT_WIRE_STRANGERS))
-        refuse_plan("hello_wait_ns", "is given, but nobody is at the other end of this wire");
+    if (p.hello_wait_ns && !has(wire_of(p.endpoints[0]), WT_WIRE_FOREIGN_PEER))
+        refuse_plan("hello_wait_ns", "is set, but this wire has no foreign peer");
 }
 
 }  // namespace

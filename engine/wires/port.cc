@@ -1,4 +1,4 @@
-// Configures, starts, waits for and closes ports, whatever kind they are.
+// Configures, starts, waits for and closes ports of any kind.
 #include "wires/port.h"
 
 #include <rte_bus_vdev.h>
@@ -66,8 +66,7 @@ void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const 
     if (asked.tx_free_thresh) tx.tx_free_thresh = *asked.tx_free_thresh;
     if (asked.tx_rs_thresh) tx.tx_rs_thresh = *asked.tx_rs_thresh;
     if (!has(*made.wire, WT_WIRE_NIC) && (asked.rx_free_thresh || asked.tx_free_thresh || asked.tx_rs_thresh))
-        made.notes.push_back(made.driver +
-                             " is a software driver: it takes thresholds and does nothing with them");
+        made.notes.push_back(made.driver + " is a software driver: it accepts thresholds and ignores them");
     const std::string of_rx = thresholds_of({{"rx_free_thresh", asked.rx_free_thresh}});
     const std::string of_tx =
         thresholds_of({{"tx_free_thresh", asked.tx_free_thresh}, {"tx_rs_thresh", asked.tx_rs_thresh}});
@@ -127,7 +126,7 @@ void configure(port &made, const wire_end &end) {
     if (const unsigned most = std::min(info.max_rx_queues, info.max_tx_queues); made.queues > most)
         throw refusal(name_of(made) + ": " + std::to_string(made.queues) + " queues, it has at most " +
                           std::to_string(most),
-                      "fewer dispatchers: each is a queue");
+                      "use fewer dispatchers: each has one queue");
     rte_eth_conf conf{};
     if (end.kind.configure) end.kind.configure(made, end, info, conf);
     check_device(made, rte_eth_dev_configure(made.id, made.queues, made.queues, &conf),
@@ -144,10 +143,10 @@ void check_limits(const wire_end &end) {
     if (end.plan.port.queues > about.most_queues)
         throw refusal(who + "a port has at most " + std::to_string(about.most_queues) + " queues, not " +
                           std::to_string(end.plan.port.queues),
-                      "fewer dispatchers: each is a queue");
+                      "use fewer dispatchers: each has one queue");
     if (about.most_mtu && end.plan.mtu > about.most_mtu)
         throw refusal(who + "an MTU of " + std::to_string(end.plan.mtu) + " is " + about.mtu_why,
-                      "at most " + std::to_string(about.most_mtu));
+                      "use at most " + std::to_string(about.most_mtu));
 }
 
 std::vector<wire_end> ends_of(const plan &p, const std::vector<rte_mempool *> &pools) {
@@ -171,7 +170,7 @@ std::string name_of(const port &p) {
 void check_device(const port &made, int error, const std::string &what) {
     if (error < 0)
         throw refusal(name_of(made) + ": " + what + ": " + rte_strerror(-error),
-                      "the driver's own words are in the engine's log");
+                      "see the driver's messages in engine.log");
 }
 
 void start_device(port &made) { check_device(made, rte_eth_dev_start(made.id), "starting"); }

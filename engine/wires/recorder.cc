@@ -36,8 +36,8 @@ struct free_ring {
 
 [[noreturn]] void refuse_memory() {
     throw refusal("recording: no memory for " + std::to_string(copies) +
-                      " frames on their way to the file: " + rte_strerror(rte_errno),
-                  "give EAL 20 MiB more, or do not record");
+                      " frames between worker and file: " + rte_strerror(rte_errno),
+                  "give EAL 20 MiB more, or turn recording off");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ WT_WIRE(ring) = {
               .help = "both sides in one process",
               .driver = "net_ring",
               .peer = "the other endpoint, same process",
-              .copies = "none: mbufs change hands",
+              .copies = "none: mbufs are moved",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS | WT_WIRE_TOGETHER |
                        WT_WIRE_TWICE | WT_WIRE_MOVES_MBUFS | WT_WIRE_EMULATES,
               .most_queues = 16,         // RTE_PMD_RING_MAX_RX_RINGS, which no header shows

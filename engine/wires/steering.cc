@@ -78,8 +78,8 @@ rss_setup rss_for_ports(const rte_eth_dev_info &info, uint16_t first_port, uint1
     if (queues < 2 || !hashes_udp(info)) return setup;
     if (!std::has_single_bit(info.reta_size) || info.reta_size < queues) return setup;
     const auto index_bits = static_cast<uint32_t>(std::countr_zero(info.reta_size));
-    // The port's last bit meets this bit of the key in the hash's highest index bit, the bit before it in the
-    // next.
+    // The port's last bit is combined with this bit of the key in the hash's highest index bit, the bit
+    // before it in the next.
     const uint32_t bit = hashed_bits - 1 + hash_bits - index_bits;
     setup.key.resize(info.hash_key_size ? info.hash_key_size : usual_key_bytes);
     setup.key[bit / 8] = static_cast<uint8_t>(0x80 >> bit % 8);
@@ -109,13 +109,13 @@ void steer(port &made, uint16_t first_port, enum steering way, const rte_eth_dev
             return;
         }
         if (way == steering::flow)
-            throw refusal(name_of(made) + " takes no rte_flow rule from a UDP port to a queue: " + why,
-                          "steering = \"auto\" or \"rss\", or one dispatcher");
+            throw refusal(name_of(made) + " rejects an rte_flow rule from a UDP port to a queue: " + why,
+                          "use steering = \"auto\" or \"rss\", or one dispatcher");
     }
     if (!hashes_udp(info))
         throw refusal(name_of(made) + " has no RSS over UDP ports and no rte_flow rules (" + why +
-                          "): " + std::to_string(made.queues) + " queues cannot be told apart",
-                      "one dispatcher, which is one queue");
+                          "): " + std::to_string(made.queues) + " queues cannot be separated",
+                      "use one dispatcher, which is one queue");
     made.notes.push_back(name_of(made) +
                          (write_table(made, setup)
                               ? ": RSS, with a key that looks at the UDP port alone, brings each to its queue"

@@ -20,7 +20,7 @@ constexpr const char *device = "/dev/net/tun";
 
 constexpr wt_wire_option options[] = {
     {.name = "interface",
-     .help = "the name of the interface to make",
+     .help = "name of the interface to create",
      .example = "wt-tap",
      .most = IFNAMSIZ - 1,
      .type = WT_WIRE_INTERFACE,
@@ -29,7 +29,7 @@ constexpr wt_wire_option options[] = {
     {},
 };
 constexpr wt_wire_need needs[] = {
-    {.kind = WT_NEEDS_ROOT, .why = "makes a network interface"},
+    {.kind = WT_NEEDS_ROOT, .why = "creates a network interface"},
     {.kind = WT_NEEDS_NO_INTERFACE, .option = "interface"},
     {},
 };
@@ -59,18 +59,18 @@ std::vector<port> open_tap(std::span<const wire_end> ends) {
     const endpoint_plan &e = end.plan;
     const std::string &name = vdev_value("interface", end.values.text("interface"));
     if (if_nametoindex(name.c_str()) != 0)
-        throw refusal("interface \"" + name + "\" exists: a tap wire makes its own",
-                      "another name, or \"ip link delete " + name + "\" if nobody needs it");
+        throw refusal("interface \"" + name + "\" exists: a tap wire creates its own",
+                      "use another name, or \"ip link delete " + name + "\" if nothing uses it");
     const uint32_t frame = e.mtu + uint32_t{sizeof(rte_ether_hdr)};
     if (frame > frame_room(end.pool))
         throw refusal("tap wire: frames of " + std::to_string(frame) + " bytes, but the pool's mbufs hold " +
                           std::to_string(frame_room(end.pool)),
-                      "a lower MTU, or a larger data room");
+                      "use a lower MTU or a larger data room");
     check_device();
     port made{};
     make_vdev(made, "net_tap", end.index, "iface=" + name);
     set_mtu(name, e);
-    made.notes.push_back("net_tap makes the interface " + name +
+    made.notes.push_back("net_tap creates the interface " + name +
                          " for the kernel's end: a copy and a system call for every frame, each way");
     if (e.port.queues > 1)
         made.notes.push_back(
@@ -85,11 +85,11 @@ WT_WIRE(tap) = {
     .about = {.abi = WT_WIRE_ABI,
               .size = sizeof(wt_wire),
               .name = "tap",
-              .help = "an interface of the engine's own, with the kernel at its other end",
+              .help = "an interface that the engine creates, with the kernel at its other end",
               .driver = "net_tap",
               .peer = "the kernel",
-              .copies = "one and a system call for every frame, each way",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_STRANGERS | WT_WIRE_LEAVES_MAC,
+              .copies = "one, and a system call, for every frame each way",
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC,
               .most_queues = most_queues,
               .options = options,
               .needs = needs,

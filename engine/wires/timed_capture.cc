@@ -81,15 +81,15 @@ timed_capture read_timed_capture(const std::string &path, uint16_t udp_port, uin
         if (stamp < last)
             throw refusal(
                 who + frame + " is " + in_words(last - stamp) +
-                    " older than the one before it, and a capture is played in the order of its times",
+                    " older than the frame before it, but a capture is replayed in the order of its times",
                 "sort it: reordercap " + path + " sorted.pcap");
         if (header->caplen > room)
             throw refusal(who + frame + " has " + std::to_string(header->caplen) +
                               " bytes, but the pool's mbufs hold " + std::to_string(room),
                           "raise the MTU, or replay a capture of shorter frames");
         if (all.bytes.size() + header->caplen > most_bytes)
-            throw refusal(who + "more than 1 GiB of frames, which are kept in memory",
-                          "a part of it, as editcap cuts it");
+            throw refusal(who + "more than 1 GiB of frames, and all are kept in memory",
+                          "cut it with editcap");
         last = stamp;
         const uint16_t to = udp_port_of(bytes, header->caplen);
         const bool ours = to >= udp_port && to < udp_port + queues;
@@ -98,7 +98,7 @@ timed_capture read_timed_capture(const std::string &path, uint16_t udp_port, uin
         all.cut_short += header->caplen < header->len;
     }
     if (last == first)
-        throw refusal(who + "all its frames have one time, so that none can be kept", "pace = \"speed\"");
+        throw refusal(who + "all its frames have the same time, so it has no pace", "pace = \"speed\"");
     all.round_ns = last - first + (last - first) / (all.frames - 1);
     return all;
 }

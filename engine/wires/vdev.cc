@@ -28,11 +28,11 @@ void make_vdev(port &made, const char *driver, size_t index, const std::string &
         throw refusal(std::string("this DPDK has no driver ") + driver,
                       "install DPDK's network drivers (Debian, Ubuntu: apt-get install librte-meta-net)");
     if (const int error = rte_vdev_init(name.c_str(), arguments.c_str()); error != 0)
-        throw refusal(name + " cannot be made with \"" + arguments + "\": " + rte_strerror(-error),
-                      "the driver's own words are in the engine's log");
+        throw refusal(name + " cannot be created with \"" + arguments + "\": " + rte_strerror(-error),
+                      "see the driver's messages in engine.log");
     made.device = name;
     if (const int error = rte_eth_dev_get_port_by_name(name.c_str(), &made.id); error != 0)
-        throw refusal(name + " is no Ethernet device: " + rte_strerror(-error));
+        throw refusal(name + " is not an Ethernet device: " + rte_strerror(-error));
 }
 
 const std::string &vdev_value(const char *key, const std::string &value) {

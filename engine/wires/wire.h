@@ -21,7 +21,7 @@ namespace wt {
 struct wire_end {
     const wire &kind;
     const endpoint_plan &plan;
-    size_t index;  // in the plan: it tells devices apart
+    size_t index;  // in the plan: it makes device names unique
     rte_mempool *pool;
     wire_values values;  // of all options
 };

@@ -22,7 +22,7 @@ extern "C" {
  * 1  the first */
 #define WT_WIRE_ABI 1u
 
-/* What can be done on a wire, and what it does. The words in quotes are those of `--wires` and of a run's
+/* Capabilities and properties of a wire. The words in quotes are those of `--wires` and of a run's
  * record. */
 enum wt_wire_flags {
     WT_WIRE_SERVER = 1u << 0, /* "server": a server may be on it */
@@ -30,18 +30,17 @@ enum wt_wire_flags {
     WT_WIRE_BOTH_ENDS =
         1u << 2, /* "both_ends": both ends are always ours, whether the scenario names them or not */
     WT_WIRE_TOGETHER = 1u << 3,     /* "together": both ends are opened by one call, in one process */
-    WT_WIRE_PROCESS_EACH = 1u << 4, /* "process_each": each end has a process of its own, on one host */
-    WT_WIRE_STRANGERS =
-        1u << 5, /* "strangers": somebody else may be at the other end: another host, another program */
-    WT_WIRE_SILENT = 1u << 6, /* "silent": no request gets a response */
+    WT_WIRE_PROCESS_EACH = 1u << 4, /* "process_each": each end has its own process, on one host */
+    WT_WIRE_FOREIGN_PEER = 1u << 5, /* "foreign_peer": the peer may be another host or another program */
+    WT_WIRE_SILENT = 1u << 6,       /* "silent": no request gets a response */
     WT_WIRE_UNFILLED =
-        1u << 7, /* "unfilled": its frames come with bytes that nobody has written: a handler may fill them */
-    WT_WIRE_TWICE = 1u << 8,       /* "twice": two runs may have it at once */
+        1u << 7,             /* "unfilled": received frames have undefined bytes: a handler may fill them */
+    WT_WIRE_TWICE = 1u << 8, /* "twice": two runs may have it at once */
     WT_WIRE_MOVES_MBUFS = 1u << 9, /* "moves_mbufs": mbufs change hands, nothing is copied */
     WT_WIRE_EMULATES = 1u << 10,   /* "emulates": faults and a link may be emulated in front of it */
     WT_WIRE_NIC = 1u << 11,        /* "nic": a real NIC, with counters and thresholds of its own */
     WT_WIRE_LEAVES_MAC = 1u << 12, /* "leaves_mac": its MAC is left as it is; frames to any MAC come in */
-    WT_WIRE_DENSE_POOL = 1u << 13, /* "dense_pool": its driver wants mbufs that lie end to end */
+    WT_WIRE_DENSE_POOL = 1u << 13, /* "dense_pool": its driver needs contiguous mbufs */
 };
 
 enum wt_wire_type {
@@ -94,7 +93,7 @@ enum wt_wire_need_kind {
         5, /* "no_xdp": no XDP program hangs on it. One that hangs after a killed engine is the engine's */
     WT_NEEDS_CAPTURE = 6,       /* "capture": `option` names a capture whose frames fit the mbufs */
     WT_NEEDS_NIC = 7,           /* "nic": `option` names a NIC whose driver lets DPDK in */
-    WT_NEEDS_MEETING_POINT = 8, /* "meeting_point": two processes find each other by `option` */
+    WT_NEEDS_SHARED_SOCKET = 8, /* "shared_socket": two processes find each other by `option` */
 };
 
 struct wt_wire_need {

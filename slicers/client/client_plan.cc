@@ -29,7 +29,7 @@ target_plan read_target(const json_value &v) {
         target_plan t;
         t.name = o["name"].text();
         t.address = o["address"].text();
-        t.speaks = static_cast<protocol>(o["protocol"].word(protocol_names));
+        t.dialect = static_cast<protocol>(o["protocol"].word(protocol_names));
         t.port = o["port"].whole<uint16_t>(1);
         t.connections = o["connections"].whole<uint32_t>(1, 4096);
         t.inflight = o["inflight"].whole<uint32_t>(1, 65536);
@@ -39,7 +39,7 @@ target_plan read_target(const json_value &v) {
         t.load_keys = o["load_keys"].truth();
         t.seed = o["seed"].whole<uint64_t>();
         t.phases = o["phases"].list(read_phase, 1, most_phases);
-        if (t.speaks == protocol::http && (t.get_percent != 100 || t.load_keys))
+        if (t.dialect == protocol::http && (t.get_percent != 100 || t.load_keys))
             v.refuse("a web server is only asked: get_percent must be 100 and load_keys false");
         if (uint64_t{t.connections} * t.inflight > most_waiting)
             v.refuse("connections x inflight is above 2^20");
@@ -68,7 +68,7 @@ client_plan read_client_plan(std::string_view text) {
         const auto theirs = o["tenant_cpus"].list([](const json_value &v) { return v.whole<int>(0, 8191); });
         if (std::find(theirs.begin(), theirs.end(), p.cpu) != theirs.end())
             throw refusal("the client may not run on CPU " + std::to_string(p.cpu) +
-                          ", which is its tenants': it would measure itself");
+                          ", which its tenants use: it would measure itself");
         p.window_ns = o["window_ns"].whole<uint64_t>(1'000'000, hour_ns);
         p.patience_ns = o["patience_ns"].whole<uint64_t>(0, hour_ns);
         p.targets = o["targets"].list(read_target, 1, 256);

@@ -1,4 +1,4 @@
-// What the client is told: a JSON document, read strictly.
+// The client's plan: a JSON document, read strictly.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct load_phase {
 
 struct target_plan {
     std::string name, address;
-    protocol speaks;
+    protocol dialect;
     uint16_t port;
-    uint32_t connections, inflight;  // inflight: questions that wait on one connection at most
+    uint32_t connections, inflight;  // inflight: at most this many requests wait on one connection
     uint64_t keys;
     uint32_t value, get_percent;
     bool load_keys;

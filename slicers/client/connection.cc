@@ -13,7 +13,7 @@ static constexpr size_t read_at_once = 64 << 10;
 
 connection::connection(int descriptor, protocol p, uint32_t inflight, uint32_t value)
     : descriptor_(descriptor), protocol_(p), waiting_(inflight) {
-    in_.resize(read_at_once + value + 2 * longest_head);  // an answer that is cut off, and one more read
+    in_.resize(read_at_once + value + 2 * longest_head);  // a response that is cut off, and one more read
 }
 
 connection::connection(connection &&other) noexcept
@@ -69,7 +69,7 @@ void connection::read(std::vector<responses> &all) {
 void connection::take_responses(std::vector<responses> &all) {
     size_t at = 0;
     while (at < filled_) {
-        if (waiting() == 0) {  // an answer that nobody asked for
+        if (waiting() == 0) {  // a response without a request
             ended_ = ending::malformed;
             return;
         }
@@ -86,7 +86,7 @@ void connection::take_responses(std::vector<responses> &all) {
     }
     std::memmove(in_.data(), in_.data() + at, filled_ - at);
     filled_ -= at;
-    // An incomplete answer is shorter than its head and its value: what does not end is refused before the
+    // An incomplete response is shorter than its head and its value: an endless one is refused before the
     // room does.
     if (in_.size() - filled_ == 0) ended_ = ending::malformed;
 }

@@ -1,4 +1,4 @@
-// One TCP connection of the open-loop client: questions out, answers in, in their order. Never waits.
+// One TCP connection of the open-loop client: requests out, responses in, in their order. Never waits.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct pending {
     uint64_t intended_ns, sent_ns;
 };
 
-// What became of a question.
+// The outcome of a request.
 struct responses {
     pending of;
     outcome what;
@@ -25,7 +25,7 @@ enum class ending : uint8_t { none, closed, malformed };  // closed: by the peer
 class connection {
   public:
     // `descriptor` is a connected socket that does not block, and is closed with the connection. At most
-    // `inflight` questions wait.
+    // `inflight` requests wait.
     connection(int descriptor, protocol p, uint32_t inflight, uint32_t value);
     connection(connection &&other) noexcept;
     connection(const connection &) = delete;
@@ -38,16 +38,16 @@ class connection {
     uint32_t waiting() const { return static_cast<uint32_t>(asked_ - responses_); }
     bool has_room() const { return open() && waiting() < waiting_.size(); }
 
-    // Takes a question; it leaves with the next flush. Only where there is room.
+    // Takes a request; it is sent with the next flush. Only where there is room.
     void put(const pending &p);
-    // Hands to the kernel what it takes.
+    // Passes as much to the kernel as it accepts.
     void flush();
-    // Calls `each` with every question that waits, the oldest first.
+    // Calls `each` with every waiting request, the oldest first.
     template <typename Each>
     void each_waiting(Each each) const {
         for (uint64_t i = responses_; i != asked_; i++) each(waiting_[i % waiting_.size()]);
     }
-    // Reads once and appends what was answered. At the end of the connection, `waiting` questions are lost.
+    // Reads once and appends the responses. At the end of the connection, `waiting` requests are lost.
     void read(std::vector<responses> &all);
 
   private:

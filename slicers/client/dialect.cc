@@ -54,7 +54,7 @@ std::optional<std::string_view> first_line(std::string_view in) {
 response no_line(std::string_view in) { return in.size() < longest_head ? incomplete : malformed; }
 
 // A value of `length` at `at`, with `after` behind it. Whoever announces another length than was stored
-// answers something else; it is read only where it is short enough to be read whole.
+// responds with something else; it is read only where it is short enough to be read completely.
 response read_value(const question &q, std::string_view in, size_t at, uint64_t length,
                     std::string_view after) {
     if (length > q.value + longest_head) return malformed;
@@ -153,7 +153,7 @@ std::string_view header_value(std::string_view line) {
     return line;
 }
 
-// Answers have a Content-Length: static files do, and chunks would be another content.
+// Responses have a Content-Length: static files do, and chunks would be another content.
 response read_http(const question &q, std::string_view in) {
     const size_t end = in.substr(0, longest_head).find("\r\n\r\n");
     if (end == in.npos) return no_line(in);
@@ -167,7 +167,7 @@ response read_http(const question &q, std::string_view in) {
         const std::string_view line = head.substr(0, line_end);
         head.remove_prefix(line_end + end_of_line.size());
         if (!is_header(line, "content-length")) continue;
-        if (bytes) return malformed;  // twice: two readers could disagree on where the answer ends
+        if (bytes) return malformed;  // twice: two readers could disagree on where the response ends
         bytes = number_of(header_value(line));
         if (!bytes) return malformed;
     }

@@ -1,6 +1,6 @@
-// What is said to memcached (text), redis (RESP) and a web server (HTTP/1.1), and what their answers mean.
+// Requests to memcached (text), Redis (RESP) and web servers (HTTP/1.1), and the meaning of their responses.
 //
-// A key's value is known without a list: hexadecimal digits of mix64(key), over and over. So each answer's
+// A key's value is known without a list: hexadecimal digits of mix64(key), over and over. So each response's
 // content is checked.
 #pragma once
 
@@ -20,7 +20,7 @@ struct question {
     bool set;        // else GET; HTTP knows GET alone
 };
 
-// wrong: another value, or an answer to another question
+// wrong: another value, or a response to another request
 enum class outcome : uint8_t { right, missing, refused, wrong };
 inline constexpr size_t outcomes = 4;
 
@@ -32,11 +32,11 @@ struct response {
 
 inline constexpr size_t longest_head = 8192;  // of what stands before a value, and of lines without one
 
-// Appends the question's bytes to `out`.
+// Appends the bytes of the request to `out`.
 void ask(protocol p, const question &q, std::string &out);
 
-// The answer to `q` at the beginning of `in`. What may still become one is incomplete; callers bound how long
-// `in` may grow.
+// The response to `q` at the beginning of `in`. What may still become one is incomplete; callers bound how
+// long `in` may grow.
 response read_response(protocol p, const question &q, std::string_view in);
 
 // Appends the value of a key.

@@ -1,8 +1,8 @@
-// windtunnel-client: asks servers over TCP when it was meant to, never when they have answered (open loop).
+// windtunnel-client: sends requests to TCP servers at their intended times (open loop).
 //
 //   windtunnel-client PLAN
 //
-// One thread that spins on a CPU of its own. Lines of JSON: ready, result; or error, exit code 2.
+// One thread, which polls on its own CPU. It prints JSON lines: ready and result; or error, with exit code 2.
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -31,7 +31,7 @@ static uint64_t clock_ns() {
 
 static uint64_t place_of(size_t target, size_t connection) { return uint64_t{target} << 32 | connection; }
 
-// What one look at the clock after the other found: the longest time between two is how late the client can
+// The times of successive clock reads: the longest gap between two is how late the client can
 // have been.
 struct own_time {
     uint64_t start_ns, end_ns, longest_gap_ns;

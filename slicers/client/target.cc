@@ -19,7 +19,7 @@ namespace wt::client {
 
 namespace {
 
-constexpr uint32_t due_at_once = 64;  // requests between two looks at the answers
+constexpr uint32_t due_at_once = 64;  // requests between two looks at the responses
 constexpr int load_patience_ms = 10'000;
 constexpr double never_ns = 1e15;
 
@@ -30,7 +30,7 @@ int connected(const target_plan &p) {
     to.sin_family = AF_INET;
     to.sin_port = htons(p.port);
     if (::inet_pton(AF_INET, p.address.c_str(), &to.sin_addr) != 1)
-        throw refusal(place(p) + ": no IPv4 address");
+        throw refusal(place(p) + ": not an IPv4 address");
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) throw refusal(place(p) + ": no socket: " + std::strerror(errno));
     const int yes = 1;
@@ -38,13 +38,13 @@ int connected(const target_plan &p) {
     if (::connect(descriptor, reinterpret_cast<const sockaddr *>(&to), sizeof to) != 0) {
         const int why = errno;
         ::close(descriptor);
-        throw refusal(place(p) + ": cannot be connected: " + std::strerror(why));
+        throw refusal(place(p) + ": cannot connect: " + std::strerror(why));
     }
     ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
     return descriptor;
 }
 
-// A last phase without requests, so that the cursor always has somewhere to stand.
+// A last phase without requests, so that the cursor always has a phase.
 arrival_phases arrivals_of(const target_plan &p) {
     const double for_ever = std::numeric_limits<double>::infinity();
     arrival_phases all;
@@ -77,7 +77,7 @@ target::target(const target_plan &plan, uint64_t window_ns, size_t windows)
         w.latency.clear();
     }
     for (uint32_t i = 0; i < plan.connections; i++)
-        connections_.emplace_back(connected(plan), plan.speaks, plan.inflight, plan.value);
+        connections_.emplace_back(connected(plan), plan.dialect, plan.inflight, plan.value);
     lost_.resize(plan.connections);
 }
 
@@ -89,7 +89,7 @@ void target::load() {
         first.flush();
         pollfd readable{first.descriptor(), POLLIN, 0};
         if (::poll(&readable, 1, load_patience_ms) == 0)
-            throw refusal(place(plan_) + ": does not answer while keys are stored");
+            throw refusal(place(plan_) + ": no response while keys are stored");
         batch_.clear();
         first.read(batch_);
         for (const responses &a : batch_)

@@ -1,6 +1,6 @@
-// One server under load: its connections, when its requests fall due, and what became of them.
+// One server under load: its connections, when its requests fall due, and their outcomes.
 //
-// Everything is booked where the request was meant to be sent: in the phase and in the window of its intended
+// Everything is counted in the phase and in the window of the request's intended
 // time.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace wt::client {
 
-// Requests: offered = unsent + sent; sent = answered + lost. Unsent: no connection had room.
+// Requests: offered = unsent + sent; sent = with a response + lost. Unsent: no connection had room.
 struct counted {
     uint64_t offered, unsent, sent, lost;
     uint64_t responses[outcomes];
@@ -30,10 +30,10 @@ struct window_account : counted {
 
 class target {
   public:
-    // Connects. Throws refusal where nobody listens.
+    // Connects. Throws refusal where no server listens.
     target(const target_plan &plan, uint64_t window_ns, size_t windows);
 
-    // Stores every key, where the plan says so. Throws refusal where the server does not take them.
+    // Stores every key, if the plan has it. Throws refusal where the server does not store them.
     void load();
     void start(uint64_t now_ns);
     // Sends what has fallen due, a bounded number of requests.
@@ -65,7 +65,7 @@ class target {
     std::vector<uint64_t> phase_ends_ns_;  // since the start
     uint64_t start_ns_ = 0, end_ns_ = 0, random_;
     std::vector<connection> connections_;
-    std::vector<bool> lost_;  // connections whose waiting questions are booked as lost
+    std::vector<bool> lost_;  // connections whose waiting requests are counted as lost
     size_t next_ = 0;
     uint64_t waiting_ = 0, resets_ = 0, malformed_ = 0;
     std::vector<std::unique_ptr<phase_account>> phases_;

@@ -1,4 +1,4 @@
-// What the open-loop client says to servers, and what it makes of their answers.
+// The requests of the open-loop client, and how it reads the responses.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace wt::client {
 namespace {
 
-TEST(dialect, asks_in_the_words_of_the_protocol) {
+TEST(dialect, writes_requests_of_the_protocol) {
     std::string out;
     ask(protocol::memcached, get, out);
     EXPECT_EQ(out, "get k7\r\n");
@@ -25,7 +25,7 @@ TEST(dialect, asks_in_the_words_of_the_protocol) {
     EXPECT_EQ(out, "GET /k7 HTTP/1.1\r\nHost: windtunnel\r\n\r\n");
 }
 
-TEST(dialect, values_differ_by_key_and_by_every_byte) {
+TEST(dialect, values_are_checked_by_key_and_every_byte) {
     std::string value = value_of(7, 45);
     EXPECT_TRUE(is_value(7, value));
     EXPECT_FALSE(is_value(8, value));
@@ -36,7 +36,7 @@ TEST(dialect, values_differ_by_key_and_by_every_byte) {
     }
 }
 
-TEST(dialect, an_response_is_whole_at_its_last_byte_and_not_before) {
+TEST(dialect, a_response_is_complete_at_its_last_byte_and_not_before) {
     for (const protocol p : all) {
         const std::string text = hit(p) + "next";
         for (size_t n = 0; n < text.size(); n++) {
@@ -59,7 +59,7 @@ struct said {
     outcome what;
 };
 
-TEST(dialect, tells_what_an_response_says) {
+TEST(dialect, classifies_a_response) {
     const std::string other = value_of(8, 32);
     const std::vector<said> cases{
         {protocol::memcached, get, "END\r\n", outcome::missing},

@@ -1,4 +1,4 @@
-// Questions and right answers, for the tests of the open-loop client.
+// Requests and correct responses, for the tests of the open-loop client.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline std::string value_of(uint64_t key, uint32_t length) {
     return value;
 }
 
-// The right answer to a GET of key 7.
+// The right response to a GET of key 7.
 inline std::string hit(protocol p) {
     const std::string value = value_of(7, 32);
     if (p == protocol::memcached) return "VALUE k7 0 32\r\n" + value + "\r\nEND\r\n";

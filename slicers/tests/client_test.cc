@@ -1,4 +1,4 @@
-// The open-loop client: its connections, however answers come, and what it counts.
+// The open-loop client: its connections, however responses come, and what it counts.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -37,7 +37,7 @@ struct pair {
     std::vector<responses> got;
 };
 
-TEST(connection, responses_meet_their_questions_byte_by_byte) {
+TEST(connection, responses_match_their_requests_byte_by_byte) {
     for (const protocol p : all) {
         pair c(p, 4);
         for (uint64_t i = 0; i < 3; i++) c.us.put({get, i, 0});
@@ -55,7 +55,7 @@ TEST(connection, responses_meet_their_questions_byte_by_byte) {
     }
 }
 
-TEST(connection, has_room_for_as_many_as_may_wait) {
+TEST(connection, has_room_for_the_in_flight_budget) {
     pair c(protocol::redis, 3);
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 3; i++) {
@@ -71,7 +71,7 @@ TEST(connection, has_room_for_as_many_as_may_wait) {
     EXPECT_EQ(c.got.size(), 15u);
 }
 
-TEST(connection, a_reset_leaves_what_waits) {
+TEST(connection, a_reset_keeps_the_count_of_waiting_requests) {
     pair c(protocol::memcached, 4);
     c.us.put({get, 1, 0});
     c.us.put({get, 2, 0});
@@ -86,7 +86,7 @@ TEST(connection, a_reset_leaves_what_waits) {
     EXPECT_EQ(left, std::vector<uint64_t>{2});
 }
 
-TEST(connection, an_response_without_a_question_ends_it) {
+TEST(connection, a_response_without_a_request_ends_it) {
     pair c(protocol::redis, 4);
     c.say("+OK\r\n");
     c.us.read(c.got);
@@ -106,7 +106,7 @@ TEST(connection, an_endless_response_ends_it) {
     EXPECT_EQ(c.us.ended(), ending::malformed);
 }
 
-TEST(connection, a_peer_that_does_not_read_blocks_nobody) {
+TEST(connection, a_peer_that_does_not_read_does_not_block) {
     pair c(protocol::memcached, 65536);
     for (int i = 0; i < 65536; i++) c.us.put({{7, 32, true}, 0, 0});
     c.us.flush();
@@ -115,7 +115,8 @@ TEST(connection, a_peer_that_does_not_read_blocks_nobody) {
     EXPECT_EQ(c.us.waiting(), 65536u);
 }
 
-// A server on loopback that answers every "get k..." rightly, until it has answered `most`: then it hangs up.
+// A server on loopback that responds to every "get k..." correctly, until it has sent `most` responses: then
+// it closes.
 class server {
   public:
     explicit server(uint64_t most) : most_(most) {
@@ -195,7 +196,7 @@ void expect_closed(const counted &c) {
     EXPECT_EQ(c.sent, c.lost + c.responses[0] + c.responses[1] + c.responses[2] + c.responses[3]);
 }
 
-TEST(target, counts_every_request_in_the_phase_it_was_meant_for) {
+TEST(target, counts_every_request_in_its_intended_phase) {
     server s(UINT64_MAX);
     {
         target t(plan_for(s.port()), 10'000'000, 3);
@@ -213,7 +214,7 @@ TEST(target, counts_every_request_in_the_phase_it_was_meant_for) {
     }
 }
 
-TEST(target, what_a_server_that_goes_away_owes_is_lost) {
+TEST(target, requests_to_a_server_that_closes_are_lost) {
     server s(20);
     target t(plan_for(s.port()), 10'000'000, 3);
     execute_run(t);
@@ -229,7 +230,7 @@ TEST(target, what_a_server_that_goes_away_owes_is_lost) {
     EXPECT_EQ(t.resets(), 1u);
 }
 
-TEST(target, nobody_listening_is_said) {
+TEST(target, a_refused_connection_is_reported) {
     const int free = ::socket(AF_INET, SOCK_STREAM, 0);  // bound, and not listened on
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -258,16 +259,16 @@ std::string refusal_of(std::string plan, const std::string &what, const std::str
 
 TEST(client_plan, is_read) {
     const client_plan p = read_client_plan(good_plan);
-    EXPECT_EQ(p.targets.at(0).speaks, protocol::redis);
+    EXPECT_EQ(p.targets.at(0).dialect, protocol::redis);
     EXPECT_EQ(p.duration_ns(), 25'000'000u);
     EXPECT_EQ(p.windows(), 3u);
 }
 
-TEST(client_plan, is_never_on_its_tenants_core) {
-    EXPECT_NE(refusal_of(good_plan, "[0]", "[0, 1]").find("CPU 1, which is its tenants'"), std::string::npos);
+TEST(client_plan, is_refused_on_the_core_of_its_tenants) {
+    EXPECT_NE(refusal_of(good_plan, "[0]", "[0, 1]").find("CPU 1, which its tenants use"), std::string::npos);
 }
 
-TEST(client_plan, refuses_what_is_not_right) {
+TEST(client_plan, refuses_invalid_values) {
     const std::array<std::pair<const char *, const char *>, 8> wrong{
         {{"6379", "0"},
          {"\"redis\"", "\"smtp\""},

@@ -1,5 +1,5 @@
-// What the slicers reckon: shares, turns, slices from switches, and the hand-over of numbers and requests. No
-// thread is scheduled.
+// What the slicers compute: shares, turns, slices from switches, and the hand-over of numbers and requests.
+// No thread is scheduled.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ roster members_of(const std::vector<uint32_t> &weights) {
     return members;
 }
 
-TEST(turns, a_round_takes_a_slice_for_each_and_shares_are_as_weights) {
+TEST(turns, a_round_has_a_slice_a_member_and_shares_follow_weights) {
     const roster members = members_of({128, 64, 32, 16});
     double round = 0;
     for (size_t i = 0; i < members.size(); i++) round += turn_ns(members, i, 100'000);
@@ -31,7 +31,7 @@ TEST(turns, a_round_takes_a_slice_for_each_and_shares_are_as_weights) {
     EXPECT_DOUBLE_EQ(turn_ns(members, 0, 100'000), 8 * turn_ns(members, 3, 100'000));
 }
 
-TEST(turns, nothing_is_rounded_away_at_short_slices_of_many) {
+TEST(turns, short_slices_of_many_members_have_no_rounding_loss) {
     std::vector<uint32_t> weights(32);
     std::iota(weights.begin(), weights.end(), 1);
     const roster members = members_of(weights);
@@ -52,7 +52,7 @@ TEST(turns, nothing_is_rounded_away_at_short_slices_of_many) {
                     (static_cast<double>(i) + 1) / 528.0, 1e-4);
 }
 
-TEST(turns, nobody_has_no_turn) {
+TEST(turns, an_empty_set_has_no_turn) {
     turn_keeper keeper(20'000);
     keeper.begin({});
     size_t whose = 7;
@@ -73,7 +73,7 @@ std::vector<interval_times> kernel_shares(const balance &b, uint64_t interval_ns
     return times;
 }
 
-TEST(balance, shares_between_two_steps_come_out_as_the_weights_say) {
+TEST(balance, shares_between_two_nice_values_follow_the_weights) {
     // 100 to 89: one step of nice is 100 to 80
     roster members = {{1, 100, 0, 0}, {2, 89, 0, 1}};
     balance b;
@@ -87,7 +87,7 @@ TEST(balance, shares_between_two_steps_come_out_as_the_weights_say) {
     EXPECT_NEAR(ran[0] / (ran[0] + ran[1]), 100.0 / 189, 0.003);
 }
 
-TEST(balance, a_tenant_that_slept_is_owed_nothing) {
+TEST(balance, a_tenant_that_slept_gets_no_credit) {
     roster members = {{1, 256, 0, 1}, {2, 256, 0, 1}};
     balance b;
     b.begin(members, {-1, -1});
@@ -96,7 +96,7 @@ TEST(balance, a_tenant_that_slept_is_owed_nothing) {
     EXPECT_EQ(b.state()[0].owed_ns, 0);  // alone among those that wanted all, it had what it should have
 }
 
-TEST(balance, who_stays_a_member_is_owed_as_before) {
+TEST(balance, a_remaining_member_keeps_its_credit) {
     roster members = {{1, 100, 0, 0}, {2, 89, 0, 1}};
     balance b;
     b.begin(members, {-1, -1});
@@ -109,7 +109,7 @@ TEST(balance, who_stays_a_member_is_owed_as_before) {
     EXPECT_EQ(b.state()[1].nice, 1);
 }
 
-TEST(slices, the_slicers_wake_ends_no_slice_and_anybody_else_does) {
+TEST(slices, a_wake_of_the_slicer_ends_no_slice_and_any_other_thread_does) {
     slice_keeper keeper;
     keeper.set_members({10, 20}, 99);
     uint64_t at = 1000;
@@ -123,12 +123,12 @@ TEST(slices, the_slicers_wake_ends_no_slice_and_anybody_else_does) {
     run(10, 50);  // goes on: 150
     run(99, 5);
     run(20, 200);
-    run(7, 30);  // a neighbour
+    run(7, 30);  // another thread
     run(20, 40);
     run(10, 60);
     EXPECT_EQ(keeper.slices.total, 3u);  // 150 of 10, 200 and 40 of 20; the last of 10 is still open
     EXPECT_EQ(keeper.slices.sum, 390u);
-    EXPECT_EQ(keeper.gaps.total, 2u);  // 20's behind the neighbour, and 10's
+    EXPECT_EQ(keeper.gaps.total, 2u);  // 20's behind the other thread, and 10's
     EXPECT_EQ(keeper.gaps.sum, 30u + 5 + 200 + 30 + 40);
     EXPECT_EQ(keeper.own_ns, 450u);
     EXPECT_EQ(keeper.worker_ns, 10u);
@@ -136,7 +136,7 @@ TEST(slices, the_slicers_wake_ends_no_slice_and_anybody_else_does) {
     EXPECT_EQ(keeper.idle_ns, 0u);
 }
 
-TEST(slices, who_runs_when_it_is_read_is_counted_up_to_then) {
+TEST(slices, a_running_slice_is_counted_up_to_the_read) {
     slice_keeper keeper;
     keeper.set_members({10}, 99);
     keeper.note(10, true, 1000);
@@ -152,7 +152,7 @@ TEST(slices, who_runs_when_it_is_read_is_counted_up_to_then) {
     EXPECT_EQ(keeper.slices.sum, 500u);
 }
 
-TEST(slices, a_member_that_left_is_no_holder_any_more) {
+TEST(slices, a_member_that_left_holds_the_cpu_no_longer) {
     slice_keeper keeper;
     keeper.set_members({10}, 99);
     keeper.note(10, true, 100);
@@ -165,7 +165,7 @@ TEST(slices, a_member_that_left_is_no_holder_any_more) {
     EXPECT_EQ(keeper.others_ns, 100u);
 }
 
-TEST(samples, the_newest_are_lost_and_counted_when_nobody_reads) {
+TEST(samples, without_a_reader_the_newest_are_lost_and_counted) {
     auto numbers = std::make_unique<samples>();
     constexpr uint32_t pushed = 20'000;
     for (uint32_t i = 0; i < pushed; i++) numbers->push(i);
@@ -176,7 +176,7 @@ TEST(samples, the_newest_are_lost_and_counted_when_nobody_reads) {
     EXPECT_LT(seen, pushed);
 }
 
-TEST(posting, what_finds_no_room_is_refused_and_the_rest_comes_in_order) {
+TEST(posting, a_full_queue_refuses_messages_and_keeps_the_order) {
     auto ring = std::make_unique<posting_ring>();
     uint64_t posted = 0;
     while (ring->post({posted, posted + 1})) posted++;
@@ -189,7 +189,7 @@ TEST(posting, what_finds_no_room_is_refused_and_the_rest_comes_in_order) {
     EXPECT_FALSE(ring->take(e));
 }
 
-TEST(posting, a_file_of_another_size_is_left_alone) {
+TEST(posting, a_file_of_another_size_is_not_changed) {
     const std::string path = testing::TempDir() + "/not-a-ring";
     std::FILE *file = std::fopen(path.c_str(), "w");
     std::fputs("somebody's", file);
@@ -198,7 +198,7 @@ TEST(posting, a_file_of_another_size_is_left_alone) {
     std::remove(path.c_str());
 }
 
-TEST(tenant_plan, a_last_phase_goes_on_and_no_rate_is_no_endless_loop) {
+TEST(tenant_plan, the_last_phase_has_no_end_and_a_rate_of_0_terminates) {
     const auto document = parse_json(
         R"([{"rate": 1000, "for_ns": 1000000000, "arrivals": "constant"}, {"rate": 0, "for_ns": null, "arrivals": "poisson"}])");
     const arrival_phases phases = read_phases(json_value(document, "phases"), 1);

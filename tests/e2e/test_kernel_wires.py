@@ -72,7 +72,7 @@ def test_unusable_interfaces_are_refused_with_a_message(tmp_path):
         assert "its MTU is 1400, the plan's is 1500" in reasons()
         run("ip", "link", "set", peer.interface, "mtu", "1500")
         data["workload"][0]["dispatchers"] = 2
-        assert "finds 1 queue(s) in it, the plan wants 2" in reasons()
+        assert "finds 1 queue(s) in it, the plan needs 2" in reasons()
         with pytest.raises(UserError, match=f'an interface "{peer.interface}" exists'):
             execute(tmp_path, data | {"wire": {"kind": "tap"}})
 

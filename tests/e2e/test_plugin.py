@@ -130,7 +130,7 @@ def test_rust_plugin_of_another_abi_is_refused(tmp_path):
     [
         ("other_abi", "was built for handler ABI 1, this engine has 3"),
         ("wrong_size", "its table says it has"),
-        ("no_message", "the hook `message` is missing, which a message handler must have"),
+        ("no_message", "the hook `message` is missing: a message handler must have it"),
         ("no_open", "the hook `open` is missing"),
         ("no_symbol", "it has no symbol `wt_handler`"),
         ("unresolved", "cannot be loaded"),

@@ -227,7 +227,7 @@ class TestClient:
 
     def test_nobody_listens(self, tmp_path):
         needs_native("keeper", "client")
-        with pytest.raises(UserError, match="127.0.0.1:1: cannot be connected: Connection refused"):
+        with pytest.raises(UserError, match="127.0.0.1:1: cannot connect: Connection refused"):
             Client(self.plan(), tmp_path)
 
     def test_the_program_refuses_too(self, tmp_path):

@@ -91,11 +91,11 @@ def test_a_loop_and_its_calls_become_slices_of_a_worker(tmp_path):
         "dur": 0.4,
         "pid": 1000,
         "tid": 1002,
-        "args": {"objects": 64, "held_up": True},
+        "args": {"objects": 64, "stalled": True},
     }
     assert (first["name"], first["cat"], first["ts"], first["dur"]) == ("nic_rx", "server", 0.05, 0.2)
-    assert first["args"] == {"endpoint": "server", "index": 0, "objects": 32, "held_up": False}
-    assert second["args"]["held_up"] is True and second["ts"] == 0.25
+    assert first["args"] == {"endpoint": "server", "index": 0, "objects": 32, "stalled": False}
+    assert second["args"]["stalled"] is True and second["ts"] == 0.25
     windows = [each for each in slices if each["cat"] == "window"]
     assert [each["name"] for each in windows] == list(sample_lines.PHASES)
     assert windows[0]["ts"] == 420_000 and windows[0]["dur"] == 500_000

@@ -17,34 +17,6 @@ from windtunnel.cli.app import app
 CHECKOUT = Path(__file__).resolve().parents[2]
 GLOSSARY = CHECKOUT / "docs" / "reference" / "glossary.md"
 
-ALLOWED: dict[str, set[str]] = {
-    "bench": {"figures", "run_delay"},
-    "engine": {
-        "answered",
-        "disturbed",
-        "flying",
-        "greeter",
-        "held up",
-        "held_up",
-        "landed",
-        "meeting",
-        "obey",
-        "pilot",
-        "remark",
-        "show_alone",
-        "speak",
-        "speaks",
-        "spoke",
-        "spoken",
-        "stolen",
-        "take_off",
-        "unanswered",
-        "undisturbed",
-    },
-    "slicers": {"obey", "speaks"},
-}
-"""Directory or file -> words that it may still use. The aim is that nothing is left here."""
-
 NOT_READ = (
     "docs/reference/glossary.md",
     "CHANGELOG.md",
@@ -203,9 +175,7 @@ def _native(text: str) -> tuple[dict[str, int], dict[int, str]]:
 
 
 def _allowed(name: str, word: str) -> bool:
-    if word in ("figure", "figures") and name.startswith(OF_A_PAPER):
-        return True
-    return any(word in allowed for place, allowed in ALLOWED.items() if name == place or name.startswith(place + "/"))
+    return word in ("figure", "figures") and name.startswith(OF_A_PAPER)
 
 
 def test_the_table_is_read():
@@ -239,7 +209,7 @@ def test_help_uses_the_words():
         f"{path} --help: {word.text}"
         for path, text in helps(typer.main.get_command(app))
         for word in checked
-        if word.found_in_text(text) and not _allowed("src/windtunnel/cli/", word.text)
+        if word.found_in_text(text)
     ]
     assert not found, "\n".join(found)
 

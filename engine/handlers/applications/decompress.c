@@ -27,7 +27,7 @@ struct decompress_response {
 _Static_assert(sizeof(struct decompress_request) == 16, "as it stands in docs/reference/handlers.md");
 _Static_assert(sizeof(struct decompress_response) == 24, "as it stands in docs/reference/handlers.md");
 
-enum { LEAST_STREAM = 64, SLACK = 64 }; /* slack: an output that is too long is told from one that fits */
+enum { LEAST_STREAM = 64, SLACK = 64 }; /* slack: detects an output that is too long */
 
 struct decompress {
     const struct inflating *library;
@@ -47,7 +47,7 @@ static const char *const reasons[INFLATING_STATUSES] = {
     [CORRUPT] = "had a corrupt stream",
     [WRONG_LENGTH] = "had an output of another length",
     [WRONG_CHECKSUM] = "had an output of another checksum",
-    [TOO_LONG] = "spoke of more output than there is room for",
+    [TOO_LONG] = "announced more output than there is room for",
     [BAD_REQUEST] = "were malformed",
 };
 
@@ -74,7 +74,7 @@ static const struct inflating *library_named(const char *name) {
 
 static int open_server(const struct wt_open *open, struct decompress *self, double ratio) {
     if (open->response_length < sizeof(struct decompress_response))
-        return wt_refuse(open, "an answer's body of %u bytes has no room for the %zu that this one has",
+        return wt_refuse(open, "a response body of %u bytes is too small for the %zu bytes of this response",
                          open->response_length, sizeof(struct decompress_response));
     self->most = compressed_most(open->request_length, ratio);
     self->output = wt_take_memory(open, "ratio", self->most + SLACK);
@@ -88,10 +88,10 @@ static int open_client(const struct wt_open *open, struct decompress *self, doub
     const uint32_t least = sizeof(struct decompress_request) + LEAST_STREAM;
     const uint64_t count = wt_number(open, "streams");
     if (open->request_length < least)
-        return wt_refuse(open, "a request's body of %u bytes is too short to be compressed: %u are the least",
+        return wt_refuse(open, "a request body of %u bytes is too short to be compressed: the minimum is %u",
                          open->request_length, least);
     if (count < 1 || count > 1024)
-        return wt_refuse(open, "streams = %llu does not lie between 1 and 1024", (unsigned long long)count);
+        return wt_refuse(open, "streams = %llu is not between 1 and 1024", (unsigned long long)count);
     self->streams = wt_take_memory(open, "streams", count * sizeof *self->streams);
     if (!self->streams) return -1;
     self->count = (uint32_t)count;
@@ -105,9 +105,9 @@ static int decompress_open(const struct wt_open *open, void **state) {
     double ratio;
     if (wt_real(open, "ratio", &ratio) != 0) return -1;
     if (!(ratio >= 1 && ratio <= 20))
-        return wt_refuse(open, "ratio = %s does not lie between 1 and 20", wt_text(open, "ratio"));
+        return wt_refuse(open, "ratio = %s is not between 1 and 20", wt_text(open, "ratio"));
     if (level < 1 || level > 9)
-        return wt_refuse(open, "level = %llu does not lie between 1 and 9", (unsigned long long)level);
+        return wt_refuse(open, "level = %llu is not between 1 and 9", (unsigned long long)level);
     struct decompress *self = wt_take_memory(open, "decompress", sizeof *self);
     if (!self) return -1;
     self->scan = open->scan;
@@ -134,7 +134,7 @@ static enum inflating_status inflate_request(struct decompress *self, const stru
     return result->adler == head.adler ? INFLATED : WRONG_CHECKSUM;
 }
 
-/* The request's memory may be the answer's: it is read to the end before the answer is begun. */
+/* The request's memory may be the response's: it is read to the end before the response is begun. */
 static void decompress_message(void *state, struct wt_exchange *burst, uint32_t count) {
     struct decompress *self = state;
     self->requests += count;
@@ -182,7 +182,7 @@ const struct wt_handler wt_decompress = {
     .abi = WT_HANDLER_ABI,
     .size = sizeof(struct wt_handler),
     .name = "decompress",
-    .help = "inflates a compressed request and checks what comes out",
+    .help = "inflates a compressed request and checks the output",
     .kind = WT_MESSAGE_HANDLER,
     .options = decompress_options,
     .open = decompress_open,

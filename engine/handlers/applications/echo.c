@@ -1,8 +1,8 @@
 /* `echo`: sends UDP datagrams back where they came from: MAC and IP addresses and ports change places.
  *
  * A swap changes no checksum, so none is looked at: a wrong one goes back as wrong as it came. Everything
- * else is passed on: ARP and ICMP still get their answers from the responder, fragments, multicast and frames
- * shorter than they say are dropped by name in the parser. */
+ * else is passed on: ARP and ICMP still get their responses from the responder, fragments, multicast and
+ * frames shorter than they say are dropped by name in the parser. */
 #include "handlers/applications/opening.h"
 #include "handlers/applications/swap.h"
 
@@ -61,7 +61,7 @@ const struct wt_handler wt_echo = {
     .abi = WT_HANDLER_ABI,
     .size = sizeof(struct wt_handler),
     .name = "echo",
-    .help = "sends UDP datagrams back to their sender; passes on everything else",
+    .help = "sends UDP datagrams back to their sender; forwards everything else",
     .kind = WT_PACKET_HANDLER,
     .open = wt_open_nothing,
     .packet = echo_packet,

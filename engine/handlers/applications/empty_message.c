@@ -1,5 +1,5 @@
-/* `empty`, message handler: the cost of the data path alone. It touches no byte; the answer's body is
- * whatever its buffers held. */
+/* `empty`, message handler: the cost of the data path alone. It touches no byte; the response's body is
+ * what its buffers held. */
 #include "handlers/applications/opening.h"
 
 static void empty_message(void *state, struct wt_exchange *burst, uint32_t count) {
@@ -10,7 +10,7 @@ const struct wt_handler wt_empty_message = {
     .abi = WT_HANDLER_ABI,
     .size = sizeof(struct wt_handler),
     .name = "empty",
-    .help = "answers without touching a byte",
+    .help = "responds without touching a byte",
     .kind = WT_MESSAGE_HANDLER,
     .open = wt_open_nothing,
     .message = empty_message,

@@ -16,7 +16,7 @@ static int open_nameless(const struct wt_open *open, const char *directory, stru
         return wt_refuse(open, "directory: the name is too long");
     file->descriptor = mkstemp(name);
     if (file->descriptor < 0)
-        return wt_refuse(open, "no file can be made in directory %s: %s", directory, strerror(errno));
+        return wt_refuse(open, "cannot create a file in directory %s: %s", directory, strerror(errno));
     unlink(name);
     return 0;
 }
@@ -28,7 +28,7 @@ int fs_file_open(const struct wt_open *open, uint64_t needed, struct fs_file *fi
         return wt_refuse(open, "file = %llu bytes does not hold the %llu of a message",
                          (unsigned long long)file->size, (unsigned long long)needed);
     if (file->size > INT64_MAX)
-        return wt_refuse(open, "file = %llu bytes is more than a file can be",
+        return wt_refuse(open, "file = %llu bytes is larger than a file can be",
                          (unsigned long long)file->size);
     if (*directory) return open_nameless(open, directory, file);
     file->memory = wt_take_memory(open, "file", file->size);

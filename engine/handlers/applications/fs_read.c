@@ -1,7 +1,7 @@
-/* `fs_read`: answers with a piece of a file, as long as the answer has room.
+/* `fs_read`: responds with a piece of a file, as long as the response has room.
  *
  * The first 8 bytes of a request (those that there are) name the position; it is brought inside the file by a
- * remainder. A piece that cannot be read gets no answer; `close` writes the reason to the engine's log. */
+ * remainder. A piece that cannot be read gets no response; `close` writes the reason to the engine's log. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ struct fs_read {
 static void fs_read_close(void *state) {
     struct fs_read *self = state;
     if (self->failed != 0)
-        fprintf(stderr, "fs_read: %llu of %llu requests could not be read and got no answer: %s\n",
+        fprintf(stderr, "fs_read: %llu of %llu requests could not be read and got no response: %s\n",
                 (unsigned long long)self->failed, (unsigned long long)self->requests, strerror(self->error));
     fs_file_close(&self->file);
     free(self);
@@ -51,7 +51,7 @@ static int fs_read_open(const struct wt_open *open, void **state) {
     return 0;
 }
 
-/* The request's memory may be the answer's: it is read to the end before the answer is begun. */
+/* The request's memory may be the response's: it is read to the end before the response is begun. */
 static int read_piece(const struct fs_read *self, struct wt_exchange *e) {
     struct fs_response head = {0, self->scan ? body_scan(&e->request) : 0};
     body_read(&e->request, 0, &head.position, sizeof head.position);
@@ -97,7 +97,7 @@ const struct wt_handler wt_fs_read = {
     .abi = WT_HANDLER_ABI,
     .size = sizeof(struct wt_handler),
     .name = "fs_read",
-    .help = "answers with a piece of a file, in memory or real",
+    .help = "responds with a piece of a file, in memory or on disk",
     .kind = WT_MESSAGE_HANDLER,
     .options = fs_read_options,
     .open = fs_read_open,

@@ -1,4 +1,4 @@
-/* Head of the answers of fs_write and fs_read. */
+/* Head of the responses of fs_write and fs_read. */
 #ifndef WT_HANDLERS_FS_RESPONSE_H
 #define WT_HANDLERS_FS_RESPONSE_H
 

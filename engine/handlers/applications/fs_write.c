@@ -1,8 +1,9 @@
-/* `fs_write`: appends the request's body to a file; the answer says where.
+/* `fs_write`: appends the request's body to a file; the response says where.
  *
  * A file that is full is followed by a fresh one, and the one before the last is emptied: never more than two
- * are kept; in memory the one file is begun again. A body that cannot be stored (a full disk) gets no answer:
- * its client counts it as lost, this side as `unanswered`, and `close` writes the reason to the engine's log.
+ * are kept; in memory the one file is begun again. A body that cannot be stored (a full disk) gets no
+ * response: its client counts it as lost, this side as `unanswered`, and `close` writes the reason to the
+ * engine's log.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void fs_write_close(void *state) {
     struct fs_write *self = state;
     if (!self) return;
     if (self->failed != 0)
-        fprintf(stderr, "fs_write: %llu of %llu requests could not be stored and got no answer: %s\n",
+        fprintf(stderr, "fs_write: %llu of %llu requests could not be stored and got no response: %s\n",
                 (unsigned long long)self->failed, (unsigned long long)self->requests, strerror(self->error));
     fs_file_close(&self->files[0]);
     fs_file_close(&self->files[1]);
@@ -105,7 +106,7 @@ const struct wt_handler wt_fs_write = {
     .abi = WT_HANDLER_ABI,
     .size = sizeof(struct wt_handler),
     .name = "fs_write",
-    .help = "appends the request to a file, in memory or real; small answer",
+    .help = "appends the request to a file, in memory or on disk; small response",
     .kind = WT_MESSAGE_HANDLER,
     .options = fs_write_options,
     .open = fs_write_open,

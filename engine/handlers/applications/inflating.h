@@ -6,13 +6,13 @@
 
 #include <windtunnel/handler.h>
 
-/* How it went, as it stands in the answer; docs/reference/handlers.md. */
+/* The outcome, as the response has it; docs/reference/handlers.md. */
 enum inflating_status {
     INFLATED = 0,
     CORRUPT = 1,      /* no zlib stream, cut short, with bytes behind its end, or its own checksum is wrong */
     WRONG_LENGTH = 2, /* the output is shorter or longer than the request says */
     WRONG_CHECKSUM = 3, /* the output's Adler-32 is not what the request says */
-    TOO_LONG = 4,       /* the request speaks of more output than there is room for */
+    TOO_LONG = 4,       /* the request announces more output than there is room for */
     BAD_REQUEST = 5,    /* no head, or less stream than it says */
     INFLATING_STATUSES,
 };

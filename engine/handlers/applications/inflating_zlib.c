@@ -34,7 +34,7 @@ static void *zlib_open(const struct wt_open *open) {
     if (!self) return NULL;
     self->z = (z_stream){.zalloc = from_arena, .zfree = to_arena, .opaque = self};
     if (inflateInit(&self->z) == Z_OK) return self;
-    wt_refuse(open, "zlib %s does not begin: %s", zlibVersion(), self->z.msg ? self->z.msg : "no reason");
+    wt_refuse(open, "zlib %s does not start: %s", zlibVersion(), self->z.msg ? self->z.msg : "no reason");
     free(self);
     return NULL;
 }

@@ -13,12 +13,12 @@
 enum { KV_GET = 1, KV_SET = 2 };
 enum { KV_DONE = 0, KV_NOT_FOUND = 1, KV_NO_ROOM = 2, KV_BAD_REQUEST = 3 };
 
-/* Head of a request and of an answer; the value follows. */
+/* Head of a request and of a response; the value follows. */
 struct kv_head {
-    uint8_t what; /* request: GET or SET; answer: how it went */
+    uint8_t what; /* request: GET or SET; response: the outcome */
     uint8_t zero[3];
     uint32_t value_length;
-    uint64_t word; /* request: the key; answer: the scan of the request, 0 without */
+    uint64_t word; /* request: the key; response: the scan of the request, 0 without */
 };
 _Static_assert(sizeof(struct kv_head) == 16, "as it stands in docs/reference/handlers.md");
 
@@ -57,7 +57,7 @@ static int open_server(const struct wt_open *open, struct kv *self) {
     if (open->response_length < response)
         return wt_refuse(
             open,
-            "an answer's body of %u bytes has no room for its head of 16 bytes and a value of %u: "
+            "a response body of %u bytes has no room for its head of 16 bytes and a value of %u: "
             "make the response %u bytes longer, or the value shorter",
             open->response_length, self->value_length, response - open->response_length);
     struct kv_table *table = &self->table;
@@ -79,7 +79,7 @@ static int open_client(const struct wt_open *open, const struct kv *self) {
     const uint32_t request = sizeof(struct kv_head) + (self->get_percent == 100 ? 0 : self->value_length);
     if (open->request_length >= request) return 0;
     return wt_refuse(
-        open, "a request's body of %u bytes has no room for the %u of a %s: make the request %u bytes longer",
+        open, "a request body of %u bytes has no room for the %u of a %s: make the request %u bytes longer",
         open->request_length, request, self->get_percent == 100 ? "GET" : "SET",
         request - open->request_length);
 }
@@ -89,9 +89,9 @@ static int kv_open(const struct wt_open *open, void **state) {
     const uint64_t value = wt_number(open, "value");
     const uint64_t get_percent = wt_number(open, "get_percent");
     if (keys < 1 || keys > 1u << 30)
-        return wt_refuse(open, "keys = %llu does not lie between 1 and 2^30", (unsigned long long)keys);
+        return wt_refuse(open, "keys = %llu is not between 1 and 2^30", (unsigned long long)keys);
     if (value < 1 || value > 4u << 20)
-        return wt_refuse(open, "value = %llu does not lie between 1 and 4 MiB", (unsigned long long)value);
+        return wt_refuse(open, "value = %llu is not between 1 and 4 MiB", (unsigned long long)value);
     if (get_percent > 100)
         return wt_refuse(open, "get_percent = %llu is more than 100", (unsigned long long)get_percent);
     struct kv *self = wt_take_memory(open, "kv", sizeof *self);
@@ -118,7 +118,7 @@ static uint8_t kv_set(struct kv *self, const struct wt_message *request, const s
     return KV_DONE;
 }
 
-/* The request's memory may be the answer's: it is read to the end before the answer is begun. */
+/* The request's memory may be the response's: it is read to the end before the response is begun. */
 static void kv_response(struct kv *self, struct wt_exchange *e, const struct kv_head *head) {
     struct kv_head reply = {.word = self->scan ? body_scan(&e->request) : 0};
     const uint8_t *value = NULL;

@@ -72,8 +72,8 @@ static int lay_out(const struct wt_open *open, const char *path, struct listed *
     keys->slots = wt_take_memory(open, "file", all->count * sizeof *keys->slots);
     if (!keys->slots) return -1;
     if (wt_alias_init(&keys->file, keys->slots, all->weights, all->count)) return 0;
-    return wt_refuse(open, "%s: the weights of its %u keys add up to 0 or to more than there are numbers",
-                     path, all->count);
+    return wt_refuse(open, "%s: the weights of its %u keys have a sum of 0 or an infinite sum", path,
+                     all->count);
 }
 
 static int read_file(const struct wt_open *open, const char *path, struct kv_keys *keys) {
@@ -104,10 +104,10 @@ int kv_keys_open(const struct wt_open *open, uint64_t count, struct kv_keys *key
     wt_scatter_init(&keys->scatter, count);
     if (wt_real(open, "exponent", &exponent) != 0) return -1;
     if (!wt_zipf_init(&keys->zipf, count, exponent))
-        return wt_refuse(open, "exponent = %s does not lie above 0 and up to 64", wt_text(open, "exponent"));
+        return wt_refuse(open, "exponent = %s is not above 0 and at most 64", wt_text(open, "exponent"));
     if (keys->distribution != KV_FILE)
-        return *file ? wt_refuse(open, "file = %s is read with distribution = \"file\" alone", file) : 0;
-    if (!*file) return wt_refuse(open, "distribution = \"file\" wants a file, as in file = \"keys.txt\"");
+        return *file ? wt_refuse(open, "file = %s needs distribution = \"file\"", file) : 0;
+    if (!*file) return wt_refuse(open, "distribution = \"file\" needs a file, as in file = \"keys.txt\"");
     return open->role == WT_CLIENT ? read_file(open, file, keys) : 0;
 }
 

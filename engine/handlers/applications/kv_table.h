@@ -19,7 +19,7 @@ struct kv_table {
     struct kv_slot *slots;
     uint8_t *values;
     uint64_t mask; /* slots - 1; slots are a power of two */
-    uint64_t salt; /* so that nobody outside knows which keys collide */
+    uint64_t salt; /* so that the keys that collide are not known outside */
     uint32_t used;
     uint32_t most;   /* values that there is room for: half the slots */
     uint32_t stride; /* bytes of room for a value */

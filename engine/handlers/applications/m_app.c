@@ -1,7 +1,7 @@
 /* `m_app`: memory. For each message it reads and writes cache lines of a state of its own, one state an
  * application.
  *
- * Every visit reads the line's mark and leaves the message's number there, so the answer tells which lines
+ * Every visit reads the line's mark and leaves the message's number there, so the response tells which lines
  * were seen before: a test counts by it that the walk keeps to its range and gets everywhere in it. The lines
  * of a message do not wait for each other: as many misses are in flight as the CPU allows.
  */
@@ -42,8 +42,7 @@ static int m_app_open(const struct wt_open *open, void **state) {
         return wt_refuse(open, "state = %llu is less than a cache line of 64 bytes",
                          (unsigned long long)bytes);
     if (range != 0 && (range < sizeof(struct cache_line) || range > bytes))
-        return wt_refuse(open,
-                         "range = %llu does not lie between a cache line of 64 bytes and the state of %llu",
+        return wt_refuse(open, "range = %llu is not between a cache line of 64 bytes and the state of %llu",
                          (unsigned long long)range, (unsigned long long)bytes);
     struct cache_line *lines = wt_take_memory(open, "state", bytes);
     if (!lines) return -1;

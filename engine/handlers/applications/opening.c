@@ -54,7 +54,7 @@ void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t byte
         if (whole_pages) prefer_node(memory, bytes, open->numa_socket);
         return memset(memory, 0, bytes);
     }
-    wt_refuse(open, "%s takes %llu bytes; this machine has %llu to give", what, (unsigned long long)bytes,
+    wt_refuse(open, "%s takes %llu bytes; %llu are available", what, (unsigned long long)bytes,
               (unsigned long long)machine);
     return NULL;
 }

@@ -1,5 +1,5 @@
-/* `t_app`: throughput. A large request is read to its last byte; the answer, small because the scenario makes
- * it so, carries what the reading gave. */
+/* `t_app`: throughput. A large request is read to its last byte; the response, small because the scenario
+ * makes it so, carries what the reading gave. */
 #include "handlers/applications/scanning.h"
 
 static void t_app_message(void *state, struct wt_exchange *burst, uint32_t count) {
@@ -11,7 +11,7 @@ const struct wt_handler wt_t_app = {
     .abi = WT_HANDLER_ABI,
     .size = sizeof(struct wt_handler),
     .name = "t_app",
-    .help = "scans a large request, writes a small answer",
+    .help = "scans a large request, writes a small response",
     .kind = WT_MESSAGE_HANDLER,
     .open = scanning_open,
     .message = t_app_message,

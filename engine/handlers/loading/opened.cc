@@ -53,8 +53,8 @@ void opened_handler::read_counter_list() {
             throw refusal(std::string(table_->name) + " has more counters than " +
                           std::to_string(WT_MAX_COUNTERS));
         if (counter->kind < WT_COUNTER_TOTAL || counter->kind > WT_COUNTER_ERROR)
-            throw refusal(its + " has no kind that there is: " + std::to_string(counter->kind));
-        if (!counter->of || !counter->unit) throw refusal(its + " says not what it is of, or not its unit");
+            throw refusal(its + " has an unknown kind: " + std::to_string(counter->kind));
+        if (!counter->of || !counter->unit) throw refusal(its + " has no `of` or no `unit`");
         counters_.push_back(*counter);
     }
 }

@@ -34,7 +34,7 @@ static void check_options(const std::string &who, const wt_handler &table) {
         require(option.help, who, its + " has no help");
         require(option.fallback, who, its + " has no fallback");
         require(option_type_name(option.type), who,
-                its + " has no type that there is: " + std::to_string(option.type));
+                its + " has an unknown type: " + std::to_string(option.type));
         require(option.type != WT_CHOICE || option.choices, who, its + " is a choice without choices");
         check_option_value(who, option, option.fallback);
     }
@@ -48,10 +48,10 @@ void check_table(const std::string &who, const wt_handler &table) {
             "kind " + std::to_string(table.kind) + " is neither WT_MESSAGE_HANDLER nor WT_PACKET_HANDLER");
     require(table.open, who, "the hook `open` is missing");
     require(table.kind != WT_MESSAGE_HANDLER || table.message, who,
-            "the hook `message` is missing, which a message handler must have");
+            "the hook `message` is missing: a message handler must have it");
     require(table.kind != WT_PACKET_HANDLER || table.packet, who,
-            "the hook `packet` is missing, which a packet handler must have");
-    require(!table.counters == !table.read_counters, who, "`counters` and `read_counters` belong together");
+            "the hook `packet` is missing: a packet handler must have it");
+    require(!table.counters == !table.read_counters, who, "`counters` and `read_counters` must both be set");
     check_options(who, table);
 }
 
@@ -87,12 +87,12 @@ handler_table handler_named(wt_kind kind, const std::string &name) {
         if (const wt_handler *table = find_handler(kind, name)) return {std::shared_ptr<void>(), table};
         throw refusal(std::string("no ") + kind_name(kind) + " handler is called '" + name + "'; there are " +
                           known_names(kind),
-                      "a handler of your own is named by its path: ./" + name + ".so");
+                      "name your own handler by its path: ./" + name + ".so");
     }
     handler_table loaded = load_plugin(name);
     if (loaded->kind != kind)
         throw refusal("handler " + name + " is a " + kind_name(loaded->kind) + " handler; a " +
-                          kind_name(kind) + " handler is wanted here",
+                          kind_name(kind) + " handler is needed here",
                       kind == WT_MESSAGE_HANDLER ? "name it under packet_handler" : "name it under handler");
     return loaded;
 }

@@ -29,11 +29,11 @@ void run_on(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    // a CPU that has gone: wherever the kernel puts us
+    // the CPU went offline: the kernel chooses another
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-// As the library wants it, with room for so many rules.
+// As the library needs it, with room for this number of rules.
 wt_table_plan plan_for(const table_plan &plan, uint64_t rules) {
     wt_table_plan p{};
     p.name = plan.name.c_str();

@@ -1,4 +1,4 @@
-/* `match_action`: what a burst goes through, in order, and what the engine is told about it. */
+/* `match_action`: the steps of a burst in order, and the handler's descriptor. */
 #include "handlers/match_action/match_action.h"
 
 #include "handlers/match_action/match_action_open.h"

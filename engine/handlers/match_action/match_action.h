@@ -52,7 +52,7 @@ struct ma_counts {
     uint64_t lookups, hits, checked, wrong;
 };
 
-/* One table as a dispatcher meets it. */
+/* One table as a dispatcher reads it. */
 struct ma_table {
     struct wt_table_reader reader;
     struct ma_key key;
@@ -64,12 +64,12 @@ struct ma_table {
     struct ma_counts counts;
 };
 
-/* One table's keys, as whoever makes the traffic draws them. */
+/* One table's keys, as the generator of the traffic draws them. */
 struct ma_source {
     struct wt_keys keys;
     struct ma_key key;
     uint32_t expected;
-    uint32_t steered; /* 1: its key is drawn; 0: another table has drawn some of it, or nobody does */
+    uint32_t steered; /* 1: its key is drawn; 0: another table has drawn some of it, or it is not drawn */
 };
 
 /* A packet between the steps. */
@@ -82,7 +82,7 @@ struct ma_pipeline {
     uint32_t table_count, ingress_count;
     uint32_t body_offset; /* of keys and expectations from the UDP payload */
     uint32_t body_bytes;  /* that a packet must have there */
-    /* some table meters, and needs the time: it stood still for so many ticks; else NULL */
+    /* a table meters and needs the ticks for which the run was parked; else NULL */
     const uint64_t *held_ticks;
     uint32_t checks;       /* 1: some table's packets say what they hit */
     uint32_t inner;        /* 1: fields are of the IPv4 and UDP header in the body */
@@ -90,7 +90,7 @@ struct ma_pipeline {
     uint64_t random;
     uint64_t not_ipv4, bad_checksum;
     struct ma_table tables[MA_TABLES_MOST];
-    struct ma_source *sources; /* of table_count; NULL where nobody draws keys here */
+    struct ma_source *sources; /* of table_count; NULL where no keys are drawn here */
 
     /* scratch of a call */
     uint16_t live[MA_BURST_MOST]; /* packets that are in the pipeline, by their place in the burst */

@@ -68,8 +68,8 @@ void open_meters(pipeline &p, const wt_open &open, const table_plan &t, ma_actio
                                   .cbs = m.burst_bytes,
                                   .pbs = m.burst_bytes};
     if (rte_meter_trtcm_profile_config(&a.profile, &params))
-        throw refusal("table " + t.name + ": DPDK's meter does not take these rates",
-                      "a peak rate that is not below the committed one");
+        throw refusal("table " + t.name + ": DPDK's meter rejects these rates",
+                      "use a peak rate that is at least the committed rate");
     a.meters = static_cast<rte_meter_trtcm *>(take(p, open, t, a.entries * sizeof *a.meters));
     for (uint64_t i = 0; i < a.entries; i++) {
         rte_meter_trtcm_config(a.meters + i, &a.profile);
@@ -103,7 +103,7 @@ void open_table(pipeline &p, const wt_open &open, uint32_t number) {
     open_actions(p, open, plan, *live, t.actions);
     if (wt_table_reader_open(live->table(), &t.reader))
         throw refusal("table " + plan.name + " has more readers than " + std::to_string(WT_TABLE_READERS),
-                      "fewer dispatchers");
+                      "use fewer dispatchers");
     p.live.push_back(std::move(live));
     p.owned.push_back(mine);
     p.checks |= plan.steered && p.plan.traffic != traffic::none;

@@ -2,7 +2,7 @@
  * requests' bodies.
  *
  * Each table's key is drawn by itself; where a table of before has drawn some of the same fields, its key is
- * as that one left it, and nobody says what it hits. */
+ * as that one left it, and what it hits is not known. */
 #include "core/random.h"
 #include "handlers/match_action/match_action.h"
 
@@ -89,7 +89,7 @@ void ma_write_requests(void *state, const struct wt_message *burst, uint32_t cou
     for (uint32_t i = 0; i < count; ++i) write_body(state, &burst[i]);
 }
 
-/* Whether the value is one that the packet's word allows. A rule that a live change has added may answer a
+/* Whether the value is one that the packet's word allows. A rule that a live change has added may match a
  * key that misses. */
 static inline int is_right(uint32_t said, uint32_t value, uint64_t rules) {
     if (said == MA_MISS) return value == MA_MISSED || ma_rule_of(value) >= rules;

@@ -104,7 +104,7 @@ static inline void wt_tx_i(struct rte_swx_pipeline *p, struct thread *t, const s
     if (may_leave(p, t, ip, 0, ip->io.io.val)) __instr_tx_i_exec(p, t, ip);
 }
 
-/* What is dropped is not rebuilt first, as DPDK would: nobody will see it. */
+/* A dropped packet is not rebuilt first, as DPDK would: no one reads it. */
 static inline void wt_drop(struct rte_swx_pipeline *p, struct thread *t, const struct instruction *ip) {
     drop_at_end(p, t, ip);
 }

@@ -1,4 +1,4 @@
-// Parses hostile frames beside a slow parser that shares nothing with ours, then turns or answers what is
+// Parses hostile frames beside a slow parser that shares nothing with ours, then turns or replies to what is
 // good.
 //
 // Input: one byte that says what is mended first (flipped bits alone would hardly ever get past the
@@ -84,7 +84,7 @@ byte_vector mended(const uint8_t *data, size_t size) {
     return frame;
 }
 
-// Whoever sent the frame, as the one that an answer must reach.
+// Whoever sent the frame, as the one that a response must reach.
 local_address sender_of(std::span<const uint8_t> frame, uint16_t port) {
     local_address sender = {.mac = {}, .ip = big32(frame, 26), .first_port = port, .queues = 1, .queue = 0};
     std::copy_n(frame.begin() + 6, 6, sender.mac.bytes);
@@ -117,12 +117,12 @@ void check_response(const byte_vector &asked) {
     byte_vector frame = asked;
     drop why = drop::count;
     const uint32_t bytes = respond(frame.data(), static_cast<uint32_t>(frame.size()), example_us, &why);
-    if (bytes == 0) return require(why != drop::count, "what is not answered has its reason");
-    require(bytes <= frame.size(), "an answer fits the frame that asked");
+    if (bytes == 0) return require(why != drop::count, "a drop has its reason");
+    require(bytes <= frame.size(), "a reply fits into the frame of its request");
     frame.resize(bytes);
     if (big16(frame, 12) == 0x0806) {
         mac_address mac{};
-        require(arp_reply_read(frame.data(), bytes, example_us.ip, &mac), "an ARP answer can be read");
+        require(arp_reply_read(frame.data(), bytes, example_us.ip, &mac), "an ARP reply can be read");
         require(std::equal(mac.bytes, mac.bytes + 6, example_us.mac.bytes), "it has our address");
         require(big32(frame, 38) == big32(asked, 28), "it is for the asker");
     } else {

@@ -72,7 +72,7 @@ void cut_and_whole(FuzzedDataProvider &input) {
     }
 }
 
-// What kv must answer, head and value; `model` is the store.
+// The expected response of kv, head and value; `model` is the store.
 bytes expected_response(std::map<uint64_t, bytes> &model, const bytes &request) {
     enum { done, not_found, no_room, bad_request };
     bytes response(16);
@@ -117,7 +117,8 @@ void store_and_map(FuzzedDataProvider &input) {
             in_place ? static_cast<uint32_t>(request.size()) : input.ConsumeIntegralInRange<uint32_t>(0, 64);
         bytes expected = expected_response(model, request);
         expected.resize(std::min<size_t>(expected.size(), room));
-        require(ask_cut(kv, request, room, in_place, input).content == expected, "kv answers as a map would");
+        require(ask_cut(kv, request, room, in_place, input).content == expected,
+                "kv responds as a map would");
     }
 }
 

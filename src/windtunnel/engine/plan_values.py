@@ -138,7 +138,7 @@ Trait = Literal[
     "both_ends",
     "together",
     "process_each",
-    "strangers",
+    "foreign_peer",
     "silent",
     "unfilled",
     "twice",

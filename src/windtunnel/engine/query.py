@@ -66,7 +66,7 @@ class WireOption(Described):
 class WireNeed(Described):
     """What must be so on the host; `option` names the option that it is about."""
 
-    kind: Literal["root", "hugepages", "interface", "no_interface", "no_xdp", "capture", "nic", "meeting_point"]
+    kind: Literal["root", "hugepages", "interface", "no_interface", "no_xdp", "capture", "nic", "shared_socket"]
     option: str | None
     why: str | None
 

@@ -8,14 +8,14 @@ from typing import Any
 Document = dict[str, Any]
 
 _BOTH = ["server", "client", "both_ends"]
-_KERNEL = ["server", "client", "strangers", "leaves_mac"]
+_KERNEL = ["server", "client", "foreign_peer", "leaves_mac"]
 TRAITS = {
     "ring": [*_BOTH, "together", "twice", "moves_mbufs", "emulates"],
     "null": ["server", "client", "silent", "unfilled", "twice"],
     "pcap": ["server", "silent", "twice"],
     "af_packet": _KERNEL,
-    "memif": [*_BOTH, "process_each", "strangers", "emulates", "leaves_mac"],
-    "pci": ["server", "client", "strangers", "nic"],
+    "memif": [*_BOTH, "process_each", "foreign_peer", "emulates", "leaves_mac"],
+    "pci": ["server", "client", "foreign_peer", "nic"],
     "af_xdp": [*_KERNEL, "dense_pool"],
     "tap": _KERNEL,
 }

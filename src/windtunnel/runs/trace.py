@@ -31,7 +31,7 @@ EVENT_BYTES_MOST = 192
 HEADER = np.dtype([("magic", "S8"), ("start_tsc", "<u8"), ("ns_per_tick", "<f8"), ("event_bytes", "<u8")])
 EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("objects", "<u4"), ("worker", "<u2"), ("stage", "<u2")])
 MAGIC = b"WTTRACE1"
-HELD_UP = np.uint32(1 << 31)
+STALLED = np.uint32(1 << 31)
 WHOLE_LOOP = 0xFFFF
 IDS = 1000
 """Between the process ids of two engines; no two threads share an id, and none has the 0 that Perfetto takes for idling."""
@@ -145,13 +145,13 @@ def _slices(events: np.ndarray, labels: list[Any], ns_per_tick: float, epoch: in
     since = [
         np.rint((events[end] - np.uint64(epoch)).astype("f8") * ns_per_tick).astype("i8") for end in ("start", "end")
     ]
-    objects, held_up = events["objects"] & ~HELD_UP, (events["objects"] & HELD_UP) != 0
-    columns = (*since, events["worker"], events["stage"], objects, held_up)
+    objects, stalled = events["objects"] & ~STALLED, (events["objects"] & STALLED) != 0
+    columns = (*since, events["worker"], events["stage"], objects, stalled)
     for start, end, worker, stage, moved, held in zip(*(column.tolist() for column in columns), strict=True):
         head, args = LOOP if stage == WHOLE_LOOP else labels[worker][stage]
         yield (
             f'{head},"ph":"X","ts":{_us(start)},"dur":{_us(end - start)},"pid":{pid},"tid":{pid + worker + 1},'
-            f'"args":{args}"objects":{moved},"held_up":{"true" if held else "false"}}}}}'
+            f'"args":{args}"objects":{moved},"stalled":{"true" if held else "false"}}}}}'
         )
 
 

@@ -72,7 +72,7 @@ def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
 def _sides(scenario: Scenario) -> None:
     if both_sides(scenario):
         return
-    kind, strangers = scenario.wire.kind, wires.has(scenario, "strangers")
+    kind, foreign_peer = scenario.wire.kind, wires.has(scenario, "foreign_peer")
     ours = [f"[{side}]" for side in SIDES if wires.has(scenario, side)]
     if scenario.client is None and scenario.server is None:
         raise Refusal(("wire",), f'no endpoint on the wire "{kind}"', f"a table {' or '.join(ours)}")
@@ -84,7 +84,7 @@ def _sides(scenario: Scenario) -> None:
                 else f'the wire "{kind}" has no {side}'
             )
             raise Refusal((side,), what, f"only {ours[0]}, or wire.kind = {wires.named('both_ends')}")
-    if scenario.client is not None and not strangers:
+    if scenario.client is not None and not foreign_peer:
         if scenario.server is not None:
             raise Refusal(
                 ("client",),

@@ -45,7 +45,7 @@ def _peer_mac(scenario: Scenario, client: Client) -> str | None:
     ours = endpoint(scenario, "server")
     if client.peer_mac != "auto":
         return None if client.peer_mac == "resolve" else client.peer_mac
-    return None if ours is None and wires.has(scenario, "strangers") else (ours or Server()).mac
+    return None if ours is None and wires.has(scenario, "foreign_peer") else (ours or Server()).mac
 
 
 def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.Port:

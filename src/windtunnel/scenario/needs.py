@@ -112,10 +112,10 @@ def replayed(scenario: Scenario) -> Capture | None:
     return capture
 
 
-def meeting_point(scenario: Scenario, token: str) -> str | None:
+def shared_socket(scenario: Scenario, token: str) -> str | None:
     """Absolute path of the socket by which two processes find each other; one of the run's own where the scenario names none.
     Raises Refusal."""
-    option = needed_option(scenario, "meeting_point")
+    option = needed_option(scenario, "shared_socket")
     if option is None:
         return None
     if (named := value(scenario, option.name)) is not None:

@@ -27,7 +27,7 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
         raise Refusal(
             ("wire", "kind"),
             f'--side {one_side.side}: no peer can be at the other end of the wire "{scenario.wire.kind}"',
-            f"wire.kind = {named('strangers', without=('process_each',))} for two hosts or {named('process_each')} for two "
+            f"wire.kind = {named('foreign_peer', without=('process_each',))} for two hosts or {named('process_each')} for two "
             "processes, or a run without --side",
         )
     for side in ("client", "server"):
@@ -44,9 +44,9 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
                 f"--side {one_side.side}: the hello of two hosts does not fit an MTU of {keys.mtu}",
                 f"at least {HELLO_BYTES + IP_UDP_HEADER_BYTES}",
             )
-    if (meeting := needed_option(scenario, "meeting_point")) and value(scenario, meeting.name) is None:
+    if (shared := needed_option(scenario, "shared_socket")) and value(scenario, shared.name) is None:
         raise Refusal(
             ("wire",),
-            f"--side {one_side.side}: wire.{meeting.name} is missing, by which the two processes find each other",
-            f'as in {meeting.name} = "{meeting.example}"',
+            f"--side {one_side.side}: wire.{shared.name} is missing, by which the two processes find each other",
+            f'as in {shared.name} = "{shared.example}"',
         )

@@ -16,7 +16,7 @@ from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.loads import unseen_phases
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
-from windtunnel.scenario.needs import check_host, meeting_point, replayed
+from windtunnel.scenario.needs import check_host, replayed, shared_socket
 from windtunnel.scenario.nics import devices, far_nics
 from windtunnel.scenario.one_side import OneSide, check_one_side
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
@@ -86,7 +86,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None) -> Ru
         demands=demands,
         mode=choose(scenario, host, {mode: sum(each) for mode, each in needs.items()}),
         token=token,
-        socket=meeting_point(scenario, token),
+        socket=shared_socket(scenario, token),
         one_side=one_side,
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
     )

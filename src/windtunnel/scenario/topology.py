@@ -72,7 +72,7 @@ def both_sides(scenario: Scenario) -> bool:
 
 def two_processes(scenario: Scenario) -> bool:
     """Whether the peer can be outside of this process."""
-    return has(scenario, "strangers")
+    return has(scenario, "foreign_peer")
 
 
 def workload_names(scenario: Scenario) -> list[str]:

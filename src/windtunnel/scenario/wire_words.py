@@ -55,6 +55,6 @@ def needs(wire: Wire) -> str:
         "no_xdp": "no XDP program on the interface",
         "capture": "a capture",
         "nic": "a NIC whose driver lets DPDK in",
-        "meeting_point": "a directory that both processes can write",
+        "shared_socket": "a directory that both processes can write",
     }
     return ", ".join(words[need.kind] + (f" ({need.why})" if need.why else "") for need in wire.needs)

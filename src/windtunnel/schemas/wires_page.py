@@ -21,7 +21,7 @@ TRAITS = {
     "both_ends": "both ends are ours",
     "together": "both in one process",
     "process_each": "a process for each end",
-    "strangers": "the peer may be another host or another program",
+    "foreign_peer": "the peer may be another host or another program",
     "silent": "no request gets a response",
     "unfilled": "frames come with bytes that a handler may fill",
     "twice": "two runs may have it at once, so that `compare` can alternate them window by window",

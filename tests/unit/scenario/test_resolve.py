@@ -171,7 +171,7 @@ def test_needs_of_the_xdp_wire():
 
 def test_the_tap_wire_makes_its_interface():
     scenario = load(SHIPPED / "kernel-tap.toml")
-    with pytest.raises(UserError, match="makes a network interface, which needs root"):
+    with pytest.raises(UserError, match="creates a network interface, which needs root"):
         resolve(scenario, machine(root=False))
     with pytest.raises(UserError, match='an interface "wt-tap" exists'):
         resolve(scenario, machine(interfaces=("lo", "wt-tap")))
