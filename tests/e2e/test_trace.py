@@ -19,8 +19,8 @@ from windtunnel.runs.trace import EVENT, EVENT_BYTES_MOST, HEADER, MAGIC, WHOLE_
 from windtunnel.scenario import here, load, resolve
 
 EPOCH = 1 << 40
-HELD_UP = 1 << 31
-LOOP = [(100, 900, 64 | HELD_UP, 1, WHOLE_LOOP), (100, 500, 32, 1, 0), (500, 900, 32 | HELD_UP, 1, 1)]
+STALLED = 1 << 31
+LOOP = [(100, 900, 64 | STALLED, 1, WHOLE_LOOP), (100, 500, 32, 1, 0), (500, 900, 32 | STALLED, 1, 1)]
 
 
 def assert_trace_event_format(document: dict) -> list[dict]:
@@ -144,7 +144,7 @@ def test_two_engines_share_the_time_line(tmp_path):
 def test_no_event_is_longer_than_the_limit_assumes(tmp_path):
     run = run_with_traces(tmp_path, sample_lines.plan())
     day = 24 * 3600 * 2 * 10**9
-    write_raw(run.path / "0.bin", [(day, day * 2, (1 << 30) | HELD_UP, 1, stage) for stage in (1, WHOLE_LOOP)])
+    write_raw(run.path / "0.bin", [(day, day * 2, (1 << 30) | STALLED, 1, stage) for stage in (1, WHOLE_LOOP)])
     assert max(map(len, convert(run).read_text().splitlines(keepends=True))) <= EVENT_BYTES_MOST
 
 

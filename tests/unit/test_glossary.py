@@ -34,6 +34,7 @@ OF_A_PAPER = (
     "src/windtunnel/sharing/reproduce/",
     "src/windtunnel/sharing/cli/reproduce.py",
     "src/windtunnel/sharing/model/points.py",
+    "tests/unit/sharing/test_reproduce.py",
 )
 """Where a figure is one of a paper."""
 

@@ -36,7 +36,7 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
             raise Refusal(
                 (one_side.side,),
                 f"--side {one_side.side}: the file has no [{side}], and both sides read the same file",
-                f"a table [{side}], or a run without --side where the peer is a stranger",
+                f"a table [{side}], or a run without --side where the peer is another program",
             )
         if keys.mtu < HELLO_BYTES + IP_UDP_HEADER_BYTES:
             raise Refusal(
