@@ -298,7 +298,7 @@ def test_a_nic_that_rings_for_every_packet_has_no_fracture(tmp_path):
         (("--sweep", "--burst", "4"), "--burst has no effect with --sweep"),
         (("--sweep", "--json"), "--json has no effect with --sweep"),
         (("--sweep", "--measured", "x"), "--measured has no effect with --sweep"),
-        (("--sweep", "--out", "/nonexistent/x"), "/nonexistent is no directory"),
+        (("--sweep", "--out", "/nonexistent/x"), "/nonexistent is not a directory"),
         (("runs/none",), "not a run directory"),
         (("--pps", "1M", "--rx-free", "-1"), "rx_free is -1"),
         (("--pps", "1M", "--tx-rs", "2000"), "tx_rs is 2000, and the ring has 1024"),
