@@ -123,12 +123,12 @@ def window(begin: int, end: int, served: int) -> TenantWindow:
     )  # fmt: skip
 
 
-def record(figure) -> FigureRecord:
+def record(of) -> FigureRecord:
     from datetime import UTC, datetime
 
     return FigureRecord(
-        figure=figure.name,
-        title=figure.title,
+        figure=of.name,
+        title=of.title,
         quick=True,
         seed=1,
         blocks=6,
@@ -145,8 +145,8 @@ def record(figure) -> FigureRecord:
 
 
 class TestDirectory:
-    def finished(self, tmp_path: Path, figure, rows):
-        return finish(figure, tmp_path, record(figure), rows)
+    def finished(self, tmp_path: Path, of, rows):
+        return finish(of, tmp_path, record(of), rows)
 
     def test_holds_verdicts_table_and_page(self, tmp_path):
         import duckdb
@@ -200,7 +200,7 @@ class TestCommand:
     def run(self, *words: str):
         return CliRunner().invoke(app, ["share", "reproduce", *words])
 
-    def test_an_unknown_figure(self):
+    def test_an_unknown_name_is_refused(self):
         assert self.run("fig3").exit_code == 2
         with pytest.raises(UserError, match='no figure "fig3"'):
             figure_named("fig3", True, "kicker")
