@@ -124,5 +124,5 @@ def test_compressed_output_equals_that_of_zlib(tmp_path, library):
 def test_a_handler_without_its_library_is_refused(tmp_path):
     with pytest.raises(UserError) as refused:
         execute(tmp_path, scenario({"handler": "decompress", "options": {"library": "libdeflate"}}))
-    assert 'library: "libdeflate" is no choice' in refused.value.message
+    assert 'library: "libdeflate" is not a choice' in refused.value.message
     assert "ISA-L" in refused.value.remedy

@@ -83,7 +83,7 @@ def test_one_rate_is_one_endless_phase(tmp_path):
         ({"request_sizes": {"distribution": "uniform", "least": 64, "most": 63}}, "least is 64, most 63"),
         (
             {"request_sizes": {"distribution": "uniform", "least": 64, "most": 99, "genome": "a"}},
-            "genome has no meaning",
+            "genome has no effect",
         ),
         ({"request_sizes": {"distribution": "zipf", "least": 16, "most": "1MiB", "exponent": 1}}, "step = 16"),
         ({"request_sizes": {"distribution": "file", "file": "nowhere.txt"}}, "nowhere.txt: no such file"),
@@ -105,8 +105,8 @@ def test_impossible_values_are_refused_with_a_message(tmp_path, workload, words)
         ("86 1\n\neighty 1\n", "sizes.txt:3: not a size and a weight: 'eighty 1'"),
         ("86 -1\n", "a weight not below 0"),
         ("86 nan\n", "a weight not below 0"),
-        ("# nothing\n", "0 sizes with a weight of 0 in all"),
-        ("86 0\n", "1 sizes with a weight of 0 in all"),
+        ("# nothing\n", "0 sizes with a weight of 0 in total"),
+        ("86 0\n", "1 sizes with a weight of 0 in total"),
     ],
 )
 def test_a_list_of_sizes_is_refused_with_its_line(tmp_path, text, words):

@@ -225,9 +225,9 @@ class TestRun:
         if len(os.sched_getaffinity(0)) < 2:
             pytest.skip("one CPU: no figure can be run here")
 
-    def run(self, tmp_path: Path, figure, arms: list[Arm]):
-        figure.arms = lambda: arms
-        finished = run_figure(figure, choose_site(None, None), tmp_path / "out", 1, 1, lambda *_: None)
+    def run(self, tmp_path: Path, of, arms: list[Arm]):
+        of.arms = lambda: arms
+        finished = run_figure(of, choose_site(None, None), tmp_path / "out", 1, 1, lambda *_: None)
         assert finished.record.failed == []
         assert len(finished.rows) == len(arms) == len((finished.path / "trials.jsonl").read_text().splitlines())
         assert json.loads((finished.path / "figure.json").read_text())["ended"]
@@ -236,8 +236,8 @@ class TestRun:
 
     def test_fig2(self, tmp_path):
         needs_server("memcached")
-        figure = figure_named("fig2", True, "kicker")
-        rows = self.run(tmp_path, figure, [Arm((("way", way), ("waiting", 4))) for way in ("ring", "memcached")])
+        of = figure_named("fig2", True, "kicker")
+        rows = self.run(tmp_path, of, [Arm((("way", way), ("waiting", 4))) for way in ("ring", "memcached")])
         assert all(row.responses_per_s > 0 and row.per_core > 0 for row in rows)
 
     @needs_rights
@@ -255,9 +255,9 @@ class TestRun:
 
     @needs_rights
     def test_fig11(self, tmp_path):
-        figure = Fig11(True, "kicker")
-        figure.time = Timeline.of(2.0, 20_000)
-        rows = self.run(tmp_path, figure, [Arm((("way", way),)) for way in ("naive", "pinned", "scaled")])
+        of = Fig11(True, "kicker")
+        of.time = Timeline.of(2.0, 20_000)
+        rows = self.run(tmp_path, of, [Arm((("way", way),)) for way in ("naive", "pinned", "scaled")])
         by_way = {row.way: row for row in rows}
         assert by_way["pinned"].batch_events == 0 < by_way["naive"].batch_events
         assert by_way["scaled"].batch_events > 0 and all(row.served > 0 for row in rows)
