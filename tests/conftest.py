@@ -1,5 +1,6 @@
 """Fixtures that several test files share, and the order of the tests."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -22,14 +23,23 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 UNIT = Path(__file__).parent / "unit"
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """With `-n` (pytest-xdist) the files of the unit tests are shared out among the processes; everything that runs the engine is one
+    group, in one process, because its workers want both CPUs. The mark is set here: xdist reads it before any other hook comes."""
+    unit = UNIT in item.path.parents
+    item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(UNIT)) if unit else "engine"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Unit tests first, then what runs the engine. With `-n` (pytest-xdist) the files of the unit tests are shared out among
-    the processes; everything that runs the engine is one group, in one process, because its workers want both CPUs."""
+    """Unit tests first, then what runs the engine."""
     items.sort(key=lambda item: UNIT not in item.path.parents)  # keeps the order otherwise
-    for item in items:
-        unit = UNIT in item.path.parents
-        item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(UNIT)) if unit else "engine"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Without its groups, xdist runs two engines at once, and tests fail for want of a CPU."""
+    grouping = "PYTEST_XDIST_WORKER" in os.environ and getattr(session.config.option, "loadgroup", False)
+    if grouping and not all("@" in item.nodeid for item in session.items):
+        raise pytest.UsageError("this pytest-xdist does not group tests: pyproject.toml says which pytest it needs")
 
 
 @pytest.fixture

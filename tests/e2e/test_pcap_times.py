@@ -79,9 +79,9 @@ def test_each_frame_enters_on_the_queue_of_its_port(tmp_path):
 @pytest.mark.parametrize(
     ("gaps", "why"),
     [
-        ((5, 10, -3_000), "frame 4 is 3.000 us older than the one before it"),
-        ((0, 0), "all its frames have one time"),
-        ((), "all its frames have one time"),
+        ((5, 10, -3_000), "frame 4 is 3.000 us older than the frame before it"),
+        ((0, 0), "all its frames have the same time"),
+        ((), "all its frames have the same time"),
     ],
 )
 def test_capture_times_that_are_too_dense_are_refused(tmp_path, gaps, why):

@@ -235,7 +235,7 @@ class TestClient:
         file = tmp_path / "plan.json"
         file.write_text(self.plan(tenant_cpus=[CPU]).model_dump_json())
         done = subprocess.run([find_native("windtunnel-client"), file], check=False, capture_output=True, text=True)
-        assert done.returncode == 2 and "its tenants'" in done.stdout
+        assert done.returncode == 2 and "which its tenants use" in done.stdout
 
 
 class TestBatch:

@@ -249,7 +249,7 @@ def test_a_load_that_no_queue_carries_is_refused(latency):
     assert "lowest load" in refused("model", "predict", file, "--rate", "1kpps").message
     assert "outside the loads" in invoke("model", "predict", file, "--rate", "1kpps", "--extrapolate")
     assert "use --rate RATE" in refused("model", "predict", file, "--entries", "5").remedy
-    assert "--of has no meaning" in refused("model", "fit", latency / "load", "--of", "p99").message
+    assert "--of has no effect" in refused("model", "fit", latency / "load", "--of", "p99").message
 
 
 def test_questions_that_are_none_are_refused(fitted, latency):
