@@ -30,7 +30,7 @@ def load(name: str) -> Any:
     for info in app.registered_commands:
         info.cls = Command
     parent = typer.Typer(add_completion=False)
-    parent.add_typer(app, name=name)
+    parent.add_typer(app, name=name, rich_help_panel=app.rich_help_panel)
     command: Any = typer.main.get_group(parent).commands[name]
     command.short_help = command.short_help or (command.help or "").removesuffix(".")
     command.invoke = _explained(command.invoke, point)

@@ -153,7 +153,7 @@ def validation_view(checked: Checked) -> Group:
     if latency:
         parts += [Text("latency, errors at held-out loads", style="bold"), _checked_latency(latency), Text()]
     for path, rows in checked.pipelines:
-        parts.append(Text(f"{path.name}: pipelines that used for no fit", style="bold"))
+        parts.append(Text(f"{path.name}: pipelines that no model was fitted to", style="bold"))
         parts += [_checked_pipelines(rows), Text(_pipeline_words(rows)), Text()]
     return Group(*parts)
 
