@@ -23,16 +23,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 UNIT = Path(__file__).parent / "unit"
 
 
+def _needs_cpus(item: pytest.Item) -> bool:
+    return UNIT not in item.path.parents and item.get_closest_marker("fake_engine") is None
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """With `-n` (pytest-xdist) the files of the unit tests are shared out among the processes; everything that runs the engine is one
-    group, in one process, because its workers want both CPUs. The mark is set here: xdist reads it before any other hook comes."""
-    unit = UNIT in item.path.parents
-    item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(UNIT)) if unit else "engine"))
+    """With `-n` (pytest-xdist) files are shared out among the processes; everything that runs the engine is one group, in one process,
+    because its workers want both CPUs. The mark is set here: xdist reads it before any other hook comes."""
+    item.add_marker(pytest.mark.xdist_group("engine" if _needs_cpus(item) else str(item.path)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Unit tests first, then what runs the engine."""
-    items.sort(key=lambda item: UNIT not in item.path.parents)  # keeps the order otherwise
+    """What runs the engine comes last, when no other test is left."""
+    items.sort(key=_needs_cpus)  # keeps the order otherwise
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
