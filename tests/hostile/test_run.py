@@ -42,7 +42,7 @@ def no_directory(directory: Path) -> bool:
         ("directory.toml", "", "is a directory"),
         ("binary.toml", bytes(range(256)) * 8, ":2: byte 0x80 is not UTF-8"),
         ("latin.toml", b'title = "t"\nname = "caf\xe9"\n', ":2: byte 0xe9 is not UTF-8"),
-        ("large.toml", b"#" * (100 << 20), "larger than 64KiB"),
+        pytest.param("large.toml", b"#" * (100 << 20), "larger than 64KiB", id="100 MiB"),
         ("empty.toml", b"", "workload is missing"),
         ("bom.toml", b"\xff\xfe[\0w\0", ":1: byte 0xff is not UTF-8"),
     ],

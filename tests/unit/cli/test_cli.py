@@ -14,6 +14,8 @@ from fake_runs import FAKE
 
 from windtunnel import __version__
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ("pydantic", "numpy", "plotly", "jinja2", "hdrh", "tree_sitter", "windtunnel.engine.lines", "windtunnel.runs")
 
 

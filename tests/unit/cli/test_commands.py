@@ -127,6 +127,7 @@ def test_a_shipped_scenario_may_be_named(tmp_path):
     assert done.stdout.endswith("here\n") and (tmp_path / "here" / "run.json").is_file()
 
 
+@pytest.mark.slow
 def test_rates_are_read_alike_by_keys_and_options(tmp_path):
     (tmp_path / "echo.toml").write_text(SCENARIO.format(duration="60ms"))
     for rate in ("2M", "2Mpps", "2M/s", "2000000"):

@@ -9,6 +9,8 @@ from sample_plan import make_plan
 
 from windtunnel.engine.verdict import exit_code, judge
 
+pytestmark = pytest.mark.slow
+
 
 def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
     behave(monkeypatch, "client=run server=until_stopped")

@@ -15,6 +15,8 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_good_run_is_valid_and_every_line_is_forwarded(spec):
     finished = spec.run(make_plan())

@@ -17,6 +17,8 @@ from windtunnel.errors import UserError
 from windtunnel.exchange.metrics_server import MOST_READERS, Server, parse
 from windtunnel.exchange.openmetrics import Windows
 
+pytestmark = pytest.mark.slow
+
 BUCKETS = "windtunnel_workload_latency_seconds"
 
 

@@ -61,6 +61,7 @@ def write_windows(directory, windows):
     (directory / "windows.jsonl").write_text("".join(lines))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(windows=st.lists(values_of(Window), max_size=3))

@@ -10,6 +10,8 @@ from study_tools import invoke, refused
 
 from windtunnel.model.record import ModelRecord, read
 
+pytestmark = pytest.mark.slow
+
 LOOKUP, CORES = "workload.0.table.0.lookup", "server.cores"
 
 

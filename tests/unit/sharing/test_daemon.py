@@ -15,6 +15,7 @@ from windtunnel.sharing.daemon import rights
 from windtunnel.sharing.softirqs import softirq_threads
 
 pytestmark = [
+    pytest.mark.slow,
     needs_rights,
     pytest.mark.root,
     pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs"),

@@ -16,6 +16,7 @@ from windtunnel.sharing.probe import DEFAULT, Measured, best, file_of, pick, wan
 from windtunnel.sharing.slicers import SLICERS
 
 
+@pytest.mark.slow
 @needs_rights
 def test_every_slicer_is_measured_or_missing_with_a_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(changed_threads, "directory", lambda: tmp_path)

@@ -26,6 +26,8 @@ from windtunnel.sharing.reproduce.timeline import Timeline, scaled_steps
 from windtunnel.sharing.reproduce.trials import Arm, exclusion_reason, pairs, spread
 from windtunnel.sharing.tenant import TenantWindow
 
+pytestmark = pytest.mark.slow
+
 
 class TestTrials:
     def test_blocks_are_complete_and_drawn(self):

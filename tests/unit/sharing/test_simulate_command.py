@@ -9,6 +9,8 @@ from windtunnel.errors import UserError
 from windtunnel.sharing.simulate import simulate
 from windtunnel.sharing.simulate.file import read, shipped, text_of
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 policy = "tick"
 duration = "50ms"

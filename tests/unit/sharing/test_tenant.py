@@ -86,7 +86,17 @@ def test_an_unknown_key_is_refused():
 
 @pytest.mark.parametrize("name", [DISPATCH, SLICER, TENANT])
 @pytest.mark.parametrize(
-    "text", ["", "\n", "{\n", "[]\n", '{"mechanism": "kick"}\n', "\xff\xfe\n", '{"a": ' * 500 + "\n", "x" * (2 << 20)]
+    "text",
+    [
+        "",
+        "\n",
+        "{\n",
+        "[]\n",
+        '{"mechanism": "kick"}\n',
+        "\xff\xfe\n",
+        '{"a": ' * 500 + "\n",
+        pytest.param("x" * (2 << 20), id="2 MiB"),
+    ],
 )
 def test_what_is_no_plan_is_refused(name, text):
     done = subprocess.run([find_native(name)], check=False, input=text.encode("latin-1"), stdout=subprocess.PIPE)

@@ -62,6 +62,7 @@ def test_goals_of_other_widths_share_a_grid():
     assert result["wide"].width > 2 * NDR.width
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(devices, some_goals)
 def test_results_satisfy_the_rfc_on_any_device(device, goals):

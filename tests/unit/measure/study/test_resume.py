@@ -26,6 +26,8 @@ import windtunnel
 from windtunnel.errors import UserError
 from windtunnel.measure.study import directory, record
 
+pytestmark = pytest.mark.slow
+
 TWO_VALUES = ONE_FACTOR.replace("32, 64, 128", "64, 128")
 ONCE = HEAD + "repeats = 1\n"
 

@@ -15,6 +15,8 @@ from windtunnel.measure.study.definition import Definition, Factor, Full, Log, R
 from windtunnel.measure.study.design import design
 from windtunnel.scenario.reference import keys_of
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[4]
 FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}

@@ -22,6 +22,8 @@ from windtunnel.measure.throughput.trials import at_rate, balance
 from windtunnel.runs import EngineRecord, Record, Run, Verdict
 from windtunnel.scenario import load
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 SCENARIO = {
     "duration": "60ms",
