@@ -10,8 +10,12 @@
 
 namespace wt {
 
-// Ticks for which the run was held so far. Written by main while every worker is parked, and only then.
+// Ticks for which the run was held so far. It rises only while every worker is held: parked by main, or in the probe.
 inline uint64_t held_ticks = 0;
+
+inline void hold_clock(uint64_t ticks) {
+    __atomic_store_n(&held_ticks, held_ticks + ticks, __ATOMIC_RELAXED);
+}
 
 // Since when the run is held, on the steady clock; 0 while it runs. For threads beside the workers: what they
 // do for the run waits until it is 0 again. Written by main.
@@ -19,7 +23,7 @@ inline std::atomic<std::chrono::steady_clock::rep> held_since{0};
 
 // The time of the run, in ticks. It stands still while the run is held, so that a latency, a pace or a
 // time-out that spans a hold does not include it.
-inline uint64_t now() { return rte_rdtsc() - held_ticks; }
+inline uint64_t now() { return rte_rdtsc() - __atomic_load_n(&held_ticks, __ATOMIC_RELAXED); }
 
 // How the frequency was measured, for the result.
 constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";

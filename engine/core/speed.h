@@ -18,8 +18,8 @@ struct speed_sample {
     uint32_t chain, wide;  // TSC ticks
 };
 
-// Long enough that a TSC read in steps of 26 ticks, as on some machines, is fine enough.
-constexpr uint32_t speed_chain_length = 1024, speed_wide_rounds = 512;
+// Both last some 3,000 ticks: the TSC of some machines moves in steps of 26.
+constexpr uint32_t speed_chain_length = 1024, speed_wide_rounds = 2560;
 // rounds before the clock is read: the first fetch of the code is no part of it
 constexpr uint32_t speed_warmup = 16;
 
@@ -34,20 +34,18 @@ inline uint64_t speed_chain_ticks(uint32_t length) {
     return rte_rdtsc() - start;
 }
 
-// Ticks of this number of rounds of eight additions, four at a time.
+// Ticks of this number of rounds of eight additions. None waits for another: a core with six adders is filled.
 inline uint64_t speed_wide_ticks(uint32_t rounds) {
-    uint64_t a = 0, b = 0, c = 0, d = 0;
+    uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
     const uint64_t start = rte_rdtsc();
     for (uint32_t i = 0; i < rounds; i++) {
-        a++, b++, c++, d++;
-        asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
-        a++, b++, c++, d++;
-        asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
+        a++, b++, c++, d++, e++, f++, g++, h++;
+        asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h));
     }
     return rte_rdtsc() - start;
 }
 
-// About 1.5 us on a core of 3 GHz. Not inlined: both calls of a loop must run the same code.
+// About 3 us on a core of 3 GHz. Not inlined: both calls of a loop must run the same code.
 __attribute__((noinline)) inline speed_sample speed_measure() {
     speed_sample sample{};
     for (const bool warm : {false, true}) {

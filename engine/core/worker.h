@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/host_probe.h"
 #include "core/speed.h"
 #include "core/stage.h"
 #include "core/trace.h"
@@ -19,6 +20,8 @@ struct alignas(RTE_CACHE_LINE_SIZE) run_signals {
     std::atomic<bool> sending{false};  // clients may make new messages
     std::atomic<int> held{0};          // 1: park until it is 0 again
     uint64_t sending_since = 0;        // TSC; before `sending` was set
+    std::atomic<uint32_t> probe_at{0};  // the epoch before which workers join the probe
+    host_probe probe;
 };
 
 struct worker_stats {
@@ -28,6 +31,7 @@ struct worker_stats {
 };
 
 struct worker {
+    uint32_t index = 0;  // position among the workers
     unsigned lcore;
     int cpu;
     std::vector<stage> stages;

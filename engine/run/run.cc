@@ -127,7 +127,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
         p.drain(half_of_two || p.peer.active(), is_client);
         p.end_session(is_client);
     }
-    write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), now());
+    write_window(f, "drain", f.signals.epoch.load(std::memory_order_relaxed), now(), nullptr);
     if (linked && half_of_two && (is_client || p.ordered == end_reason::parent_lost)) p.hold_port();
     p.wait(0);  // notices a supervisor that is gone and will not clean up
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;

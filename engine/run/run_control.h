@@ -21,7 +21,7 @@ struct run_control {
     bool watch_link = false;       // a link that goes down ends the run
     bool measured = false;         // the peer no longer influences the measurement
     peer_session peer{f.handshake.get(), f.plan, f.lines};
-    uint64_t next_beat = 0;
+    uint64_t next_beat = 0, next_probe = 0;
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
 
@@ -62,6 +62,7 @@ struct run_control {
     void poll_links();
     void poll_peer();
     void beat();
+    bool ask_for_probe(uint32_t epoch);
     void await_switch(const worker &w, uint32_t epoch);
     void end_loops();
     uint64_t responses() const;

@@ -37,7 +37,7 @@ bool turns::await(int control) {
 void turns::go_on() {
     if (!held_at_) return;
     f_.steal = steal_ns(cpus_of(f_));  // a CPU's account ran on; those of the workers stood still, they slept
-    held_ticks += rte_rdtsc() - held_at_;
+    hold_clock(rte_rdtsc() - held_at_);
     held_at_ = 0;
     release(f_.signals);
 }

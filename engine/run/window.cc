@@ -147,9 +147,23 @@ json pools_json(run_state &f) {
     return list;
 }
 
+// What the probe at the window's end measured; null where none was asked for, or it was cut short.
+json probe_json(run_state &f, const probe_reading *probe) {
+    if (probe == nullptr || !probe->complete) return {};
+    json pairs = json::array(), workers = json::array();
+    for (size_t i = 0; i < f.signals.probe.pairs().size(); i++) {
+        const probe_pair &pair = f.signals.probe.pairs()[i];
+        pairs.push_back({{"a", pair.a}, {"b", pair.b}, {"line_ns", probe->round_trip[i] * f.clock.ns_per_tick}});
+    }
+    for (size_t i = 0; i < f.workers.size(); i++)
+        workers.push_back(
+            {{"worker", i}, {"alone_ticks", probe->alone[i]}, {"together_ticks", probe->together[i]}});
+    return {{"held_ns", f.clock.ns(probe->held_ticks)}, {"pairs", pairs}, {"workers", workers}};
+}
+
 }  // namespace
 
-void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc) {
+void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc, const probe_reading *probe) {
     add_totals(f, epoch);
     const json window = {{"type", "window"},
                          {"index", f.windows++},
@@ -163,7 +177,8 @@ void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_
                          {"ports", ports_json(f, epoch)},
                          {"workloads", workloads_json(f, epoch)},
                          {"rings", rings_json(f)},
-                         {"pools", pools_json(f)}};
+                         {"pools", pools_json(f)},
+                         {"probe", probe_json(f, probe)}};
     f.lines.write(window);
     telemetry_publish(f.shown, f.plan, f.clock, window);
     f.window_start = end_tsc;

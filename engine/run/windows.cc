@@ -1,10 +1,14 @@
-// Windows and phases of a run.
+// Windows and phases of a run, and the probes of the host between them.
 #include <string>
 
 #include "run/run_control.h"
 #include "stages/client_state.h"
 
 namespace wt {
+
+// A probe takes 50 to 100 us, and main sleeps meanwhile: it would take a CPU from a worker. Probes that far apart cost
+// at most 0.2% of a run, and 2% where workers do not come in time.
+constexpr uint64_t probe_takes_ns = 200'000, probe_every_ns = 50 * ms;
 
 // A handler may be slow; the supervisor notices when it takes too long. A worker that gets no CPU is
 // announced, because it needs more patience: of six that spin on two CPUs, one was seen without a CPU for
@@ -31,14 +35,25 @@ void run_control::take_turn() {
     turn.go_on();
 }
 
+// Asks the workers to probe the host when they switch to this epoch, unless they have done so just now.
+bool run_control::ask_for_probe(uint32_t epoch) {
+    if (!f.signals.probe.possible() || now_ns() < next_probe) return false;
+    next_probe = now_ns() + probe_every_ns;
+    f.signals.probe.ask();
+    f.signals.probe_at.store(epoch, std::memory_order_relaxed);
+    return true;
+}
+
 void run_control::next_window(const char *phase) {
     const uint32_t epoch = f.signals.epoch.load(std::memory_order_relaxed) + 1;
+    const bool probes = ask_for_probe(epoch);
     f.signals.epoch.store(epoch, std::memory_order_release);
+    if (probes) wait(now_ns() + probe_takes_ns);
     for (const worker &w : f.workers) await_switch(w, epoch);
     if (ordered == end_reason::parent_lost) return;
     const uint64_t end = now();
     turn.hold();
-    write_window(f, phase, epoch - 1, end);
+    write_window(f, phase, epoch - 1, end, probes ? &f.signals.probe.reading() : nullptr);
 }
 
 uint64_t run_control::responses() const {

@@ -9,6 +9,7 @@ History of the lines' version:
 3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
 4  tables: the steps of handlers and what handlers count themselves
 5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer
+6  the probe of the host at the end of a window
 """
 
 from typing import Annotated, Literal
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from windtunnel.engine.counted import Counted, Level
 from windtunnel.engine.plan_values import Memory, Side, Stage
 
-LINES_VERSION = 5
+LINES_VERSION = 6
 
 
 class Line(BaseModel):
@@ -44,7 +45,7 @@ class Hello(Line):
     """Identifies the engine, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
-    version: Literal[5]
+    version: Literal[6]
     engine: str
     build: str | None = Field(
         None, description="the linker's build id of the engine, in hex; null: linked without one, or written before 0.6"
@@ -256,6 +257,30 @@ class PoolLevel(Line):
     free: Annotated[int, Level("mbufs", "pool_free_mbufs")] = Field(description="free mbufs at the end of the window")
 
 
+class ProbePair(Line):
+    """Two workers that exchange packets."""
+
+    a: int = Field(description="position in the plan's workers")
+    b: int
+    line_ns: float = Field(description="round trip of a cache line between their CPUs: the median of 12 blocks of 8")
+
+
+class ProbeWorker(Line):
+    worker: int
+    alone_ticks: float = Field(description="TSC ticks of additions that fill the core, while the other workers wait")
+    together_ticks: float = Field(
+        description="likewise, while all workers do so: twice as long where two CPUs are threads of one core"
+    )
+
+
+class Probe(Line):
+    """The host's state at the end of a window, measured with all workers held; the run's time stood still meanwhile."""
+
+    held_ns: int
+    pairs: list[ProbePair]
+    workers: list[ProbeWorker]
+
+
 class Window(Line):
     type: Literal["window"]
     index: int
@@ -272,6 +297,10 @@ class Window(Line):
     workloads: list[WorkloadWindow]
     rings: list[RingLevel]
     pools: list[PoolLevel]
+    probe: Probe | None = Field(
+        description="null: not probed at this window's end (probes lie 50 ms apart; two workers share a CPU), or a worker did not "
+        "come within 1 ms"
+    )
 
 
 class MbufLedger(Line):

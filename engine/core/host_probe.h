@@ -1,0 +1,76 @@
+// The probe of the host's state: how far apart the workers' CPUs are, and whether they share a core.
+//
+// Between two windows all workers meet at a gate. Then, one after the other:
+//   - each pair of workers that exchange packets sends cache lines to and fro: the round trip tells whether the
+//     two CPUs share a core, an L3 or nothing (a hypervisor moves virtual CPUs from one to the other);
+//   - each worker fills its core with independent additions, alone, and then all at once: two CPUs that are
+//     threads of one core take up to twice as long together.
+// It lasts 50 to 100 us, and the run's time (core/clock.h) stands still meanwhile. A worker that does not come
+// in time, because it has no CPU or is in a long call, cuts the probe short: there is no reading, never a guess.
+#pragma once
+
+#include <rte_common.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace wt {
+
+struct probe_pair {
+    uint32_t a, b;  // positions of two workers
+};
+
+// What one probe measured, in TSC ticks.
+struct probe_reading {
+    bool complete = false;
+    uint64_t held_ticks = 0;          // for which the run's time stood still
+    std::vector<double> round_trip;   // of a line, a pair: the median of `probe_blocks` blocks
+    std::vector<double> alone, together;  // of `probe_wide_rounds` rounds of additions, a worker
+};
+
+constexpr uint32_t probe_lines = 8, probe_blocks = 12;
+
+class host_probe {
+  public:
+    // Workers that cannot all run at once, as two on one CPU, cannot be probed: `workers` is 0 then.
+    void open(uint32_t workers, std::vector<probe_pair> pairs, uint64_t patience_ticks);
+    const std::vector<probe_pair> &pairs() const { return pairs_; }
+    bool possible() const { return workers_ > 0; }
+
+    // By main, while no worker is inside: the next probe begins when all workers have come.
+    void ask();
+    // By worker `self`, between two loops: takes part, or leaves when another worker does not come.
+    void join(uint32_t self);
+    // For main, after every worker has left.
+    const probe_reading &reading() const { return reading_; }
+
+  private:
+    struct visit {
+        uint32_t gates = 0;
+        uint64_t deadline = 0;  // TSC
+    };
+    template <typename Last>
+    bool gather(visit &v, Last last);
+    bool await(visit &v, uint32_t all);
+    bool round_trips(visit &v, uint32_t self);
+    bool additions(visit &v, uint32_t self);
+    bool ping(const visit &v, double &ticks);
+    bool pong(const visit &v);
+
+    // flags of `arrived_`: the last one has come and closes the gate; somebody has not come
+    static constexpr uint32_t closing = 1u << 30, cut_short = 1u << 31;
+
+    uint32_t workers_ = 0, asked_ = 0;
+    std::vector<probe_pair> pairs_;
+    uint64_t patience_ = 0, began_ = 0;
+    probe_reading reading_;
+    alignas(RTE_CACHE_LINE_SIZE) std::atomic<uint32_t> arrived_{0};  // at all gates since `ask`
+    struct alignas(RTE_CACHE_LINE_SIZE) line {
+        std::atomic<uint32_t> value{0};
+    };
+    std::array<line, probe_lines> lines_;
+};
+
+}  // namespace wt

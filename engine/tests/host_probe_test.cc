@@ -1,0 +1,96 @@
+// The probe of the host's state: workers that meet, or do not (also under ThreadSanitizer).
+#include "core/host_probe.h"
+
+#include <gtest/gtest.h>
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/speed.h"
+
+namespace wt {
+namespace {
+
+const uint64_t patient = 60 * rte_get_tsc_hz(), hasty = rte_get_tsc_hz() / 100;
+
+void join_all(host_probe &probe, uint32_t workers) {
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < workers; i++) threads.emplace_back([&probe, i] { probe.join(i); });
+    for (std::thread &thread : threads) thread.join();
+}
+
+TEST(HostProbe, MeasuresEachPairAndEachWorker) {
+    host_probe probe;
+    probe.open(3, {{0, 1}, {1, 2}}, patient);
+    for (int i = 0; i < 5; i++) {
+        probe.ask();
+        join_all(probe, 3);
+        const probe_reading &r = probe.reading();
+        ASSERT_TRUE(r.complete);
+        EXPECT_TRUE(std::ranges::all_of(r.round_trip, [](double ticks) { return ticks > 0; }));
+        EXPECT_TRUE(std::ranges::all_of(r.alone, [](double ticks) { return ticks > speed_wide_rounds / 2; }));
+        EXPECT_TRUE(std::ranges::all_of(r.together, [](double ticks) { return ticks > speed_wide_rounds / 2; }));
+    }
+}
+
+TEST(HostProbe, TimeStandsStillMeanwhile) {
+    host_probe probe;
+    probe.open(2, {{0, 1}}, patient);
+    const uint64_t before = held_ticks;
+    probe.ask();
+    join_all(probe, 2);
+    EXPECT_GT(probe.reading().held_ticks, 0u);
+    EXPECT_EQ(held_ticks, before + probe.reading().held_ticks);
+}
+
+TEST(HostProbe, OneWorkerNeedsNobody) {
+    host_probe probe;
+    probe.open(1, {}, patient);
+    probe.ask();
+    probe.join(0);
+    EXPECT_TRUE(probe.reading().complete);
+    EXPECT_TRUE(probe.reading().round_trip.empty());
+}
+
+// Who comes too late finds the probe over, holds no clock and waits for nobody.
+TEST(HostProbe, AWorkerThatDoesNotComeCutsItShort) {
+    host_probe probe;
+    probe.open(2, {{0, 1}}, hasty);
+    const uint64_t before = held_ticks;
+    for (int i = 0; i < 3; i++) {
+        probe.ask();
+        probe.join(0);
+        probe.join(1);
+        EXPECT_FALSE(probe.reading().complete);
+    }
+    EXPECT_EQ(held_ticks, before);
+    probe.ask();
+}
+
+// The next probe is a new one.
+TEST(HostProbe, OneCutShortIsFollowedByAWholeOne) {
+    host_probe probe;
+    probe.open(2, {{0, 1}}, patient);
+    probe.ask();
+    join_all(probe, 2);
+    EXPECT_TRUE(probe.reading().complete);
+    probe.ask();
+    EXPECT_FALSE(probe.reading().complete);
+}
+
+// A worker that leaves in the middle, as one that lost its CPU for longer than the patience: nobody is left waiting.
+TEST(HostProbe, NobodyIsLeftWaiting) {
+    for (int i = 0; i < 50; i++) {
+        host_probe probe;
+        probe.open(2, {{0, 1}}, hasty / 100 * static_cast<uint64_t>(i % 3));
+        const uint64_t before = held_ticks;
+        probe.ask();
+        join_all(probe, 2);
+        EXPECT_EQ(held_ticks - before, probe.reading().complete ? probe.reading().held_ticks : 0);
+    }
+}
+
+}  // namespace
+}  // namespace wt
