@@ -147,9 +147,11 @@ json pools_json(run_state &f) {
     return list;
 }
 
-// What the probe at the window's end measured; null where none was asked for, or it was cut short.
+// What the probe at the window's end measured; null where none was asked for.
 json probe_json(run_state &f, const probe_reading *probe) {
-    if (probe == nullptr || !probe->complete) return {};
+    if (probe == nullptr) return {};
+    if (!probe->complete)
+        return {{"complete", false}, {"held_ns", 0}, {"pairs", json::array()}, {"workers", json::array()}};
     json pairs = json::array(), workers = json::array();
     for (size_t i = 0; i < f.signals.probe.pairs().size(); i++) {
         const probe_pair &pair = f.signals.probe.pairs()[i];
@@ -158,7 +160,8 @@ json probe_json(run_state &f, const probe_reading *probe) {
     for (size_t i = 0; i < f.workers.size(); i++)
         workers.push_back(
             {{"worker", i}, {"alone_ticks", probe->alone[i]}, {"together_ticks", probe->together[i]}});
-    return {{"held_ns", f.clock.ns(probe->held_ticks)}, {"pairs", pairs}, {"workers", workers}};
+    return {{"complete", true},
+            {"held_ns", f.clock.ns(probe->held_ticks)}, {"pairs", pairs}, {"workers", workers}};
 }
 
 }  // namespace

@@ -276,6 +276,7 @@ class ProbeWorker(Line):
 class Probe(Line):
     """The host's state at the end of a window, measured with all workers held; the run's time stood still meanwhile."""
 
+    complete: bool = Field(description="false: a worker did not come within 1 ms, and nothing was measured")
     held_ns: int
     pairs: list[ProbePair]
     workers: list[ProbeWorker]
@@ -298,8 +299,7 @@ class Window(Line):
     rings: list[RingLevel]
     pools: list[PoolLevel]
     probe: Probe | None = Field(
-        description="null: not probed at this window's end (probes lie 50 ms apart; two workers share a CPU), or a worker did not "
-        "come within 1 ms"
+        None, description="null: not probed at this window's end: probes lie 50 ms apart, and workers that share a CPU have none"
     )
 
 

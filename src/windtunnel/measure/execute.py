@@ -13,8 +13,8 @@ from windtunnel.engine.supervisor import Listener, Supervisor
 from windtunnel.engine.turns import Place
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
-from windtunnel.host import facts
-from windtunnel.measure.validity import validate
+from windtunnel.host import facts, levels
+from windtunnel.measure.validity import readings_of, validate
 from windtunnel.runs import Run, RunWriter, Verdict
 from windtunnel.runs.latest import RUNS
 from windtunnel.scenario import RunSpec
@@ -54,20 +54,29 @@ def execute(
     """
     engine = find_engine()
     spec = spec.into(directory)
-    writer = RunWriter(directory, spec, host or facts.collect())
+    host = host or facts.collect()
+    writer = RunWriter(directory, spec, host)
     with no_garbage_collection():
         finished = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts, place).run(
             spec.plans, spec.names
         )
     verdict, validity = judge(finished), None
     if verdict.valid:
-        validity = validate(writer.engines, writer.windows, spec.scenario.validity)
+        validity = validate(writer.engines, writer.windows, spec.scenario.validity, _readings(writer, host))
         verdict = Verdict(not validity.reasons, validity.reasons)
     try:
         run, unkept = writer.finish(verdict, validity), None
     except UserError as error:
         run, unkept = None, error
     return RunOutcome(run, verdict, exit_code(finished, verdict), finished.interrupted, unkept)
+
+
+def _readings(writer: RunWriter, host: facts.Facts) -> levels.Readings:
+    """What was read on this host so far, with this run's; kept for the next run."""
+    known = levels.read_kept(host)
+    known.update(readings_of(writer.windows))
+    levels.keep(known, host)
+    return known
 
 
 @contextmanager

@@ -22,7 +22,7 @@ class Check(Part):
     """One check of the run."""
 
     name: str = Field(
-        description="windows, generator, steady, clock, neighbour, accounting, resolution, samples, emulated"
+        description="windows, host state, generator, steady, clock, accounting, resolution, samples, emulated"
     )
     state: State = Field(description="bad makes the run invalid; unknown: this run cannot tell")
     words: str = Field(description="what was seen, for people")
@@ -39,9 +39,22 @@ class ExcludedWindow(Part):
     reasons: list[str] = Field(min_length=1)
 
 
+class HostState(Part):
+    """Where the workers' CPUs were, how busy their siblings were, and what the run measured meanwhile."""
+
+    name: str = Field(description="one-core, one-l3, two-l3s, ...; one-level where the host showed no other level yet")
+    words: str
+    windows: int
+    line_ns: float | None = Field(description="median round trip of a cache line; null: no two workers exchange packets")
+    responses_per_s: dict[str, float] = Field(description="workload -> rate")
+    p50_ns: dict[str, int | None] = Field(description="workload -> median latency")
+
+
 class Validity(Part):
     checks: list[Check]
     excluded: list[ExcludedWindow]
+    states: list[HostState] = Field(default_factory=list, description="the one with the most windows first; empty: not known")
+    headline: str | None = Field(None, description="the state that all metrics are of; null: states are not known")
 
     @property
     def reasons(self) -> list[str]:

@@ -12,6 +12,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Validity(Table):
     """Validity limits. Shares are from 0 to 1; a share of 1 switches the limit off."""
 
+    state: str | None = Field(
+        None,
+        description='host state that the metrics are of, as "one-l3"; without: the one with the most windows',
+    )
     max_preempted: Share = Field(
         0.1,
         description="share of a window in which a worker was preempted, or the hypervisor took its CPU (steal); a window above it is excluded",

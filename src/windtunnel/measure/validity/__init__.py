@@ -1,12 +1,14 @@
 """Validity of a run: `validate` checks its windows, and excludes those that may not count.
 
 excluded_windows   windows with preemption, steal or a slower clock
+host_states        where the workers' CPUs were: metrics are of one state of the host
 steady             the real end of the warm-up, and drift afterwards
 generator          a client too slow for its rate, as opposed to a data plane too slow for its load
 clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure
 accounting         time in calls that are longer than the interruption threshold
 """
 
+from windtunnel.measure.validity.host_states import readings_of
 from windtunnel.measure.validity.validate import validate
 
-__all__ = ["validate"]
+__all__ = ["readings_of", "validate"]

@@ -1,4 +1,4 @@
-"""The clocks: the TSC against the kernel's clock, the speed of the cores, and time stamps against what they measure."""
+"""The clocks: the TSC against the kernel's clock, and time stamps against what they measure."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,6 @@ from windtunnel.scenario.validity_keys import Validity as Limits
 
 STAMP_SHARE = 0.2
 """Share of a call's time that the time stamp may cost without a warning."""
-NEIGHBOUR = 1.15
-"""Ratio of the calibration loop's times in two windows above which a sibling hardware thread or another VM started or stopped."""
 LOOPS_A_LATENCY = 4
 """Loops of the client; a shorter latency is mostly the client's own."""
 
@@ -23,27 +21,6 @@ def tsc_check(result: Result, limits: Limits) -> Check:
     words = f"the TSC and the kernel's clock differ by {error:.3g} ppm"
     state: State = "bad" if error > limits.max_clock_error else "good"
     return Check(name="clock", state=state, words=words, value=error, limit=limits.max_clock_error, unit="ppm")
-
-
-def neighbour_check(measured: Sequence[Window]) -> Check:
-    """Whether another hardware thread or VM used the execution units of a worker's core for a part of the time.
-
-    Another VM on the same physical core shows in no counter of this machine, but it makes the calibration loop (additions that
-    fill the core) slower.
-    """
-    ticks: dict[int, list[float]] = {}
-    for window in measured:
-        for worker in window.workers:
-            if worker.wide_ticks:
-                ticks.setdefault(worker.cpu, []).append(worker.wide_ticks)
-    if not ticks:
-        return Check(name="neighbour", state="unknown", words="the speed of the cores was not measured")
-    cpu, ratio = max(((cpu, max(seen) / min(seen)) for cpu, seen in ticks.items()), key=lambda each: each[1])
-    if ratio > NEIGHBOUR:
-        words = f"calibration loop {ratio:.2f}x slower on CPU {cpu} in some windows: SMT or VM contention"
-        return Check(name="neighbour", state="warning", words=words, value=ratio, limit=NEIGHBOUR, unit="ratio")
-    words = f"the cores had the same speed in all windows, within {ratio - 1:.0%}"
-    return Check(name="neighbour", state="good", words=words, value=ratio, limit=NEIGHBOUR, unit="ratio")
 
 
 def resolution_check(

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
-from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, steady
+from windtunnel.host.levels import Readings
+from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.record import EngineRecord
@@ -14,11 +15,14 @@ from windtunnel.runs.validity import Check, ExcludedWindow, State, Validity, cou
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 
-def validate(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]], limits: Limits) -> Validity:
-    """Checks what the engines of a run measured; each must have come to its result.
+def validate(
+    engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]], limits: Limits, known: Readings | None = None
+) -> Validity:
+    """Checks what the engines of a run measured; each must have come to its result. `known`: what was read on this host, this run
+    included; None: this run alone.
 
-    Windows with preemption, steal or a slower clock are excluded first, then those at the beginning in which the data plane was
-    still warming up. The other checks use the windows that are left.
+    Windows with preemption, steal or a slower clock are excluded first, then those of another host state than the headline's, then
+    those at the beginning in which the data plane was still warming up. The other checks use the windows that are left.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
     marks = excluded_windows.excluded(measured, limits)
@@ -26,6 +30,9 @@ def validate(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Win
     checks += [check for engine in engines if (check := _clock(engine, limits))]
     if checks[0].state == "bad":  # too few windows are left for further checks
         return Validity(checks=checks, excluded=marks)
+    host = host_states.judge(engines, windows, marks, known or host_states.readings_of(windows), limits.state)
+    checks += [host.check] if host.check else []
+    marks += host.excluded
     settled, late = _steady(engines, measured, marks, limits)
     checks.append(settled)
     marks += late
@@ -36,12 +43,11 @@ def validate(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Win
         if any(workload.load for workload in engine.plan.workloads):
             checks += generator.checks(left[engine.name], engine.plan, workers, limits)
             workloads += metrics.workload_rows(left[engine.name], [w.name for w in engine.plan.workloads])
-    checks.append(clocks.neighbour_check([window for of_engine in left.values() for window in of_engine]))
     checks.append(accounting.interrupted_check(workers, engines[0].plan.accounting.interrupted_above_ns))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
     checks.append(_emulated(engines))
-    return Validity(checks=checks, excluded=marks)
+    return Validity(checks=checks, excluded=marks, states=host.states, headline=host.headline)
 
 
 def _clock(engine: EngineRecord, limits: Limits) -> Check | None:

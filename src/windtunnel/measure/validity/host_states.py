@@ -1,0 +1,212 @@
+"""The host's state in each window, and the state that the metrics are of.
+
+The probes at both ends of a window tell how far apart the CPUs of the workers are (topology). The additions inside the window tell
+whether another hardware thread shared a core (sibling). A run has no one speed: a state has. Metrics are of one state, the
+headline; windows of the other states, of a state that changed, and of one that is not known are excluded.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from windtunnel.engine.lines import Probe, Window
+from windtunnel.host.levels import Level, Readings, level_of
+from windtunnel.runs import metrics
+from windtunnel.runs.record import EngineRecord
+from windtunnel.runs.validity import Check, ExcludedWindow, HostState
+
+ONE_CORE = 1.4
+"""Ratio of the additions' time together to that alone, on both CPUs of a pair, above which they are threads of one core: there
+it is close to 2, and elsewhere close to 1."""
+BUSY = 1.10
+"""Ratio of the additions' time in a window to the least known on this host, both against the chain: above it a sibling is busy."""
+NAMES = ("one-l3", "two-l3s", "two-sockets")
+"""Of the levels in ascending order, where more than one is known."""
+LEAST_KNOWN = 0.5
+"""Share of the windows whose state must be known: with less, the states cannot choose the windows."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    check: Check | None
+    states: list[HostState]
+    headline: str | None
+    excluded: list[ExcludedWindow]
+
+
+def readings_of(windows: Mapping[str, Sequence[Window]]) -> Readings:
+    """What the probes and the workers of a run read."""
+    read = Readings()
+    for window in (w for of_engine in windows.values() for w in of_engine):
+        if window.probe and window.probe.complete:
+            read.add((p.line_ns for p in window.probe.pairs if not _one_core(window.probe, p.a, p.b)), _wide(window))
+    return read
+
+
+def judge(
+    engines: Sequence[EngineRecord],
+    windows: Mapping[str, Sequence[Window]],
+    excluded: Sequence[ExcludedWindow],
+    known: Readings,
+    wanted: str | None,
+) -> Judged:
+    """`windows`: all of each engine. `excluded`: those that are excluded already. `wanted`: the state asked for; null: the one
+    with the most windows. `known`: what was read on this host, this run included."""
+    out = {(each.engine, each.window) for each in excluded}
+    levels = known.levels()
+    named = {e.name: _states(windows[e.name], levels, known.least_wide) for e in engines}
+    measured = {e.name: metrics.measured(windows[e.name]) for e in engines}
+    together = min((len(of_engine) for of_engine in measured.values()), default=0)
+    names: list[str | None] = []
+    for n in range(together):
+        of_window = [named[name][of_engine[n].index] for name, of_engine in measured.items()]
+        usable = not any((name, of_engine[n].index) in out for name, of_engine in measured.items())
+        names.append(_joined(of_window) if usable else None)
+    usable_count = sum(name is not None for name in names)
+    seen = [name for name in names if name not in (None, NOT_KNOWN, MIXED)]
+    if not any(_probed(of_engine) for of_engine in windows.values()):
+        return Judged(_cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted), [], None, [])
+    if len(seen) < LEAST_KNOWN * usable_count or not seen:
+        words = f"known in only {len(seen)} of {usable_count} windows: it changed, or workers did not come to the probe"
+        return Judged(_cannot(words, wanted), [], None, [])
+    return _choose(engines, measured, names, wanted)
+
+
+NOT_KNOWN, MIXED = "not known", "mixed"
+
+
+def _choose(
+    engines: Sequence[EngineRecord],
+    measured: Mapping[str, Sequence[Window]],
+    names: Sequence[str | None],
+    wanted: str | None,
+) -> Judged:
+    counts: dict[str, int] = {}
+    for name in names:
+        if name not in (None, NOT_KNOWN, MIXED):
+            counts[str(name)] = counts.get(str(name), 0) + 1
+    states = [
+        _row(state, engines, {e: [w for w, name in zip(of, names, strict=False) if name == state] for e, of in measured.items()})
+        for state in sorted(counts, key=lambda state: -counts[state])
+    ]
+    if wanted is not None and wanted not in counts:
+        seen = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
+        words = f"the state asked for, {wanted}, never came; seen: {seen}. Repeat the run, or ask for one of these"
+        return Judged(Check(name="host state", state="bad", words=words), states, None, [])
+    headline = wanted or states[0].name
+    first = next(iter(measured))
+    marks = [
+        ExcludedWindow(engine=first, window=measured[first][n].index, reasons=[_reason(name, headline)])
+        for n, name in enumerate(names)
+        if name not in (None, headline)
+    ]
+    row = next(state for state in states if state.name == headline)
+    others = "".join(f"; {s.name}: {s.windows} windows" for s in states if s.name != headline)
+    check = Check(name="host state", state="good", words=f"{row.words}, {row.windows} windows{others}")
+    return Judged(check, states, headline, marks)
+
+
+def _cannot(words: str, wanted: str | None) -> Check:
+    if wanted is None:
+        return Check(name="host state", state="unknown", words=words)
+    return Check(name="host state", state="bad", words=f"{wanted} was asked for; {words}")
+
+
+def _reason(name: str | None, headline: str) -> str:
+    if name == MIXED:
+        return "the host's state changed within the window"
+    if name == NOT_KNOWN:
+        return "the host's state is not known: a worker did not come to the probe"
+    return f"another host state: {name}; the metrics are of {headline}"
+
+
+def _joined(names: Sequence[str]) -> str:
+    for verdict in (NOT_KNOWN, MIXED):
+        if verdict in names:
+            return verdict
+    return " + ".join(dict.fromkeys(names))
+
+
+def _probed(windows: Sequence[Window]) -> bool:
+    return any(window.probe and window.probe.complete for window in windows)
+
+
+def _states(windows: Sequence[Window], levels: list[Level], least_wide: float | None) -> dict[int, str]:
+    """Index of a window -> name of its state, from the last probe before it and the first one after."""
+    probes: list[Probe | None] = []
+    for window in windows:
+        probes.append(window.probe)
+    named = {}
+    for n, window in enumerate(windows):
+        before = next((p for p in reversed(probes[:n]) if p), None)
+        after = next((p for p in probes[n:] if p), None)
+        ends = [p for p in (before, after) if p]
+        if not ends or not all(p.complete for p in ends):
+            named[window.index] = NOT_KNOWN
+            continue
+        topologies = {_topology(p, levels) for p in ends}
+        topology = topologies.pop()
+        if topologies:
+            named[window.index] = MIXED
+        else:
+            busy = "one-core" not in topology and _busy(window, least_wide)
+            named[window.index] = f"{topology}, sibling busy" if busy else topology
+    return named
+
+
+def _topology(probe: Probe, levels: list[Level]) -> str:
+    if not probe.pairs:
+        return "one worker" if len(probe.workers) == 1 else "workers apart"
+    names = [_relation(probe, p.a, p.b, p.line_ns, levels) for p in probe.pairs]
+    return " + ".join(dict.fromkeys(names))
+
+
+def _relation(probe: Probe, a: int, b: int, line_ns: float, levels: list[Level]) -> str:
+    if _one_core(probe, a, b):
+        return "one-core"
+    if len(levels) < 2:
+        return "one-level"
+    position = level_of(line_ns, levels)
+    return NAMES[position] if position < len(NAMES) else f"level-{position + 1}"
+
+
+def _one_core(probe: Probe, a: int, b: int) -> bool:
+    ratios = {w.worker: w.together_ticks / w.alone_ticks for w in probe.workers if w.alone_ticks}
+    return ratios.get(a, 0) > ONE_CORE and ratios.get(b, 0) > ONE_CORE
+
+
+def _wide(window: Window) -> Iterator[float]:
+    """Of each worker: the additions' ticks against the chain's."""
+    return (w.wide_ticks / w.chain_ticks for w in window.workers if w.wide_ticks and w.chain_ticks)
+
+
+def _busy(window: Window, least: float | None) -> bool:
+    return least is not None and any(ratio > BUSY * least for ratio in _wide(window))
+
+
+def _row(name: str, engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> HostState:
+    probes = [w.probe for of in windows.values() for w in of if w.probe and w.probe.complete]
+    trips = [pair.line_ns for probe in probes for pair in probe.pairs]
+    rates, p50 = {}, {}
+    for engine in engines:
+        for row in metrics.workload_rows(windows[engine.name], [w.name for w in engine.plan.workloads]):
+            if row.responses_per_s is not None:
+                rates[row.workload] = row.responses_per_s
+                p50[row.workload] = row.latency.p50
+    count = max((len(of) for of in windows.values()), default=0)
+    line = median(trips) if trips else None
+    return HostState(
+        name=name,
+        words=_words(name, engines, probes, line),
+        windows=count,
+        line_ns=line,
+        responses_per_s=rates,
+        p50_ns=p50,
+    )
+
+
+def _words(name: str, engines: Sequence[EngineRecord], probes: Sequence[Probe], line_ns: float | None) -> str:
+    """As in "CPUs 0 and 1: one-l3 (line 91 ns)"."""
+    cpus = sorted({worker.cpu for engine in engines for worker in engine.plan.workers})
+    where = f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"
+    return f"{where}: {name}" + (f" (line {line_ns:.0f} ns)" if line_ns is not None else "")
