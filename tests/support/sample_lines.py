@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from windtunnel.engine import lines
+from windtunnel.engine.lines import LINES_VERSION
 from windtunnel.engine.plan import PLAN_VERSION, Plan
 from windtunnel.engine.wires import known
 
@@ -114,7 +115,7 @@ def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -
         lines.Phase(type="phase", name="starting EAL", at_ns=0),
         lines.Hello(
             type="hello",
-            version=5,
+            version=LINES_VERSION,
             engine="0.1.0",
             build="b1" * 20,
             dpdk="DPDK 22.11.7",

@@ -21,6 +21,7 @@ from windtunnel.cli.query import query
 from windtunnel.cli.run import run
 from windtunnel.cli.search import search
 from windtunnel.cli.show import show
+from windtunnel.cli.state import state
 from windtunnel.cli.study import study
 from windtunnel.cli.texts import Command, of_docstring
 from windtunnel.cli.wires import wires
@@ -72,7 +73,7 @@ def _version(asked: bool) -> None:
 
 
 _add(PREPARE, init, check, handlers, wires)
-_add_group("host", "Check this machine and measure its caches.", PREPARE, doctor, ladder)
+_add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
 _add(MEASURE, run, show, compare, search, study)
 _add(MEASURE, query, name="study query")

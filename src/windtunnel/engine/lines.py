@@ -299,7 +299,8 @@ class Window(Line):
     rings: list[RingLevel]
     pools: list[PoolLevel]
     probe: Probe | None = Field(
-        None, description="null: not probed at this window's end: probes lie 50 ms apart, and workers that share a CPU have none"
+        None,
+        description="null: not probed at this window's end: probes lie 50 ms apart, and workers that share a CPU have none",
     )
 
 

@@ -21,6 +21,9 @@ BUCKET = 0.05
 """Width of a bucket of the kept readings, on the logarithm of ns."""
 RARE = 0.005
 """Share of all readings; a bucket with less is an accident, and bridges no gap."""
+NAMES = ("one-l3", "two-l3s", "two-sockets")
+"""Of the levels in ascending order, where more than one is known."""
+ONLY_ONE = "one-level"
 FILE_VERSION = 1
 
 
@@ -30,6 +33,7 @@ class Level:
 
     low: float
     high: float
+    readings: int
 
 
 @dataclass
@@ -51,19 +55,28 @@ class Readings:
     def levels(self) -> list[Level]:
         """Ascending; empty where nothing was read."""
         total = sum(self.trips.values())
-        ns = [exp(bucket * BUCKET) for bucket, count in sorted(self.trips.items()) if count >= RARE * total]
         found: list[Level] = []
-        for value in ns:
-            if found and value < GAP * found[-1].high:
-                found[-1] = Level(found[-1].low, value)
+        for bucket, count in sorted(self.trips.items()):
+            if count < RARE * total:
+                continue
+            ns = exp(bucket * BUCKET)
+            if found and ns < GAP * found[-1].high:
+                found[-1] = Level(found[-1].low, ns, found[-1].readings + count)
             else:
-                found.append(Level(value, value))
+                found.append(Level(ns, ns, count))
         return found
 
 
 def level_of(ns: float, levels: list[Level]) -> int:
     """Position of the level that is nearest by ratio. `levels` is not empty."""
     return min(range(len(levels)), key=lambda n: max(log(levels[n].low / ns), log(ns / levels[n].high), 0.0))
+
+
+def name_of(position: int, levels: list[Level]) -> str:
+    """As in "one-l3". With one level known, nothing tells what it is."""
+    if len(levels) < 2:
+        return ONLY_ONE
+    return NAMES[position] if position < len(NAMES) else f"level-{position + 1}"
 
 
 def identity(host: Facts) -> dict[str, Any]:

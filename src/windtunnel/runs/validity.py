@@ -45,7 +45,10 @@ class HostState(Part):
     name: str = Field(description="one-core, one-l3, two-l3s, ...; one-level where the host showed no other level yet")
     words: str
     windows: int
-    line_ns: float | None = Field(description="median round trip of a cache line; null: no two workers exchange packets")
+    indexes: list[int] = Field(description="of these windows, in the first engine")
+    line_ns: float | None = Field(
+        description="median round trip of a cache line; null: no two workers exchange packets"
+    )
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")
 
@@ -53,8 +56,14 @@ class HostState(Part):
 class Validity(Part):
     checks: list[Check]
     excluded: list[ExcludedWindow]
-    states: list[HostState] = Field(default_factory=list, description="the one with the most windows first; empty: not known")
+    states: list[HostState] = Field(
+        default_factory=list, description="the one with the most windows first; empty: not known"
+    )
     headline: str | None = Field(None, description="the state that all metrics are of; null: states are not known")
+
+    @property
+    def headline_state(self) -> HostState | None:
+        return next((state for state in self.states if state.name == self.headline), None)
 
     @property
     def reasons(self) -> list[str]:

@@ -7,59 +7,16 @@ import pytest
 import sample_lines as sample
 from hypothesis import given
 from hypothesis import strategies as st
+from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Load, LoadPhase
-from windtunnel.measure.validity import excluded_windows, generator, steady, validate
+from windtunnel.measure.validity import excluded_windows, generator, steady
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.runs import Record, Run, Verdict
-from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkerRow, only
 from windtunnel.runs.summary import summarise
 from windtunnel.runs.validity import ExcludedWindow, Validity, counted
 from windtunnel.scenario.validity_keys import Validity as Limits
-
-LIMITS = Limits()
-SPAN = sample.WINDOW_NS
-
-
-def finished(windows=10):
-    """An engine of one sample plan with so many measured windows, as the engine would have written them."""
-    of = sample.plan()
-    lines = sample.engine_lines(of)
-    by_type = {line.type: line for line in lines}
-    engine = EngineRecord(
-        name="windtunnel", plan=of, hello=by_type["hello"], ready=by_type["ready"], result=by_type["result"]
-    )
-    some = [line for line in lines if isinstance(line, Window)]
-    before = [w for w in some if w.phase == "warmup"]
-    (shape, *_) = [w for w in some if w.phase == "measure"]
-    measured = [shape.model_copy(update={"index": len(before) + n}) for n in range(windows)]
-    return engine, before + measured
-
-
-def changed(window, worker=0, **what):
-    workers = [w.model_copy(update=what) if w.worker == worker else w for w in window.workers]
-    return window.model_copy(update={"workers": workers})
-
-
-def rated(window, factor):
-    """The same window with so many times the answers."""
-    one = window.workloads[0]
-    return window.model_copy(update={"workloads": [one.model_copy(update={"responses": int(one.responses * factor)})]})
-
-
-def judged(engine, windows, limits=LIMITS):
-    return validate([engine], {engine.name: windows}, limits)
-
-
-def check(validity, name):
-    (found,) = [c for c in validity.checks if c.name == name]
-    return found
-
-
-def measured_of(windows):
-    return [w for w in windows if w.phase == "measure"]
 
 
 def test_a_clean_run_passes_every_check():
@@ -71,7 +28,7 @@ def test_a_clean_run_passes_every_check():
         "clock": "good",
         "steady": "good",
         "generator": "good",
-        "neighbour": "good",
+        "host state": "unknown",
         "accounting": "good",
         "resolution": "good",
         "emulated": "good",
@@ -265,13 +222,6 @@ def test_clocks_that_differ_make_the_run_invalid():
     engine, windows = finished()
     engine.result = engine.result.model_copy(update={"clock_error_ppm": -250.0})
     assert judged(engine, windows).reasons == ["clock: the TSC and the kernel's clock differ by 250 ppm"]
-
-
-def test_intermittent_contention_is_a_warning():
-    engine, windows = finished()
-    windows[-1] = changed(windows[-1], wide_ticks=windows[-1].workers[0].wide_ticks * 1.5)
-    found = judged(engine, windows)
-    assert found.reasons == [] and check(found, "neighbour").state == "warning"
 
 
 def test_percentiles_that_are_not_shown_are_named():

@@ -6,6 +6,7 @@ from functools import cached_property
 from math import log1p, sqrt
 
 from windtunnel.measure.compare import statistics
+from windtunnel.measure.compare.host_states import in_common_state, same_state
 from windtunnel.measure.compare.points import pairs
 from windtunnel.measure.compare.reading import MetricKey, Reading, windows
 from windtunnel.measure.compare.statistics import LEAST_RUNS, Estimate
@@ -50,11 +51,15 @@ class ValidRuns:
 
 
 def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float) -> ValidRuns:
-    """Pairs where A and B alternated, else all runs of both sides. An invalid run is excluded, and its partner with it."""
+    """Pairs where A and B alternated, else the runs of both sides in the host state that most share. An invalid run is excluded, and
+    its partner with it; so is a pair whose runs were in two host states."""
     valid = [[reading for reading in side if not reading.reasons] for side in (a, b)]
-    together = [pair for pair in pairs(a, b) if not pair[0].reasons and not pair[1].reasons]
+    together = [
+        pair for pair in pairs(a, b) if not pair[0].reasons and not pair[1].reasons and same_state(pair[0], pair[1])
+    ]
     if not together:
-        return ValidRuns(valid[0], valid[1], in_turn=False, unpaired=[], between=between)
+        ours, theirs = in_common_state(*valid)
+        return ValidRuns(ours, theirs, in_turn=False, unpaired=[], between=between)
     ours, theirs = ([pair[side] for pair in together] for side in (0, 1))
     paired = {id(reading) for reading in (*ours, *theirs)}
     return ValidRuns(ours, theirs, True, [r for side in valid for r in side if id(r) not in paired], between)

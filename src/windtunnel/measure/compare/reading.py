@@ -42,6 +42,10 @@ class Reading:
     """Every key as resolved, by its dotted path."""
     identity: dict[str, str]
     """What two runs must have in common to be compared, in words."""
+    state: str | None
+    """Host state of its metrics; None: not known."""
+    line_ns: float | None
+    """Round trip of a cache line between its workers' CPUs."""
     builds: list[str]
     """Build ids of the engines, without repetition; empty if not known."""
     question: str
@@ -60,6 +64,7 @@ def read(path: Path) -> Reading:
     record = run.record
     valid = record.verdict.valid
     rows = summarise(run) if valid else None
+    state = record.validity.headline_state if record.validity else None
     return Reading(
         path=path,
         started=record.started,
@@ -67,6 +72,8 @@ def read(path: Path) -> Reading:
         problems=run.problems,
         scenario=flat(record.scenario),
         identity=_identity(run),
+        state=state.name if state else None,
+        line_ns=state.line_ns if state else None,
         builds=sorted({engine.hello.build for engine in record.engines if engine.hello and engine.hello.build}),
         question=record.question or "",
         accounting=record.accounting or "",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from windtunnel.engine.lines import Probe, Window
-from windtunnel.host.levels import Level, Readings, level_of
+from windtunnel.host.levels import Level, Readings, level_of, name_of
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState
@@ -20,8 +20,6 @@ ONE_CORE = 1.4
 it is close to 2, and elsewhere close to 1."""
 BUSY = 1.10
 """Ratio of the additions' time in a window to the least known on this host, both against the chain: above it a sibling is busy."""
-NAMES = ("one-l3", "two-l3s", "two-sockets")
-"""Of the levels in ascending order, where more than one is known."""
 LEAST_KNOWN = 0.5
 """Share of the windows whose state must be known: with less, the states cannot choose the windows."""
 
@@ -65,7 +63,9 @@ def judge(
     usable_count = sum(name is not None for name in names)
     seen = [name for name in names if name not in (None, NOT_KNOWN, MIXED)]
     if not any(_probed(of_engine) for of_engine in windows.values()):
-        return Judged(_cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted), [], None, [])
+        return Judged(
+            _cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted), [], None, []
+        )
     if len(seen) < LEAST_KNOWN * usable_count or not seen:
         words = f"known in only {len(seen)} of {usable_count} windows: it changed, or workers did not come to the probe"
         return Judged(_cannot(words, wanted), [], None, [])
@@ -86,7 +86,11 @@ def _choose(
         if name not in (None, NOT_KNOWN, MIXED):
             counts[str(name)] = counts.get(str(name), 0) + 1
     states = [
-        _row(state, engines, {e: [w for w, name in zip(of, names, strict=False) if name == state] for e, of in measured.items()})
+        _row(
+            state,
+            engines,
+            {e: [w for w, name in zip(of, names, strict=False) if name == state] for e, of in measured.items()},
+        )
         for state in sorted(counts, key=lambda state: -counts[state])
     ]
     if wanted is not None and wanted not in counts:
@@ -164,10 +168,7 @@ def _topology(probe: Probe, levels: list[Level]) -> str:
 def _relation(probe: Probe, a: int, b: int, line_ns: float, levels: list[Level]) -> str:
     if _one_core(probe, a, b):
         return "one-core"
-    if len(levels) < 2:
-        return "one-level"
-    position = level_of(line_ns, levels)
-    return NAMES[position] if position < len(NAMES) else f"level-{position + 1}"
+    return name_of(level_of(line_ns, levels) if levels else 0, levels)
 
 
 def _one_core(probe: Probe, a: int, b: int) -> bool:
@@ -199,6 +200,7 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: Mapping[str, Seque
         name=name,
         words=_words(name, engines, probes, line),
         windows=count,
+        indexes=[window.index for window in next(iter(windows.values()))],
         line_ns=line,
         responses_per_s=rates,
         p50_ns=p50,

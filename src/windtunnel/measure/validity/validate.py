@@ -16,7 +16,10 @@ from windtunnel.scenario.validity_keys import Validity as Limits
 
 
 def validate(
-    engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]], limits: Limits, known: Readings | None = None
+    engines: Sequence[EngineRecord],
+    windows: Mapping[str, Sequence[Window]],
+    limits: Limits,
+    known: Readings | None = None,
 ) -> Validity:
     """Checks what the engines of a run measured; each must have come to its result. `known`: what was read on this host, this run
     included; None: this run alone.

@@ -4,7 +4,7 @@ Colours are names of the style sheet's variables ("var(--work)"): page.js puts i
 users is escaped, because plotly reads a little HTML in labels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -21,6 +21,7 @@ from windtunnel.views.pages.ceiling import ceiling
 from windtunnel.views.pages.layout import duration_ticks, layout_of
 from windtunnel.views.pages.steps import steps
 
+STATES = ("var(--series-2)", "var(--series-3)", "var(--series-4)")
 SERIES = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)")
 PERCENTILE_TICKS = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 _BAR_PX = 30
@@ -116,7 +117,7 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | N
             _responses(windows, [workload.name for workload in engine.plan.workloads]) if asked else _received(windows)
         )
         data += [_line(name, middles, values, len(data) + n) for n, (name, values) in enumerate(rates.items())]
-        shades = shades or _shades(windows, begin, {window.index for window in run.counted[engine.name]})
+        shades = shades or _shades(windows, begin, {window.index for window in run.counted[engine.name]}, _states(run))
     if not data:
         return None
     layout = layout_of(300)
@@ -155,11 +156,23 @@ def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, lis
     return {name: [ratio(c.get(name), span) for c, span in zip(counts, spans, strict=True)] for name in names}
 
 
-def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict[str, Any]]:
-    """A shade over every stretch of windows that no metric uses, labelled with its phase or "excluded"."""
+def _states(run: Run) -> dict[int, str]:
+    """Index of a window -> its host state, of all windows whose state is known and not the headline."""
+    validity = run.record.validity
+    if validity is None:
+        return {}
+    return {n: state.name for state in validity.states if state.name != validity.headline for n in state.indexes}
+
+
+def _shades(windows: list[Window], begin: int, counted: set[int], states: Mapping[int, str]) -> list[dict[str, Any]]:
+    """A shade over every stretch of windows that no metric uses, labelled with its phase, its host state or "excluded". Each host
+    state has a colour."""
+    colours = {name: STATES[n % len(STATES)] for n, name in enumerate(dict.fromkeys(states.values()))}
     stretches: list[list[Any]] = []
     for window in windows:
-        what = window.phase if window.phase != "measure" or window.index in counted else "excluded"
+        used = window.phase == "measure" and window.index in counted
+        excluded = states.get(window.index, "excluded")
+        what = "measure" if used else excluded if window.phase == "measure" else window.phase
         if stretches and stretches[-1][0] == what:
             stretches[-1][2] = window.end_ns
         else:
@@ -173,7 +186,8 @@ def _shades(windows: list[Window], begin: int, counted: set[int]) -> list[dict[s
             "x1": (end - begin) / 1e9,
             "y0": 0,
             "y1": 1,
-            "fillcolor": "var(--shade)",
+            "fillcolor": colours.get(phase, "var(--shade)"),
+            "opacity": 0.2 if phase in colours else 1,
             "line": {"width": 0},
             "layer": "below",
             "label": {"text": phase, "textposition": "bottom center", "font": {"color": "var(--muted)", "size": 11}},

@@ -17,7 +17,7 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import summarise, warnings_of
-from windtunnel.runs.validity import windows_of
+from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.metric_columns import columns
 from windtunnel.views.terminal.pcie import view as pcie_view
@@ -41,6 +41,7 @@ def run_view(run: Run) -> RenderableType:
     parts: list[RenderableType] = [header(run.record)]
     if run.record.verdict.valid:
         summary = summarise(run)
+        parts += [state_view(run.record.validity), Text()] if run.record.validity and run.record.validity.states else []
         parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
         parts += [step_table(summary.steps), Text()] if summary.steps else []
         parts += [handler_counters(summary.counters), Text()] if summary.counters else []
@@ -92,6 +93,36 @@ def header(record: Record) -> RenderableType:
     lines += [Text(mark, style="bold magenta") for mark in record.emulated]
     lines += [Text(f"note: {note}", style="dim") for note in record.all_notes()]
     return Group(*lines, Text())
+
+
+def state_view(validity: Validity) -> RenderableType:
+    """Host states of the run, with what was measured in each; one alone is a line."""
+    if len(validity.states) == 1:
+        return Text(f"host state: {validity.states[0].words}", style="dim")
+    rows = validity.states
+    column = _columns_of(rows)
+    workloads = list(rows[0].responses_per_s)
+    several = len(workloads) > 1
+    return Fitting(
+        [
+            column(
+                "host state", lambda s: f"{s.name}  (metrics)" if s.name == validity.headline else s.name, words=True
+            ),
+            column("windows", lambda s: str(s.windows)),
+            column("line", lambda s: fmt.number(s.line_ns, 0) + " ns" if s.line_ns else fmt.DASH),
+            *(
+                column(
+                    f"{name} responses" if several else "responses",
+                    lambda s, n=name: fmt.rate(s.responses_per_s.get(n)),
+                )
+                for name in workloads
+            ),
+            *(
+                column(f"{name} p50" if several else "p50", lambda s, n=name: fmt.duration(s.p50_ns.get(n)))
+                for name in workloads
+            ),
+        ]
+    )
 
 
 def stage_table(rows: Sequence[StageRow]) -> RenderableType:

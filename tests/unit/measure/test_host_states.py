@@ -1,0 +1,94 @@
+"""States of the host: named from the probes at both ends of a window; metrics are of one."""
+
+import pytest
+from validity_tools import check, finished, judged, measured_of, rated
+
+from windtunnel.engine.lines import Probe
+from windtunnel.scenario.validity_keys import Validity as Limits
+
+
+def probe(line_ns=91.0, together=1.0, complete=True):
+    if not complete:
+        return Probe(complete=False, held_ns=0, pairs=[], workers=[])
+    workers = [{"worker": n, "alone_ticks": 1000.0, "together_ticks": 1000.0 * together} for n in (0, 1)]
+    return Probe.model_validate(
+        {"complete": True, "held_ns": 60_000, "pairs": [{"a": 0, "b": 1, "line_ns": line_ns}], "workers": workers}
+    )
+
+
+def probed(*probes, wide=()):
+    """A run with these probes at the ends of its measured windows; the warm-up ends with the first one."""
+    engine, windows = finished(len(probes))
+    before = len(windows) - len(probes)
+    changed = []
+    for n, window in enumerate(windows):
+        at = max(n - before, 0)
+        busy = wide[at] if wide else 1.0
+        workers = [w.model_copy(update={"chain_ticks": 3000.0, "wide_ticks": 3000.0 * busy}) for w in window.workers]
+        changed.append(window.model_copy(update={"probe": probes[at], "workers": workers}))
+    return engine, changed
+
+
+def excluded(validity):
+    return {each.window: each.reasons[0] for each in validity.excluded}
+
+
+def test_the_state_of_most_windows_is_the_headline():
+    engine, windows = probed(*[probe(90)] * 8, *[probe(425)] * 4)
+    measured = measured_of(windows)
+    windows = [rated(w, 0.5) if w in measured[8:] else w for w in windows]
+    found = judged(engine, windows)
+    assert found.headline == "one-l3" and [(s.name, s.windows) for s in found.states] == [("one-l3", 8), ("two-l3s", 3)]
+    near, far = (next(iter(state.responses_per_s.values())) for state in found.states)
+    assert far == pytest.approx(near / 2, rel=0.01)
+    reasons = excluded(found)
+    assert "changed within" in reasons[measured[8].index]
+    assert all("another host state: two-l3s" in reasons[w.index] for w in measured[9:])
+    assert (
+        found.reasons == [] and "one-l3 (line 90 ns), 8 windows; two-l3s: 3 windows" in check(found, "host state").words
+    )
+
+
+def test_threads_of_one_core_are_told_by_additions():
+    engine, windows = probed(*[probe(60, together=1.9)] * 8)
+    assert judged(engine, windows).headline == "one-core"
+
+
+def test_a_host_with_one_level_says_so():
+    engine, windows = probed(*[probe(91)] * 8)
+    found = judged(engine, windows)
+    assert found.headline == "one-level" and found.excluded == [] and found.states[0].line_ns == 91
+
+
+def test_a_busy_sibling_is_a_state():
+    engine, windows = probed(*[probe()] * 10, wide=[1.0] * 7 + [1.3] * 3)
+    found = judged(engine, windows)
+    assert [(s.name, s.windows) for s in found.states] == [("one-level", 7), ("one-level, sibling busy", 3)]
+    assert len(found.excluded) == 3
+
+
+def test_a_window_with_a_probe_that_was_cut_short_is_not_known():
+    engine, windows = probed(*[probe()] * 5, probe(complete=False), *[probe()] * 5)
+    measured = measured_of(windows)
+    assert excluded(judged(engine, windows)).keys() == {measured[5].index, measured[6].index}
+
+
+def test_states_that_are_seldom_known_exclude_nothing():
+    engine, windows = probed(*[probe(complete=False)] * 9, probe(), probe())
+    found = judged(engine, windows)
+    assert found.excluded == [] and found.states == [] and check(found, "host state").state == "unknown"
+
+
+@pytest.mark.parametrize(("wanted", "bad"), [("one-l3", False), ("two-l3s", False), ("one-core", True)])
+def test_a_state_can_be_asked_for(wanted, bad):
+    engine, windows = probed(*[probe(90)] * 12, *[probe(425)] * 12)
+    found = judged(engine, windows, Limits(state=wanted))
+    assert found.headline == (None if bad else wanted)
+    assert (
+        [r for r in found.reasons if "never came; seen: one-l3 (12 windows), two-l3s (11 windows)" in r] != []
+    ) == bad
+
+
+def test_a_state_asked_for_without_probes_is_refused():
+    engine, windows = finished()
+    assert any("one-l3 was asked for" in reason for reason in judged(engine, windows, Limits(state="one-l3")).reasons)
