@@ -50,7 +50,7 @@ static json build_or_null() {
 
 static json hello(const plan &p, const tsc_clock &clock) {
     return {{"type", "hello"},
-            {"version", 5},
+            {"version", 6},
             {"engine", WT_VERSION},
             {"build", build_or_null()},
             {"dpdk", rte_version()},

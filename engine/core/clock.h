@@ -10,7 +10,8 @@
 
 namespace wt {
 
-// Ticks for which the run was held so far. It rises only while every worker is held: parked by main, or in the probe.
+// Ticks for which the run was held so far. It rises only while every worker is held: parked by main, or in
+// the probe.
 inline uint64_t held_ticks = 0;
 
 inline void hold_clock(uint64_t ticks) {

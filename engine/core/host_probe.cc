@@ -27,8 +27,9 @@ void host_probe::ask() {
     arrived_.store(0, std::memory_order_release);
 }
 
-// Waits until all workers have come to this gate; `last` is called by the one that comes last, before any of them goes
-// on. False: one did not come in time. All agree on that, because a gate is either closed or cut short, by one exchange.
+// Waits until all workers have come to this gate; `last` is called by the one that comes last, before any of
+// them goes on. False: one did not come in time. All agree on that, because a gate is either closed or cut
+// short, by one exchange.
 template <typename Last>
 bool host_probe::gather(visit &v, Last last) {
     const uint32_t all = ++v.gates * workers_;
@@ -60,7 +61,8 @@ bool host_probe::await(visit &v, uint32_t all) {
     }
 }
 
-// Whether `seen` came true before the deadline. The clock is read seldom: a read takes as long as a near line's way.
+// Whether `seen` came true before the deadline. The clock is read seldom: a read takes as long as a near
+// line's way.
 template <typename Seen>
 bool spin(uint64_t deadline, Seen seen) {
     constexpr uint32_t spins = 64;
@@ -79,7 +81,8 @@ bool host_probe::ping(const visit &v, double &ticks) {
         const uint64_t start = rte_rdtsc();
         for (line &l : lines_) {
             l.value.store(sent, std::memory_order_release);
-            if (!spin(v.deadline, [&] { return l.value.load(std::memory_order_acquire) != sent; })) return false;
+            if (!spin(v.deadline, [&] { return l.value.load(std::memory_order_acquire) != sent; }))
+                return false;
         }
         blocks[block] = rte_rdtsc() - start;
     }
@@ -93,7 +96,8 @@ bool host_probe::pong(const visit &v) {
     for (uint32_t block = 0; block < probe_blocks; block++)
         for (line &l : lines_) {
             const uint32_t sent = 2 * block + 1;
-            if (!spin(v.deadline, [&] { return l.value.load(std::memory_order_acquire) == sent; })) return false;
+            if (!spin(v.deadline, [&] { return l.value.load(std::memory_order_acquire) == sent; }))
+                return false;
             l.value.store(sent + 1, std::memory_order_release);
         }
     return true;
@@ -109,8 +113,8 @@ bool host_probe::round_trips(visit &v, uint32_t self) {
 }
 
 namespace {
-// Ticks of the additions while the core does nothing else. The first block fetches the code and the last one covers
-// those who are later; of two between them the smaller, for an interrupt only adds time.
+// Ticks of the additions while the core does nothing else. The first block fetches the code and the last one
+// covers those who are later; of two between them the smaller, for an interrupt only adds time.
 double wide_block() {
     speed_wide_ticks(speed_wide_rounds);
     const uint64_t one = speed_wide_ticks(speed_wide_rounds), other = speed_wide_ticks(speed_wide_rounds);

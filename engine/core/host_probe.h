@@ -1,12 +1,14 @@
 // The probe of the host's state: how far apart the workers' CPUs are, and whether they share a core.
 //
 // Between two windows all workers meet at a gate. Then, one after the other:
-//   - each pair of workers that exchange packets sends cache lines to and fro: the round trip tells whether the
+//   - each pair of workers that exchange packets sends cache lines to and fro: the round trip tells whether
+//   the
 //     two CPUs share a core, an L3 or nothing (a hypervisor moves virtual CPUs from one to the other);
 //   - each worker fills its core with independent additions, alone, and then all at once: two CPUs that are
 //     threads of one core take up to twice as long together.
-// It lasts 50 to 100 us, and the run's time (core/clock.h) stands still meanwhile. A worker that does not come
-// in time, because it has no CPU or is in a long call, cuts the probe short: there is no reading, never a guess.
+// It lasts 50 to 100 us, and the run's time (core/clock.h) stands still meanwhile. A worker that does not
+// come in time, because it has no CPU or is in a long call, cuts the probe short: there is no reading, never
+// a guess.
 #pragma once
 
 #include <rte_common.h>
@@ -25,8 +27,8 @@ struct probe_pair {
 // What one probe measured, in TSC ticks.
 struct probe_reading {
     bool complete = false;
-    uint64_t held_ticks = 0;          // for which the run's time stood still
-    std::vector<double> round_trip;   // of a line, a pair: the median of `probe_blocks` blocks
+    uint64_t held_ticks = 0;              // for which the run's time stood still
+    std::vector<double> round_trip;       // of a line, a pair: the median of `probe_blocks` blocks
     std::vector<double> alone, together;  // of `probe_wide_rounds` rounds of additions, a worker
 };
 

@@ -34,7 +34,8 @@ inline uint64_t speed_chain_ticks(uint32_t length) {
     return rte_rdtsc() - start;
 }
 
-// Ticks of this number of rounds of eight additions. None waits for another: a core with six adders is filled.
+// Ticks of this number of rounds of eight additions. None waits for another: a core with six adders is
+// filled.
 inline uint64_t speed_wide_ticks(uint32_t rounds) {
     uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
     const uint64_t start = rte_rdtsc();

@@ -124,8 +124,8 @@ void traced_loop(worker &w, worker_stats &stats) {
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
 
-// Switches to the other set of counters; from the release on, main owns the old one. The probe lies between the
-// windows, in neither.
+// Switches to the other set of counters; from the release on, main owns the old one. The probe lies between
+// the windows, in neither.
 void switch_window(worker &w, uint32_t epoch) {
     w.stats[w.epoch & 1].cycles = now() - w.window_start;
     if (w.signals->probe_at.load(std::memory_order_relaxed) == epoch) w.signals->probe.join(w.index);

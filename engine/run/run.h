@@ -88,7 +88,8 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns);
 // Reads, writes and clears the window that all workers have left (or, at the end, the one that they stopped
 // in).
 // `probe`: of the host, at the window's end; null: none was asked for.
-void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc, const probe_reading *probe);
+void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc,
+                  const probe_reading *probe);
 
 // After the workers have stopped: gives back every mbuf that is still held, closes the ports, and
 // writes the result line.

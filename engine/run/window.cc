@@ -155,18 +155,22 @@ json probe_json(run_state &f, const probe_reading *probe) {
     json pairs = json::array(), workers = json::array();
     for (size_t i = 0; i < f.signals.probe.pairs().size(); i++) {
         const probe_pair &pair = f.signals.probe.pairs()[i];
-        pairs.push_back({{"a", pair.a}, {"b", pair.b}, {"line_ns", probe->round_trip[i] * f.clock.ns_per_tick}});
+        pairs.push_back(
+            {{"a", pair.a}, {"b", pair.b}, {"line_ns", probe->round_trip[i] * f.clock.ns_per_tick}});
     }
     for (size_t i = 0; i < f.workers.size(); i++)
         workers.push_back(
             {{"worker", i}, {"alone_ticks", probe->alone[i]}, {"together_ticks", probe->together[i]}});
     return {{"complete", true},
-            {"held_ns", f.clock.ns(probe->held_ticks)}, {"pairs", pairs}, {"workers", workers}};
+            {"held_ns", f.clock.ns(probe->held_ticks)},
+            {"pairs", pairs},
+            {"workers", workers}};
 }
 
 }  // namespace
 
-void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc, const probe_reading *probe) {
+void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc,
+                  const probe_reading *probe) {
     add_totals(f, epoch);
     const json window = {{"type", "window"},
                          {"index", f.windows++},

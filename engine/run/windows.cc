@@ -6,8 +6,8 @@
 
 namespace wt {
 
-// A probe takes 50 to 100 us, and main sleeps meanwhile: it would take a CPU from a worker. Probes that far apart cost
-// at most 0.2% of a run, and 2% where workers do not come in time.
+// A probe takes 50 to 100 us, and main sleeps meanwhile: it would take a CPU from a worker. Probes that far
+// apart cost at most 0.2% of a run, and 2% where workers do not come in time.
 constexpr uint64_t probe_takes_ns = 200'000, probe_every_ns = 50 * ms;
 
 // A handler may be slow; the supervisor notices when it takes too long. A worker that gets no CPU is

@@ -83,12 +83,13 @@ bool exchange_packets(const stage_of &from, const stage_of &to, const run_state 
 bool exchange_packets(const worker &a, const worker &b, const run_state &f) {
     for (const stage &from : a.stages)
         for (const stage &to : b.stages)
-            if (exchange_packets(from.place, to.place, f) || exchange_packets(to.place, from.place, f)) return true;
+            if (exchange_packets(from.place, to.place, f) || exchange_packets(to.place, from.place, f))
+                return true;
     return false;
 }
 
-// Pairs of workers whose stages follow each other on a packet's way, from the first worker on. The probe's time grows with
-// them: of many the first ones stand for all.
+// Pairs of workers whose stages follow each other on a packet's way, from the first worker on. The probe's
+// time grows with them: of many the first ones stand for all.
 void open_probe(run_state &f) {
     constexpr size_t most_pairs = 8;
     constexpr uint64_t patience_ns = 1'000'000;

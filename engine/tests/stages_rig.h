@@ -100,7 +100,7 @@ struct rig {
 
     ~rig() {
         give_back();
-        write_window(f, "measure", 0, rte_rdtsc());
+        write_window(f, "measure", 0, rte_rdtsc(), nullptr);
         write_result(f, {end_reason::duration, 1});
         for (size_t e : {client, server})
             EXPECT_EQ(rte_mempool_avail_count(f.pools[e]), p.endpoints[e].pool.size)
