@@ -9,9 +9,12 @@ from windtunnel.measure.compare.reading import Reading
 def same_state(a: Reading, b: Reading) -> bool:
     """Whether the metrics of two runs are of one state. A run whose state is not known can be compared with any other, as before
     there were states. A run made when the host had shown one level alone is matched by its round trip."""
-    if a.state is None or b.state is None or a.state == b.state:
+    if a.state is None or b.state is None:
         return True
-    if ONLY_ONE not in a.state + b.state or a.line_ns is None or b.line_ns is None:
+    if ONLY_ONE not in a.state + b.state:
+        return a.state == b.state
+    siblings_differ = a.state.partition(", ")[2] != b.state.partition(", ")[2]
+    if siblings_differ or a.line_ns is None or b.line_ns is None:
         return False
     return max(a.line_ns, b.line_ns) < GAP * min(a.line_ns, b.line_ns)
 
