@@ -50,7 +50,7 @@ static json build_or_null() {
 
 static json hello(const plan &p, const tsc_clock &clock) {
     return {{"type", "hello"},
-            {"version", 6},
+            {"version", 5},
             {"engine", WT_VERSION},
             {"build", build_or_null()},
             {"dpdk", rte_version()},

@@ -351,10 +351,11 @@ def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
     done = tree.run("./test", "quick", "-x")
     assert done.returncode == 0, done.stderr
     called = tree.log
-    assert called[-2] == "meson test --no-suite fuzz"
-    assert called[-1].startswith("pytest -n ") and called[-1].endswith(" tests/unit -x")
-    for linter in ("ruff", "mypy", "imports", "clang-format", "clang-tidy", "docs"):
+    assert called[-2] == "meson test --no-suite fuzz --no-suite slow"
+    assert called[-1].startswith("pytest -n ") and called[-1].endswith(" tests/unit -m not slow -x")
+    for linter in ("ruff", "mypy", "imports", "clang-format", "docs"):
         assert f"{linter}: ok" in done.stderr
+    assert "clang-tidy" not in done.stderr
 
 
 def test_fuzz_takes_seconds_and_nothing_else_runs(tree: Tree) -> None:

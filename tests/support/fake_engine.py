@@ -72,7 +72,7 @@ class Fake:
     def hello(self, **changes: object) -> None:
         line = {
             "type": "hello",
-            "version": 6,
+            "version": 5,
             "engine": "0.1.0",
             "build": os.environ.get("FAKE_BUILD", "b1" * 20),
             "dpdk": "DPDK 22.11.0",

@@ -8,8 +8,7 @@ History of the lines' version:
 2  second run: every wire, loads in phases, links, two hosts, traces
 3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
 4  tables: the steps of handlers and what handlers count themselves
-5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer
-6  the probe of the host at the end of a window
+5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer; the probe of the host at the end of a window
 """
 
 from typing import Annotated, Literal
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from windtunnel.engine.counted import Counted, Level
 from windtunnel.engine.plan_values import Memory, Side, Stage
 
-LINES_VERSION = 6
+LINES_VERSION = 5
 
 
 class Line(BaseModel):
@@ -45,7 +44,7 @@ class Hello(Line):
     """Identifies the engine, once EAL is up and before ports are opened."""
 
     type: Literal["hello"]
-    version: Literal[6]
+    version: Literal[5]
     engine: str
     build: str | None = Field(
         None, description="the linker's build id of the engine, in hex; null: linked without one, or written before 0.6"

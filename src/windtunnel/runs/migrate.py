@@ -109,18 +109,5 @@ def _window_to_5(window: Document) -> None:
         rename(workload, {"answered": "responses", "no_place": "inflight_full"})
 
 
-# 5 -> 6: host states. An engine that did not probe leaves them unknown.
-
-
-def _record_to_6(record: Document) -> None:
-    for engine in record["engines"]:
-        if engine.get("hello"):
-            engine["hello"]["version"] = 6
-
-
-def _unchanged(document: Document) -> None:
-    """Fields were only added."""
-
-
-RECORD_STEPS: dict[int, Step] = {4: _record_to_5, 5: _record_to_6}
-WINDOW_STEPS: dict[int, Step] = {4: _window_to_5, 5: _unchanged}
+RECORD_STEPS: dict[int, Step] = {4: _record_to_5}
+WINDOW_STEPS: dict[int, Step] = {4: _window_to_5}

@@ -5,8 +5,7 @@ History of the record's version:
 2  second run: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
 3  validity: what the run found out about itself, and the excluded windows
 4  tables: as the lines that it holds
-5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values
-6  host states: validity.states, validity.headline, as the lines that it holds
+5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values; host states: validity.states, validity.headline
 """
 
 from pathlib import Path
@@ -21,7 +20,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.runs.rows import PortRow, StageRow
 from windtunnel.runs.validity import Validity
 
-RUN_VERSION = 6
+RUN_VERSION = 5
 
 DID_NOT_FINISH = "did not finish"
 
@@ -72,7 +71,7 @@ class Imported(Part):
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[6] = 6
+    version: Literal[5] = 5
     title: str
     question: str | None
     started: AwareDatetime | None = Field(description="null: another tool did not say")

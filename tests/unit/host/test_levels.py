@@ -35,7 +35,7 @@ def test_a_reading_belongs_to_the_nearest_level(ns, position):
     assert level_of(ns, readings(*NEAR, *FAR).levels()) == position
 
 
-def test_one_level_alone_has_no_place_among_others():
+def test_one_level_alone_has_no_rank():
     assert name_of(0, readings(*NEAR).levels()) == "one-level"
     levels = readings(*NEAR, *FAR).levels()
     assert [name_of(n, levels) for n in range(2)] == ["one-l3", "two-l3s"]

@@ -1,0 +1,25 @@
+"""The probe of the host on the real engine: every window has one, and time stands still meanwhile."""
+
+from real_runs import run_well, scenario
+
+KEYS = {"duration": "900ms", "warmup": "100ms", "window": "100ms"}
+
+
+def test_two_workers_probe_the_way_between_them(tmp_path):
+    run = run_well(tmp_path, scenario(**KEYS))
+    windows = [window for window in run.windows["windtunnel"] if window.phase == "measure"]
+    assert all(window.probe for window in windows)
+    complete = [window.probe for window in windows if window.probe.complete]
+    for probe in complete:
+        assert [(pair.a, pair.b) for pair in probe.pairs] == [(0, 1)] and probe.pairs[0].line_ns > 1
+        assert [worker.worker for worker in probe.workers] == [0, 1]
+        assert all(worker.alone_ticks > 0 and worker.together_ticks > 0 for worker in probe.workers)
+        assert probe.held_ns > 0
+    assert complete, "no worker came to any probe in 900 ms"
+
+
+def test_workers_on_one_cpu_are_not_probed(tmp_path):
+    run = run_well(tmp_path, scenario(client={"cores": [0]}, server={"cores": [0]}, **KEYS))
+    workers = run.record.engines[0].plan.workers
+    probes = [window.probe for window in run.windows["windtunnel"] if window.probe and window.probe.complete]
+    assert all(not probe.pairs for probe in probes) or len({worker.cpu for worker in workers}) == len(workers)
