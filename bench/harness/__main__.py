@@ -11,6 +11,7 @@ import pcap_echo
 import search
 import six_stages
 import startup
+import steady_power
 import swx
 import trace_cost
 
@@ -30,5 +31,6 @@ main(
     link.measure,
     trace_cost.measure,
     search.measure,
+    steady_power.measure,
     instructions.measure,
 )

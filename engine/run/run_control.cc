@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 namespace wt {
@@ -34,10 +35,21 @@ void run_control::read_commands() {
         control = -1;  // ppoll ignores it from now on
     }
     if (n <= 0) return;
-    const std::string_view commands(bytes, static_cast<size_t>(n));
-    client_finished |= commands.find("finished") != std::string_view::npos;
-    if (!ordered && (client_finished || commands.find("stop") != std::string_view::npos))
-        ordered = end_reason::stopped;
+    command.append(bytes, static_cast<size_t>(n));
+    for (size_t end; (end = command.find('\n')) != std::string::npos; command.erase(0, end + 1))
+        follow(std::string_view(command).substr(0, end));
+}
+
+void run_control::follow(std::string_view order) {
+    constexpr std::string_view extend = "extend ";
+    if (order.starts_with(extend)) {
+        uint64_t windows = 0;
+        std::from_chars(order.data() + extend.size(), order.data() + order.size(), windows);
+        extended_ns += windows * f.plan.phases.window_ns;
+        return;
+    }
+    client_finished |= order == "finished";
+    if (!ordered && (order == "finished" || order == "stop")) ordered = end_reason::stopped;
 }
 
 void run_control::poll_links() {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "run/peer_session.h"
 #include "run/run.h"
@@ -22,6 +24,8 @@ struct run_control {
     bool measured = false;         // the peer no longer influences the measurement
     peer_session peer{f.handshake.get(), f.plan, f.lines};
     uint64_t next_beat = 0, next_probe = 0;
+    std::string command;       // the supervisor's, up to its newline
+    uint64_t extended_ns = 0;  // by which the measurement is longer than its duration
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
 
@@ -59,6 +63,7 @@ struct run_control {
 
   private:
     void read_commands();
+    void follow(std::string_view order);
     void poll_links();
     void poll_peer();
     void beat();

@@ -65,9 +65,10 @@ uint64_t run_control::responses() const {
 }
 
 bool run_control::run_phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages) {
-    const uint64_t end = now_ns() + length_ns, goal = messages ? responses() + *messages : UINT64_MAX;
-    uint64_t window_end = now_ns();
-    while (window_end < end && !ordered && responses() < goal) {
+    const uint64_t start = now_ns(), goal = messages ? responses() + *messages : UINT64_MAX;
+    uint64_t window_end = start;
+    while (window_end < start + length_ns + extended_ns && !ordered && responses() < goal) {
+        const uint64_t end = start + length_ns + extended_ns;
         window_end = std::min(window_end + f.plan.phases.window_ns, end);
         // A window much shorter than the others would say little, so the last one takes the rest.
         if (end - window_end < f.plan.phases.window_ns / 2) window_end = end;

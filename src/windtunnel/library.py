@@ -34,7 +34,7 @@ def run(
     file = Path(scenario)
     spec = resolve(load(file, as_sets(sets or {})), here())
     with Interrupts() as interrupts:
-        ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts)
+        ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts, settle=True)
     if ended.run is None:
         raise ended.unkept or UserError("the run directory cannot be read")
     if report:

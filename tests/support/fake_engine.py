@@ -109,10 +109,11 @@ class Fake:
         self.write(**line)
 
     def told(self, wait_s: float) -> str | None:
-        """What the control pipe says within the time: "stop", "gone" (the parent), or None."""
+        """What the control pipe says within the time: "stop", "extend N", "gone" (the parent), or None."""
         if not select.select([self.control], [], [], wait_s)[0]:
             return None
-        return "stop" if os.read(self.control, 64) else "gone"
+        said = os.read(self.control, 64).decode().strip()
+        return said if said.startswith("extend ") else "stop" if said else "gone"
 
     def take_turn(self) -> None:
         """Waits until the other run hands the turn on, or is gone."""
@@ -134,6 +135,8 @@ class Fake:
             told = self.told(phases["window_ns"] / 1e9)
             if told == "gone":
                 sys.exit(3)
+            if told and told.startswith("extend "):
+                total += int(told.removeprefix("extend "))
             warm = (index + 1) * phases["window_ns"] <= phases["warmup_ns"]
             self.window(index, "warmup" if warm else "measure")
             index += 1

@@ -21,13 +21,13 @@ class RunSpec:
     def log(self, name: str) -> Path:
         return self.directory / f"{name}.log"
 
-    def run(self, *plans, binary: Path = FAKE, at_window=None) -> SupervisedRun:
-        """`at_window` is called once, in the listener, at the first window."""
+    def run(self, *plans, binary: Path = FAKE, at_window=None, extending=None) -> SupervisedRun:
+        """`at_window` is called once, in the listener, at the first window. `extending`: the supervisor's."""
         if at_window:
             self.listeners.append(_once(at_window))
         names = [plan.endpoints[0].side if len(plans) > 1 else "windtunnel" for plan in plans]
         with Interrupts() as interrupts:
-            return Supervisor(binary, self.log, self.listeners, interrupts).run(plans, names)
+            return Supervisor(binary, self.log, self.listeners, interrupts, extending=extending).run(plans, names)
 
 
 def _once(action):

@@ -43,10 +43,11 @@ def scenario(*workloads: dict, **keys) -> dict:
     return SHORT | keys | {"workload": list(workloads) or [L_APP]}
 
 
-def execute(directory: Path, data: dict | Path, *sets: str, change: Change | None = None, beside=None) -> SupervisedRun:
+def execute(directory: Path, data: dict | Path, *sets: str, change: Change | None = None, beside=None, extending=None) -> SupervisedRun:
     """Runs a scenario (keys, or a file) into `directory`/run; without an engine the test fails in words.
 
-    `change` picks or alters the plans. `beside` is called in a thread once every engine is ready; what it raises is raised.
+    `change` picks or alters the plans. `beside` is called in a thread once every engine is ready; what it raises is raised. `extending`: the
+    supervisor's.
     """
     file = data if isinstance(data, Path) else written(directory, data)
     spec = resolve(load(file, list(sets)), here()).into(directory / "run")
@@ -57,7 +58,7 @@ def execute(directory: Path, data: dict | Path, *sets: str, change: Change | Non
     writer = RunWriter(directory / "run", spec, facts.collect())
     with Interrupts() as interrupts, ThreadPoolExecutor(1) as pool:
         aside = _Beside(beside, len(spec.plans), pool)
-        supervisor = Supervisor(find_engine(), writer.log_path, [writer.line, aside.line], interrupts)
+        supervisor = Supervisor(find_engine(), writer.log_path, [writer.line, aside.line], interrupts, extending=extending)
         finished = supervisor.run(spec.plans, spec.names)
         run = writer.finish(judge(finished))
         return SupervisedRun(run, aside.result(run))

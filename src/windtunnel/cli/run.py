@@ -100,7 +100,8 @@ def run(
         Interrupts() as interrupts,
         _display(spec, interrupts, metrics, silent=json or quiet) as display,
     ):
-        ended = execute(spec, directory, interrupts, [each.line for each in (display, served) if each])
+        listeners = [each.line for each in (display, served) if each]
+        ended = execute(spec, directory, interrupts, listeners, settle=True)
     if ended.run is None:
         if ended.unkept:
             outcome.print_unkept(ended.verdict, ended.unkept)

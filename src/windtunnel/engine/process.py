@@ -113,6 +113,10 @@ class EngineProcess:
         """Asks a server for an orderly end without a drain: its client needs no more responses."""
         self._say("finished")
 
+    def extend(self, windows: int) -> None:
+        """Lengthens the measurement. Without effect once it has ended."""
+        self._say(f"extend {windows}")
+
     def _say(self, word: str) -> None:
         with contextlib.suppress(BrokenPipeError, BlockingIOError):
             os.write(self._control_fd, f"{word}\n".encode())

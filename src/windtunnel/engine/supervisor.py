@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
@@ -37,6 +38,16 @@ Listener = Callable[[str, AnyLine, str], None]
 """Gets the engine's name, the line and its text. May raise UserError or OSError (a full disk): the run then ends."""
 
 
+class Extending(Protocol):
+    """Decides whether the measurement goes on beyond its duration."""
+
+    most_ns: int
+    """Longest measurement."""
+
+    def more(self, name: str) -> int:
+        """After each window of an engine: by how many windows all engines measure longer."""
+
+
 @dataclass
 class SupervisedRun:
     """What a run left in memory: one history an engine, in the plans' order."""
@@ -55,6 +66,8 @@ class _Watched:
     silence_s: float
     sharing: int
     """Runs that share its cores by turns, itself included."""
+    most_ns: int
+    """Longest measurement."""
     end_by: float = float("inf")
     end_words: str = ""
 
@@ -72,7 +85,7 @@ class _Watched:
             case Result() | Error():
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
-            run_s = (phases.warmup_ns + phases.duration_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
+            run_s = (phases.warmup_ns + self.most_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
             self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it exceeded its run time")
         self.next_line_by = now + self.silence_s
 
@@ -103,12 +116,14 @@ class Supervisor:
         listeners: Sequence[Listener],
         interrupts: Interrupts,
         place: Place | None = None,
+        extending: Extending | None = None,
     ):
         self._binary = binary
         self._log_path = log_path
         self._listeners = list(listeners)
         self._interrupts = interrupts
         self._place = place
+        self._extending = extending
         self._seen_interrupts = 0
         self._watched: list[_Watched] = []
         self._run = SupervisedRun([])
@@ -133,7 +148,8 @@ class Supervisor:
 
     def _start(self, plan: Plan, name: str) -> None:
         engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
-        watched = _Watched(engine, _setup_silence_s(plan), 1 if self._place is None else 2)
+        most_ns = max(plan.phases.duration_ns, self._extending.most_ns if self._extending else 0)
+        watched = _Watched(engine, _setup_silence_s(plan), 1 if self._place is None else 2, most_ns)
         self._watched.append(watched)
         self._run.histories.append(engine.history)
         self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))
@@ -161,6 +177,8 @@ class Supervisor:
                 if isinstance(line, Phase) and line.name == LINGERING:
                     self._tell_client_is_done(watched)
                 self._hand_on(engine.history.name, line, raw)
+                if isinstance(line, Window) and line.phase == "measure" and not self._run.interrupted:
+                    self._extend(engine.history.name)
         if engine.history.protocol_error is not None:
             engine.kill("it violated the protocol")
         if not engine.out_open:
@@ -176,6 +194,11 @@ class Supervisor:
             self._run.not_written = error.message if isinstance(error, UserError) else str(error)
             for watched in self._running():
                 watched.engine.kill("its lines could not be written")
+
+    def _extend(self, name: str) -> None:
+        windows = self._extending.more(name) if self._extending else 0
+        for watched in self._running() if windows else ():
+            watched.engine.extend(windows)
 
     def _ended(self, watched: _Watched) -> None:
         """Takes the last lines of an engine that has ended and tells the others what it means for them."""

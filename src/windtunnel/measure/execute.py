@@ -14,7 +14,7 @@ from windtunnel.engine.turns import Place
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
-from windtunnel.measure.validity import readings_of, validate
+from windtunnel.measure.validity import Extension, readings_of, validate
 from windtunnel.runs import Run, RunWriter, Verdict
 from windtunnel.runs.latest import RUNS
 from windtunnel.scenario import RunSpec
@@ -47,8 +47,10 @@ def execute(
     listeners: Sequence[Listener] = (),
     host: facts.Facts | None = None,
     place: Place | None = None,
+    settle: bool = False,
 ) -> RunOutcome:
-    """Runs into a new directory. `host`: facts collected before; with a `place` it alternates with another run.
+    """Runs into a new directory. `host`: facts collected before; with a `place` it alternates with another run. `settle`: it goes on
+    beyond its duration until it has settled, up to `validity.settle`.
 
     Raises UserError where no engine is found or the directory cannot be made; what goes wrong later is in the verdict.
     """
@@ -56,19 +58,28 @@ def execute(
     spec = spec.into(directory)
     host = host or facts.collect()
     writer = RunWriter(directory, spec, host)
+    limits = spec.scenario.validity
+    extension = None
+    if settle and _is_whole(spec):
+        extension = Extension(lambda: writer.engines, writer.windows, limits, levels.read_kept(host))
+    supervisor = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts, place, extension)
     with no_garbage_collection():
-        finished = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts, place).run(
-            spec.plans, spec.names
-        )
+        finished = supervisor.run(spec.plans, spec.names)
     verdict, validity = judge(finished), None
     if verdict.valid:
-        validity = validate(writer.engines, writer.windows, spec.scenario.validity, _readings(writer, host))
+        validity = validate(writer.engines, writer.windows, limits, _readings(writer, host))
         verdict = Verdict(not validity.reasons, validity.reasons)
     try:
         run, unkept = writer.finish(verdict, validity), None
     except UserError as error:
         run, unkept = None, error
     return RunOutcome(run, verdict, exit_code(finished, verdict), finished.interrupted, unkept)
+
+
+def _is_whole(spec: RunSpec) -> bool:
+    """Whether every endpoint is an engine's of this run. A peer on another host cannot be asked to measure longer."""
+    endpoints = [endpoint for plan in spec.plans for endpoint in plan.endpoints]
+    return len(endpoints) == 2 or all("foreign_peer" in endpoint.port.traits for endpoint in endpoints)
 
 
 def _readings(writer: RunWriter, host: facts.Facts) -> levels.Readings:

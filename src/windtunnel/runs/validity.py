@@ -53,6 +53,17 @@ class HostState(Part):
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")
 
 
+class Settled(Part):
+    """The level that the metrics are of: windows without a step or a trend, within the headline's state."""
+
+    what: Literal["responses_per_s", "packets_per_s", "p50_ns"]
+    settled: bool
+    after_ns: int = Field(description="from the beginning of the measurement to the first window of this level")
+    windows: int
+    mean: float
+    half_width: float = Field(description="half of the mean's 95% interval, as a share of the mean, by batch means")
+
+
 class Validity(Part):
     checks: list[Check]
     excluded: list[ExcludedWindow]
@@ -60,6 +71,7 @@ class Validity(Part):
         default_factory=list, description="the one with the most windows first; empty: not known"
     )
     headline: str | None = Field(None, description="the state that all metrics are of; null: states are not known")
+    settled: Settled | None = Field(None, description="null: too few windows to tell, or the load itself changes")
 
     @property
     def headline_state(self) -> HostState | None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from windtunnel.scenario.quantities import Duration
 from windtunnel.scenario.table import Table
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -15,6 +16,11 @@ class Validity(Table):
     state: str | None = Field(
         None,
         description='host state that the metrics are of, as "one-l3"; without: the one with the most windows',
+    )
+    settle: Annotated[int, Duration("0s", "24h")] = Field(
+        "20s",
+        validate_default=True,
+        description="longest measurement of `windtunnel run`: a run that has not settled by its duration goes on until then",
     )
     max_preempted: Share = Field(
         0.1,

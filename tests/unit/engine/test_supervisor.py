@@ -151,6 +151,20 @@ def test_first_interrupt_ends_the_run_in_order(spec, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_a_measurement_is_extended_and_not_taken_for_overdue(spec, quick):
+    asked = []
+
+    def more(name):
+        asked.append(name)
+        return 3 if len(asked) == 2 else 0
+
+    plan = make_plan()
+    planned = plan.phases.duration_ns // plan.phases.window_ns
+    finished = spec.run(plan, extending=SimpleNamespace(most_ns=10 * plan.phases.duration_ns, more=more))
+    assert judge(finished).valid
+    assert finished.histories[0].measured == len(asked) == planned + 3
+
+
 def test_second_interrupt_kills(spec, monkeypatch):
     behave(monkeypatch, "stubborn")
 

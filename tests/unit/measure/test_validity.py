@@ -1,4 +1,4 @@
-"""Validity of a run: excluded windows, the end of the warm-up, drift, slow generators, clocks."""
+"""Validity of a run: excluded windows, slow generators, clocks."""
 
 from math import isfinite
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
 from windtunnel.engine.plan import Load, LoadPhase
-from windtunnel.measure.validity import excluded_windows, generator, steady
+from windtunnel.measure.validity import excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.runs import Record, Run, Verdict
 from windtunnel.runs.rows import WorkerRow, only
@@ -116,59 +116,6 @@ def test_excluded_windows_are_in_no_metric_of_any_engine():
     assert [w.index for w in measured_of(left["client"])] == [one[n].index for n in (0, 1, 3)]
     assert [w.index for w in left["server"]] == [late[n].index for n in (0, 1, 3)]
     assert len(left["client"]) == len(windows) - 1  # the warm-up stays where it was
-
-
-def test_a_transient_after_the_warm_up_is_excluded():
-    engine, windows = finished(12)
-    first = windows.index(measured_of(windows)[0])
-    for n, factor in enumerate((0.4, 0.7)):
-        windows[first + n] = rated(windows[first + n], factor)
-    found = judged(engine, windows)
-    assert [mark.window for mark in found.excluded] == [windows[first].index, windows[first + 1].index]
-    assert found.reasons == [] and "warming up" in check(found, "steady").words
-
-
-def test_a_drift_makes_the_run_invalid():
-    engine, windows = finished(12)
-    first = windows.index(measured_of(windows)[0])
-    falling = windows[:first] + [rated(w, 1 - 0.03 * n) for n, w in enumerate(windows[first:])]
-    found = judged(engine, falling)
-    (reason,) = found.reasons
-    assert reason.startswith("steady: responses a second fell by")
-    assert judged(engine, falling, Limits(max_drift=0.5)).reasons == []
-
-
-def test_seven_windows_are_too_few_for_the_drift_check():
-    engine, windows = finished(7)
-    assert check(judged(engine, windows), "steady").state == "unknown"
-
-
-def test_a_load_that_changes_is_not_checked_for_drift():
-    engine, windows = finished(12)
-    phase = LoadPhase(length_ns=10**9, rate_per_s=1e5, arrivals="poisson", on_ns=None, off_ns=None)
-    load = Load(mode="open", phases=[phase, phase], lead=0)
-    workload = engine.plan.workloads[0].model_copy(update={"load": load})
-    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
-    assert check(judged(engine, windows), "steady").state == "unknown"
-
-
-@given(st.lists(st.floats(min_value=99, max_value=101), min_size=8, max_size=60))
-def test_differences_within_the_limit_are_not_a_transient(values):
-    assert steady.transient(values, 0.1) == 0
-
-
-@given(st.lists(st.floats(min_value=0, max_value=1e9), max_size=40), st.floats(min_value=0, max_value=1))
-def test_at_most_half_of_the_windows_are_a_transient(values, limit):
-    assert 0 <= steady.transient(values, limit) <= len(values) // 2
-    change = steady.drift(values)
-    assert change is None if len(values) < steady.LEAST_WINDOWS else isfinite(change)
-
-
-def test_a_drift_has_its_size_and_sign():
-    rising = [100 + n for n in range(11)]
-    assert abs(steady.drift(rising) - 10 / 105) < 1e-9
-    assert abs(steady.drift(rising[::-1]) + 10 / 105) < 1e-9
-    assert steady.drift([100, 101] * 6) == 0.0
 
 
 def opened(engine, windows, **of_workload):

@@ -2,13 +2,15 @@
 
 excluded_windows   windows with preemption, steal or a slower clock
 host_states        where the workers' CPUs were: metrics are of one state of the host
-steady             the real end of the warm-up, and drift afterwards
+steady             steps and trends in a series of windows, and the interval of its mean
+settled            whether a run settled on one level, and whether it should go on until it does
 generator          a client too slow for its rate, as opposed to a data plane too slow for its load
 clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure
 accounting         time in calls that are longer than the interruption threshold
 """
 
 from windtunnel.measure.validity.host_states import readings_of
+from windtunnel.measure.validity.settled import Extension
 from windtunnel.measure.validity.validate import validate
 
-__all__ = ["readings_of", "validate"]
+__all__ = ["Extension", "readings_of", "validate"]

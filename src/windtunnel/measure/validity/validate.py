@@ -6,7 +6,7 @@ from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.host.levels import Readings
-from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, steady
+from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.record import EngineRecord
@@ -25,7 +25,7 @@ def validate(
     included; None: this run alone.
 
     Windows with preemption, steal or a slower clock are excluded first, then those of another host state than the headline's, then
-    those at the beginning in which the data plane was still warming up. The other checks use the windows that are left.
+    those before the run settled. The other checks use the windows that are left.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
     marks = excluded_windows.excluded(measured, limits)
@@ -36,8 +36,8 @@ def validate(
     host = host_states.judge(engines, windows, marks, known or host_states.readings_of(windows), limits.state)
     checks += [host.check] if host.check else []
     marks += host.excluded
-    settled, late = _steady(engines, measured, marks, limits)
-    checks.append(settled)
+    steady, late, level = settled.check(engines, measured, marks, limits)
+    checks.append(steady)
     marks += late
     left = counted(measured, Validity(checks=[], excluded=marks))
     workers = [row for engine in engines for row in metrics.worker_rows(left[engine.name])]
@@ -50,76 +50,11 @@ def validate(
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
     checks.append(_emulated(engines))
-    return Validity(checks=checks, excluded=marks, states=host.states, headline=host.headline)
+    return Validity(checks=checks, excluded=marks, states=host.states, headline=host.headline, settled=level)
 
 
 def _clock(engine: EngineRecord, limits: Limits) -> Check | None:
     return clocks.tsc_check(engine.result, limits) if engine.result else None
-
-
-def _steady(
-    engines: Sequence[EngineRecord],
-    measured: Mapping[str, Sequence[Window]],
-    marks: Sequence[ExcludedWindow],
-    limits: Limits,
-) -> tuple[Check, list[ExcludedWindow]]:
-    """Whether the run reached a steady state, and the windows before it."""
-    left = counted(measured, Validity(checks=[], excluded=list(marks)))
-    asking = next((engine for engine in engines if any(w.workloads for w in left[engine.name])), engines[-1])
-    if _changes(asking.plan):
-        return Check(name="steady", state="unknown", words="not checked: the load itself changes"), []
-    windows = left[asking.name]
-    rates, what = _rates(windows)
-    cut = steady.transient(rates, limits.max_drift)
-    late = [
-        ExcludedWindow(engine=asking.name, window=window.index, reasons=[f"warming up: {what} not steady yet"])
-        for window in windows[:cut]
-    ]
-    if cut and cut == len(rates) // 2:
-        words = f"{what} not steady by the middle of the measurement. Use a longer warm-up or duration"
-        return Check(name="steady", state="bad", words=words), late
-    open_loop = any(w.load and w.load.mode == "open" for w in asking.plan.workloads)
-    series = _median_latencies(windows[cut:]) if open_loop else rates[cut:]
-    what = "the median latency" if open_loop else what
-    return _drift_check(series, what, cut, limits), late
-
-
-def _drift_check(series: Sequence[float], what: str, cut: int, limits: Limits) -> Check:
-    change = steady.drift(series)
-    warm = f"; the first {cut} windows excluded: warming up" if cut else ""
-    state: State = "good"
-    if change is None:
-        state = "unknown"
-        words = f"{len(series)} windows are too few to check for drift, {steady.LEAST_WINDOWS} are needed{warm}"
-    elif abs(change) > limits.max_drift:
-        state = "bad"
-        words = f"{what} {'rose' if change > 0 else 'fell'} by {abs(change):.0%} during the measurement. Use a longer warm-up, or an idle host"
-    else:
-        words = (f"{what} did not drift" if change == 0 else f"{what} drifted by {abs(change):.1%}") + warm
-    value = None if change is None else abs(change)
-    return Check(name="steady", state=state, words=words, value=value, limit=limits.max_drift, unit="share")
-
-
-def _changes(plan: Plan) -> bool:
-    """Whether the load changes with time by itself, or the frames come at a capture's times."""
-    loads = [workload.load for workload in plan.workloads if workload.load]
-    varied = any(len(load.phases) > 1 or any(phase.off_ns for phase in load.phases) for load in loads)
-    return varied or any("timed" in endpoint.port.traits for endpoint in plan.endpoints)
-
-
-def _rates(windows: Sequence[Window]) -> tuple[list[float], str]:
-    """Responses a second of each window; packets where there is no client."""
-    if any(window.workloads for window in windows):
-        counts, what = [sum(w.responses for w in window.workloads) for window in windows], "responses a second"
-    else:
-        counts, what = [sum(p.rx_packets for p in window.ports) for window in windows], "packets a second"
-    return [count / metrics.seconds([window]) for count, window in zip(counts, windows, strict=True)], what
-
-
-def _median_latencies(windows: Sequence[Window]) -> list[float]:
-    """Of all workloads together, ns; windows with too few responses for one are skipped."""
-    merged = [metrics.latency(merge(w.latency for w in window.workloads)) for window in windows]
-    return [float(latency.p50) for latency in merged if latency.p50 is not None]
 
 
 def _emulated(engines: Sequence[EngineRecord]) -> Check:

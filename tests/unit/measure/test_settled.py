@@ -1,0 +1,143 @@
+"""Whether a run settled, which windows its metrics are of, and by how much it goes on."""
+
+import pytest
+from validity_tools import LIMITS, check, finished, judged, measured_of, rated
+
+from windtunnel.engine.plan import Load, LoadPhase
+from windtunnel.host.levels import Readings
+from windtunnel.measure.validity import Extension
+from windtunnel.runs import metrics
+from windtunnel.scenario.validity_keys import Validity as Limits
+
+SECOND = 10**9
+
+
+def course(*factors):
+    """A run whose windows answered so many times as much as the sample's, one after the other in time."""
+    engine, windows = finished(len(factors))
+    first = windows.index(measured_of(windows)[0])
+    span = windows[first].end_ns - windows[first].start_ns
+    begin = windows[first].start_ns
+    for n, factor in enumerate(factors):
+        moved = windows[first + n].model_copy(update={"start_ns": begin + n * span, "end_ns": begin + (n + 1) * span})
+        windows[first + n] = rated(moved, factor)
+    return engine, windows
+
+
+def steadiness(engine, windows, limits=LIMITS):
+    return check(judged(engine, windows, limits), "steady")
+
+
+def test_a_run_of_one_level_says_the_level_and_its_interval():
+    engine, windows = course(*[1.0, 1.01, 0.99] * 4)
+    found = judged(engine, windows)
+    assert found.reasons == [] and found.excluded == []
+    rate = metrics.workload_rows(windows, ["mixed"])[0].responses_per_s
+    assert found.settled.settled and found.settled.windows == 12 and found.settled.after_ns == 0
+    assert found.settled.what == "responses_per_s" and found.settled.mean == pytest.approx(rate, rel=1e-3)
+    assert 0 < found.settled.half_width < 0.01
+    assert "stayed on one level" in check(found, "steady").words
+
+
+def test_slow_first_windows_are_a_warm_up():
+    engine, windows = course(0.4, 0.7, *[1.0] * 10)
+    found = judged(engine, windows)
+    first = measured_of(windows)
+    assert [mark.window for mark in found.excluded] == [first[0].index, first[1].index]
+    assert all("warming up" in mark.reasons[0] for mark in found.excluded)
+    assert found.reasons == [] and "settled after" in check(found, "steady").words
+    assert found.settled.after_ns == first[2].start_ns - first[0].start_ns
+
+
+def test_fast_first_windows_are_no_warm_up():
+    engine, windows = course(*[1.8] * 5, *[1.0] * 7)
+    found = judged(engine, windows)
+    (reason,) = found.reasons
+    assert "not settled" in reason and "from window 6 on" in reason
+    assert found.excluded == [] and not found.settled.settled
+
+
+def test_fast_first_windows_are_excluded_with_a_warning_once_the_level_after_them_held_three_times_as_long():
+    engine, windows = course(*[1.8] * 4, *[1.0] * 12)
+    found = judged(engine, windows)
+    assert found.reasons == [] and len(found.excluded) == 4
+    assert check(found, "steady").state == "warning" and "without a known cause" in check(found, "steady").words
+    assert not any("warming up" in mark.reasons[0] for mark in found.excluded)
+
+
+@pytest.mark.parametrize("at", range(4, 12))
+def test_a_step_down_is_found_wherever_it_is(at):
+    engine, windows = course(*[1.0] * at, *[0.55] * (12 - at))
+    assert f"from window {at + 1} on" in judged(engine, windows).reasons[0]
+
+
+def test_a_warm_up_longer_than_what_follows_makes_the_run_invalid():
+    engine, windows = course(*[0.5] * 7, *[1.0] * 5)
+    assert "not settled" in judged(engine, windows).reasons[0]
+
+
+def test_a_drift_makes_the_run_invalid():
+    engine, windows = course(*[1 - 0.03 * n for n in range(12)])
+    (reason,) = judged(engine, windows).reasons
+    assert reason.startswith("steady: not settled: the response rate fell by 4")
+    assert judged(engine, windows, Limits(max_drift=0.5)).reasons == []
+
+
+def test_seven_windows_are_too_few():
+    engine, windows = finished(7)
+    found = judged(engine, windows)
+    assert check(found, "steady").state == "unknown" and found.settled is None
+
+
+def test_a_load_that_changes_is_not_checked():
+    engine, windows = finished(12)
+    phase = LoadPhase(length_ns=SECOND, rate_per_s=1e5, arrivals="poisson", on_ns=None, off_ns=None)
+    load = Load(mode="open", phases=[phase, phase], lead=0)
+    workload = engine.plan.workloads[0].model_copy(update={"load": load})
+    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
+    assert check(judged(engine, windows), "steady").state == "unknown"
+    assert Extension(lambda: [engine], {engine.name: windows}, LIMITS, Readings()).more(engine.name) == 0
+
+
+def extended(factors, planned, limits=LIMITS, messages=None):
+    """By how many windows the run goes on after each of its windows, when its duration is so many windows long."""
+    engine, windows = course(*factors)
+    first = windows.index(measured_of(windows)[0])
+    span = engine.plan.phases.window_ns
+    phases = engine.plan.phases.model_copy(update={"duration_ns": planned * span, "messages": messages})
+    engine.plan = engine.plan.model_copy(update={"phases": phases})
+    seen = {engine.name: windows[:first]}
+    extension = Extension(lambda: [engine], seen, limits, Readings())
+    asked = []
+    for window in windows[first:]:
+        seen[engine.name].append(window)
+        asked.append(extension.more(engine.name))
+    return asked
+
+
+def settle(windows):
+    engine, _ = finished()
+    return Limits(settle=windows * engine.plan.phases.window_ns)
+
+
+def test_a_settled_run_does_not_go_on():
+    assert extended([1.0, 1.01, 0.99] * 4, 12, settle(40)) == [0] * 12
+
+
+def test_a_run_that_fell_goes_on_until_the_new_level_has_lasted_or_the_bound_is_reached():
+    asked = extended([1.8] * 6 + [1.0] * 34, 12, settle(40))
+    grown = [(n, more) for n, more in enumerate(asked) if more]
+    assert grown[0] == (10, 3)  # one window before its end
+    ends = 12 + sum(more for _, more in grown)
+    assert 24 <= ends <= 30 and sum(asked[ends - 1 :]) == 0
+    assert sum(extended([1.8] * 6 + [1.0] * 34, 12, settle(14))) == 2
+
+
+@pytest.mark.parametrize("limits", [settle(12), settle(0)])
+def test_no_run_goes_on_beyond_the_bound(limits):
+    assert sum(extended([1.8] * 6 + [1.0] * 20, 12, limits)) == 0
+
+
+def test_a_run_by_messages_or_with_too_few_windows_does_not_go_on():
+    assert sum(extended([1.8] * 6 + [1.0] * 20, 12, settle(40), messages=1000)) == 0
+    assert sum(extended([1.8] * 3 + [1.0] * 20, 7, settle(40))) == 0
