@@ -117,7 +117,7 @@ def extended(factors, planned, limits=LIMITS, messages=None):
 
 def settle(windows):
     engine, _ = finished()
-    return Limits(settle=windows * engine.plan.phases.window_ns)
+    return Limits(settle=f"{windows * engine.plan.phases.window_ns}ns")
 
 
 def test_a_settled_run_does_not_go_on():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 LEAST_WINDOWS = 8
 """With fewer, noise cannot be told from a change."""
-BEYOND_CHANCE = 14.0
+BEYOND_CHANCE = 15.0
 """Twice the logarithm of the likelihood ratio. Series of 8 to 80 windows of AR(1) noise with autocorrelation 0 to 0.9 and a standard
 deviation of 10% exceed it, with a change beyond 10%, in at most 5% of the cases (bench/steady_power.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
