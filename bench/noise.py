@@ -138,7 +138,9 @@ def pauses(place: Place, strength: int) -> Iterator[None]:
 
     def pause() -> None:
         while not ended.wait(1 - length):
-            engines = subprocess.run(["pgrep", "-x", "windtunnel-engi"], capture_output=True, text=True).stdout.split()
+            engines = subprocess.run(
+                ["pgrep", "-x", "windtunnel-engi"], check=False, capture_output=True, text=True
+            ).stdout.split()
             for each in (signal.SIGSTOP, signal.SIGCONT):
                 for pid in engines:
                     with contextlib.suppress(ProcessLookupError):
@@ -260,7 +262,7 @@ def _run(session: Session, place: Place) -> Run:
         "validity.settle": "0s",
     }
     command = [COMMAND, "run", ECHO, "--quiet", "--no-report", "--out", directory, *_overrides(sets)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode not in (0, 1) or not (directory / "windows.jsonl").exists():
         raise UserError(f"{ECHO.name} did not run: {done.stdout.strip()}")
     return load(directory)

@@ -31,7 +31,9 @@ def measure(session: Session) -> list[Result]:
         for windows in WINDOWS
         for rho in AUTOCORRELATIONS
     }
-    found = {f"from window {at + 1} of 12 on": _found(_stepped(_noise(12, QUIET_NOISE, 0.0), at)) for at in range(1, 12)}
+    found = {
+        f"from window {at + 1} of 12 on": _found(_stepped(_noise(12, QUIET_NOISE, 0.0), at)) for at in range(1, 12)
+    }
     return [
         _result(session, "false alarms, noise of 10%", alarms, Goal(0.05, "at most", least_samples=len(alarms))),
         _result(session, "steps of -20% found, noise of 2%", found, Goal(0.9, "at least", least_samples=len(found))),

@@ -43,7 +43,9 @@ def scenario(*workloads: dict, **keys) -> dict:
     return SHORT | keys | {"workload": list(workloads) or [L_APP]}
 
 
-def execute(directory: Path, data: dict | Path, *sets: str, change: Change | None = None, beside=None, extending=None) -> SupervisedRun:
+def execute(
+    directory: Path, data: dict | Path, *sets: str, change: Change | None = None, beside=None, extending=None
+) -> SupervisedRun:
     """Runs a scenario (keys, or a file) into `directory`/run; without an engine the test fails in words.
 
     `change` picks or alters the plans. `beside` is called in a thread once every engine is ready; what it raises is raised. `extending`: the
@@ -58,7 +60,9 @@ def execute(directory: Path, data: dict | Path, *sets: str, change: Change | Non
     writer = RunWriter(directory / "run", spec, facts.collect())
     with Interrupts() as interrupts, ThreadPoolExecutor(1) as pool:
         aside = _Beside(beside, len(spec.plans), pool)
-        supervisor = Supervisor(find_engine(), writer.log_path, [writer.line, aside.line], interrupts, extending=extending)
+        supervisor = Supervisor(
+            find_engine(), writer.log_path, [writer.line, aside.line], interrupts, extending=extending
+        )
         finished = supervisor.run(spec.plans, spec.names)
         run = writer.finish(judge(finished))
         return SupervisedRun(run, aside.result(run))

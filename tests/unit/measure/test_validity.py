@@ -1,12 +1,9 @@
 """Validity of a run: excluded windows, slow generators, clocks."""
 
-from math import isfinite
 from pathlib import Path
 
 import pytest
 import sample_lines as sample
-from hypothesis import given
-from hypothesis import strategies as st
 from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
 from windtunnel.engine.plan import Load, LoadPhase

@@ -59,7 +59,11 @@ def check(
     )
     value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
     words = _words(seen, what, state, level)
-    return Check(name="steady", state=state, words=words, value=value, limit=limits.max_drift, unit="share"), late, level
+    return (
+        Check(name="steady", state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
+        late,
+        level,
+    )
 
 
 class Extension:
@@ -89,7 +93,12 @@ class Extension:
         most = self._limits.settle // phases.window_ns
         measured = sum(window.phase == "measure" for window in self._windows[name])
         # One window before the end: an engine that has finished its last window cannot be asked any more.
-        if self._until < steady.LEAST_WINDOWS or measured != self._until - 1 or self._until >= most or self._enough(engines):
+        if (
+            self._until < steady.LEAST_WINDOWS
+            or measured != self._until - 1
+            or self._until >= most
+            or self._enough(engines)
+        ):
             return 0
         added = min(max(1, round(self._until * GROWTH)), most - self._until)
         self._until += added

@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Window
-from windtunnel.engine.plan import Plan
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled
 from windtunnel.runs import metrics
-from windtunnel.runs.histogram import merge
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
-from windtunnel.runs.validity import Check, ExcludedWindow, State, Validity, counted
+from windtunnel.runs.validity import Check, Validity, counted
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 
