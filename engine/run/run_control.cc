@@ -46,6 +46,7 @@ void run_control::follow(std::string_view order) {
         uint64_t windows = 0;
         std::from_chars(order.data() + extend.size(), order.data() + order.size(), windows);
         extended_ns += windows * f.plan.phases.window_ns;
+        f.lines.phase("not settled: " + std::to_string(windows) + " more windows");
         return;
     }
     client_finished |= order == "finished";

@@ -73,8 +73,8 @@ class LiveDisplay:
         line = Table.grid(padding=(0, 1))
         line.add_row(
             Text(f"{seen.phase:<7}", style="cyan"),
-            ProgressBar(total=seen.total_s, completed=seen.elapsed_s, width=BAR_CELLS),
-            Text(f"{seen.elapsed_s:.1f} of {seen.total_s:.1f} s"),
+            ProgressBar(total=seen.total_s, completed=min(seen.elapsed_s, seen.total_s), width=BAR_CELLS),
+            Text(seen.time_words),
             Text(hints.get(self._interrupts.count, "ending"), style="dim"),
         )
         return line

@@ -37,6 +37,7 @@ class Progress:
         self.phase = "starting"
         phases = spec.plans[0].phases
         self.total_s = (phases.warmup_ns + phases.duration_ns) / 1e9
+        self._window_s = phases.window_ns / 1e9
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
         """A listener of the supervisor."""
@@ -62,10 +63,15 @@ class Progress:
 
     @property
     def elapsed_s(self) -> float:
-        """Since the first window began, at most the time that was planned; 0 before."""
-        if self._first_window_at is None:
-            return 0.0
-        return min(time.monotonic() - self._first_window_at, self.total_s)
+        """Since the first window began; 0 before."""
+        return 0.0 if self._first_window_at is None else time.monotonic() - self._first_window_at
+
+    @property
+    def time_words(self) -> str:
+        """As in "2.1 of 3.5 s"; of a run that goes on until it settles "5.2 s, not settled after 3.5 s"."""
+        if self.phase == "measure" and self.elapsed_s > self.total_s + self._window_s:
+            return f"{self.elapsed_s:.1f} s, not settled after {self.total_s:.1f} s"
+        return f"{min(self.elapsed_s, self.total_s):.1f} of {self.total_s:.1f} s"
 
     def stages(self) -> list[StageRow]:
         """Of the last window; several engines' stages by endpoint."""

@@ -1,0 +1,97 @@
+"""How far apart are two runs of the same scenario in the same host state?
+
+`windtunnel run` of scenarios/echo.toml and scenarios/handler-kv.toml, in turns, as a user runs them: each goes on until it has settled. Then
+every two valid runs of one scenario and state are compared, and for reference every two runs whatever their state.
+"""
+
+import subprocess
+import time
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from harness.engine_run import COMMAND
+from harness.main import main
+from harness.results import Result
+from harness.session import Session
+from harness.statistics import Goal, Spread, judge
+
+from windtunnel.errors import UserError
+from windtunnel.runs import Run, load
+from windtunnel.runs.summary import summarise
+
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+FILES = ("echo.toml", "handler-kv.toml")
+RUNS_A_PAIR = 2
+"""Runs of each scenario for each of `--pairs`: 15 pairs are 30 runs."""
+
+
+def measure(session: Session) -> list[Result]:
+    runs: dict[str, list[Run]] = {file: [] for file in FILES}
+    took = []
+    for _ in range(session.options.pairs * RUNS_A_PAIR):
+        for file in FILES:
+            begin = time.monotonic()
+            runs[file].append(_run(session, file))
+            took.append(time.monotonic() - begin)
+    results = [result for file in FILES for result in _results(session, file, runs[file])]
+    return [*results, Result("a run with its start", session.memory, _range(took), "s")]
+
+
+def _run(session: Session, file: str) -> Run:
+    directory = session.directory / f"{file}-{time.monotonic_ns()}"
+    command = [COMMAND, "run", SCENARIOS / file, "--quiet", "--no-report", "--out", directory]
+    command += ["--set", f"memory={session.memory}"]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode not in (0, 1):
+        raise UserError(f"{file} did not run: {done.stdout.strip()}")
+    return load(directory)
+
+
+def _results(session: Session, file: str, runs: list[Run]) -> list[Result]:
+    valid = [run for run in runs if run.record.verdict.valid]
+    settled = [run for run in valid if (found := run.record.validity) and found.settled and found.settled.settled]
+    by_state: dict[str, list[float]] = {}
+    for run in valid:
+        by_state.setdefault(run.record.validity.headline or "not known", []).append(_rate(run))
+    within = [_apart(a, b) for rates in by_state.values() for a, b in combinations(rates, 2)]
+    across = [_apart(a, b) for a, b in combinations([_rate(run) for run in valid], 2)]
+    states = ", ".join(
+        f"{state}: {len(rates)} runs, median {np.median(rates) / 1e6:.2f} M/s" for state, rates in by_state.items()
+    )
+    session.log(f"{file}: {states}")
+    session.log(
+        f"{file}: invalid: {Counter(reason.split(':')[0] for run in runs for reason in run.record.verdict.reasons)}"
+    )
+    median, p90 = (float(np.percentile(within, q)) for q in (50, 90))
+    any_median, any_p90 = (float(np.percentile(across, q)) for q in (50, 90))
+    details = {"rates": by_state}
+    return [
+        _held(session, f"{file}: two runs in one state, median difference", median, len(within), Goal(4, "at most"), f"in any state {any_median:.1f} %", details),
+        _held(session, f"{file}: two runs in one state, p90", p90, len(within), Goal(10, "at most"), f"in any state {any_p90:.1f} %", {}),
+        Result(f"{file}: valid and settled", session.memory, Spread(len(settled), len(settled), len(settled), len(runs), "range"), "runs"),
+    ]  # fmt: skip
+
+
+def _rate(run: Run) -> float:
+    return summarise(run).workloads[0].responses_per_s
+
+
+def _apart(a: float, b: float) -> float:
+    """Percent of their mean."""
+    return 200 * abs(a - b) / (a + b)
+
+
+def _held(session: Session, name: str, value: float, pairs: int, goal: Goal, reference: str, details: dict) -> Result:
+    spread = Spread(value, value, value, pairs, "range")
+    verdict = judge(spread, goal)
+    return Result(name, session.memory, spread, "%", "", reference, goal, verdict, details=details)
+
+
+def _range(values: list[float]) -> Spread:
+    return Spread(float(np.median(values)), min(values), max(values), len(values), "range")
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
