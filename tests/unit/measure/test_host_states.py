@@ -41,6 +41,8 @@ def test_the_state_of_most_windows_is_the_headline():
     assert found.headline == "one-l3" and [(s.name, s.windows) for s in found.states] == [("one-l3", 8), ("two-l3s", 3)]
     near, far = (next(iter(state.responses_per_s.values())) for state in found.states)
     assert far == pytest.approx(near / 2, rel=0.01)
+    stages = [state.stage_ns for state in found.states]
+    assert list(stages[0]) == list(stages[1]) and stages[0]["server app_rx"] == stages[1]["server app_rx"] > 0
     reasons = excluded(found)
     assert "changed within" in reasons[measured[8].index]
     assert all("another host state: two-l3s" in reasons[w.index] for w in measured[9:])

@@ -188,8 +188,11 @@ def _busy(window: Window, least: float | None) -> bool:
 def _row(name: str, engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> HostState:
     probes = [w.probe for of in windows.values() for w in of if w.probe and w.probe.complete]
     trips = [pair.line_ns for probe in probes for pair in probe.pairs]
-    rates, p50 = {}, {}
+    rates, p50, stages = {}, {}, {}
     for engine in engines:
+        for stage in metrics.stage_rows(windows[engine.name], engine.hello) if engine.hello else ():
+            busy = None if stage.work_ns is None else stage.work_ns + (stage.stall_ns or 0)
+            stages[f"{stage.endpoint} {stage.stage}"] = busy
         for row in metrics.workload_rows(windows[engine.name], [w.name for w in engine.plan.workloads]):
             if row.responses_per_s is not None:
                 rates[row.workload] = row.responses_per_s
@@ -204,6 +207,7 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: Mapping[str, Seque
         line_ns=line,
         responses_per_s=rates,
         p50_ns=p50,
+        stage_ns=stages,
     )
 
 

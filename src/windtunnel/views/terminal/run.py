@@ -103,7 +103,7 @@ def state_view(validity: Validity) -> RenderableType:
     column = _columns_of(rows)
     workloads = list(rows[0].responses_per_s)
     several = len(workloads) > 1
-    return Fitting(
+    states = Fitting(
         [
             column(
                 "host state", lambda s: f"{s.name}  (metrics)" if s.name == validity.headline else s.name, words=True
@@ -123,6 +123,15 @@ def state_view(validity: Validity) -> RenderableType:
             ),
         ]
     )
+    stages = list(rows[0].stage_ns)
+    column = _columns_of(stages)
+    times = Fitting(
+        [
+            column("work and stall, ns a packet", lambda stage: stage, words=True),
+            *(column(s.name, lambda stage, s=s: fmt.number(s.stage_ns.get(stage))) for s in rows),
+        ]
+    )
+    return Group(states, Text(), times)
 
 
 def stage_table(rows: Sequence[StageRow]) -> RenderableType:
