@@ -11,7 +11,7 @@ from windtunnel.errors import UserError
 from windtunnel.notebook import Shown
 from windtunnel.runs.migrate import migrate_record, migrate_window, readable
 from windtunnel.runs.record import RUN_VERSION, Record
-from windtunnel.runs.validity import counted
+from windtunnel.runs.validity import counted, not_excluded, windows_of
 
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
@@ -28,8 +28,23 @@ class Run(Shown):
 
     @property
     def counted(self) -> dict[str, list[Window]]:
-        """The windows that are not excluded."""
+        """The windows that metrics use."""
         return counted(self.windows, self.record.validity)
+
+    @property
+    def not_excluded(self) -> dict[str, list[Window]]:
+        """The windows that are not excluded: those that metrics use, except where so few are left that rejected metrics use all."""
+        return not_excluded(self.windows, self.record.validity)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether its metrics are those of an invalid run."""
+        return not self.record.verdict.valid and windows_of(self.windows) > 0
+
+    @property
+    def has_metrics(self) -> bool:
+        """Whether there is something to show: a valid run, or rejected metrics."""
+        return self.record.verdict.valid or self.rejected
 
 
 def load(path: Path) -> Run:
