@@ -44,7 +44,18 @@ class Run(Shown):
     @property
     def has_metrics(self) -> bool:
         """Whether there is something to show: a valid run, or rejected metrics."""
-        return self.record.verdict.valid or self.rejected
+        return self.usable(include_invalid=True)
+
+    def usable(self, include_invalid: bool = False) -> bool:
+        """Whether its metrics may enter studies, comparisons, models and exports."""
+        return self.record.verdict.valid or (include_invalid and self.rejected)
+
+    def require_usable(self, include_invalid: bool = False) -> None:
+        """Raises UserError with the first reason where the metrics may not be used."""
+        if not self.usable(include_invalid):
+            words = f"{self.path}: invalid: {self.record.verdict.reasons[0]}"
+            remedy = "--include-invalid uses its rejected metrics" if self.rejected else "no window was measured"
+            raise UserError(words, remedy=remedy)
 
 
 def load(path: Path) -> Run:

@@ -102,7 +102,9 @@ def warnings_of(run: Run, summary: Summary) -> list[str]:
 def rejected_words(run: Run) -> str:
     """Of which windows the metrics of an invalid run are, and whether anything is wrong with these windows."""
     all_of, used = windows_of(run.windows), windows_of(run.counted)
-    windows = f"all {all_of} measured windows" if used == all_of else f"the {used} windows of {all_of} that are not excluded"
+    windows = (
+        f"all {all_of} measured windows" if used == all_of else f"the {used} windows of {all_of} that are not excluded"
+    )
     words = f"the metrics are rejected; they are of {windows}"
     validity = run.record.validity
     if validity is None:
