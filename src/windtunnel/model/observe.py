@@ -153,7 +153,7 @@ def usable(rows: list[dict[str, Any]], include_invalid: bool) -> tuple[list[dict
     """The rows of a study that a model may use, and sentences on the invalid ones."""
     included = [row for row in rows if include_invalid and not row["valid"] and has_metrics(row)]
     out = sum(not row["valid"] for row in rows) - len(included)
-    said = [f"{len(included)} invalid runs included"] if included else []
+    said = [f"included: {len(included)} run{'' if len(included) == 1 else 's'} invalid"] if included else []
     return [row for row in rows if row["valid"] or row in included], said + _left_out(out, "invalid")
 
 

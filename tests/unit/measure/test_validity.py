@@ -15,7 +15,7 @@ from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.runs import Record, Run, Verdict
 from windtunnel.runs.rows import WorkerRow, only
 from windtunnel.runs.summary import summarise
-from windtunnel.runs.validity import ExcludedWindow, Validity, counted
+from windtunnel.runs.validity import ExcludedWindow, Validity, counted, not_excluded
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 
@@ -71,6 +71,62 @@ def test_a_value_at_the_limit_passes():
     windows[-1] = changed(windows[-1], preempted_ns=SPAN // 10, steal_ns=SPAN // 10)
     assert judged(engine, windows).excluded == []
     assert len(judged(engine, windows, Limits(max_preempted=0.09)).excluded) == 1
+
+
+def lasting(window, span_ns):
+    return window.model_copy(update={"end_ns": window.start_ns + span_ns})
+
+
+def test_a_window_in_which_the_process_was_stopped_is_excluded():
+    engine, windows = finished()
+    windows[-1] = lasting(windows[-1], SPAN + 300_000_000)
+    (mark,) = judged(engine, windows).excluded
+    assert mark.window == windows[-1].index
+    assert mark.reasons == ["window lasted 800 ms instead of 500 ms: the process was stopped or had no CPU"]
+    assert judged(engine, windows, Limits(max_preempted=0.6)).excluded == []
+    assert judged(engine, windows, Limits(max_preempted=1)).excluded == []
+
+
+def test_a_window_that_ends_a_little_late_counts():
+    engine, windows = finished()
+    short = engine.plan.phases.model_copy(update={"window_ns": 20_000_000})
+    engine = engine.model_copy(update={"plan": engine.plan.model_copy(update={"phases": short})})
+    windows = [lasting(window, 20_000_000) for window in windows]
+    assert judged(engine, [*windows[:-1], lasting(windows[-1], 30_000_000)]).excluded == []
+    assert len(judged(engine, [*windows[:-1], lasting(windows[-1], 30_000_001)]).excluded) == 1
+
+
+def test_windows_that_are_longer_by_the_limit_count():
+    engine, windows = finished()
+    windows[-1] = lasting(windows[-1], SPAN + SPAN // 10)
+    assert judged(engine, windows).excluded == []
+
+
+def test_the_programs_that_preempted_are_in_the_words():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], preempted_ns=SPAN // 2)
+    words = check(judged(engine, windows, preempting="stress-ng 5%, sshd 1%"), "windows").words
+    assert words.endswith("for 5% of the time, by stress-ng 5%, sshd 1%)")
+    assert "by stress-ng" not in check(judged(*finished(), preempting="stress-ng 5%"), "windows").words
+
+
+def test_metrics_of_a_run_with_too_few_windows_left_are_of_all_of_them():
+    engine, windows = finished()
+    busy = [changed(w, preempted_ns=SPAN) if w.index >= windows[-6].index else w for w in windows]
+    found = judged(engine, busy)
+    assert found.too_few_left and len(found.excluded) == 6
+    assert counted({engine.name: busy}, found) == {engine.name: busy}
+    assert len(measured_of(not_excluded({engine.name: busy}, found)[engine.name])) == 4
+    few = judged(engine, [*windows[:-1], changed(windows[-1], preempted_ns=SPAN)])
+    assert not few.too_few_left and len(measured_of(counted({engine.name: windows}, few)[engine.name])) == 9
+
+
+@pytest.mark.parametrize("missing", ["hello", "ready", "result"])
+@pytest.mark.parametrize("windows", [1, 2, 9])
+def test_a_run_that_was_stopped_is_checked_over_what_it_measured(missing, windows):
+    engine, seen = finished(windows)
+    found = judged(engine.model_copy(update={missing: None}), seen)
+    assert found.reasons == [] and check(found, "windows").state == "good"
 
 
 def test_a_window_on_a_slower_core_is_excluded():

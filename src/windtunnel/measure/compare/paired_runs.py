@@ -139,7 +139,8 @@ def run_in_turn(
         ]  # again for each pair: new names, and the memory that is free now
         both = Pair(specs, runs, order, interrupts, listeners, host)
         for side, outcome in both.run(change, lambda running: announce(turns.turn(running, planned_s))):
-            turns.verdicts[side].append(outcome.kept_run().usable(include_invalid))
+            run = outcome.kept_run()
+            turns.verdicts[side].append(outcome.verdict.valid or (include_invalid and run.rejected))
             if outcome.interrupted:
                 return turns.result("interrupted")
             if turns.hopeless:
