@@ -16,7 +16,7 @@ class Rejected:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         coloured = console.color_system is not None and not console.no_color
         mark = Segment("┃ ", Style(color="red")) if coloured else Segment(f"{WORD}  ")
-        style = Style(color="bright_black") if coloured else None
+        style = Style(dim=True) if coloured else None
         inner = options.update(max_width=max(options.max_width - len(mark.text), 1), height=None)
         for line in console.render_lines(self._shown, inner, pad=False):
             if any(segment.text.strip() for segment in line):

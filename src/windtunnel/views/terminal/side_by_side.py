@@ -58,7 +58,7 @@ def _add(
 
 
 def _rejected(value: str) -> Text:
-    return Text(value if value == fmt.DASH else f"{value} {WORD}", style="bright_black")
+    return Text(value if value == fmt.DASH else f"{value} {WORD}", style="dim")
 
 
 def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[Text]:
