@@ -14,9 +14,10 @@ from windtunnel.measure.validity import excluded_windows, generator, steady
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.runs import Record, Run, Verdict
 from windtunnel.runs.rows import WorkerRow, only
-from windtunnel.runs.summary import summarise
+from windtunnel.runs.summary import rejected_words, summarise, warnings_of
 from windtunnel.runs.validity import ExcludedWindow, Validity, counted, not_excluded
 from windtunnel.scenario.validity_keys import Validity as Limits
+from windtunnel.views.pages.charts import throughput
 
 
 def test_a_clean_run_passes_every_check():
@@ -312,6 +313,38 @@ def test_a_full_port_counts_as_the_data_plane():
     assert found.reasons == [] and check(found, "generator").state == "warning"
 
 
+def run_of(engine, windows, validity, verdict):
+    about = dict.fromkeys(("title", "question", "started")) | {"title": "", "scenario": {}, "notes": [], "host": {}}
+    record = Record(verdict=verdict, validity=validity, engines=[engine], versions={}, **about)
+    return Run(Path("run"), record, {engine.name: windows})
+
+
+def invalid_run(engine, windows):
+    validity = judged(engine, windows)
+    return run_of(engine, windows, validity, Verdict(False, [*validity.reasons, "peer lost: gone"]))
+
+
+def test_the_words_say_which_windows_rejected_metrics_are_of():
+    engine, windows = finished()
+    assert rejected_words(invalid_run(engine, windows)) == (
+        "the metrics are rejected; they are of all 10 measured windows, and every check of these windows passed"
+    )
+    some = invalid_run(engine, [*windows[:-1], changed(windows[-1], preempted_ns=SPAN)])
+    assert "of the 9 windows of 10 that are not excluded, and every" in rejected_words(some)
+    assert any("1 window excluded" in words for words in warnings_of(some, summarise(some)))
+    busy = invalid_run(engine, [changed(w, preempted_ns=SPAN) if w.phase == "measure" else w for w in windows])
+    assert rejected_words(busy) == "the metrics are rejected; they are of all 10 measured windows"
+    assert not any("windows excluded" in words for words in warnings_of(busy, summarise(busy)))
+    unchecked = run_of(engine, windows, None, Verdict(False, ["peer lost: gone"]))
+    assert rejected_words(unchecked).endswith("all 10 measured windows, which were not checked")
+
+
+def test_excluded_windows_are_shaded_also_where_rejected_metrics_use_them():
+    engine, windows = finished()
+    shapes = throughput(invalid_run(engine, [changed(w, preempted_ns=SPAN) for w in windows]))["layout"]["shapes"]
+    assert [shape["label"]["text"] for shape in shapes] == ["warmup", "excluded"]
+
+
 def test_metrics_use_only_windows_that_are_not_excluded():
     engine, windows = finished(4)
     spoilt = measured_of(windows)[1]
@@ -319,17 +352,7 @@ def test_metrics_use_only_windows_that_are_not_excluded():
     marks = Validity(checks=[], excluded=[ExcludedWindow(engine="windtunnel", window=spoilt.index, reasons=["x"])])
 
     def responses(validity):
-        about = {
-            "title": "",
-            "question": None,
-            "started": None,
-            "scenario": {},
-            "notes": [],
-            "host": {},
-            "versions": {},
-        }
-        record = Record(verdict=Verdict(True), validity=validity, engines=[engine], **about)
-        summary = summarise(Run(Path("run"), record, {"windtunnel": windows}))
+        summary = summarise(run_of(engine, windows, validity, Verdict(True)))
         return summary.workloads[0].responses_per_s, summary.measured_s
 
     (whole, whole_s), (left, left_s) = responses(None), responses(marks)
