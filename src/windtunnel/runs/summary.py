@@ -109,7 +109,7 @@ def rejected_words(run: Run) -> str:
     validity = run.record.validity
     if validity is None:
         return f"{words}, which were not checked"
-    return words if validity.reasons else f"{words}, and every check of these windows passed"
+    return words if validity.reasons else f"{words}, and no check of these windows failed"
 
 
 def excluded_words(validity: Validity) -> str | None:

@@ -44,12 +44,13 @@ def run_view(run: Run) -> RenderableType:
     if not record.verdict.valid:
         parts += [reasons_view(record.verdict, "metrics rejected" if run.rejected else "no window was measured")]
     if run.rejected:
-        parts += [Text(rejected_words(run), style="red"), Text(), Rejected(_metrics(run, summarise(run)))]
-    elif run.has_metrics:
-        parts += [_metrics(run, summarise(run))]
+        parts += [Text(rejected_words(run), style="red"), Text()]
     if run.has_metrics:
+        summary = summarise(run)
+        tables = _metrics(run, summary)
+        parts += [Rejected(tables) if run.rejected else tables]
         parts += [ledger_line(record.engines)] if record.engines else []
-        parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summarise(run))]
+        parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
         parts += [_not_judged(record.imported) if record.imported else verdict_line(run)]
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
