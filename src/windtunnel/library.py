@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def run(
     scenario: str | Path, sets: Mapping[str, Any] | None = None, *, out: str | Path | None = None, report: bool = False
 ) -> Run:
-    """Run a scenario and return its run. An invalid run has the reasons in `run.record.verdict`.
+    """Run a scenario and return its run. An invalid run has the reasons in `run.record.verdict`; where it measured windows all the
+    same, `run.rejected` is True, and its metrics are rejected.
 
     `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the new run directory, by default
     one below runs/. `report` writes report.html into it. Raises UserError for bad input, and where the run could not be kept.
@@ -56,6 +57,7 @@ def compare(
     seed: int | None = None,
     alternate: Literal["window", "run"] | None = None,
     between_runs: float = 0.05,
+    include_invalid: bool = False,
     out: str | Path | None = None,
     report: bool = False,
 ) -> "Comparison":
@@ -65,7 +67,7 @@ def compare(
     one. `alternate` is how often they alternate: after each window, where the wire allows it, or after each run. The runs and
     comparison.json go into the new directory `out`, by default one below runs/. For existing runs nothing is written without `out`.
     `report` writes report.html beside it. `between_runs` is the assumed difference between identical runs, a share; it is used where
-    too few runs show it. Raises UserError for bad input.
+    too few runs show it. `include_invalid` uses the rejected metrics of invalid runs too. Raises UserError for bad input.
     """
     from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as compare_paths
@@ -73,17 +75,31 @@ def compare(
 
     of_both, of_a, of_b = (as_sets(keys or {}) for keys in (sets, sets_a, sets_b))
     running = Running(of_both, of_a, of_b, pairs, within_s, seed, alternate)
-    comparison, directory = compare_paths(Path(a), Path(b), running, Path(out) if out else None, between_runs)
+    comparison, directory = compare_paths(
+        Path(a), Path(b), running, Path(out) if out else None, between_runs, include_invalid=include_invalid
+    )
     if report and directory:
         write_comparison(comparison, directory / "report.html")
     return comparison
 
 
-def export(run: str | Path, directory: str | Path, format: Literal["csv", "parquet", "json"] = "parquet") -> Path:
-    """Write a run's windows as tables in long form into a new directory, with its run.json and its other files."""
+def export(
+    run: str | Path,
+    directory: str | Path,
+    format: Literal["csv", "parquet", "json"] = "parquet",
+    *,
+    include_invalid: bool = False,
+) -> Path:
+    """Write a run's windows as tables in long form into a new directory, with its run.json and its other files.
+
+    Raises UserError for an invalid run, except with `include_invalid`.
+    """
     from windtunnel.exchange.tables import export as write
 
-    return write(load_run(Path(run)), Path(directory), format)
+    loaded = load_run(Path(run))
+    if loaded.rejected:
+        loaded.require_usable(include_invalid)
+    return write(loaded, Path(directory), format)
 
 
 def import_run(directory: str | Path, out: str | Path) -> Run:
@@ -100,12 +116,13 @@ def study(
     out: str | Path | None = None,
     report: bool = False,
     full: bool = False,
+    include_invalid: bool = False,
 ) -> "Study":
     """Run a study file, or continue a study in its directory; returns its record and the rows of its table.
 
     `sets` changes keys for every point. `full` runs the full size: with what [full] of the file changes. `out` is the study's directory; where it holds this very study already, what is missing
-    is run. `report` writes report.html too. Invalid runs are rows whose `valid` is False; `interrupted` says that runs are
-    missing. Raises UserError for bad input, and where something could not be kept.
+    is run. `report` writes report.html too. Invalid runs are rows whose `valid` is False, with their rejected metrics if
+    `include_invalid`, else without; `interrupted` says that runs are missing. Raises UserError for bad input, and where something could not be kept.
     """
     from windtunnel.measure.study.conduct import Silent
     from windtunnel.measure.study.study import prepare
@@ -113,7 +130,7 @@ def study(
 
     prepared = prepare(Path(source), as_sets(sets or {}), Path(out) if out else None, full=full)
     with Interrupts() as interrupts:
-        finished = run_study(prepared, interrupts, Silent())
+        finished = run_study(prepared, interrupts, Silent(), include_invalid)
     if report and finished.rows:
         from windtunnel.views.pages.study_page import write
 

@@ -85,7 +85,7 @@ def runs(out: Path) -> set[str]:
 class PaperSupervisor:
     """Stands for `windtunnel.engine.supervisor.Supervisor`: the fake engine's lines without a process and without their time."""
 
-    def __init__(self, binary, log_path, listeners, interrupts, place=None):
+    def __init__(self, binary, log_path, listeners, interrupts, place=None, extending=None):
         self._listeners, self._interrupts = listeners, interrupts
 
     def run(self, plans, names) -> SupervisedRun:

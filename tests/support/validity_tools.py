@@ -37,8 +37,8 @@ def rated(window, factor):
     return window.model_copy(update={"workloads": [one.model_copy(update={"responses": int(one.responses * factor)})]})
 
 
-def judged(engine, windows, limits=LIMITS):
-    return validate([engine], {engine.name: windows}, limits)
+def judged(engine, windows, limits=LIMITS, preempting=None):
+    return validate([engine], {engine.name: windows}, limits, preempting=preempting)
 
 
 def check(validity, name):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json, Report
+from windtunnel.cli.options import IncludeInvalid, Json, Report
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -104,6 +104,7 @@ def compare(
             "--between-runs", metavar="PERCENT", help="Spread between identical runs to assume where there are too few."
         ),
     ] = "5%",
+    include_invalid: IncludeInvalid = False,
     fail_if: Annotated[
         Sets,
         typer.Option(
@@ -145,7 +146,9 @@ def compare(
     limit = None if within is None else seconds("--within", within)
     running = Running(sets or (), sets_a or (), sets_b or (), pairs, limit, seed, alternate)
     with _display(silent=json or quiet) as display:
-        comparison, directory = hold(a, b, running, out, between, display.turn if display else _nothing)
+        comparison, directory = hold(
+            a, b, running, out, between, display.turn if display else _nothing, include_invalid
+        )
     files = {"comparison": directory / "comparison.json"} if directory else {}
     if page := report or (directory and directory / "report.html"):
         files["report"] = write_comparison(comparison, page)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.options import IncludeInvalid
 
 
 def export(
@@ -16,11 +17,12 @@ def export(
     form: Annotated[
         Literal["csv", "parquet", "json"], typer.Option("--format", help="Format of the tables.")
     ] = "parquet",
+    include_invalid: IncludeInvalid = False,
 ) -> None:
     """Export a run as tables.
 
     Writes the run's windows as tables in long form, together with run.json and the other files of the run.
-    "windtunnel import run DIR" restores the run directory without loss.
+    "windtunnel import run DIR" restores the run directory without loss. An invalid run is exported with --include-invalid.
 
     windtunnel export runs/before tables
     windtunnel export runs/before tables --format csv
@@ -32,4 +34,7 @@ def export(
     loaded = load(run)
     for problem in loaded.problems:
         show_warning(f"{run}: {problem}")
+    if loaded.rejected:
+        loaded.require_usable(include_invalid)
+        show_warning(f"1 invalid run included: {loaded.record.verdict.reasons[0]}")
     print(write(loaded, directory, form))

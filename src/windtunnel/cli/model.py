@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json, Report
+from windtunnel.cli.options import IncludeInvalid, Json, Report
 
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
@@ -62,12 +62,14 @@ def fit(
     ladder: LadderFile = None,
     bound: Bound = None,
     report: Report = None,
+    include_invalid: IncludeInvalid = False,
     json: Json = False,
 ) -> None:
     """Fit a model to a study.
 
     The study is one over a table's entries, or over a client's rate. Forms are judged by their held-out error: the error at
-    sizes that they were not fitted to. Intervals are by bootstrap.
+    sizes that they were not fitted to. Intervals are by bootstrap. Rejected metrics are in the table of a study that was run, or
+    continued, with --include-invalid.
 
     windtunnel model fit runs/2026-11-22T10-00-00Z-tables-exact --out exact.json --report exact.html
     windtunnel model fit STUDY --of server_rx_mpps --form "two pieces"
@@ -82,9 +84,9 @@ def fit(
     if is_latency(study):
         if given := [name for name, value in (("--of", of), ("--form", form), ("--bound", bound)) if value]:
             raise UserError(f"{given[0]} has no effect on a study over loads", remedy=f"windtunnel model fit {study}")
-        model = fit_latency(study)
+        model = fit_latency(study, include_invalid=include_invalid)
     else:
-        model = fit_cost(study, of, _ladder(ladder, [study]), _options(form, bound))
+        model = fit_cost(study, of, _ladder(ladder, [study]), _options(form, bound), include_invalid)
     if out:
         replace(out, model.model_dump_json(indent=1) + "\n")
     if report:

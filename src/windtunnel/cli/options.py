@@ -25,6 +25,10 @@ Sets = Annotated[
         autocompletion=completion.sets,
     ),
 ]
+IncludeInvalid = Annotated[
+    bool,
+    typer.Option("--include-invalid", help="Use the rejected metrics of invalid runs too, and say how many they are."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to FILE, which must be new.")

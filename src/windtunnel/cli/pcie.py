@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json
+from windtunnel.cli.options import IncludeInvalid, Json
 
 if TYPE_CHECKING:
     from windtunnel.pcie import Link, Nic, Settings
@@ -120,6 +120,7 @@ def estimate(
     inline: Inline = None,
     compressed: Compressed = None,
     measured: Counters = None,
+    include_invalid: IncludeInvalid = False,
     json: Json = False,
 ) -> None:
     """Estimate the PCIe traffic of packets.
@@ -157,7 +158,7 @@ def estimate(
         _sweep(card, _settings(chosen), link, size, out)
         return
     if run:
-        ports = _of_run(run, nic, chosen, wire)
+        ports = _of_run(run, nic, chosen, wire, include_invalid)
     elif from_testpmd:
         ports = _of_testpmd(from_testpmd, card, chosen, link, size, pps)
     else:
@@ -221,10 +222,13 @@ def _settings(chosen: dict[str, Any]) -> "Settings":
     return Settings(**({"rx_ring": RING, "tx_ring": RING} | chosen))
 
 
-def _of_run(path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str, Any]) -> "list[PortEstimate]":
+def _of_run(
+    path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str, Any], include_invalid: bool
+) -> "list[PortEstimate]":
     from windtunnel.errors import UserError
     from windtunnel.pcie.run_estimate import ports_of
     from windtunnel.runs import load
+    from windtunnel.views.terminal.messages import show_warning
 
     run = load(path)
     if run.record.imported:
@@ -232,8 +236,9 @@ def _of_run(path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str,
             f"{path}: imported from {run.record.imported.tool}, which does not report rates and sizes",
             remedy=f"--from-testpmd {path}/source.txt, where testpmd wrote it",
         )
-    if not run.record.verdict.valid:
-        raise UserError(f"{path}: an invalid run has no numbers", remedy=f"`windtunnel show {path}` shows the reasons")
+    run.require_usable(include_invalid)
+    if run.rejected:
+        show_warning(f"1 invalid run included: {run.record.verdict.reasons[0]}")
     return ports_of(run, nic, chosen, {name: value for name, value in wire.items() if value is not None})
 
 

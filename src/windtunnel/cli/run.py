@@ -65,7 +65,8 @@ def run(
     """Run a scenario.
 
     Shows the stages while it runs, keeps a run directory and writes a report. Results go to stdout, progress to stderr.
-    The first Ctrl-C stops the run and keeps its windows. The second Ctrl-C kills it.
+    The first Ctrl-C stops the run, and shows what it measured. The second Ctrl-C kills it. Metrics of an invalid run are shown as
+    rejected.
 
     Exit codes: 0 valid, 1 invalid, 2 bad input or refused by the engine, 130 interrupted.
 
@@ -111,7 +112,7 @@ def run(
     if json:
         outcome.print_json(ended.run)
     elif quiet:
-        outcome.print_short(ended.verdict, ended.run.path)
+        outcome.print_short(ended.run)
     else:
         outcome.print_tables(ended.run, page, traced)
     raise typer.Exit(ended.exit_code)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from windtunnel.cli.options import Json, Scenario, Sets
+from windtunnel.cli.options import IncludeInvalid, Json, Scenario, Sets
 
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
@@ -65,6 +65,7 @@ def search(
         ),
     ] = 5,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    include_invalid: IncludeInvalid = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no trials.")] = False,
 ) -> None:
@@ -87,7 +88,9 @@ def search(
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    chosen = options(method, goal, width, exceed, trial, trial_sum, least, most, within, not no_latency, bursts)
+    chosen = options(
+        method, goal, width, exceed, trial, trial_sum, least, most, within, not no_latency, bursts, include_invalid
+    )
     directory = out or new_directory(f"{file.stem}-search")
     with Interrupts() as interrupts:
         finder = Finder(file, sets or [], chosen, directory, interrupts, _watch(silent=json or quiet))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json
+from windtunnel.cli.options import IncludeInvalid, Json
 
 if TYPE_CHECKING:
     from windtunnel.runs import Run
@@ -27,6 +27,7 @@ def show(
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the stages in the table format of another tool.")
     ] = None,
+    include_invalid: IncludeInvalid = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -37,7 +38,8 @@ def show(
     """Show the results of runs.
 
     Shows stages, workers, latency, ports, ledger and verdict. Several runs are shown side by side. The two sides of a run
-    on two hosts (run --side) are joined into one. Off a terminal, tables keep all columns.
+    on two hosts (run --side) are joined into one. Metrics of an invalid run are marked as rejected; --as takes them with
+    --include-invalid. Off a terminal, tables keep all columns.
 
     windtunnel show
     windtunnel show runs/2026-11-21T10-00-00Z-echo
@@ -64,8 +66,12 @@ def show(
     elif as_:
         from windtunnel.exchange.axio.log import tables_of_run
         from windtunnel.exchange.axio.table import text_of
+        from windtunnel.views.terminal.messages import show_warning
 
         for run in loaded:
+            run.require_usable(include_invalid)
+            if run.rejected:
+                show_warning(f"1 invalid run included: {run.path}: {run.record.verdict.reasons[0]}")
             print(text_of(tables_of_run(run)))
     elif report:
         _write_joined(loaded, report)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json
+from windtunnel.cli.options import IncludeInvalid, Json
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
@@ -43,6 +43,7 @@ def study(
         bool, typer.Option("--full", help="Run the full size: with the changes of [full] in the study file.")
     ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show points, runs and time. Run nothing.")] = False,
+    include_invalid: IncludeInvalid = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory; progress by lines.")] = False,
 ) -> None:
@@ -76,7 +77,7 @@ def study(
         shown.print_plan(prepared, json)
         return
     with Interrupts() as interrupts, _watcher(prepared, interrupts, silent=json, plain=quiet) as watcher, _settled():
-        finished = run(prepared, interrupts, watcher)
+        finished = run(prepared, interrupts, watcher, include_invalid)
     if json:
         shown.print_json(finished, shown.write_report(finished))
     elif quiet:

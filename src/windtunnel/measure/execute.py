@@ -14,9 +14,10 @@ from windtunnel.engine.turns import Place
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
-from windtunnel.measure.validity import Extension, readings_of, validate
+from windtunnel.measure.validity import Extension, Preempting, readings_of, validate
 from windtunnel.runs import Run, RunWriter, Verdict
 from windtunnel.runs.latest import RUNS
+from windtunnel.runs.validity import windows_of
 from windtunnel.scenario import RunSpec
 
 
@@ -57,18 +58,21 @@ def execute(
     engine = find_engine()
     spec = spec.into(directory)
     host = host or facts.collect()
-    writer = RunWriter(directory, spec, host)
+    writer, preempting = RunWriter(directory, spec, host), Preempting()
     limits = spec.scenario.validity
     extension = None
     if settle and _is_whole(spec):
         extension = Extension(lambda: writer.engines, writer.windows, limits, levels.read_kept(host))
-    supervisor = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts, place, extension)
+    listening = [writer.line, preempting.line, *listeners]
+    supervisor = Supervisor(engine, writer.log_path, listening, interrupts, place, extension)
     with no_garbage_collection():
         finished = supervisor.run(spec.plans, spec.names)
     verdict, validity = judge(finished), None
-    if verdict.valid:
-        validity = validate(writer.engines, writer.windows, limits, _readings(writer, host))
-        verdict = Verdict(not validity.reasons, validity.reasons)
+    if windows_of(writer.windows):  # a run that was stopped too: the user looks at what it measured
+        programs = preempting.words(writer.engines)
+        validity = validate(writer.engines, writer.windows, limits, _readings(writer, host), programs)
+        reasons = [*verdict.reasons, *validity.reasons]
+        verdict = Verdict(not reasons, reasons)
     try:
         run, unkept = writer.finish(verdict, validity), None
     except UserError as error:

@@ -22,10 +22,14 @@ OTHER = "stages"
 
 
 def fit(
-    path: Path, response: str | None = None, ladder: Ladder | None = None, options: Options | None = None
+    path: Path,
+    response: str | None = None,
+    ladder: Ladder | None = None,
+    options: Options | None = None,
+    include_invalid: bool = False,
 ) -> ModelRecord:
-    """The model of a study's tables. Raises UserError where the data do not suffice, or are not a study."""
-    observed = observe(path, response)
+    """The model of a study's tables, with `include_invalid` also from the rejected metrics that its table has. Raises UserError where the data do not suffice, or are not a study."""
+    observed = observe(path, response, include_invalid)
     world = world_of(ladder)
     curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]
     runs = sum(len(series.runs) for series in observed.series)

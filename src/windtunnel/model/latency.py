@@ -10,7 +10,7 @@ import numpy as np
 from windtunnel.errors import UserError
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
-from windtunnel.model.observe import RATE, axis_of
+from windtunnel.model.observe import RATE, axis_of, usable
 from windtunnel.model.points import NoFit
 from windtunnel.model.queueing import (
     JUDGED,
@@ -33,20 +33,18 @@ HELP = "more loads between 10% and 90% of the capacity, or more repeats"
 Row = dict[str, Any]
 
 
-def fit_latency(path: Path, seed: int = 1) -> ModelRecord:
-    """The model of a study whose axis is an offered rate. Raises UserError where its data do not suffice."""
+def fit_latency(path: Path, seed: int = 1, include_invalid: bool = False) -> ModelRecord:
+    """The model of a study whose axis is an offered rate, with `include_invalid` also from rejected metrics. Raises UserError where its data do not suffice."""
     kept = record.read(path / record.NAME)
     found = axis_of(kept, RATE)
     if found is None:
         raise UserError(f"{path}: no factor changes a rate", remedy="a study with a factor whose key is client.rate")
     factor, axis = found
     rows = query.query("from results order by point, repeat", [path]).dicts()
-    good, said = [], []
-    for row in rows:
-        if row["valid"] and all(row[name] for name in JUDGED):
-            good.append(row)
-    if len(good) < len(rows):
-        said.append(f"{len(rows) - len(good)} runs not used: invalid, or without latencies")
+    used, said = usable(rows, include_invalid)
+    good = [row for row in used if all(row[name] for name in JUDGED)]
+    if len(good) < len(used):
+        said.append(f"{len(used) - len(good)} runs not used: without latencies")
     others = [other for other in kept.factors if other is not factor]
     groups: dict[tuple[tuple[str, Any], ...], list[Row]] = {}
     for row in good:

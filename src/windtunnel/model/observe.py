@@ -19,6 +19,7 @@ import numpy as np
 
 from windtunnel.errors import UserError
 from windtunnel.measure.study import query, record
+from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.neighbour import CostedRun, corrected, neighbour_of
@@ -105,16 +106,18 @@ def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
     return found
 
 
-def observe(path: Path, response: str | None = None) -> Observed:
+def observe(path: Path, response: str | None = None, include_invalid: bool = False) -> Observed:
     """Reads a study whose axis is a table's entries. `response`: as above; by default the table's step, else the pipeline.
+    `include_invalid`: with the rejected metrics that the study's table has.
 
     Raises UserError for a directory that is not a study, has no such axis, or no valid run.
     """
     kept = record.read(path / record.NAME)
     factor, axis = table_axis(path, kept)
     rows = query.query("from results order by point, repeat", [path]).dicts()
-    valid, shared = _with_parts([row for row in rows if row["valid"]], path)
-    said = _left_out(sum(not row["valid"] for row in rows), "invalid") + _left_out(shared, "on a shared core")
+    used, said = usable(rows, include_invalid)
+    valid, shared = _with_parts(used, path)
+    said += _left_out(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
     groups: dict[tuple[tuple[str, Any], ...], list[ObservedRun]] = {}
     for row, parts in valid:
@@ -144,6 +147,14 @@ def observe(path: Path, response: str | None = None) -> Observed:
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
     return Observed(path, kept, axis, chosen, series, neighbour, said)
+
+
+def usable(rows: list[dict[str, Any]], include_invalid: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of a study that a model may use, and sentences on the invalid ones."""
+    included = [row for row in rows if include_invalid and not row["valid"] and has_metrics(row)]
+    out = sum(not row["valid"] for row in rows) - len(included)
+    said = [f"included: {len(included)} run{'' if len(included) == 1 else 's'} invalid"] if included else []
+    return [row for row in rows if row["valid"] or row in included], said + _left_out(out, "invalid")
 
 
 def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:

@@ -117,7 +117,9 @@ def _record(server: Record, client: Record) -> Record:
     return client.model_copy(
         update={
             "verdict": Verdict(not reasons, reasons),
+            "rejected": None,
             "validity": _validity(server, client),
+            "relaxed": list(dict.fromkeys([*client.relaxed, *server.relaxed])),
             "scenario": client.scenario | {"server": server.scenario["server"]},
             "notes": list(dict.fromkeys([*client.notes, *server.notes])),
             "host": {"client": client.host, "server": server.host},

@@ -11,7 +11,7 @@ from windtunnel.errors import UserError
 from windtunnel.notebook import Shown
 from windtunnel.runs.migrate import migrate_record, migrate_window, readable
 from windtunnel.runs.record import RUN_VERSION, Record
-from windtunnel.runs.validity import counted
+from windtunnel.runs.validity import counted, not_excluded, windows_of
 
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
@@ -28,8 +28,34 @@ class Run(Shown):
 
     @property
     def counted(self) -> dict[str, list[Window]]:
-        """The windows that are not excluded."""
+        """The windows that metrics use."""
         return counted(self.windows, self.record.validity)
+
+    @property
+    def not_excluded(self) -> dict[str, list[Window]]:
+        """The windows that are not excluded: those that metrics use, except where so few are left that rejected metrics use all."""
+        return not_excluded(self.windows, self.record.validity)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether its metrics are those of an invalid run."""
+        return not self.record.verdict.valid and windows_of(self.windows) > 0
+
+    @property
+    def has_metrics(self) -> bool:
+        """Whether there is something to show: a valid run, or rejected metrics."""
+        return self.usable(include_invalid=True)
+
+    def usable(self, include_invalid: bool = False) -> bool:
+        """Whether its metrics may enter studies, comparisons, models and exports."""
+        return self.record.verdict.valid or (include_invalid and self.rejected)
+
+    def require_usable(self, include_invalid: bool = False) -> None:
+        """Raises UserError with the first reason where the metrics may not be used."""
+        if not self.usable(include_invalid):
+            words = f"{self.path}: invalid: {self.record.verdict.reasons[0]}"
+            remedy = "--include-invalid uses its rejected metrics" if self.rejected else "no window was measured"
+            raise UserError(words, remedy=remedy)
 
 
 def load(path: Path) -> Run:

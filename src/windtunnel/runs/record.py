@@ -5,7 +5,8 @@ History of the record's version:
 2  second run: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
 3  validity: what the run found out about itself, and the excluded windows
 4  tables: as the lines that it holds
-5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values; host states: validity.states, validity.headline
+5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values; host states: validity.states, validity.headline;
+   relaxed, rejected
 """
 
 from pathlib import Path
@@ -19,6 +20,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.verdict import Verdict
 from windtunnel.runs.rows import PortRow, StageRow
 from windtunnel.runs.validity import Validity
+from windtunnel.scenario.validity_keys import relaxed
 
 RUN_VERSION = 5
 
@@ -77,8 +79,17 @@ class Record(Part):
     started: AwareDatetime | None = Field(description="null: another tool did not say")
     finished: AwareDatetime | None = None
     verdict: Verdict
-    validity: Validity | None = Field(None, description="null: the run did not come to its end, or was imported")
+    rejected: bool | None = Field(
+        None,
+        description="whether the metrics are rejected: the run is invalid, and windows were measured all the same; null: the run did not "
+        "come to its end, or an earlier release wrote it",
+    )
+    validity: Validity | None = Field(None, description="null: no window was measured, or the run was imported")
     scenario: dict[str, Any] = Field(description="every key as resolved")
+    relaxed: list[str] = Field(
+        default_factory=lambda record: _relaxed(record.get("scenario")),
+        description='validity limits that let more pass than their defaults, as in "max_drift 100% instead of 10%"',
+    )
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]
     versions: dict[str, str]
@@ -90,6 +101,15 @@ class Record(Part):
         if bool(self.engines) == bool(self.imported):
             raise ValueError("a run has engines, or was imported")
         return self
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict in a table: "valid", "valid, limits relaxed", "invalid", or "imported"."""
+        if self.imported:
+            return "imported"
+        if not self.verdict.valid:
+            return "invalid"
+        return "valid, limits relaxed" if self.relaxed else "valid"
 
     @property
     def memory(self) -> str | None:
@@ -131,6 +151,11 @@ class Record(Part):
             return []
         other = "client" if plans[0].endpoints[0].side == "server" else "server"
         return [f"the {other} ran elsewhere: `windtunnel show` of both runs joins them"]
+
+
+def _relaxed(scenario: dict[str, Any] | None) -> list[str]:
+    limits = (scenario or {}).get("validity")
+    return relaxed(limits) if isinstance(limits, dict) else []
 
 
 def _recording(engine: EngineRecord) -> str | None:

@@ -21,7 +21,7 @@ from windtunnel.runs.rows import (
     WorkerRow,
     WorkloadRow,
 )
-from windtunnel.runs.validity import Validity
+from windtunnel.runs.validity import Validity, windows_of
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
@@ -95,8 +95,21 @@ def warnings_of(run: Run, summary: Summary) -> list[str]:
     """Warnings for the readers of the metrics."""
     engines = run.record.engines
     validity = run.record.validity
-    own = [excluded_words(validity), *validity.warnings] if validity else []
+    own = [None if validity.too_few_left else excluded_words(validity), *validity.warnings] if validity else []
     return [*filter(None, own), *crowded(summary.workers), *lossy_nics(engines), *slow_windows(engines, run.windows)]
+
+
+def rejected_words(run: Run) -> str:
+    """Of which windows the metrics of an invalid run are, and whether anything is wrong with these windows."""
+    all_of, used = windows_of(run.windows), windows_of(run.counted)
+    windows = (
+        f"all {all_of} measured windows" if used == all_of else f"the {used} windows of {all_of} that are not excluded"
+    )
+    words = f"the metrics are rejected; they are of {windows}"
+    validity = run.record.validity
+    if validity is None:
+        return f"{words}, which were not checked"
+    return words if validity.reasons else f"{words}, and no check of these windows failed"
 
 
 def excluded_words(validity: Validity) -> str | None:

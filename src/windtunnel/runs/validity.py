@@ -1,7 +1,7 @@
 """What a run found out about itself: checks and their limits, and the excluded windows.
 
 It is made by `windtunnel.measure.validity` and kept in run.json. Excluded windows stay in windows.jsonl and in latency.hlog. No
-metric uses them.
+metric of a valid run uses them. The metrics of an invalid run whose engines measured windows are rejected: they are shown as such.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from windtunnel.engine.lines import Window
 
 State = Literal["good", "warning", "bad", "unknown"]
+
+WINDOWS = "windows"
+"""Name of the check that enough windows are left."""
 
 
 class Part(BaseModel):
@@ -77,6 +80,11 @@ class Validity(Part):
     settled: Settled | None = Field(None, description="null: too few windows to tell, or the load itself changes")
 
     @property
+    def too_few_left(self) -> bool:
+        """Whether so many windows are excluded that the rest says nothing: rejected metrics are then of all windows."""
+        return any(check.name == WINDOWS and check.state == "bad" for check in self.checks)
+
+    @property
     def headline_state(self) -> HostState | None:
         return next((state for state in self.states if state.name == self.headline), None)
 
@@ -91,7 +99,12 @@ class Validity(Part):
 
 
 def counted(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
-    """The windows that metrics use: those that are not excluded.
+    """The windows that metrics use: those that are not excluded; all of them where too few are left, and the metrics are rejected."""
+    return not_excluded(windows, None if validity and validity.too_few_left else validity)
+
+
+def not_excluded(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
+    """The windows without those that are excluded.
 
     The engines of one run measure the same thing at the same time: where one engine excludes its nth measured window, the
     others exclude theirs.

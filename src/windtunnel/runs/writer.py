@@ -89,8 +89,10 @@ class RunWriter:
         self._record.verdict = verdict
         self._record.validity = validity
         self._record.finished = datetime.now(UTC)
+        run = Run(self.directory, self._record, self.windows)
+        self._record.rejected = run.rejected
         self._save()
-        return Run(self.directory, self._record, self.windows)
+        return run
 
     def _save(self) -> None:
         replace(self.directory / "run.json", self._record.model_dump_json(indent=1) + "\n")

@@ -1,13 +1,30 @@
 """The keys of [validity]: limits that decide which windows count, and whether a run is valid."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from windtunnel.scenario.quantities import Duration
 from windtunnel.scenario.table import Table
 
-Share = Annotated[float, Field(ge=0, le=1)]
+
+@dataclass(frozen=True)
+class Limit:
+    """That a key is a limit, and on which side of its default it lets more runs pass."""
+
+    relaxed: Literal["above", "below"]
+    unit: Literal["share", "ppm"] = "share"
+
+    def relaxes(self, value: float, default: float) -> bool:
+        return value > default if self.relaxed == "above" else value < default
+
+    def written(self, value: float) -> str:
+        return f"{value:.4g} ppm" if self.unit == "ppm" else f"{value * 100:.4g}%"
+
+
+Share = Annotated[float, Field(ge=0, le=1), Limit(relaxed="above")]
 
 
 class Validity(Table):
@@ -39,6 +56,18 @@ class Validity(Table):
         0.1,
         description="change of the response rate (open loop: of the median latency) in one direction during the measurement",
     )
-    max_clock_error: Annotated[float, Field(ge=0, le=1e6)] = Field(
+    max_clock_error: Annotated[float, Field(ge=0, le=1e6), Limit(relaxed="above", unit="ppm")] = Field(
         100, description="difference between the TSC and the kernel's clock, in parts per million"
     )
+
+
+def relaxed(values: Mapping[str, Any]) -> list[str]:
+    """The limits among these values of [validity] that let more pass than the defaults do, as in "max_drift 100% instead of 10%"."""
+    return [
+        f"{name} {limit.written(values[name])} instead of {limit.written(field.default)}"
+        for name, field in Validity.model_fields.items()
+        for limit in field.metadata
+        if isinstance(limit, Limit)
+        and isinstance(values.get(name), int | float)
+        and limit.relaxes(values[name], field.default)
+    ]

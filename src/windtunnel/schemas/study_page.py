@@ -69,7 +69,7 @@ Invalid runs are kept, and run again at the end of the study, up to `retries` ti
 ## The table
 
 One row a run and workload, in `results.parquet` and as the view `results` of `windtunnel study query`, which adds `study`, the directory's name. `NULL` is "not measured", never zero. An invalid run has
-reasons and no values.
+reasons and no values, except where the study was run with `--include-invalid`: then it has its rejected metrics, and `valid` is false.
 
 | column | type | meaning |
 |---|---|---|

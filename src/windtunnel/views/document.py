@@ -14,9 +14,8 @@ SUMMARY_VERSION = 4
 
 
 def document(run: Run) -> dict[str, Any]:
-    """The run for machines. `metrics` and `pcie` are null for an invalid run: its reasons stand where its numbers would."""
+    """The run for machines. `rejected`: `metrics` and `pcie` are those of an invalid run. They are null where no window was measured."""
     record = run.record
-    finished = record.verdict.valid and record.engines
     return {
         "version": SUMMARY_VERSION,
         "path": str(run.path),
@@ -24,6 +23,8 @@ def document(run: Run) -> dict[str, Any]:
         "question": record.question,
         "started": record.started.isoformat() if record.started else None,
         "verdict": asdict(record.verdict),
+        "relaxed": record.relaxed,
+        "rejected": run.rejected,
         "validity": record.validity.model_dump(mode="json") if record.validity else None,
         "memory": record.memory,
         "wire": record.wire,
@@ -32,8 +33,8 @@ def document(run: Run) -> dict[str, Any]:
         "notes": record.all_notes(),
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
-        "metrics": asdict(summarise(run)) if record.verdict.valid else None,
-        "pcie": pcie(ports_of(run), measured_with_run(run.path)) if finished else None,
+        "metrics": asdict(summarise(run)) if run.has_metrics else None,
+        "pcie": pcie(ports_of(run), measured_with_run(run.path)) if run.has_metrics and record.engines else None,
     }
 
 

@@ -13,27 +13,32 @@ from windtunnel.measure.compare import Comparison
 from windtunnel.measure.study.study import Study
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.runs import Run
-from windtunnel.runs.summary import summarise
+from windtunnel.runs.summary import rejected_words, summarise
 
 Rows = list[dict[str, Any]]
 MOST_ROWS = 20
 PLAIN = (str, int, float, bool, type(None))
+REJECTED = "rejected"
 TIMES = ("p50", "p90", "p99", "p999", "minimum", "maximum", "mean")
 
 
 @singledispatch
 def tables(shown: Any) -> dict[str, Rows]:
-    """Name -> rows of a result. Raises UserError for an invalid run."""
+    """Name -> rows of a result. Those of a run say in `rejected` whether they are an invalid run's. Raises UserError for a run that
+    measured nothing."""
     raise TypeError(f"{type(shown).__name__} is not a result")
 
 
 @tables.register
 def _(run: Run) -> dict[str, Rows]:
-    if not run.record.verdict.valid:
-        raise UserError(f"{run.path}: an invalid run has no metrics", remedy="run.record.verdict.reasons says why")
+    if not run.has_metrics:
+        raise UserError(
+            f"{run.path}: an invalid run without a measured window", remedy="run.record.verdict.reasons says why"
+        )
     summary = summarise(run)
     return {
-        name: [_flat(row) for row in getattr(summary, name)] for name in ("workloads", "stages", "workers", "ports")
+        name: [_flat(row) | {REJECTED: run.rejected} for row in getattr(summary, name)]
+        for name in ("workloads", "stages", "workers", "ports")
     }
 
 
@@ -78,15 +83,19 @@ def html(shown: Any) -> str:
     """Title, a line on the whole, and the first table."""
     title, line = _head(shown)
     head = f"<b>{escape(title)}</b><br>{escape(line)}"
-    if isinstance(shown, Run) and not shown.record.verdict.valid:
-        reasons = "".join(f"<li>{escape(reason)}</li>" for reason in shown.record.verdict.reasons)
-        return f"<div>{head}<ul>{reasons}</ul></div>"
-    return f"<div>{head}{_table(next(iter(tables(shown).values())))}</div>"
+    if not isinstance(shown, Run):
+        return f"<div>{head}{_table(next(iter(tables(shown).values())))}</div>"
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in shown.record.verdict.reasons)
+    relaxed = "".join(f"<li>limit relaxed: {escape(limit)}</li>" for limit in shown.record.relaxed)
+    said = f"<ul>{reasons}{relaxed}</ul>" if reasons or relaxed else ""
+    if shown.rejected:
+        said += escape(rejected_words(shown))
+    return f"<div>{head}{said}{_table(tables(shown)['workloads']) if shown.has_metrics else ''}</div>"
 
 
 def _head(shown: Any) -> tuple[str, str]:
     if isinstance(shown, Run):
-        return shown.record.title, f"{'valid' if shown.record.verdict.valid else 'invalid'} run · {shown.path}"
+        return shown.record.title, f"{shown.record.verdict_words} run · {shown.path}"
     if isinstance(shown, Study):
         return shown.record.title, f"{shown.finished} of {shown.due} runs, {shown.invalid} invalid · {shown.path}"
     if isinstance(shown, Comparison):
@@ -96,19 +105,22 @@ def _head(shown: Any) -> tuple[str, str]:
 
 
 def _table(rows: Rows) -> str:
-    """Columns that hold something, in the order of the rows."""
+    """Columns that hold something, in the order of the rows. Values of rejected rows are struck through."""
     columns = [
         name
         for name in dict.fromkeys(name for row in rows for name in row)
-        if any(row.get(name) not in (None, "", [], {}) for row in rows)
+        if name != REJECTED and any(row.get(name) not in (None, "", [], {}) for row in rows)
     ]
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(_cell(name, row.get(name)))}</td>' for name in columns)}</tr>"
-        for row in rows[:MOST_ROWS]
-    )
+    body = "".join(f"<tr>{''.join(_html(name, row) for name in columns)}</tr>" for row in rows[:MOST_ROWS])
     more = f"<br>{len(rows) - MOST_ROWS} more rows" if len(rows) > MOST_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _html(name: str, row: dict[str, Any]) -> str:
+    text = escape(_cell(name, row.get(name)))
+    struck = row.get(REJECTED) and not isinstance(row.get(name), str)
+    return f"<td><s>{text}</s></td>" if struck else f"<td>{text}</td>"
 
 
 def _cell(name: str, value: Any) -> str:

@@ -10,7 +10,7 @@ from windtunnel.runs import Run, Verdict
 from windtunnel.views.document import document
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
-from windtunnel.views.terminal.run import run_view, verdict_view
+from windtunnel.views.terminal.run import reasons_view, run_view
 
 
 def write_report(run: Run) -> Path | None:
@@ -35,10 +35,10 @@ def print_tables(run: Run, page: Path | None, trace: Path | None) -> None:
         console.print(_path("trace", trace), soft_wrap=True)
 
 
-def print_short(verdict: Verdict, directory: Path) -> None:
-    """The verdict with its reasons on one line, the run directory on the next."""
-    words = "valid" if verdict.valid else f"invalid: {'; '.join(verdict.reasons)}"
-    print(f"{words}\n{directory}")
+def print_short(run: Run) -> None:
+    """The verdict with its reasons, or the limits that were relaxed, on one line; the run directory on the next."""
+    because = "; ".join(run.record.verdict.reasons or run.record.relaxed)
+    print(f"{run.record.verdict_words}{f': {because}' if because else ''}\n{run.path}")
 
 
 def print_json(run: Run) -> None:
@@ -48,7 +48,7 @@ def print_json(run: Run) -> None:
 def print_unkept(verdict: Verdict, error: UserError) -> None:
     """On stderr: why a run's directory could not be finished, after the reasons that it had against it before."""
     if not verdict.valid:
-        progress().print(verdict_view(verdict))
+        progress().print(reasons_view(verdict, "not kept"))
     show_error(error)
 
 

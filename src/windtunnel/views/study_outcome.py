@@ -97,6 +97,8 @@ def print_json(study: Study, page: Path | None) -> None:
         "runs": study.due,
         "run": study.finished,
         "invalid": study.invalid,
+        "included": study.included,
+        "relaxed": study.relaxed,
         "cannot_run": {p.name: p.cannot_run for p in record.points if p.cannot_run is not None},
         "findings": all_sentences(record, study.rows),
         "results": str(study.results) if study.rows else None,
@@ -123,10 +125,19 @@ def print_tables(study: Study, page: Path | None) -> None:
             style="yellow",
         )
     if study.invalid:
-        console.print(f"{study.invalid} of {study.finished} runs are invalid and excluded", style="red")
+        console.print(f"{study.invalid} of {study.finished} runs are invalid{_included(study)}", style="red")
+    if study.relaxed:
+        console.print(f"valid, limits relaxed: {', '.join(study.relaxed)}", style="yellow")
     for what, path in (("study", study.path), ("table", study.results if study.rows else None), ("report", page)):
         if path:
             console.print(Text.assemble((f"{what:<7}", "dim"), str(path)), soft_wrap=True)
+
+
+def _included(study: Study) -> str:
+    if not study.included:
+        return " and excluded"
+    rest = study.invalid - study.included
+    return f"; {study.included} included (--include-invalid)" + (f", {rest} without metrics" if rest else "")
 
 
 def say_how_to_go_on(study: Study) -> None:

@@ -54,12 +54,20 @@ def test_quiet_prints_verdict_and_directory(scenario, tmp_path):
     assert done.stdout == "valid\nhere\n"
 
 
-def test_invalid_run_shows_reasons_instead_of_numbers(scenario, tmp_path):
+def test_an_invalid_run_shows_its_metrics_as_rejected(scenario, tmp_path):
     done = windtunnel("run", scenario, "--no-report", "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
     assert done.returncode == 1
     assert "ledger open: 3 mbufs missing" in done.stdout
-    assert "p99.9" not in done.stdout
-    assert json.loads((tmp_path / "here" / "run.json").read_text())["verdict"]["valid"] is False
+    latency = [line for line in done.stdout.splitlines() if "p99.9" in line]
+    assert latency and all(line.startswith("rejected") for line in latency)
+    record = json.loads((tmp_path / "here" / "run.json").read_text())
+    assert record["verdict"]["valid"] is False and record["rejected"] is True
+    assert windtunnel("show", "here", cwd=tmp_path).stdout == done.stdout.partition("run    here")[0]
+    document = json.loads(windtunnel("show", "--json", "here", cwd=tmp_path).stdout)[0]
+    assert document["rejected"] is True and document["metrics"]["workloads"][0]["responses"] > 0
+    assert windtunnel("export", "here", "tables", cwd=tmp_path).returncode == 2
+    exported = windtunnel("export", "here", "tables", "--include-invalid", cwd=tmp_path)
+    assert exported.returncode == 0 and "1 invalid run included: ledger open" in exported.stderr
 
 
 def test_invalid_run_has_no_metrics_in_json(scenario, tmp_path):
@@ -211,3 +219,39 @@ def test_help_imports_nothing_heavy(tmp_path):
     imported = done.stdout.splitlines()[-1].split()
     assert "windtunnel.cli.run" in imported
     assert [module for module in imported if module.startswith(HEAVY)] == []
+
+
+def test_an_interrupted_run_shows_its_windows_and_their_checks(scenario, tmp_path):
+    scenario.write_text(SCENARIO.format(duration="60s"))
+    arguments = command("run", scenario, "--no-report", "--out", "here")
+    with subprocess.Popen(
+        arguments,
+        cwd=tmp_path,
+        env=environment("until_stopped"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as spec:
+        for line in spec.stderr:
+            if "window   3" in line:
+                spec.send_signal(signal.SIGINT)
+                break
+        shown, _ = spec.communicate(timeout=60)
+    assert spec.returncode == 130
+    assert "stopped before the end: interrupted by the user" in shown and "metrics rejected" in shown
+    assert "no check of these windows failed" in shown
+    latency = [line for line in shown.splitlines() if "p99.9" in line]
+    assert latency and all(line.startswith("rejected") for line in latency)
+    record = json.loads((tmp_path / "here" / "run.json").read_text())
+    assert record["rejected"] is True
+    assert "steady" in {check["name"] for check in record["validity"]["checks"]}
+
+
+def test_a_run_with_relaxed_limits_says_so_on_every_way(scenario, tmp_path):
+    relaxed = ("--set", "validity.max_drift=1", "--no-report")
+    done = windtunnel("run", scenario, *relaxed, "-q", "--out", "one", cwd=tmp_path)
+    assert done.stdout == "valid, limits relaxed: max_drift 100% instead of 10%\none\n"
+    done = windtunnel("run", scenario, *relaxed, "--out", "two", cwd=tmp_path)
+    assert "verdict: valid, limits relaxed (max_drift 100% instead of 10%)" in done.stdout
+    _, shown = on_terminal(command("run", scenario, *relaxed, "--out", "three"), tmp_path)
+    assert shown.count("max_drift 100% instead of 10%") > 1  # the live view has it too

@@ -297,8 +297,9 @@ def test_existing_files_stay(tmp_path):
 
 def test_show_as_axio_refuses_runs_without_stages(tmp_path):
     crashed = execute(tmp_path / "crashed", *RUNS["both sides"], verdict=Verdict(False, ["fell over"]))
-    with pytest.raises(UserError, match="invalid, no numbers to show: fell over"):
+    with pytest.raises(UserError, match="invalid: fell over"):
         shown_by("--as", "axio", crashed.path)
+    assert "app_tx" in shown_by("--as", "axio", "--include-invalid", crashed.path)
     silent = execute(tmp_path / "silent", [sample.plan(level="off")], ["windtunnel"])
     with pytest.raises(UserError, match="no stage of a client or a server"):
         shown_by("--as", "axio", silent.path)

@@ -11,9 +11,10 @@ from windtunnel.measure.validity import excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.runs import Record, Run, Verdict
 from windtunnel.runs.rows import WorkerRow, only
-from windtunnel.runs.summary import summarise
-from windtunnel.runs.validity import ExcludedWindow, Validity, counted
+from windtunnel.runs.summary import rejected_words, summarise, warnings_of
+from windtunnel.runs.validity import ExcludedWindow, Validity, counted, not_excluded
 from windtunnel.scenario.validity_keys import Validity as Limits
+from windtunnel.views.pages.charts import throughput
 
 
 def test_a_clean_run_passes_every_check():
@@ -68,6 +69,73 @@ def test_a_value_at_the_limit_passes():
     windows[-1] = changed(windows[-1], preempted_ns=SPAN // 10, steal_ns=SPAN // 10)
     assert judged(engine, windows).excluded == []
     assert len(judged(engine, windows, Limits(max_preempted=0.09)).excluded) == 1
+
+
+def lasting(window, span_ns):
+    return window.model_copy(update={"end_ns": window.start_ns + span_ns})
+
+
+def test_a_window_in_which_the_process_was_stopped_is_excluded():
+    engine, windows = finished()
+    windows[-1] = lasting(windows[-1], SPAN + 300_000_000)
+    (mark,) = judged(engine, windows).excluded
+    assert mark.window == windows[-1].index
+    assert mark.reasons == ["window lasted 800 ms instead of 500 ms: the process was stopped or had no CPU"]
+    assert judged(engine, windows, Limits(max_preempted=0.6)).excluded == []
+    assert judged(engine, windows, Limits(max_preempted=1)).excluded == []
+
+
+def test_a_window_that_ends_a_little_late_counts():
+    engine, windows = finished()
+    short = engine.plan.phases.model_copy(update={"window_ns": 20_000_000})
+    engine = engine.model_copy(update={"plan": engine.plan.model_copy(update={"phases": short})})
+    windows = [lasting(window, 20_000_000) for window in windows]
+    assert judged(engine, [*windows[:-1], lasting(windows[-1], 30_000_000)]).excluded == []
+    assert len(judged(engine, [*windows[:-1], lasting(windows[-1], 30_000_001)]).excluded) == 1
+
+
+def test_windows_that_are_longer_by_the_limit_count():
+    engine, windows = finished()
+    windows[-1] = lasting(windows[-1], SPAN + SPAN // 10)
+    assert judged(engine, windows).excluded == []
+
+
+def test_the_programs_that_preempted_are_in_the_words():
+    engine, windows = finished()
+    windows[-1] = changed(windows[-1], preempted_ns=SPAN // 2)
+    words = check(judged(engine, windows, preempting="stress-ng 5%, sshd 1%"), "windows").words
+    assert words.endswith("for 5% of the time, by stress-ng 5%, sshd 1%)")
+    assert "by stress-ng" not in check(judged(*finished(), preempting="stress-ng 5%"), "windows").words
+
+
+def test_metrics_of_a_run_with_too_few_windows_left_are_of_all_of_them():
+    engine, windows = finished()
+    busy = [changed(w, preempted_ns=SPAN) if w.index >= windows[-6].index else w for w in windows]
+    found = judged(engine, busy)
+    assert found.too_few_left and len(found.excluded) == 6
+    assert counted({engine.name: busy}, found) == {engine.name: busy}
+    assert len(measured_of(not_excluded({engine.name: busy}, found)[engine.name])) == 4
+    few = judged(engine, [*windows[:-1], changed(windows[-1], preempted_ns=SPAN)])
+    assert not few.too_few_left and len(measured_of(counted({engine.name: windows}, few)[engine.name])) == 9
+
+
+def test_the_last_window_also_takes_what_is_left_of_the_duration():
+    engine, windows = finished()
+    last = windows[-1]
+    windows[-1] = last.model_copy(update={"end_ns": last.end_ns + SPAN // 3})
+    assert len(judged(engine, windows).excluded) == 1
+    phases = engine.plan.phases
+    longer = phases.model_copy(update={"duration_ns": 10 * phases.window_ns + SPAN // 3})
+    engine.plan = engine.plan.model_copy(update={"phases": longer})
+    assert judged(engine, windows).excluded == []
+
+
+@pytest.mark.parametrize("missing", ["hello", "ready", "result"])
+@pytest.mark.parametrize("windows", [1, 2, 9])
+def test_a_run_that_was_stopped_is_checked_over_what_it_measured(missing, windows):
+    engine, seen = finished(windows)
+    found = judged(engine.model_copy(update={missing: None}), seen)
+    assert found.reasons == [] and check(found, "windows").state == "good"
 
 
 def test_a_window_on_a_slower_core_is_excluded():
@@ -200,6 +268,38 @@ def test_a_full_port_counts_as_the_data_plane():
     assert found.reasons == [] and check(found, "generator").state == "warning"
 
 
+def run_of(engine, windows, validity, verdict):
+    about = dict.fromkeys(("title", "question", "started")) | {"title": "", "scenario": {}, "notes": [], "host": {}}
+    record = Record(verdict=verdict, validity=validity, engines=[engine], versions={}, **about)
+    return Run(Path("run"), record, {engine.name: windows})
+
+
+def invalid_run(engine, windows):
+    validity = judged(engine, windows)
+    return run_of(engine, windows, validity, Verdict(False, [*validity.reasons, "peer lost: gone"]))
+
+
+def test_the_words_say_which_windows_rejected_metrics_are_of():
+    engine, windows = finished()
+    assert rejected_words(invalid_run(engine, windows)) == (
+        "the metrics are rejected; they are of all 10 measured windows, and no check of these windows failed"
+    )
+    some = invalid_run(engine, [*windows[:-1], changed(windows[-1], preempted_ns=SPAN)])
+    assert "of the 9 windows of 10 that are not excluded, and no check" in rejected_words(some)
+    assert any("1 window excluded" in words for words in warnings_of(some, summarise(some)))
+    busy = invalid_run(engine, [changed(w, preempted_ns=SPAN) if w.phase == "measure" else w for w in windows])
+    assert rejected_words(busy) == "the metrics are rejected; they are of all 10 measured windows"
+    assert not any("windows excluded" in words for words in warnings_of(busy, summarise(busy)))
+    unchecked = run_of(engine, windows, None, Verdict(False, ["peer lost: gone"]))
+    assert rejected_words(unchecked).endswith("all 10 measured windows, which were not checked")
+
+
+def test_excluded_windows_are_shaded_also_where_rejected_metrics_use_them():
+    engine, windows = finished()
+    shapes = throughput(invalid_run(engine, [changed(w, preempted_ns=SPAN) for w in windows]))["layout"]["shapes"]
+    assert [shape["label"]["text"] for shape in shapes] == ["warmup", "excluded"]
+
+
 def test_metrics_use_only_windows_that_are_not_excluded():
     engine, windows = finished(4)
     spoilt = measured_of(windows)[1]
@@ -207,17 +307,7 @@ def test_metrics_use_only_windows_that_are_not_excluded():
     marks = Validity(checks=[], excluded=[ExcludedWindow(engine="windtunnel", window=spoilt.index, reasons=["x"])])
 
     def responses(validity):
-        about = {
-            "title": "",
-            "question": None,
-            "started": None,
-            "scenario": {},
-            "notes": [],
-            "host": {},
-            "versions": {},
-        }
-        record = Record(verdict=Verdict(True), validity=validity, engines=[engine], **about)
-        summary = summarise(Run(Path("run"), record, {"windtunnel": windows}))
+        summary = summarise(run_of(engine, windows, validity, Verdict(True)))
         return summary.workloads[0].responses_per_s, summary.measured_s
 
     (whole, whole_s), (left, left_s) = responses(None), responses(marks)

@@ -8,6 +8,7 @@ import pytest
 from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
+from windtunnel.model.observe import usable
 from windtunnel.model.record import ModelRecord, read
 
 pytestmark = pytest.mark.slow
@@ -277,3 +278,13 @@ def test_a_quicker_model_is_no_surer(fitted):
     """Bands: wider than the noise, and all within reason."""
     curve = read(fitted[0]).curves[0]
     assert len(curve.draws) == 200 and np.isfinite(np.array(curve.draws)).all()
+
+
+def test_rejected_metrics_are_fitted_only_on_request_and_counted():
+    rows = [
+        {"valid": True, "measured_s": 1.0},
+        {"valid": False, "measured_s": 1.0},
+        {"valid": False, "measured_s": None},
+    ]
+    assert usable(rows, include_invalid=False) == (rows[:1], ["left out: 2 runs invalid"])
+    assert usable(rows, include_invalid=True) == (rows[:2], ["included: 1 run invalid", "left out: 1 run invalid"])

@@ -155,11 +155,13 @@ def test_show_has_the_estimate_and_says_what_it_is(tmp_path):
     assert made["ports"][0]["queues"][0]["ceiling_mpps"] > 0
 
 
-def test_an_invalid_run_has_no_estimate(tmp_path):
-    run = execute(tmp_path / "run", verdict=Verdict(False, ["nothing measured"]))
-    assert document(run)["pcie"] is None and "PCIe" not in text(run) and "PCIe traffic" not in page.render(run)
-    with pytest.raises(UserError, match="an invalid run has no numbers"):
+def test_an_invalid_run_has_an_estimate_only_where_it_is_asked_for(tmp_path):
+    run = execute(tmp_path / "run", verdict=Verdict(False, ["peer lost: gone"]))
+    assert document(run)["pcie"] and document(run)["rejected"] is True
+    with pytest.raises(UserError, match="invalid: peer lost: gone") as refused:
         said("estimate", tmp_path / "run")
+    assert "--include-invalid" in refused.value.remedy
+    assert "estimate" in said("estimate", tmp_path / "run", "--include-invalid")
 
 
 def test_the_report_has_the_table_and_the_ceiling(tmp_path):

@@ -164,8 +164,9 @@ def test_an_invalid_side_makes_both_invalid(tmp_path):
     server = one_side(tmp_path / "server", "server", verdict=Verdict(False, ["peer lost: gone"]))
     joined = join([client, server])
     assert joined.record.verdict.reasons == ["peer lost: gone [server]"]
-    assert "lost between the hosts" not in shown(joined_view(joined))
-    assert joined_document(joined)["metrics"] is None
+    assert joined.rejected and joined_document(joined)["rejected"] is True
+    (crossing, *_) = [line for line in shown(joined_view(joined)).splitlines() if "lost between hosts" in line]
+    assert crossing.startswith("rejected")
 
 
 def test_sides_of_two_runs_are_refused(tmp_path):

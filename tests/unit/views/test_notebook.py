@@ -22,7 +22,7 @@ class Cells(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        assert tag in ("div", "b", "br", "ul", "li", "table", "thead", "tbody", "tr", "th", "td") and not attrs
+        assert tag in ("div", "b", "br", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "s") and not attrs
 
     def handle_data(self, data):
         self.texts.append(data)
@@ -46,12 +46,23 @@ def test_a_run(tmp_path):
         run.to_pandas("figures")
 
 
-def test_an_invalid_run_shows_its_reasons_and_no_numbers(tmp_path):
+def test_an_invalid_run_shows_its_reasons_and_rejected_metrics(tmp_path):
     run = load(made(tmp_path / "one", invalid="<script>alert(1)</script>"))
     texts = Cells(run._repr_html_()).texts
-    assert "<script>alert(1)</script>" in texts and "workload" not in texts
-    with pytest.raises(UserError, match="an invalid run has no metrics"):
-        run.to_pandas()
+    assert "<script>alert(1)</script>" in texts and any("the metrics are rejected" in text for text in texts)
+    good = load(made(tmp_path / "two"))
+    assert "<s>" in run._repr_html_() and "<s>" not in good._repr_html_()
+    assert set(run.to_pandas()["rejected"]) == {True} and set(good.to_pandas()["rejected"]) == {False}
+    assert "rejected" not in Cells(good._repr_html_()).texts
+
+
+def test_an_invalid_run_without_a_window_shows_its_reasons_alone(tmp_path):
+    directory = made(tmp_path / "one", invalid="engine died: SIGSEGV")
+    (directory / "windows.jsonl").write_text("")
+    texts = Cells(load(directory)._repr_html_()).texts
+    assert "engine died: SIGSEGV" in texts and "workload" not in texts
+    with pytest.raises(UserError, match="without a measured window"):
+        load(directory).to_pandas()
 
 
 def test_a_study(study):

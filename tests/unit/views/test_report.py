@@ -1,7 +1,8 @@
-"""The report and the tables: right for every kind of run, deaf to hostile text, silent on an invalid run's numbers."""
+"""The report and the tables: right for every kind of run, deaf to hostile text; metrics of an invalid run are marked as rejected."""
 
 import json
 import re
+from dataclasses import asdict
 
 import plotly.graph_objects as go
 import pytest
@@ -99,7 +100,7 @@ def test_hostile_text_is_escaped(tmp_path):
     assert "<script" not in json.dumps(charts.all_of(finished, summarise(finished)))
     finished = execute(tmp_path / "invalid", [plan], ["windtunnel"], Verdict(False, [HOSTILE]), **about)
     page = Page(report.write(finished.path).read_text())
-    assert page.scripts == [] and page.text.count(HOSTILE) >= 5
+    assert len(page.scripts) == 3 and page.text.count(HOSTILE) >= 5
 
 
 def test_terminal_markup_in_a_title_is_escaped(tmp_path):
@@ -108,16 +109,62 @@ def test_terminal_markup_in_a_title_is_escaped(tmp_path):
     assert "[red]no[/red] [/]" in printed(side_by_side_view([finished, finished]))
 
 
-def test_an_invalid_run_shows_reasons_instead_of_numbers(tmp_path):
+def test_an_invalid_run_shows_rejected_metrics_below_its_reasons(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
     html = report.write(finished.path).read_text()
     views = [Page(html).text, printed(run_view(finished)), printed(side_by_side_view([finished, finished]))]
     for view in views:
-        assert "peer lost: gone" in view and "invalid" in view
-        for row in summarise(finished).stages:
-            assert f"{row.mpps:.3f}" not in view and row.stage not in view
-    assert document(finished)["metrics"] is None
-    assert "Plotly" not in html
+        assert "peer lost: gone" in view and "invalid" in view and "rejected" in view
+        assert view.index("peer lost: gone") < view.index(f"{summarise(finished).stages[0].mpps:.3f}")
+    assert "all 8 measured windows" in views[0] and "all 8 measured windows" in views[1]
+    assert document(finished)["rejected"] is True
+    assert document(finished)["metrics"] == asdict(summarise(finished))
+    assert json.loads((finished.path / "run.json").read_text())["rejected"] is True
+
+
+def test_every_metric_of_an_invalid_run_stands_inside_the_rejected_part_of_the_page(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
+    before, inside = report.write(finished.path).read_text().partition("<body>")[2].split('<div class="rejected">')
+    assert "peer lost: gone" in before and "<strong>" not in before and "<td>" not in before
+    assert inside.index("<strong>") < inside.index("<h2>Validity</h2>" if "Validity" in inside else "<h2>Ledger")
+    good = execute(tmp_path / "good", *RUNS["both sides"])
+    assert 'class="rejected"' not in report.write(good.path).read_text()
+
+
+def test_off_a_terminal_each_line_of_rejected_metrics_has_the_word(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
+    shown = printed(run_view(finished), width=300).splitlines()
+    numbers = [line for line in shown if "app_tx" in line or "p99" in line or " Mpps" in line]
+    assert numbers and all(line.startswith("rejected  ") for line in numbers)
+    assert not any(
+        line.startswith("rejected")
+        for line in printed(run_view(execute(tmp_path / "good", *RUNS["both sides"]))).splitlines()
+    )
+
+
+def test_on_a_terminal_rejected_metrics_are_grey_and_as_wide_as_it(tmp_path):
+    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
+    console = Console(width=80, force_terminal=True, color_system="standard", record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(run_view(finished))
+    lines = console.export_text(styles=True, clear=False).splitlines()
+    (stage,) = [line for line in lines if "app_tx" in line and "client" in line]
+    assert "┃" in stage and "\x1b[2m" in stage and "rejected" not in stage
+    assert max(map(len, console.export_text().splitlines())) <= 80
+
+
+def test_limits_that_were_relaxed_are_named_wherever_valid_stands(tmp_path):
+    about = {"resolved": {"title": "t", "validity": {"max_drift": 1.0, "max_unsent": 0.001}}}
+    finished = execute(tmp_path / "run", *RUNS["both sides"], **about)
+    limit = "max_drift 100% instead of 10%"
+    views = [Page(report.write(finished.path).read_text()).text, printed(run_view(finished), width=200)]
+    views.append(printed(side_by_side_view([finished, finished]), width=200))
+    for view in views:
+        assert (
+            "valid, limits relaxed" in view and limit in view and "max_unsent" not in view.replace('"max_unsent"', "")
+        )
+    assert document(finished)["relaxed"] == [limit]
+    assert json.loads((finished.path / "run.json").read_text())["relaxed"] == [limit]
+    assert load(finished.path).record.verdict_words == "valid, limits relaxed"
 
 
 def test_a_run_that_died_before_its_first_line_has_a_report(tmp_path):
@@ -128,7 +175,8 @@ def test_a_run_that_died_before_its_first_line_has_a_report(tmp_path):
         lines=lambda plan: sample.engine_lines(plan)[:1],
     )
     assert "SIGSEGV while starting EAL" in Page(report.write(finished.path).read_text()).text
-    assert "no metrics" in printed(run_view(finished))
+    assert "no window was measured" in printed(run_view(finished)) and "rejected" not in printed(run_view(finished))
+    assert document(finished)["metrics"] is None and document(finished)["rejected"] is False
     assert "none, an engine gave no result" in ledger_line(finished.record.engines).plain
 
 

@@ -41,7 +41,11 @@ def made(directory, factors: str, head: str = HEAD, value=None, workloads=("l_ap
                 "attempt": 1,
                 "directory": f"runs/{point.name}-r{repeat}",
             }
-            known |= {"valid": number is not None, "reasons": [] if number is not None else ["<i>broken</i>: words"]}
+            known |= {
+                "valid": number is not None,
+                "reasons": [] if number is not None else ["<i>broken</i>: words"],
+                "relaxed": [],
+            }
             seen = {"responses_per_s": number, "p99": None if number is None else int(1e12 / number)}
             rows += [dict.fromkeys(COLUMNS) | point.cells | known | seen | {"workload": w} for w in workloads]
     return Study(directory / "out", record, rows, False)
@@ -96,6 +100,21 @@ def test_invalid_runs_are_excluded_and_listed(tmp_path):
     assert "invalid runs excluded: 7" in page and "n = 8 runs of 4 points" in page
     assert "&lt;i&gt;broken&lt;/i&gt;" in page and "<i>broken" not in page
     assert next(iter(plots(page).values()))["data"][1]["x"] == [32, 128, 256, 512]
+
+
+def test_rejected_metrics_that_were_asked_for_are_counted(tmp_path):
+    study = made(tmp_path, ONE)
+    for row in study.rows[:2]:
+        row |= {
+            "valid": False,
+            "reasons": ["steady: fell"],
+            "measured_s": 1.0,
+            "relaxed": ["max_drift 50% instead of 10%"],
+        }
+    page = render(study)
+    assert (study.invalid, study.included) == (2, 2)
+    assert "invalid runs excluded: 0" in page and "invalid runs included: 2" in page and "n = 15 runs" in page
+    assert "limits relaxed: max_drift 50% instead of 10%" in page
 
 
 def test_a_study_without_a_valid_run_has_a_page(tmp_path):

@@ -179,8 +179,6 @@ def tables_of_run(run: "Run") -> list[Table]:
     """A table for each endpoint of a run, client first. Raises UserError where a run has no stages to put there."""
     from windtunnel.runs.summary import summarise
 
-    if not run.record.verdict.valid:
-        raise UserError(f"{run.path}: invalid, no numbers to show: {'; '.join(run.record.verdict.reasons)}")
     rows = summarise(run).stages
     sides = [side for side in TRAVEL if any(row.endpoint == side for row in rows)]
     if not sides:

@@ -41,19 +41,20 @@ def compare(
     directory: Path | None = None,
     between: float = BETWEEN_RUNS,
     announce: Callable[[Turn], None] = lambda turn: None,
+    include_invalid: bool = False,
 ) -> tuple[Comparison, Path | None]:
     """The comparison, and the directory that holds it as comparison.json: `directory`, which is new, and for scenarios without
     one a directory below runs/. Raises UserError for bad input."""
     if are_scenarios(a, b):
         directory = directory or directory_for(a, b)
-        comparison = _run(a, b, running, directory, between, announce)
+        comparison = _run(a, b, running, directory, between, announce, include_invalid)
     else:
         if running.asked:
             raise UserError(
                 "--set, --pairs and similar options apply to scenarios, and these are finished runs",
                 remedy="name two scenario files, or leave the options out",
             )
-        comparison = judge(*sides(a, b), between)
+        comparison = judge(*sides(a, b, include_invalid=include_invalid), between)
         if directory is not None:
             make_directory(directory)
     if directory is not None:
@@ -62,7 +63,13 @@ def compare(
 
 
 def _run(
-    a: Path, b: Path, running: Running, directory: Path, between: float, announce: Callable[[Turn], None]
+    a: Path,
+    b: Path,
+    running: Running,
+    directory: Path,
+    between: float,
+    announce: Callable[[Turn], None],
+    include_invalid: bool,
 ) -> Comparison:
     with Interrupts() as interrupts:
         paired_runs = run_in_turn(
@@ -75,10 +82,11 @@ def _run(
             seed=1 if running.seed is None else running.seed,
             change=running.change,
             announce=announce,
+            include_invalid=include_invalid,
         )
     runs = [directory / side for side in "ab"]
     if not all(map(Path.exists, runs)):
         raise UserError(
             f"{directory}: stopped before both scenarios had run", remedy="`windtunnel show` shows the one run"
         )
-    return judge(*sides(runs[0], runs[1]), between, paired_runs)
+    return judge(*sides(runs[0], runs[1], include_invalid=include_invalid), between, paired_runs)

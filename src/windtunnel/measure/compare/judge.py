@@ -188,7 +188,8 @@ def _runs(compared: _Compared) -> list[model.Run]:
             path=str(reading.path),
             started=reading.started,
             place=place.get(id(reading)),
-            reasons=reading.reasons,
+            reasons=reading.reasons or reading.included,
+            relaxed=reading.relaxed,
         )
         for side, reading in runs
     ]
@@ -228,6 +229,9 @@ def _warnings(compared: _Compared) -> list[str]:
     invalid = [reading for reading in readings if reading.reasons]
     found += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in invalid]
     found += [f"{reading.path}: excluded, it has no partner in time" for reading in held.unpaired]
+    if included := [reading for reading in readings if reading.included]:
+        found.append(f"{len(included)} of {len(readings)} runs are invalid and included (--include-invalid)")
+        found += [f"{reading.path}: invalid, included: {reading.included[0]}" for reading in included]
     found += obstacles.warnings(held.a, held.b)
     if held.method == "assumed":
         found.append(

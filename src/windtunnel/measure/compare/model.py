@@ -35,7 +35,10 @@ class Run(Part):
     place: int | None = Field(
         description="position of its values in the lists of a measure, where pairs have the same position; null: excluded"
     )
-    reasons: list[str] = Field(description="why it is invalid and was excluded; empty: it is valid")
+    reasons: list[str] = Field(
+        description="why it is invalid: it was excluded, or its rejected metrics were included on request; empty: it is valid"
+    )
+    relaxed: list[str] = Field(description="validity limits that its scenario relaxed")
 
 
 class Difference(Part):

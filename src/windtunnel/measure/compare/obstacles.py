@@ -44,7 +44,16 @@ def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
         _differs("accounting", map(_accounting, a), map(_accounting, b)),
         _differs("question", map(_question, a), map(_question, b)),
     ]
-    return [*(f"another {each}" for each in words if each), *_other_builds(a, b)]
+    return [*(f"another {each}" for each in words if each), *_other_builds(a, b), *_relaxed(a, b)]
+
+
+def _relaxed(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
+    """Validity limits that the scenarios relaxed, by side: "valid" means less there."""
+    found = []
+    for name, side in (("A", a), ("B", b)):
+        limits = dict.fromkeys(limit for reading in side for limit in reading.relaxed)
+        found += [f"{name}: valid, limits relaxed: {', '.join(limits)}"] if limits else []
+    return found
 
 
 def _other_builds(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:

@@ -113,9 +113,10 @@ def run_in_turn(
     change: Change | None = None,
     announce: Callable[[Turn], None] = lambda turn: None,
     listeners: Sequence[Listener] = (),
+    include_invalid: bool = False,
 ) -> PairedRuns:
     """Runs into the new `directory`: a/01, b/01, a/02 ... Finished runs stay whatever happens. `change` None: A and B alternate
-    after every window where that is possible.
+    after every window where that is possible. `include_invalid`: runs with rejected metrics are not run again.
 
     Raises UserError for scenarios that cannot run, and where a run cannot be kept.
     """
@@ -138,8 +139,8 @@ def run_in_turn(
         ]  # again for each pair: new names, and the memory that is free now
         both = Pair(specs, runs, order, interrupts, listeners, host)
         for side, outcome in both.run(change, lambda running: announce(turns.turn(running, planned_s))):
-            outcome.kept_run()
-            turns.verdicts[side].append(outcome.verdict.valid)
+            run = outcome.kept_run()
+            turns.verdicts[side].append(outcome.verdict.valid or (include_invalid and run.rejected))
             if outcome.interrupted:
                 return turns.result("interrupted")
             if turns.hopeless:

@@ -1,7 +1,7 @@
 """What a comparison needs of a run: the values of its metrics, and what it must have in common with the others."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
@@ -36,7 +36,7 @@ class Reading:
     path: Path
     started: datetime | None
     reasons: list[str]
-    """Why it is invalid; none: it is valid."""
+    """Why it is invalid and excluded; none: it is compared."""
     problems: list[str]
     scenario: dict[str, Any]
     """Every key as resolved, by its dotted path."""
@@ -56,19 +56,23 @@ class Reading:
     values: dict[MetricKey, float | None]
     not_forwarded: dict[str, float]
     """Workload -> share of the messages due that were lost or not sent."""
+    relaxed: list[str] = field(default_factory=list)
+    """Validity limits that its scenario relaxed."""
+    included: list[str] = field(default_factory=list)
+    """Why it is invalid, where its rejected metrics are compared all the same."""
 
 
-def read(path: Path) -> Reading:
-    """Raises UserError, with file and line, for what is no run directory."""
+def read(path: Path, include_invalid: bool = False) -> Reading:
+    """`include_invalid`: rejected metrics are taken like others. Raises UserError, with file and line, for what is no run directory."""
     run = load(path)
     record = run.record
-    valid = record.verdict.valid
+    valid = run.usable(include_invalid)
     rows = summarise(run) if valid else None
     state = record.validity.headline_state if record.validity else None
     return Reading(
         path=path,
         started=record.started,
-        reasons=list(record.verdict.reasons),
+        reasons=[] if valid else list(record.verdict.reasons),
         problems=run.problems,
         scenario=flat(record.scenario),
         identity=_identity(run),
@@ -81,6 +85,8 @@ def read(path: Path) -> Reading:
         modes=_modes(run),
         values=dict(values_of(run)) if valid else {},
         not_forwarded={row.workload: _share_not_forwarded(row) for row in rows.workloads} if rows else {},
+        relaxed=record.relaxed,
+        included=list(record.verdict.reasons) if valid else [],
     )
 
 

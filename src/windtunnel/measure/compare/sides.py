@@ -33,8 +33,10 @@ def are_scenarios(a: Path, b: Path) -> bool:
     return len(files) == 2
 
 
-def sides(a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None) -> tuple[Side, Side]:
-    """Reads the runs of both; `seen(done, of)` is called after each. Raises UserError where there are none, where the same run
+def sides(
+    a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None, include_invalid: bool = False
+) -> tuple[Side, Side]:
+    """Reads the runs of both, with `include_invalid` also rejected metrics; `seen(done, of)` is called after each. Raises UserError where there are none, where the same run
     is on both sides, and for other files."""
     found = [_runs(path) for path in (a, b)]
     shared = {path.resolve() for path in found[0]} & {path.resolve() for path in found[1]}
@@ -48,7 +50,7 @@ def sides(a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: 
     for path, runs in zip((a, b), found, strict=True):
         readings = []
         for run in runs:
-            readings.append(read(run))
+            readings.append(read(run, include_invalid))
             done += 1
             seen(done, total)
         read_sides.append(Side(path, readings))

@@ -1,6 +1,7 @@
 """The columns of a study's table, each with its type and meaning; docs/reference/study.md has them.
 
-Latencies and times are ns, shares lie between 0 and 1. NULL is "not measured", and what an invalid run would have measured.
+Latencies and times are ns, shares lie between 0 and 1. NULL is "not measured", and the rejected metrics of an invalid run, if they were
+not asked for.
 """
 
 from datetime import UTC
@@ -23,6 +24,7 @@ RUN = {
     "started": ("TIMESTAMP", "when the run began, UTC"),
     "valid": ("BOOLEAN", "whether its metrics may be used"),
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
+    "relaxed": ("VARCHAR[]", "validity limits that its scenario relaxed"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
     "measured_s": ("DOUBLE", "measured time, s"),
@@ -72,17 +74,24 @@ METRICS = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in R
 """Columns that can be drawn."""
 
 
-def rows_of(run: Run, place: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row a workload of the run, or one of ports and stages where no client ran. `place` is what the study knows of it."""
+def has_metrics(row: dict[str, Any]) -> bool:
+    """Of a valid run, or rejected ones that the study was asked for."""
+    return row["valid"] or row["measured_s"] is not None
+
+
+def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> list[dict[str, Any]]:
+    """One row a workload of the run, or one of ports and stages where no client ran. `place` is what the study knows of it.
+    `include_invalid`: with rejected metrics."""
     record = run.record
     known = place | {
         # DuckDB needs a package of its own for zones
         "started": record.started and record.started.astimezone(UTC).replace(tzinfo=None),
         "valid": record.verdict.valid,
         "reasons": list(record.verdict.reasons),
+        "relaxed": record.relaxed,
         "memory": record.memory,
     }
-    if not record.verdict.valid:
+    if not run.usable(include_invalid):
         return [_row(known | {"workload": name}) for name in _workloads(run)]
     summary = summarise(run)
     known |= {"measured_s": summary.measured_s}

@@ -65,6 +65,8 @@ class Conductor:
     host: facts.Facts
     interrupts: Interrupts
     watcher: Watcher
+    include_invalid: bool = False
+    """Rejected metrics are in the rows of invalid runs. They run again all the same."""
 
     def run(self) -> Progress:
         """Runs what is missing in the study's directory. Ends early, in good order, with the first interrupt.
@@ -81,7 +83,7 @@ class Conductor:
             if run is None:
                 progress.interrupted = True
                 break
-            rows = rows_of(run, _place(slot))
+            rows = rows_of(run, _place(slot), self.include_invalid)
             progress.rows[slot.point.number, slot.repeat] = rows
             self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
         return progress

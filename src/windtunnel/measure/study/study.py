@@ -10,6 +10,7 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.study import definition, directory, identity, record
+from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.conduct import Conductor, Watcher
 from windtunnel.measure.study.design import Design, design
 from windtunnel.measure.study.record import StudyRecord
@@ -49,6 +50,16 @@ class Study(Shown):
         return len({(row["point"], row["repeat"]) for row in self.rows if not row["valid"]})
 
     @property
+    def included(self) -> int:
+        """Invalid runs whose rejected metrics are in the rows."""
+        return len({(row["point"], row["repeat"]) for row in self.rows if not row["valid"] and has_metrics(row)})
+
+    @property
+    def relaxed(self) -> list[str]:
+        """Validity limits that the scenario of any run relaxed."""
+        return list(dict.fromkeys(limit for row in self.rows for limit in row["relaxed"] or ()))
+
+    @property
     def finished(self) -> int:
         """Runs, the last attempt of each."""
         return len({(row["point"], row["repeat"]) for row in self.rows})
@@ -81,14 +92,16 @@ def prepare(
     return Prepared(path, made, view, (path / record.NAME).is_file())
 
 
-def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher) -> Study:
-    """Runs what is missing of the study. Raises UserError where the directory is another's, where the study is not the one
+def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
+    """Runs what is missing of the study. `include_invalid`: its table has rejected metrics too. Raises UserError where the directory is another's, where the study is not the one
     that began there, and where something cannot be kept."""
     find_engine()
     path, host = prepared.path, facts.collect()
     with directory.opened(path):
         kept = _record(prepared, host)
-        progress = Conductor(path, prepared.design, kept, prepared.view, host, interrupts, watcher).run()
+        progress = Conductor(
+            path, prepared.design, kept, prepared.view, host, interrupts, watcher, include_invalid
+        ).run()
         rows = progress.all_rows()
         if rows:
             directory.write_results(path, kept, rows)

@@ -56,6 +56,8 @@ class Options:
     latency: bool = True
     bursts: int = 5
     """Repeats of the back-to-back search; 0 leaves it out."""
+    include_invalid: bool = False
+    """Rejected metrics count like others."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,13 @@ class Finder:
         self.directory, self._options, self._watch = directory, options, watch or Watch()
         self._scenario = searchable(file, sets)
         make_directory(directory)
-        self._runs = Runs(self._scenario, directory, interrupts, on_start=self._watch.started)
+        self._runs = Runs(
+            self._scenario,
+            directory,
+            interrupts,
+            on_start=self._watch.started,
+            include_invalid=self._options.include_invalid,
+        )
         self.record = SearchRecord(
             title=self._scenario.title,
             question=self._scenario.question,
@@ -166,7 +174,7 @@ class Finder:
         for row in summarise(run).workloads:
             percentiles = (
                 {}
-                if reasons
+                if not run.usable(self._options.include_invalid)
                 else {
                     "p50": row.latency.p50,
                     "p90": row.latency.p90,
@@ -196,6 +204,7 @@ class Finder:
             goal.irregular = goal.irregular and why
 
     def _save(self) -> None:
+        self.record.included = list(self._runs.included)
         replace(self.directory / FILE, self.record.model_dump_json(indent=1) + "\n")
 
 

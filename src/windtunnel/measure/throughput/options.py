@@ -24,6 +24,7 @@ def options(
     within: str | None,
     latency: bool,
     bursts: int,
+    include_invalid: bool = False,
 ) -> Options:
     """Raises UserError that names the option, the error and the remedy."""
     trial_s = duration_s("--trial", trial)
@@ -42,6 +43,7 @@ def options(
         time_s=duration_s("--within", within) if within else None,
         latency=latency,
         bursts=bursts,
+        include_invalid=include_invalid,
     )
 
 

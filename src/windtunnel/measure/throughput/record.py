@@ -61,7 +61,9 @@ class LatencyRow(Part):
     p999: int | None
     p99_from_send: int | None = Field(description="from the real send time")
     pacing_p99: int | None
-    reasons: list[str] = Field(description="why values are missing: the reasons of an invalid run")
+    reasons: list[str] = Field(
+        description="the reasons of an invalid run: values are missing, or rejected ones that were asked for"
+    )
 
 
 class BurstRow(Part):
@@ -99,3 +101,7 @@ class SearchRecord(Shown, Part):
     trials: list[TrialRow] = Field(default_factory=list)
     latency: list[LatencyRow] = Field(default_factory=list)
     burst: BurstRow | None = None
+    included: list[str] = Field(
+        default_factory=list,
+        description="invalid runs that counted on request, and that would have been excluded without",
+    )

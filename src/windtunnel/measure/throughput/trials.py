@@ -46,6 +46,10 @@ class Runs:
     host: facts.Facts = field(default_factory=facts.collect)
     on_start: Callable[[str], None] = lambda what: None
     """Gets what runs next, in words."""
+    include_invalid: bool = False
+    """Rejected metrics count like others."""
+    included: list[str] = field(default_factory=list)
+    """Invalid runs that counted."""
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
@@ -64,7 +68,7 @@ class Runs:
             forwarded=counts.offered - counts.unsent - counts.lost,
             unsent=counts.unsent if slow else 0,
             took_s=took_s,
-            excluded=exclusion_reason(run),
+            excluded=self.exclusion_reason(run),
             details=run.path.name,
         )
 
@@ -78,14 +82,22 @@ class Runs:
             raise Interrupted
         run = outcome.kept_run()
         broken = [reason for reason in outcome.verdict.reasons if not reason.startswith((*HOST, *DATA_PLANE))]
-        if broken:
+        if broken and not self._include(run):
             raise UserError(f"{run.path}: the run failed: {'; '.join(broken)}")
         return run
 
+    def exclusion_reason(self, run: Run) -> str | None:
+        """Why the run tells of the host and not of the data plane, in words; None where it does not, or counts all the same."""
+        reason = next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
+        return None if reason and self._include(run) else reason
 
-def exclusion_reason(run: Run) -> str | None:
-    """Why the run tells of the host and not of the data plane, in words; None where it does not."""
-    return next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
+    def _include(self, run: Run) -> bool:
+        """Whether a run counts that would not without --include-invalid; then it is noted."""
+        if not (self.include_invalid and run.rejected):
+            return False
+        if run.path.name not in self.included:
+            self.included.append(run.path.name)
+        return True
 
 
 @dataclass(frozen=True)

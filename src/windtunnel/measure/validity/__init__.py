@@ -1,6 +1,7 @@
 """Validity of a run: `validate` checks its windows, and excludes those that may not count.
 
-excluded_windows   windows with preemption, steal or a slower clock
+excluded_windows   windows with preemption, steal, a stopped process or a slower clock
+preempting         which programs ran on the workers' CPUs
 host_states        where the workers' CPUs were: metrics are of one state of the host
 steady             steps and trends in a series of windows, and the interval of its mean
 settled            whether a run settled on one level, and whether it should go on until it does
@@ -10,7 +11,8 @@ accounting         time in calls that are longer than the interruption threshold
 """
 
 from windtunnel.measure.validity.host_states import readings_of
+from windtunnel.measure.validity.preempting import Preempting
 from windtunnel.measure.validity.settled import Extension
 from windtunnel.measure.validity.validate import validate
 
-__all__ = ["Extension", "readings_of", "validate"]
+__all__ = ["Extension", "Preempting", "readings_of", "validate"]

@@ -1,31 +1,53 @@
-"""Windows that do not count: a worker was preempted, the hypervisor took its CPU (steal), or the CPU ran at a lower clock."""
+"""Windows that do not count: a worker was preempted, the hypervisor took its CPU (steal), the process was stopped, or the CPU ran at a
+lower clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from windtunnel.engine.lines import Window, WorkerWindow
-from windtunnel.runs.validity import Check, ExcludedWindow
+from windtunnel.runs.record import EngineRecord
+from windtunnel.runs.validity import WINDOWS, Check, ExcludedWindow
 from windtunnel.scenario.validity_keys import Validity as Limits
 
+LATE_NS = 10_000_000
+"""By so much the end of a window may be late in any case: the engine's main thread, which ends it, waits for its turn on a CPU that
+workers fill."""
 
-def excluded(windows: Mapping[str, Sequence[Window]], limits: Limits) -> list[ExcludedWindow]:
-    """Each measured window that exceeds a limit, with every reason."""
+
+def lengths(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> dict[str, list[int]]:
+    """How long each measured window should last, ns. The last one also takes what is left of the duration."""
+    planned = {}
+    for engine in engines:
+        phases = engine.plan.phases
+        of_engine = [phases.window_ns] * len(windows[engine.name])
+        of_engine[-1:] = [phases.window_ns + phases.duration_ns % phases.window_ns] * len(of_engine[-1:])
+        planned[engine.name] = of_engine
+    return planned
+
+
+def excluded(
+    windows: Mapping[str, Sequence[Window]], lengths_ns: Mapping[str, Sequence[int]], limits: Limits
+) -> list[ExcludedWindow]:
+    """Each measured window that exceeds a limit, with every reason. `lengths_ns`: how long each should last."""
     found = []
     for name, measured in windows.items():
         usual = _usual_ticks(measured)
-        for window in measured:
+        for window, length in zip(measured, lengths_ns[name], strict=True):
             span = window.end_ns - window.start_ns
-            reasons = [r for worker in window.workers for r in _reasons(worker, span, usual[worker.worker], limits)]
+            reasons = list(_stopped(span, length, limits))
+            reasons += [r for worker in window.workers for r in _reasons(worker, span, usual[worker.worker], limits)]
             if reasons:
                 found.append(ExcludedWindow(engine=name, window=window.index, reasons=reasons))
     return found
 
 
-def windows_check(windows: Mapping[str, Sequence[Window]], found: Sequence[ExcludedWindow], limits: Limits) -> Check:
-    """Whether enough windows are left; with the preemption and steal of each CPU."""
+def windows_check(
+    windows: Mapping[str, Sequence[Window]], found: Sequence[ExcludedWindow], limits: Limits, by: str | None = None
+) -> Check:
+    """Whether enough windows are left; with the preemption and steal of each CPU. `by`: the programs that ran there, in words."""
     total = sum(len(measured) for measured in windows.values())
     share = len(found) / total if total else 0.0
-    lost = "; ".join(_lost_time(windows))
+    lost = "; ".join(_lost_time(windows, by))
     words = f"{len(found)} of {total} windows excluded" if found else "no window excluded"
     remedy = ""
     bad = share > limits.max_excluded_windows or total > 0 and share == 1
@@ -35,13 +57,20 @@ def windows_check(windows: Mapping[str, Sequence[Window]], found: Sequence[Exclu
         )
         remedy = "; stop other programs on these CPUs, or raise validity.max_preempted or validity.max_excluded_windows"
     return Check(
-        name="windows",
+        name=WINDOWS,
         state="bad" if bad else "good",
         words=(f"{words} ({lost})" if lost else words) + remedy,
         value=share,
         limit=limits.max_excluded_windows,
         unit="share",
     )
+
+
+def _stopped(span_ns: int, nominal_ns: int, limits: Limits) -> Iterator[str]:
+    """A stopped process is not runnable: no counter of the kernel or of the hypervisor shows the time."""
+    if limits.max_preempted < 1 and span_ns - nominal_ns > max(limits.max_preempted * nominal_ns, LATE_NS):
+        lasted = f"window lasted {span_ns / 1e6:.0f} ms instead of {nominal_ns / 1e6:.0f} ms"
+        yield f"{lasted}: the process was stopped or had no CPU"
 
 
 def _reasons(worker: WorkerWindow, span_ns: int, usual_ticks: float | None, limits: Limits) -> Iterator[str]:
@@ -62,8 +91,8 @@ def _usual_ticks(measured: Sequence[Window]) -> dict[int, float | None]:
     return {worker: median(seen) if seen else None for worker, seen in ticks.items()}
 
 
-def _lost_time(windows: Mapping[str, Sequence[Window]]) -> Iterator[str]:
-    """Preemption and steal of each CPU over all measured windows, where it is 0.5% or more."""
+def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Iterator[str]:
+    """Preemption, with the programs behind it, and steal of each CPU over all measured windows, where it is 0.5% or more."""
     spans: dict[int, int] = {}
     kernel: dict[int, int] = {}
     hypervisor: dict[int, int] = {}
@@ -72,7 +101,12 @@ def _lost_time(windows: Mapping[str, Sequence[Window]]) -> Iterator[str]:
             spans[worker.cpu] = spans.get(worker.cpu, 0) + window.end_ns - window.start_ns
             kernel[worker.cpu] = kernel.get(worker.cpu, 0) + (worker.preempted_ns or 0)
             hypervisor[worker.cpu] = hypervisor.get(worker.cpu, 0) + worker.steal_ns
-    for what, lost in (("preempted", kernel), ("steal", hypervisor)):
-        for cpu, ns in sorted(lost.items()):
-            if ns > 0.005 * spans[cpu]:  # less rounds to nothing
-                yield f"{what} on CPU {cpu} for {ns / spans[cpu]:.0%} of the time"
+    for what, lost, programs in (("preempted", kernel, by), ("steal", hypervisor, None)):
+        said = [
+            f"{what} on CPU {cpu} for {ns / spans[cpu]:.0%} of the time"
+            for cpu, ns in sorted(lost.items())
+            if ns > 0.005 * spans[cpu]  # less rounds to nothing
+        ]
+        if said and programs:
+            said[-1] += f", by {programs}"
+        yield from said

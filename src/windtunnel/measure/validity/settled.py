@@ -106,7 +106,7 @@ class Extension:
 
     def _enough(self, engines: Sequence[EngineRecord]) -> bool:
         measured = {engine.name: metrics.measured(self._windows[engine.name]) for engine in engines}
-        marks = excluded_windows.excluded(measured, self._limits)
+        marks = excluded_windows.excluded(measured, excluded_windows.lengths(engines, measured), self._limits)
         known = Readings()
         known.update(self._known)
         known.update(host_states.readings_of(self._windows))

@@ -18,16 +18,17 @@ def validate(
     windows: Mapping[str, Sequence[Window]],
     limits: Limits,
     known: Readings | None = None,
+    preempting: str | None = None,
 ) -> Validity:
-    """Checks what the engines of a run measured; each must have come to its result. `known`: what was read on this host, this run
-    included; None: this run alone.
+    """Checks what the engines of a run measured, to its end or until it was stopped. `known`: what was read on this host, this run
+    included; None: this run alone. `preempting`: the programs that ran on the workers' CPUs, in words.
 
     Windows with preemption, steal or a slower clock are excluded first, then those of another host state than the headline's, then
     those before the run settled. The other checks use the windows that are left.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
-    marks = excluded_windows.excluded(measured, limits)
-    checks = [excluded_windows.windows_check(measured, marks, limits)]
+    marks = excluded_windows.excluded(measured, excluded_windows.lengths(engines, measured), limits)
+    checks = [excluded_windows.windows_check(measured, marks, limits, preempting)]
     checks += [check for engine in engines if (check := _clock(engine, limits))]
     if checks[0].state == "bad":  # too few windows are left for further checks
         return Validity(checks=checks, excluded=marks)

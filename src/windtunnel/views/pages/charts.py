@@ -117,7 +117,9 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | N
             _responses(windows, [workload.name for workload in engine.plan.workloads]) if asked else _received(windows)
         )
         data += [_line(name, middles, values, len(data) + n) for n, (name, values) in enumerate(rates.items())]
-        shades = shades or _shades(windows, begin, {window.index for window in run.counted[engine.name]}, _states(run))
+        shades = shades or _shades(
+            windows, begin, {window.index for window in run.not_excluded[engine.name]}, _states(run)
+        )
     if not data:
         return None
     layout = layout_of(300)

@@ -14,7 +14,7 @@ from windtunnel.runs.joined import Joined
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
-from windtunnel.runs.summary import Summary, summarise, warnings_of
+from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.views.metric_cells import reported, written
 from windtunnel.views.pages import charts
 from windtunnel.views.terminal.pcie import labels, rows_of
@@ -41,13 +41,14 @@ class HeadlineNumber:
 
 def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
-    summary = summarise(run) if run.record.verdict.valid else None
+    summary = summarise(run) if run.has_metrics else None
     links = ports_of(run) if summary else []
     return filled(
         "page.html",
         charts.all_of(run, summary, tightest(links)) if summary else {},
         run=run,
         record=run.record,
+        rejected=sentence(rejected_words(run)) if run.rejected else None,
         summary=summary,
         warnings=warnings_of(run, summary) if summary else [],
         headline=headline(summary) if summary and not run.record.imported else [],
@@ -125,6 +126,10 @@ def headline(summary: Summary) -> list[HeadlineNumber]:
             mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)
             numbers.append(HeadlineNumber(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))
     return numbers
+
+
+def sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _hosts(run: Run) -> list[tuple[str, str]]:

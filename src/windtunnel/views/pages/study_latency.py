@@ -8,6 +8,7 @@ import numpy as np
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.format import duration
+from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, LevelRecord
 from windtunnel.measure.study.study import Study
 from windtunnel.runs import load
@@ -22,9 +23,9 @@ BOX = (5, 25, 50, 75, 95)
 
 
 def histograms(study: Study) -> dict[int, Histogram]:
-    """Point -> latency of all responses of its valid runs, all workloads together."""
+    """Point -> latency of all responses of its runs, all workloads together."""
     parts: dict[int, list[Histogram]] = {}
-    for place, point in {row["directory"]: row["point"] for row in study.rows if row["valid"]}.items():
+    for place, point in {row["directory"]: row["point"] for row in study.rows if has_metrics(row)}.items():
         run = load(study.path / place)
         for windows in run.counted.values():
             parts.setdefault(point, []).extend(w.latency for x in measured(windows) for w in x.workloads)

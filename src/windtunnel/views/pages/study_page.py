@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.format import percent
+from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.findings import of_workload, samples, workloads
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.study import Study
@@ -112,13 +113,15 @@ def _picture(study: Study, metric: str, workload: str | None, charts: dict[str, 
         )
     else:
         said.append("one run per point: the spread is not known")
-    out = sum(not row["valid"] for row in rows)
+    out = sum(not has_metrics(row) for row in rows)
     missing = len(rows) - out - runs
     said.append(f"invalid runs excluded: {out}")
+    if included := sum(not row["valid"] and has_metrics(row) for row in rows):
+        said.append(f"invalid runs included: {included}")
     if study.record.reference and metric.endswith("mpps"):
         said.append(references.WORDS[study.record.reference])
     if missing:
-        said.append(f"valid runs without this metric: {missing}")
+        said.append(f"runs without this metric: {missing}")
     return Picture(title, places, "; ".join(said) + ".")
 
 
@@ -133,7 +136,7 @@ def _lines(record: StudyRecord, rows: list[dict[str, Any]], workload: str | None
             spread = study_metrics.spread(sample.values, sample.median) if sample else None
             cells.append((study_metrics.text(name, sample.median if sample else None), percent(spread)))
         labels = [next(x.label for x in f.levels if x.cell == point.cells[f.name]) for f in record.factors]
-        runs = sum(row["valid"] for row in of_workload(rows, workload) if row["point"] == number)
+        runs = sum(has_metrics(row) for row in of_workload(rows, workload) if row["point"] == number)
         lines.append(Line(labels, runs, cells))
     return lines
 

@@ -55,11 +55,16 @@ class LiveDisplay:
         return Group(*parts)
 
     def _header(self) -> list[RenderableType]:
-        """A low terminal shows only the title and the emulated faults."""
+        """A low terminal shows only the title, the emulated faults and the limits that were relaxed."""
         record = self._progress.record
+        relaxed = [Text(f"limits relaxed: {', '.join(record.relaxed)}", style="yellow")] if record.relaxed else []
         if self._tall:
-            return [tables.header(record), *(Text(hint, style="dim") for hint in self._hints)]
-        return [Text(record.title, style="bold"), *(Text(mark, style="bold magenta") for mark in record.emulated)]
+            return [tables.header(record), *relaxed, *(Text(hint, style="dim") for hint in self._hints)]
+        return [
+            Text(record.title, style="bold"),
+            *(Text(mark, style="bold magenta") for mark in record.emulated),
+            *relaxed,
+        ]
 
     @property
     def _tall(self) -> bool:

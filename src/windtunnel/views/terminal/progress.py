@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pydantic_core import to_jsonable_python
+
 from windtunnel.engine.lines import AnyLine, Hello, Phase, Ready, Result, Window
 from windtunnel.runs import EngineRecord, Record, Verdict, metrics
 from windtunnel.runs.record import DID_NOT_FINISH
@@ -25,7 +27,7 @@ class Progress:
             question=spec.question,
             started=datetime.now(UTC),
             verdict=Verdict(False, [DID_NOT_FINISH]),
-            scenario={},
+            scenario=to_jsonable_python(spec.resolved),
             notes=list(spec.notes),
             host={},
             versions={},

@@ -16,11 +16,12 @@ from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
-from windtunnel.runs.summary import summarise, warnings_of
+from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.metric_columns import columns
 from windtunnel.views.terminal.pcie import view as pcie_view
+from windtunnel.views.terminal.rejected import Rejected
 from windtunnel.views.terminal.steps import handler_counters, step_table
 
 _BAR_CELLS = 8
@@ -37,24 +38,37 @@ _OF_A_PHASE = (
 
 
 def run_view(run: Run) -> RenderableType:
-    """Everything of one run. An invalid run shows its reasons instead of numbers."""
-    parts: list[RenderableType] = [header(run.record)]
-    if run.record.verdict.valid:
+    """Everything of one run. The metrics of an invalid run stand below its reasons, marked as rejected."""
+    record = run.record
+    parts: list[RenderableType] = [header(record)]
+    if not record.verdict.valid:
+        parts += [reasons_view(record.verdict, "metrics rejected" if run.rejected else "no window was measured")]
+    if run.rejected:
+        parts += [Text(rejected_words(run), style="red"), Text()]
+    if run.has_metrics:
         summary = summarise(run)
-        parts += [state_view(run.record.validity), Text()] if run.record.validity and run.record.validity.states else []
-        parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
-        parts += [step_table(summary.steps), Text()] if summary.steps else []
-        parts += [handler_counters(summary.counters), Text()] if summary.counters else []
-        parts += [worker_table(summary.workers), Text()] if summary.workers else []
-        parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
-        parts += [phase_table(summary.phases), Text()] if summary.phases else []
-        parts += [port_table(summary.ports), Text()] if summary.ports else []
-        parts += [pcie_view(ports_of(run), measured_with_run(run.path)), Text()] if run.record.engines else []
-        parts += [ledger_line(run.record.engines)] if run.record.engines else []
-        parts += [value_table(run.record.imported.values), Text()] if run.record.imported else []
+        tables = _metrics(run, summary)
+        parts += [Rejected(tables) if run.rejected else tables]
+        parts += [ledger_line(record.engines)] if record.engines else []
         parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
-    parts.append(_not_judged(run.record.imported) if run.record.imported else verdict_view(run.record.verdict, run))
+        parts += [_not_judged(record.imported) if record.imported else verdict_line(run)]
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
+    return Group(*parts)
+
+
+def _metrics(run: Run, summary: Summary) -> RenderableType:
+    """All tables of a run."""
+    validity, imported = run.record.validity, run.record.imported
+    parts: list[RenderableType] = [state_view(validity), Text()] if validity and validity.states else []
+    parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
+    parts += [step_table(summary.steps), Text()] if summary.steps else []
+    parts += [handler_counters(summary.counters), Text()] if summary.counters else []
+    parts += [worker_table(summary.workers), Text()] if summary.workers else []
+    parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
+    parts += [phase_table(summary.phases), Text()] if summary.phases else []
+    parts += [port_table(summary.ports), Text()] if summary.ports else []
+    parts += [pcie_view(ports_of(run), measured_with_run(run.path)), Text()] if run.record.engines else []
+    parts += [value_table(imported.values), Text()] if imported else []
     return Group(*parts)
 
 
@@ -62,8 +76,9 @@ def joined_view(joined: Joined) -> RenderableType:
     """Both sides of a run on two hosts, as one run, and the packets between them."""
     where = " · ".join(f"{side} on {joined.record.host[side].get('hostname')}" for side in joined.paths)
     parts: list[RenderableType] = [Text(f"two hosts: {where}", style="dim"), run_view(joined)]
-    if joined.record.verdict.valid:
-        parts += [Text(), crossing_table(joined.crossings)]
+    if joined.has_metrics:
+        crossings = crossing_table(joined.crossings)
+        parts += [Text(), Rejected(crossings) if joined.rejected else crossings]
     parts += [Text(f"{side:<7}{path}", style="dim") for side, path in joined.paths.items()]
     return Group(*parts)
 
@@ -258,14 +273,21 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
     return missing
 
 
-def verdict_view(verdict: Verdict, run: Run | None = None) -> RenderableType:
-    """Valid, with the number of windows if some are excluded; or the reasons why no numbers are shown."""
-    if verdict.valid:
-        finished, counted = (windows_of(windows) for windows in (run.windows, run.counted)) if run else (0, 0)
-        part = f", over {counted} of {finished} windows" if counted < finished else ""
-        return Text(f"verdict: valid{part}", style="bold green")
+def verdict_line(run: Run) -> Text:
+    """The verdict on a run with metrics: with the limits that its scenario relaxed, and the number of windows if some are excluded."""
+    record = run.record
+    if run.rejected:
+        return Text("verdict: invalid, the metrics above are rejected", style="bold red")
+    finished, used = windows_of(run.windows), windows_of(run.counted)
+    line = Text(f"verdict: {record.verdict_words}", style="bold yellow" if record.relaxed else "bold green")
+    line.append(f" ({', '.join(record.relaxed)})" if record.relaxed else "")
+    return line.append(f", over {used} of {finished} windows" if used < finished else "")
+
+
+def reasons_view(verdict: Verdict, what_follows: str) -> RenderableType:
+    """Why a run is invalid, and what that means for its metrics, in words."""
     reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
-    return Panel(reasons, title="invalid: no metrics", title_align="left", border_style="red", expand=False)
+    return Panel(reasons, title=f"invalid: {what_follows}", title_align="left", border_style="red", expand=False)
 
 
 def _not_judged(imported: Imported) -> Text:

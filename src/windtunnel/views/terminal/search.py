@@ -8,6 +8,7 @@ from rich.text import Text
 from windtunnel import format as fmt
 from windtunnel.measure.search import GoalResult, TrialResult
 from windtunnel.measure.throughput.record import BurstRow, GoalRow, LatencyRow, SearchRecord
+from windtunnel.scenario.validity_keys import relaxed
 from windtunnel.views.terminal.columns import Column, Fitting
 
 METHODS = {"mlrsearch": "MLRsearch, RFC 9971", "rfc2544": "binary search, RFC 2544"}
@@ -30,9 +31,17 @@ def search_view(record: SearchRecord) -> RenderableType:
         for goal in record.goals
         if goal.limited_by_generator
     ]
+    parts += [Text(f"warning: {words}", style="yellow") for words in doubts(record)]
     parts += [latency_table(record.latency), Text()] if record.latency else []
     parts += [_burst(record.burst)] if record.burst else []
     return Group(*parts)
+
+
+def doubts(record: SearchRecord) -> list[str]:
+    """How many invalid runs counted, and which validity limits the scenario relaxed; empty without any."""
+    count, limits = len(record.included), relaxed(record.scenario.get("validity", {}))
+    said = [f"{count} invalid runs included (--include-invalid): {', '.join(record.included)}"] if count else []
+    return said + ([f"limits relaxed: {', '.join(limits)}"] if limits else [])
 
 
 def goal_table(rows: Sequence[GoalRow]) -> RenderableType:

@@ -13,11 +13,13 @@ from windtunnel.runs.registry import Noun, metrics
 from windtunnel.runs.summary import Summary, summarise, warnings_of
 from windtunnel.views.metric_cells import written
 from windtunnel.views.terminal.columns import plain_table
+from windtunnel.views.terminal.rejected import WORD
 
 
 def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
-    """A column for each run. Where memory modes differ, a warning is first: such runs cannot be compared."""
-    summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
+    """A column for each run; rejected metrics with that word. Where memory modes differ, a warning is first: such runs cannot be
+    compared."""
+    summaries = [summarise(run) if run.has_metrics else None for run in runs]
     table = plain_table()
     table.add_column()
     table.add_column()
@@ -25,21 +27,23 @@ def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
         table.add_column(Text(run.path.name), justify="right", overflow="fold")
     for name, of_record in (
         ("title", lambda r: r.title),
-        ("verdict", lambda r: "imported" if r.imported else "valid" if r.verdict.valid else "invalid"),
+        ("verdict", lambda r: r.verdict_words),
         ("memory", lambda r: fmt.words(r.memory)),
         ("wire", lambda r: fmt.words(r.wire)),
         ("accounting", lambda r: fmt.words(r.accounting)),
         ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
     ):
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
-    _add(table, summaries, "workload", lambda summary: {(r.workload,): r for r in summary.workloads})
-    _add(table, summaries, "stage", lambda summary: {(r.endpoint, r.stage): r for r in summary.stages})
+    rejected = [run.rejected for run in runs]
+    _add(table, summaries, rejected, "workload", lambda summary: {(r.workload,): r for r in summary.workloads})
+    _add(table, summaries, rejected, "stage", lambda summary: {(r.endpoint, r.stage): r for r in summary.stages})
     return Group(*_warnings(runs, summaries), table)
 
 
 def _add(
     table: Table,
     summaries: Sequence[Summary | None],
+    rejected: Sequence[bool],
     noun: Noun,
     rows_by_key: Callable[[Summary], dict[tuple[str, ...], Any]],
 ) -> None:
@@ -48,8 +52,13 @@ def _add(
     for key in dict.fromkeys(key for column in columns for key in column):
         table.add_row()
         for position, metric in enumerate(each for each in metrics(noun) if each.side_by_side):
-            values = (written(metric, column[key]) if key in column else fmt.DASH for column in columns)
-            table.add_row(Text("" if position else " ".join(key)), metric.side_by_side, *values)
+            values = [written(metric, column[key]) if key in column else fmt.DASH for column in columns]
+            cells = (_rejected(value) if out else value for value, out in zip(values, rejected, strict=True))
+            table.add_row(Text("" if position else " ".join(key)), metric.side_by_side, *cells)
+
+
+def _rejected(value: str) -> Text:
+    return Text(value if value == fmt.DASH else f"{value} {WORD}", style="dim")
 
 
 def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[Text]:
@@ -59,6 +68,8 @@ def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[
         warnings.append(f"memory modes differ ({modes}): these runs cannot be compared")
     for run, summary in zip(runs, summaries, strict=True):
         warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
-        warnings += [f"{run.path.name}: invalid, no metrics shown: {r}" for r in run.record.verdict.reasons]
+        what = "metrics rejected" if run.rejected else "no window was measured"
+        warnings += [f"{run.path.name}: invalid, {what}: {reason}" for reason in run.record.verdict.reasons]
+        warnings += [f"{run.path.name}: limit relaxed: {limit}" for limit in run.record.relaxed]
         warnings += [f"{run.path.name}: {problem}" for problem in run.problems]
     return [Text(f"warning: {warning}", style="bold yellow") for warning in warnings]

@@ -188,6 +188,34 @@ def test_a_few_invalid_runs_are_excluded_with_their_partners(tmp_path):
     assert only(compare(a, b)).reasons[0].startswith("B: 6 of 10 runs invalid")
 
 
+def test_rejected_metrics_are_compared_only_on_request_and_counted(tmp_path):
+    a, b = in_turn(tmp_path, 10, 6.0, 5.4)
+    for n in range(6):
+        change(b / f"{n:02}", verdict={"valid": False, "reasons": ["steady: fell"]})
+    assert only(compare(a, b)).verdict == "invalid"
+    comparison = compare(a, b, include_invalid=True)
+    assert only(comparison).verdict == "slower" and len(measure(comparison, "p50").b) == 10
+    assert "6 of 20 runs are invalid and included (--include-invalid)" in comparison.warnings
+    assert f"{b / '03'}: invalid, included: steady: fell" in comparison.warnings
+    included = [run for run in comparison.points[0].runs if run.reasons]
+    assert len(included) == 6 and all(run.place is not None for run in included)
+
+
+def test_a_run_that_measured_nothing_is_never_included(tmp_path):
+    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV")
+    (b / "windows.jsonl").write_text("")
+    assert only(compare(a, b, include_invalid=True)).verdict == "invalid"
+
+
+def test_limits_that_a_side_relaxed_are_named(tmp_path):
+    a = made(tmp_path / "a", 6.0)
+    b = made(tmp_path / "b", 6.0, 10, scenario=SCENARIO | {"validity": {"max_drift": 0.5}})
+    comparison = compare(a, b)
+    assert "B: valid, limits relaxed: max_drift 50% instead of 10%" in comparison.warnings
+    assert not any(words.startswith("A: valid") for words in comparison.warnings)
+    assert [run.relaxed for run in comparison.points[0].runs] == [[], ["max_drift 50% instead of 10%"]]
+
+
 def test_interrupted_runs_do_not_affect_the_others(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 6.0)
     for n in range(2):

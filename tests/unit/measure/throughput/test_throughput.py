@@ -137,6 +137,14 @@ def test_rfc_2544_runs_one_trial_a_load(tmp_path, device):
     assert len(set(loads)) == len(loads)
 
 
+def test_rejected_metrics_count_only_on_request_and_are_counted(tmp_path, device, monkeypatch):
+    monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
+    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--no-report", "--no-latency", "--include-invalid")
+    kept = SearchRecord.model_validate_json((tmp_path / "found" / "search.json").read_text())
+    assert kept.included == [trial.run for trial in kept.trials] and kept.trials
+    assert f"{len(kept.trials)} invalid runs included (--include-invalid)" in " ".join(done.output.split())
+
+
 def test_a_broken_run_ends_the_search_with_a_message(tmp_path, device, monkeypatch):
     monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
     with pytest.raises(windtunnel.UserError, match="the run failed: ledger open: 3 mbufs missing"):

@@ -1,0 +1,35 @@
+"""Which programs ran on the workers' CPUs during a run: who preempted, as far as /proc tells."""
+
+import os
+import time
+from collections.abc import Sequence
+
+from windtunnel.engine.lines import AnyLine, Ready, Result
+from windtunnel.host import other_programs
+from windtunnel.runs.record import EngineRecord
+
+LEAST_SHARE = 0.005
+"""Of the time of one CPU; less rounds to nothing."""
+MOST_NAMED = 3
+
+
+class Preempting:
+    """A listener of the supervisor: looks at all processes before the first window and after the last one."""
+
+    def __init__(self) -> None:
+        self._looks: list[tuple[float, other_programs.Look]] = []
+
+    def line(self, name: str, line: AnyLine, raw: str) -> None:
+        if isinstance(line, Result if self._looks else Ready) and len(self._looks) < 2:
+            self._looks.append((time.monotonic(), other_programs.look()))
+
+    def words(self, engines: Sequence[EngineRecord]) -> str | None:
+        """As in "stress-ng 11%, kworker/1:2 1%", shares of one CPU; None where nothing is known."""
+        if len(self._looks) < 2:
+            return None
+        (began, before), (ended, after) = self._looks
+        cpus = {worker.cpu for engine in engines for worker in engine.plan.workers}
+        ran = other_programs.ran(before, after, cpus, os.getpid())
+        shares = {name: seconds / (ended - began) for name, seconds in ran.items()}
+        named = [f"{name} {share:.0%}" for name, share in shares.items() if share > LEAST_SHARE]
+        return ", ".join(named[:MOST_NAMED]) or None
