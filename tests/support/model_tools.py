@@ -93,6 +93,7 @@ def _row(number: int, repeat: int, point: dict[str, Any]) -> dict[str, Any]:
         "attempt": 1,
         "valid": True,
         "reasons": [],
+        "relaxed": [],
         "workload": "m",
         "memory": "no-huge",
     }

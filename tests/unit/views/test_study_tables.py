@@ -46,7 +46,15 @@ def finished(tmp_path, factors: str) -> Study:
     with on_paper():
         file = written(tmp_path, factors, HEAD, SCENARIO)
         record = record_of(prepare(file, [], tmp_path / "out", machine()).design, facts.collect())
-    known = {"repeat": 1, "attempt": 1, "valid": True, "reasons": [], "server_derived_mpps": 5.0, "p99": 9000}
+    known = {
+        "repeat": 1,
+        "attempt": 1,
+        "valid": True,
+        "reasons": [],
+        "relaxed": [],
+        "server_derived_mpps": 5.0,
+        "p99": 9000,
+    }
     rows = [dict.fromkeys(COLUMNS) | p.cells | known | {"point": p.number, "directory": p.name} for p in record.points]
     return Study(tmp_path / "out", record, rows, False)
 
