@@ -56,6 +56,7 @@ def compare(
     seed: int | None = None,
     alternate: Literal["window", "run"] | None = None,
     between_runs: float = 0.05,
+    force: bool = False,
     out: str | Path | None = None,
     report: bool = False,
 ) -> "Comparison":
@@ -65,7 +66,7 @@ def compare(
     one. `alternate` is how often they alternate: after each window, where the wire allows it, or after each run. The runs and
     comparison.json go into the new directory `out`, by default one below runs/. For existing runs nothing is written without `out`.
     `report` writes report.html beside it. `between_runs` is the assumed difference between identical runs, a share; it is used where
-    too few runs show it. Raises UserError for bad input.
+    too few runs show it: for runs in turn, and with `force` for others, whose verdict is "cannot tell" without. Raises UserError for bad input.
     """
     from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as compare_paths
@@ -73,7 +74,9 @@ def compare(
 
     of_both, of_a, of_b = (as_sets(keys or {}) for keys in (sets, sets_a, sets_b))
     running = Running(of_both, of_a, of_b, pairs, within_s, seed, alternate)
-    comparison, directory = compare_paths(Path(a), Path(b), running, Path(out) if out else None, between_runs)
+    comparison, directory = compare_paths(
+        Path(a), Path(b), running, Path(out) if out else None, between_runs, force=force
+    )
     if report and directory:
         write_comparison(comparison, directory / "report.html")
     return comparison

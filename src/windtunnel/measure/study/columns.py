@@ -25,6 +25,8 @@ RUN = {
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
+    "host_state": ("VARCHAR", "state of the host that its metrics are of; NULL: not known"),
+    "line_ns": ("DOUBLE", "round trip of a cache line between the CPUs of its workers in that state, ns"),
     "measured_s": ("DOUBLE", "measured time, s"),
     "workload": ("VARCHAR", "workload of the following columns; NULL without a client"),
 }
@@ -81,6 +83,8 @@ def rows_of(run: Run, place: dict[str, Any]) -> list[dict[str, Any]]:
         "valid": record.verdict.valid,
         "reasons": list(record.verdict.reasons),
         "memory": record.memory,
+        "host_state": record.where.state,
+        "line_ns": record.where.line_ns,
     }
     if not record.verdict.valid:
         return [_row(known | {"workload": name}) for name in _workloads(run)]

@@ -24,7 +24,7 @@ BOX = (5, 25, 50, 75, 95)
 def histograms(study: Study) -> dict[int, Histogram]:
     """Point -> latency of all responses of its valid runs, all workloads together."""
     parts: dict[int, list[Histogram]] = {}
-    for place, point in {row["directory"]: row["point"] for row in study.rows if row["valid"]}.items():
+    for place, point in {row["directory"]: row["point"] for row in study.blocked.rows if row["valid"]}.items():
         run = load(study.path / place)
         for windows in run.counted.values():
             parts.setdefault(point, []).extend(w.latency for x in measured(windows) for w in x.workloads)
