@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel import format as fmt
+from windtunnel.host.states import groups
 from windtunnel.runs.reader import Run
 from windtunnel.runs.registry import Noun, metrics
 from windtunnel.runs.summary import Summary, summarise, warnings_of
@@ -16,7 +17,7 @@ from windtunnel.views.terminal.columns import plain_table
 
 
 def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
-    """A column for each run. Where memory modes differ, a warning is first: such runs cannot be compared."""
+    """A column for each run. Where memory modes or states of the host differ, a warning is first: such runs cannot be compared."""
     summaries = [summarise(run) if run.record.verdict.valid else None for run in runs]
     table = plain_table()
     table.add_column()
@@ -29,6 +30,7 @@ def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
         ("memory", lambda r: fmt.words(r.memory)),
         ("wire", lambda r: fmt.words(r.wire)),
         ("accounting", lambda r: fmt.words(r.accounting)),
+        ("host state", lambda r: fmt.words(r.where.state)),
         ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
     ):
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
@@ -57,6 +59,9 @@ def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[
     if len({run.record.memory for run in runs}) > 1:
         modes = ", ".join(f"{run.path.name} {run.record.memory or 'not known'}" for run in runs)
         warnings.append(f"memory modes differ ({modes}): these runs cannot be compared")
+    if len(groups([(run.record.where,) for run in runs if run.record.where.state])) > 1:
+        of_run = ", ".join(f"{run.path.name} {run.record.where.state or 'not known'}" for run in runs)
+        warnings.append(f"states of the host differ ({of_run}): a difference between these runs may be the host's")
     for run, summary in zip(runs, summaries, strict=True):
         warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
         warnings += [f"{run.path.name}: invalid, no metrics shown: {r}" for r in run.record.verdict.reasons]
