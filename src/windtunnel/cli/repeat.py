@@ -13,7 +13,7 @@ RepeatOption = Annotated[
         min=1,
         max=9999,
         help="Run N times; with --until at most N times. Each run has a directory below DIR.",
-        show_default="1; 30 with --until",
+        show_default="1, or 30 with --until",
     ),
 ]
 UntilOption = Annotated[

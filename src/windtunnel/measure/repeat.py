@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -203,6 +203,6 @@ def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
 
     if len(values) < LEAST_RUNS:
         return None, None
-    found = quantile_test(np.asarray(values, float), p=0.5).confidence_interval(LEVEL)
+    found: Any = quantile_test(np.asarray(values, float), p=0.5).confidence_interval(LEVEL)
     low, high = float(found.low), float(found.high)
     return (low, high) if isfinite(low) and isfinite(high) else (None, None)

@@ -34,11 +34,9 @@ def repeated_view(repeated: Repeated) -> RenderableType:
         ]
     )
     invalid = [run for run in repeated.runs if run.reasons]
-    return Group(
-        *([table, Text()] if rows else []),
-        *(Text(f"{run.path}: invalid, in no median: {run.reasons[0]}", style="yellow") for run in invalid),
-        Text(outcome(repeated), style="green" if repeated.exit_code == 0 else "yellow"),
-    )
+    parts: list[RenderableType] = [table, Text()] if rows else []
+    parts += [Text(f"{run.path}: invalid, in no median: {run.reasons[0]}", style="yellow") for run in invalid]
+    return Group(*parts, Text(outcome(repeated), style="green" if repeated.exit_code == 0 else "yellow"))
 
 
 def outcome(repeated: Repeated) -> str:
