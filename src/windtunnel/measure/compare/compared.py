@@ -52,7 +52,7 @@ def compare(
     else:
         if running.asked:
             raise UserError(
-                "--set, --pairs and similar options apply to scenarios, and these are finished runs",
+                "--set, --state, --pairs and similar options apply to scenarios, and these are finished runs",
                 remedy="name two scenario files, or leave the options out",
             )
         comparison = judge(*sides(a, b), between, force=force)

@@ -63,7 +63,7 @@ def how(comparison: Comparison) -> str:
             "time": "out of time",
             "interrupted": "interrupted",
             "failed": "too many invalid runs",
-            "states": "the host's state kept changing:",
+            "states": "too many pairs in other states",
         }
         parts.insert(0, f"{why[paired.stopped]} after {paired.pairs} of {paired.pairs_wanted} pairs")
     return " · ".join(parts)
