@@ -3,7 +3,7 @@
 An echo in a closed loop on the ring wire, whose server is the bottleneck, is run in pairs as `windtunnel compare` runs them: against
 itself, and against B with further work a message (`workload.extra_ticks`), reckoned from a first run to be 3% of the server's work
 on it. Then 100 comparisons of each kind, on a stretch of the recorded pairs chosen at random, no longer than 10 minutes of runs.
-Stretches overlap: the counts are those of one machine on one day, and have no interval.
+Stretches overlap: the counts are those of one machine on one day, and have no interval. Each comparison is of the state of the host that most of its pairs share.
 
 The pairs can be kept (--record DIR) and read again (--from DIR).
 """
@@ -22,6 +22,7 @@ from harness.statistics import Goal, Spread, extent, judge
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.host.states import counts, groups
 from windtunnel.measure.compare import Side
 from windtunnel.measure.compare import judge as compare
 from windtunnel.measure.compare.paired_runs import Contestant, run_in_turn
@@ -59,10 +60,15 @@ def measure(session: Session) -> list[Result]:
     found = {kind: comparisons(session, kind, recorded[kind]) for kind in KINDS}
     silent = sum(word == "no difference shown" for word, _ in found["same"])
     slower = sum(word == "slower" for word, _ in found["more"])
-    ratios = {kind: [log_rate(b) - log_rate(a) for a, b in recorded[kind]] for kind in KINDS}
+    of_state = {kind: groups(recorded[kind]) for kind in KINDS}
+    of_most = {kind: [recorded[kind][n] for n in of_state[kind][0].positions] for kind in KINDS}
+    ratios = {kind: [log_rate(b) - log_rate(a) for a, b in of_most[kind]] for kind in KINDS}
     for kind in KINDS:
+        numbers = [(group.state, len(group.positions)) for group in of_state[kind]]
+        dropped = len(recorded[kind]) - sum(number for _, number in numbers)
+        session.log(f"{kind}: {counts(numbers, dropped, 'pairs') or 'no state is known'}")
         session.log(
-            f"{kind}: over all pairs B sends {100 * np.median(ratios[kind]):+.2f}% more responses a second than A; "
+            f"{kind}: over the pairs of the first state B sends {100 * np.median(ratios[kind]):+.2f}% more responses a second than A; "
             f"one pair differs from the next by {100 * np.std(ratios[kind], ddof=1):.1f}%"
         )
     details = {"comparisons": found, "ratios": ratios}

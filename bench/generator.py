@@ -13,6 +13,7 @@ from harness.session import Session, compared
 from harness.statistics import Goal, extent, interval, judge
 
 from windtunnel.runs.histogram import merge, percentile
+from windtunnel.runs.metrics import measured
 
 SCENARIO = "generator.toml"
 QUIET = 0.001
@@ -51,8 +52,9 @@ def _pacing(session: Session, sets: dict[str, str], rate: float) -> list[Result]
     for _ in range(session.options.pairs):
         run = session.run(SCENARIO, sets)
         burst_ns = run.plan.endpoints[0].batch.app_tx / rate * 1e9
-        quiet = [w for w in run.windows if (w.workers[0].preempted_ns or 0) < QUIET * (w.end_ns - w.start_ns)]
-        shares.append(len(quiet) / len(run.windows))
+        every = measured(run.all_windows)
+        quiet = [w for w in every if (w.workers[0].preempted_ns or 0) < QUIET * (w.end_ns - w.start_ns)]
+        shares.append(len(quiet) / len(every))
         late = merge(window.workloads[0].pacing for window in quiet)
         if late and late.total:
             p50.append(percentile(late, 50) / burst_ns)

@@ -21,6 +21,7 @@ from harness.session import Rounds, Session, compared
 from harness.statistics import Goal
 from windtunnel.engine.find import VARIABLE
 from windtunnel.errors import UserError
+from windtunnel.host.states import Where
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMPARABLE = ("l2fwd", "pcap_echo", "six_stages", "generator", "lookups", "swx", "sharing_slices")
@@ -84,7 +85,10 @@ class OneBuild:
             self._request("sample")
             given = self.line()
             if "samples" in given:
-                return [(name, Sample(value, Noise(lost, None))) for name, (value, lost) in given["samples"].items()]
+                return [
+                    (name, Sample(value, Noise(lost, None), where=Where(*where)))
+                    for name, (value, lost, *where) in given["samples"].items()
+                ]
             why = given["failed"]
         raise UserError(f"{self.checkout}: {TRIES} runs in a row gave no sample; the last one: {why}")
 

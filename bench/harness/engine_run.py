@@ -13,6 +13,7 @@ from windtunnel.engine.find import VARIABLE
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
+from windtunnel.host.states import Where
 from windtunnel.runs import EngineRecord, Run, load
 from windtunnel.runs.metrics import measured
 
@@ -26,9 +27,11 @@ class EngineRun:
 
     engine: EngineRecord
     windows: list[Window]
-    """Of the measurement."""
+    """Of the measurement, those that count: of one state of the host."""
     all_windows: list[Window]
     steal: float | None
+    where: Where
+    """State of the host that these windows are of."""
 
     @property
     def plan(self) -> Plan:
@@ -41,25 +44,27 @@ class EngineRun:
     def forwarded(self) -> Sample:
         """Packets that left by all ports, per second."""
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
-        return rate(self._sent(), wall_ns, self._preempted_ns(0), self.steal)
+        return rate(self._sent(), wall_ns, self._preempted_ns(0), self.steal).at(self.where)
 
     def round_trips_per_s(self) -> Sample:
         """Round trips a second."""
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
         trips = sum(workload.responses for window in self.windows for workload in window.workloads)
-        return rate(trips, wall_ns, self._preempted_ns(0), self.steal)
+        return rate(trips, wall_ns, self._preempted_ns(0), self.steal).at(self.where)
 
     def ticks_per_packet(self) -> Sample:
         """Of a run on one worker: all its ticks by the packets of both directions, each sent by one side, received by the other."""
         assert self.engine.hello is not None and len(self.plan.workers) == 1
-        return cost(self._sent(), self._ticks(0), self.engine.hello.tsc_hz, self._preempted_ns(0), self.steal)
+        hello = self.engine.hello
+        return cost(self._sent(), self._ticks(0), hello.tsc_hz, self._preempted_ns(0), self.steal).at(self.where)
 
     def ticks_per_round_trip(self, worker: int) -> Sample:
         """All ticks of one worker by the round trips of the run: for a side, the one packet that it sends and the one that it
         receives."""
         assert self.engine.hello is not None
         responses = sum(workload.responses for window in self.windows for workload in window.workloads)
-        return cost(responses, self._ticks(worker), self.engine.hello.tsc_hz, self._preempted_ns(worker), self.steal)
+        ticks, preempted = self._ticks(worker), self._preempted_ns(worker)
+        return cost(responses, ticks, self.engine.hello.tsc_hz, preempted, self.steal).at(self.where)
 
     def stage_ticks(self) -> dict[tuple[str, str], dict[str, float | None]]:
         """Work, stall and idle ticks per packet of each stage, by endpoint and stage; of timed calls."""
@@ -117,5 +122,4 @@ def run_scenario(
 
 def read_run(run: Run, steal: float | None, of: str | None = None) -> EngineRun:
     (engine,) = [engine for engine in run.record.engines if of in (None, engine.name)]
-    windows = run.windows[engine.name]
-    return EngineRun(engine, measured(windows), windows, steal)
+    return EngineRun(engine, measured(run.counted[engine.name]), run.windows[engine.name], steal, run.record.where)

@@ -31,6 +31,8 @@ class Result:
     ours: str = ""
     """What the ratio was made of, or nothing where the result is no ratio."""
     reference: str = ""
+    states: str = ""
+    """Pairs by the state of the host: those of the first one are in the ratio. Empty where no state is known."""
     goal: Goal | None = None
     verdict: Verdict | None = None
     samples: dict[str, list[Sample]] = field(default_factory=dict)
@@ -50,6 +52,7 @@ def show(results: Sequence[Result]) -> None:
             "verdict": [_verdict(f) for f in held],
             "ours": [f.ours for f in held],
             "reference": [f.reference for f in held],
+            "pairs by state": [f.states for f in held],
         },
     )
     shown = [f for f in results if f not in held]

@@ -1,10 +1,11 @@
 """One measurement of one contestant."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from harness.noise import Noise
+from windtunnel.host.states import Where
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,19 @@ class Sample:
     noise: Noise
     raw: dict[str, Any] = field(default_factory=dict)
     """What the value was made of, for the results file."""
+    where: Where = field(default_factory=Where)
+    """State of the host meanwhile. Not known of what is no run of our engine."""
+
+    @property
+    def state(self) -> str | None:
+        return self.where.state
+
+    @property
+    def line_ns(self) -> float | None:
+        return self.where.line_ns
+
+    def at(self, where: Where) -> Self:
+        return replace(self, where=where)
 
 
 Contestant = Callable[[], Sample]

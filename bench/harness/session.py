@@ -16,6 +16,8 @@ from harness.results import Result, console, text
 from harness.sample import Contestant, Sample
 from harness.statistics import Goal, interval, judge
 from windtunnel.engine.plan import Plan
+from windtunnel.errors import UserError
+from windtunnel.host.states import Group, counts, groups
 from windtunnel.scenario import here, load, resolve
 
 WINDOW_MS = 500
@@ -30,8 +32,11 @@ class Rounds:
     """Samples of each contestant by its name, in the order of the rounds."""
 
     kept: dict[str, list[Sample]]
+    """Of rounds in one state of the host."""
     set_aside: dict[str, list[Sample]]
-    """Of rounds in which the host took too much."""
+    """Of rounds in which the host took too much, or which were in another state, or in several."""
+    states: str = ""
+    """As in "9 pairs on one-l3, 4 on two-l3s, 2 dropped"; empty where no state is known."""
 
 
 class Session(ExitStack):
@@ -104,22 +109,31 @@ class Session(ExitStack):
         return self.rounds(take_round, unit, scale)
 
     def rounds(self, take_round: Callable[[], dict[str, Sample]], unit: str, scale: float = 1.0) -> Rounds:
-        """`--pairs` rounds in which the host left us our core. A round in which it did not is run again, up to
-        MOST_ROUNDS times `--pairs` in all; then those that lost the least time are kept, whatever their values."""
+        """`--pairs` rounds in one state of the host, that most of them share, in which the host left us our core. There are up to
+        MOST_ROUNDS times `--pairs` rounds in all; then those of the state that lost the least time are kept, whatever their values."""
         pairs = self.options.pairs
         taken: list[dict[str, Sample]] = []
-        while len(taken) < MOST_ROUNDS * pairs and sum(self.lost(*r.values()) <= MOST_LOST for r in taken) < pairs:
+        while len(taken) < MOST_ROUNDS * pairs and self._quiet(taken) < pairs:
             taken.append(take_round())
             values = ", ".join(f"{name} {sample.value / scale:.4g}" for name, sample in taken[-1].items())
             lost = self.lost(*taken[-1].values())
             again = " (run again)" if lost > MOST_LOST else ""
             self.log(f"round {len(taken)}: {values} {unit}; the host took {lost:.1%}{again}")
-        kept = sorted(sorted(range(len(taken)), key=lambda i: self.lost(*taken[i].values()))[:pairs])
+        of_state = by_state(taken)
+        of_most = of_state[0].positions if of_state else []
+        kept = sorted(sorted(of_most, key=lambda i: self.lost(*taken[i].values()))[:pairs])
         names = list(taken[0])
+        dropped = len(taken) - sum(len(group.positions) for group in of_state)
         return Rounds(
             {name: [taken[i][name] for i in kept] for name in names},
             {name: [taken[i][name] for i in range(len(taken)) if i not in kept] for name in names},
+            counts([(group.state, len(group.positions)) for group in of_state], dropped, "pairs"),
         )
+
+    def _quiet(self, taken: Sequence[dict[str, Sample]]) -> int:
+        """Rounds of the state that most of them share in which the host left us our core."""
+        of_state = by_state(taken)
+        return sum(self.lost(*taken[i].values()) <= MOST_LOST for i in of_state[0].positions) if of_state else 0
 
     def lost(self, *samples: Sample) -> float:
         """The largest share of its core's time that the host took from a sample. What two contestants that share a core take
@@ -129,6 +143,11 @@ class Session(ExitStack):
     def _sets(self, sets: Mapping[str, str]) -> dict[str, str]:
         length = round(self.seconds * 1000)
         return {"memory": self.memory, "duration": f"{length}ms", "window": f"{min(length, WINDOW_MS)}ms", **sets}
+
+
+def by_state(rounds: Sequence[dict[str, Sample]]) -> list[Group]:
+    """Rounds by the state that all their samples share, as far as it is known."""
+    return groups([tuple(samples.values()) for samples in rounds])
 
 
 def compared(
@@ -142,9 +161,11 @@ def compared(
     goal: Goal | None = None,
     as_result: tuple[str, Callable[[float], float]] = ("x", lambda ratio: ratio),
 ) -> Result:
-    """The result of two contestants: the median of the paired ratios ours / reference. `as_result` names its unit and what
-    is made of a ratio (a price in percent)."""
+    """The result of two contestants: the median of the paired ratios ours / reference, within one state of the host. `as_result` names
+    its unit and what is made of a ratio (a price in percent). Raises UserError where no round was in one state."""
     a, b = rounds.kept[ours], rounds.kept[reference]
+    if not a:
+        raise UserError(f"{name}: the host's state changed in every round: {rounds.states}", remedy="try again")
     result_unit, of_ratio = as_result
     spread = interval([of_ratio(x.value / y.value) for x, y in zip(a, b, strict=True)])
     return Result(
@@ -154,6 +175,7 @@ def compared(
         unit=result_unit,
         ours=f"{ours}: {text(interval([x.value / scale for x in a]), unit)}",
         reference=f"{reference}: {text(interval([y.value / scale for y in b]), unit)}",
+        states=rounds.states,
         goal=goal,
         verdict=judge(spread, goal, busy_host(session, [*a, *b])) if goal else None,
         samples={ours: a, reference: b},

@@ -58,6 +58,7 @@ def compare(
     alternate: Literal["window", "run"] | None = None,
     between_runs: float = 0.05,
     include_invalid: bool = False,
+    force: bool = False,
     out: str | Path | None = None,
     report: bool = False,
 ) -> "Comparison":
@@ -67,7 +68,8 @@ def compare(
     one. `alternate` is how often they alternate: after each window, where the wire allows it, or after each run. The runs and
     comparison.json go into the new directory `out`, by default one below runs/. For existing runs nothing is written without `out`.
     `report` writes report.html beside it. `between_runs` is the assumed difference between identical runs, a share; it is used where
-    too few runs show it. `include_invalid` uses the rejected metrics of invalid runs too. Raises UserError for bad input.
+    too few runs show it: for runs in turn, and with `force` for others, whose verdict is "cannot tell" without. `include_invalid`
+    uses the rejected metrics of invalid runs too. Raises UserError for bad input.
     """
     from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as compare_paths
@@ -76,7 +78,13 @@ def compare(
     of_both, of_a, of_b = (as_sets(keys or {}) for keys in (sets, sets_a, sets_b))
     running = Running(of_both, of_a, of_b, pairs, within_s, seed, alternate)
     comparison, directory = compare_paths(
-        Path(a), Path(b), running, Path(out) if out else None, between_runs, include_invalid=include_invalid
+        Path(a),
+        Path(b),
+        running,
+        Path(out) if out else None,
+        between_runs,
+        include_invalid=include_invalid,
+        force=force,
     )
     if report and directory:
         write_comparison(comparison, directory / "report.html")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from shutil import copytree
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 import windtunnel as library
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
+from windtunnel.host.states import Where
 from windtunnel.measure.compare import Running, pair, paired_runs
 from windtunnel.measure.compare import compare as hold
 from windtunnel.measure.compare.options import percent, seconds
@@ -95,6 +97,21 @@ def test_kept_runs_are_compared_again(finished, tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_exit_codes_tell_a_regression_from_runs_that_cannot_tell(finished, tmp_path):
+    def code(*arguments):
+        done = windtunnel("compare", *arguments, "-q", cwd=tmp_path)
+        return done.returncode, done.stderr
+
+    assert code("here/a", "here/b", "--fail-if", "slower:5%")[0] == 1
+    assert code("here/a", "here/b", "--fail-if", "slower:30%")[0] == 0
+    status, said = code("here/a", "here/b", "--fail-if", "p99:+0.001%")
+    assert status == 3 and said.startswith("cannot tell: l_app: p99:+0.001%: p99 ")
+    done = windtunnel("compare", "here/a/01", "here/b/01", cwd=tmp_path)
+    assert done.returncode == 3 and "cannot tell: 1 run of A and 1 of B" in " ".join(done.stdout.split())
+    done = windtunnel("compare", "here/a/01", "here/b/01", "--force", cwd=tmp_path)
+    assert done.returncode == 0 and "which is assumed" in " ".join(done.stdout.split())
+
+
 def test_existing_files_are_not_overwritten(finished, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _, directory = finished
@@ -109,16 +126,18 @@ def test_existing_files_are_not_overwritten(finished, tmp_path, monkeypatch):
 
 @pytest.fixture
 def specs(scenario, monkeypatch):
-    """A call that runs so many pairs with a seed, and says which side ran when; `verdicts` are those of the runs."""
+    """A call that runs so many pairs with a seed, and says which side ran when; `verdicts` and `places`, the states of the host, are
+    those of the runs."""
     monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
 
-    def run_pairs(directory, pairs, seed=1, verdicts=()):
-        order, verdicts = [], list(verdicts)
+    def run_pairs(directory, pairs, seed=1, verdicts=(), places=()):
+        order, verdicts, places = [], list(verdicts), list(places)
 
         def stub(spec, directory, *_):
             order.append(directory.parent.name)
             valid = verdicts.pop(0) if verdicts else True
-            return RunOutcome(object(), Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
+            run = SimpleNamespace(record=SimpleNamespace(where=places.pop(0) if places else Where()))
+            return RunOutcome(run, Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
 
         monkeypatch.setattr(pair, "execute", stub)
         contestant = paired_runs.Contestant(scenario, [])
@@ -167,6 +186,14 @@ def test_pairs_with_an_invalid_run_are_repeated_up_to_twice_as_many(specs, tmp_p
     assert (finished.pairs, finished.stopped) == (0, "failed") and len(order) in (9, 10)
 
 
+def test_pairs_are_run_until_enough_are_of_one_state(specs, tmp_path):
+    near, far = Where("one-l3", 90.0), Where("two-l3s", 425.0)
+    finished, order = specs(tmp_path / "1", 3, places=[near, near, near, far, far, far, near, near, near, near])
+    assert (finished.pairs, finished.stopped, len(order)) == (3, "all run", 10)
+    finished, order = specs(tmp_path / "2", 3, places=[near, far] * 6)
+    assert (finished.pairs, finished.stopped, len(order)) == (0, "states", 12)
+
+
 def test_a_time_limit_runs_at_least_one_pair(scenario, tmp_path):
     done = windtunnel(
         "compare", scenario, scenario, "--set", "duration=600ms", "--within", "1s", "--out", "here", cwd=tmp_path
@@ -177,8 +204,8 @@ def test_a_time_limit_runs_at_least_one_pair(scenario, tmp_path):
 
 def test_invalid_runs_are_repeated_up_to_a_limit(scenario, tmp_path):
     done = windtunnel("compare", scenario, scenario, "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
-    assert done.returncode == 0 and "too many invalid runs after 0 of 15 pairs" in done.stdout
-    assert "l_app: invalid (A: " in done.stdout and "ledger open" in done.stdout
+    assert done.returncode == 3 and "too many invalid runs after 0 of 15 pairs" in done.stdout
+    assert "l_app: invalid: A: " in done.stdout and "ledger open" in done.stdout
     assert len(list((tmp_path / "here").glob("?/*"))) <= 10
 
 

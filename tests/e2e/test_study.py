@@ -21,6 +21,8 @@ from study_tools import (
 
 import windtunnel as library
 from windtunnel.errors import UserError
+from windtunnel.host.facts import collect
+from windtunnel.host.levels import Readings, keep
 from windtunnel.measure.study import conduct
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
@@ -101,6 +103,50 @@ def test_no_retries(tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_ENGINE", "no_responses")
     file = written(tmp_path, TWO_VALUES, HEAD + "retries = 0\nrepeats = 1\n")
     assert {row["attempt"] for row in finished(file, tmp_path / "out").rows} == {1}
+
+
+@pytest.fixture
+def probed(tmp_path, monkeypatch):
+    """The round trips of a cache line of the runs to come, in turn; the host has shown one L3 and two."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    known = Readings()
+    known.add([91.0] * 50 + [425.0] * 50, [])
+    assert keep(known, collect())
+    return lambda *trips: Heard(monkeypatch, *map(str, trips), variable="FAKE_LINE_NS")
+
+
+def test_runs_that_missed_the_state_are_repeated(tmp_path, probed):
+    near, far = 91, 425
+    heard = probed(near, near, far, near, near, near, near, far, near, far, near, far)
+    study = finished(written(tmp_path), tmp_path / "out", watcher=heard)
+    order = [name for name, _, _ in heard.specs]
+    assert set(order[9:11]) == {f"{order[2]}-a2", f"{order[7]}-a2"} and len(order) == 12
+    assert order[11] == order[9].replace("-a2", "-a3")
+    assert study.blocked.state == "one-l3" and (study.repeated, study.missed) == (2, 1)
+    assert sorted(row["host_state"] for row in study.rows) == ["one-l3"] * 8 + ["two-l3s"]
+    assert len(study.rows) == 9 and len(study.blocked.rows) == 8
+    again = Heard()
+    resumed = finished(study.path, None, watcher=again)
+    assert resumed.rows == study.rows and (resumed.repeated, resumed.missed) == (2, 1)
+    assert [name for name, _, now in again.specs if not now] == order
+
+
+def test_a_study_says_what_missed_its_state(tmp_path, probed):
+    heard = probed(91, 425)
+    study = finished(written(tmp_path, TWO_VALUES, HEAD + "state_repeats = 0\n"), tmp_path / "out", watcher=heard)
+    assert study.blocked.state == "two-l3s" and (study.repeated, study.missed) == (0, 1)
+    said = invoke("study", study.path)
+    assert "state of the host two-l3s: 1 missed it, excluded" in said
+    document = json.loads(invoke("study", study.path, "--json"))
+    assert (document["host_state"], document["repeated_for_state"], document["missed_state"]) == ("two-l3s", 0, 1)
+    assert "two-l3s: 1 missed it" in (study.path / "report.html").read_text()
+
+
+def test_a_state_can_be_asked_for(tmp_path, probed):
+    heard = probed(425, 91)
+    study = finished(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out", ("validity.state=one-l3",), watcher=heard)
+    assert [name.endswith("-a2") for name, _, _ in heard.specs] == [False, False, True]
+    assert {row["host_state"] for row in study.rows} == {"one-l3"} and study.invalid == study.missed == 0
 
 
 def test_points_that_cannot_run_are_named_and_skipped(tmp_path):

@@ -33,6 +33,7 @@ values = ["64B", "128B"]
 SHORT = SCENARIO.replace("60ms", "20ms").replace('"20ms"\nwindow = "20ms"', '"0s"\nwindow = "10ms"')
 LEAN = """\
 retries = 0
+state_repeats = {state_repeats}
 constraints = ["batch = 16 or inflight = 128", "request = 64 or batch = 32 or inflight = 64"]
 """
 POINTS = 5
@@ -69,19 +70,8 @@ def finished_runs(out: Path) -> int:
 @pytest.mark.parametrize("which", ["fake", "real"])
 def test_a_study_killed_four_times_ends_with_the_same_runs(tmp_path, which):
     engine = FAKE if which == "fake" else find_engine()
-    file, out = written(tmp_path, FACTORS, HEAD + LEAN, SHORT), tmp_path / "out"
-    seed = random.SystemRandom().randrange(1 << 32)
-    dice = random.Random(seed)
-    print(f"seed {seed}")
-    for time in range(TIMES):
-        target = finished_runs(out) + dice.randrange(1, 4)
-        process = begun(file, out, engine)
-        while finished_runs(out) < target and process.poll() is None:
-            threading.Event().wait(0.005)
-        threading.Event().wait(dice.uniform(0, 0.4 if which == "real" else 0.15))
-        assert process.poll() is None, process.stdout.read()
-        kill(process, engines_too=bool(time % 2))
-        assert all(json.loads(path.read_text()) for path in out.glob("runs/*/run.json"))
+    file, out = written(tmp_path, FACTORS, HEAD + LEAN.format(state_repeats=0), SHORT), tmp_path / "out"
+    killed_often(file, out, engine, which == "real")
     process = begun(file, out, engine)
     said, _ = process.communicate(timeout=120)
     assert process.returncode in (0, 1), said  # short runs on a busy host may be invalid
@@ -95,6 +85,40 @@ def test_a_study_killed_four_times_ends_with_the_same_runs(tmp_path, which):
         assert record["finished"] is None
         for one in record["engines"]:
             assert not (leftovers.runtime_directory() / "dpdk" / one["plan"]["eal"]["file_prefix"]).exists()
+
+
+def killed_often(file: Path, out: Path, engine: Path, real: bool = False) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    dice = random.Random(seed)
+    print(f"seed {seed}")
+    for time in range(TIMES):
+        target = finished_runs(out) + dice.randrange(1, 4)
+        process = begun(file, out, engine)
+        while finished_runs(out) < target and process.poll() is None:
+            threading.Event().wait(0.005)
+        threading.Event().wait(dice.uniform(0, 0.4 if real else 0.15))
+        assert process.poll() is None, process.stdout.read()
+        kill(process, engines_too=bool(time % 2))
+        assert all(json.loads(path.read_text()) for path in out.glob("runs/*/run.json"))
+
+
+def test_a_study_killed_while_it_repeats_runs_for_their_state_repeats_no_more_than_it_may(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_LINE_NS", "91,425")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    file, out = written(tmp_path, FACTORS, HEAD + LEAN.format(state_repeats=1.0), SHORT), tmp_path / "out"
+    first = begun(file, out, FAKE)
+    while finished_runs(out) <= 3 * POINTS and first.poll() is None:
+        threading.Event().wait(0.005)
+    assert first.poll() is None, first.stdout.read()  # of 15 runs, all in one state: once in 16,000 times
+    kill(first, engines_too=True)
+    said, _ = begun(file, out, FAKE).communicate(timeout=120)
+    names = runs(out)
+    again = [name for name in names if "-a" in name]
+    assert len(names) - len(again) == 3 * POINTS and 0 < len(again) <= 3 * POINTS, said
+    counted = query("select count(*), count(distinct (point, repeat)), count(host_state) from results", [out])
+    assert counted.rows == [(3 * POINTS,) * 3]
+    said, _ = begun(file, out, FAKE).communicate(timeout=120)
+    assert runs(out) == names, said
 
 
 def test_killed_while_study_json_was_written(tmp_path):

@@ -10,6 +10,7 @@ import sample_lines as sample
 from windtunnel.engine.lines import Hello, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.runs import EngineRecord, Record, Verdict
+from windtunnel.runs.validity import HostState, Validity
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = {"hostname": "here", "kernel": "6.1", "cpus": {"model": "a cpu"}}
@@ -17,7 +18,7 @@ SCENARIO = {"title": "echo", "server": {"batch": {"app_rx": 32}}, "workload": [{
 
 
 def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, lost: int = 0, **about) -> Path:
-    """One run. `about`: scenario, host, plan, question, versions, build, invalid (a reason)."""
+    """One run. `about`: scenario, host, plan, question, versions, build, invalid (a reason), state (of the host)."""
     plan = about.get("plan") or sample.plan()
     engine, windows = _run(plan.model_dump_json(), mpps, seed, lost)
     if build := about.get("build"):
@@ -28,6 +29,7 @@ def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, 
         question=about.get("question", "why?"),
         started=NOON + timedelta(seconds=at_s),
         verdict=Verdict(False, [reason]) if reason else Verdict(True),
+        validity=in_state(about["state"]) if "state" in about else None,
         scenario=about.get("scenario", SCENARIO),
         notes=[],
         host=about.get("host", HOST),
@@ -38,6 +40,23 @@ def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, 
     (directory / "run.json").write_text(record.model_dump_json())
     (directory / "windows.jsonl").write_text(windows)
     return directory
+
+
+LINE_NS = {"one-l3": 91.0, "two-l3s": 425.0}
+
+
+def in_state(name: str) -> Validity:
+    """What a run finds out whose windows were all in one state of the host."""
+    state = HostState(
+        name=name,
+        words=name,
+        windows=1,
+        indexes=[0],
+        line_ns=LINE_NS.get(name.partition(", ")[0]),
+        responses_per_s={},
+        p50_ns={},
+    )
+    return Validity(checks=[], excluded=[], states=[state], headline=name)
 
 
 @cache

@@ -1,6 +1,8 @@
 """What the fake engine says it has measured: round numbers that fit the plan and each other.
 
-FAKE_CAPACITY is a data plane's: of an open loop's messages it answers so many a second, and loses the rest.
+FAKE_CAPACITY is a data plane's: of an open loop's messages it answers so many a second, and loses the rest. FAKE_LINE_NS are round trips
+of a cache line, as in "91,425": each run has one of them, as chance will; without it the host is not probed. Tests that set it set
+XDG_STATE_HOME too: runs keep what they read.
 """
 
 import os
@@ -79,9 +81,20 @@ def window(plan: dict, sides: list[str], index: int, phase: str) -> dict:
         "workloads": workloads,
         "rings": [],
         "pools": pools,
+        "probe": probe(plan),
     }
     times = {"start_ns": index * length, "end_ns": (index + 1) * length}
     return {"type": "window", "index": index, "phase": phase} | times | line
+
+
+def probe(plan: dict) -> dict | None:
+    """Of workers on cores of their own; the whole run is in one state."""
+    trips = [float(ns) for ns in os.environ.get("FAKE_LINE_NS", "").split(",") if ns]
+    if not trips or len(plan["workers"]) != 2:
+        return None
+    line_ns = trips[int(plan["hash"], 16) % len(trips)]
+    workers = [{"worker": n, "alone_ticks": 1000.0, "together_ticks": 1000.0} for n in (0, 1)]
+    return {"complete": True, "held_ns": 0, "pairs": [{"a": 0, "b": 1, "line_ns": line_ns}], "workers": workers}
 
 
 def open_rate(plan: dict, workload: int) -> float | None:

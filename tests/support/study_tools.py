@@ -150,16 +150,17 @@ def refused(*words) -> UserError:
 
 
 class Heard(Silent):
-    """Keeps what it is told; `behaviours` are those of the engine in the runs to come, the last one for all that follow."""
+    """Keeps what it is told; `behaviours` are those of the engine in the runs to come, the last one for all that follow. `variable`: what
+    else of the fake engine changes from run to run, as FAKE_LINE_NS."""
 
-    def __init__(self, monkeypatch=None, *behaviours: str):
+    def __init__(self, monkeypatch=None, *behaviours: str, variable: str = "FAKE_ENGINE"):
         self.specs: list[tuple[str, bool, bool]] = []
-        self._patch, self._behaviours = monkeypatch, list(behaviours)
+        self._patch, self._behaviours, self._variable = monkeypatch, list(behaviours), variable
 
     def begins(self, slot):
         if self._behaviours:
             first, *rest = self._behaviours
-            self._patch.setenv("FAKE_ENGINE", first)
+            self._patch.setenv(self._variable, first)
             self._behaviours = rest or [first]
 
     def run_ended(self, slot, verdict, rows, ran_now):

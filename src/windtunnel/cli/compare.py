@@ -1,6 +1,5 @@
 """windtunnel compare: is B faster than A, slower, or can the runs not tell?"""
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -8,17 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json, Report
+from windtunnel.cli.options import IncludeInvalid, Json, Report, State, with_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.compare.options import Decided
     from windtunnel.measure.compare.paired_runs import Turn
     from windtunnel.views.terminal.paired_runs import TurnsDisplay
 
 Sets = list[str] | None
-FAILED, INTERRUPTED = 1, 130
+FAILED, CANNOT_TELL, INTERRUPTED = 1, 3, 130
 
 
 def compare(
@@ -74,6 +74,7 @@ def compare(
             autocompletion=completion.sets,
         ),
     ] = None,
+    state: State = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -105,12 +106,16 @@ def compare(
         ),
     ] = "5%",
     include_invalid: IncludeInvalid = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Runs: compare fewer than 3 a side, by the assumed spread of --between-runs."),
+    ] = False,
     fail_if: Annotated[
         Sets,
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
-            help="Exit with 1 if the condition holds: slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, "
+            help="Exit with 1 if the condition holds, with 3 if these runs cannot tell: slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, "
             "server.app_rx.work_ns:+3%, or invalid. Repeatable.",
         ),
     ] = None,
@@ -119,12 +124,12 @@ def compare(
 ) -> None:
     """Compare two runs or two scenarios.
 
-    The verdict on B is: faster, slower, no difference shown, cannot be compared, or invalid. Two scenarios are run in
-    pairs on the same cores, and chance decides which of a pair goes first. Ctrl-C stops the run and compares the pairs
-    that are complete.
+    The verdict on B is: faster, slower, no difference shown, cannot tell, cannot be compared, or invalid. Runs are
+    compared within one state of the host. Two scenarios are run in pairs on the same cores, and chance decides which of a
+    pair goes first. Ctrl-C stops the run and compares the pairs that are complete.
 
-    Exit codes: 0 done, 2 bad input, 130 interrupted. With --fail-if also 1: the whole interval lies beyond a threshold, or
-    the runs are invalid or cannot be compared.
+    Exit codes: 0 compared, 2 bad input, 3 cannot tell (no verdict), 130 interrupted. With --fail-if also 1: the whole
+    interval lies beyond a threshold; and 3: the runs do not show whether it does.
 
     windtunnel compare scenarios/echo.toml scenarios/echo.toml --set-b server.batch.app_rx=64
     windtunnel compare before.toml after.toml --within 10min --fail-if slower:5%
@@ -134,7 +139,8 @@ def compare(
     from windtunnel.errors import UserError
     from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as hold
-    from windtunnel.measure.compare.options import conditions, failures, percent, seconds
+    from windtunnel.measure.compare.model import NO_VERDICT
+    from windtunnel.measure.compare.options import conditions, decide, percent, seconds
     from windtunnel.runs.files import check_new
     from windtunnel.views.pages import write_comparison
 
@@ -144,20 +150,22 @@ def compare(
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    running = Running(sets or (), sets_a or (), sets_b or (), pairs, limit, seed, alternate)
+    running = Running(with_state(sets, state), sets_a or (), sets_b or (), pairs, limit, seed, alternate)
     with _display(silent=json or quiet) as display:
-        comparison, directory = hold(
-            a, b, running, out, between, display.turn if display else _nothing, include_invalid
-        )
+        turn = display.turn if display else _nothing
+        comparison, directory = hold(a, b, running, out, between, turn, include_invalid=include_invalid, force=force)
     files = {"comparison": directory / "comparison.json"} if directory else {}
     if page := report or (directory and directory / "report.html"):
         files["report"] = write_comparison(comparison, page)
-    failed = failures(asked, comparison)
-    _print(comparison, files, failed, json, quiet)
+    decided = decide(asked, comparison)
+    _print(comparison, files, decided, json, quiet)
     if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
-    if failed:
+    if decided.met:
         raise typer.Exit(FAILED)
+    verdicts = [judged.verdict for point in comparison.points for judged in point.judged]
+    if decided.doubtful or all(verdict in NO_VERDICT for verdict in verdicts):
+        raise typer.Exit(CANNOT_TELL)
 
 
 def _nothing(turn: "Turn") -> None:
@@ -172,7 +180,7 @@ def _display(silent: bool) -> "AbstractContextManager[TurnsDisplay | None]":
     return TurnsDisplay()
 
 
-def _print(comparison: "Comparison", files: dict[str, Path], failed: Sequence[str], json: bool, quiet: bool) -> None:
+def _print(comparison: "Comparison", files: dict[str, Path], decided: "Decided", json: bool, quiet: bool) -> None:
     from rich.text import Text
 
     from windtunnel.views.terminal.comparison import comparison_view, verdict_lines
@@ -187,5 +195,7 @@ def _print(comparison: "Comparison", files: dict[str, Path], failed: Sequence[st
         console.print(comparison_view(comparison))
         for what, path in files.items():
             console.print(Text.assemble((f"{what:<11}", "dim"), str(path)), soft_wrap=True)
-    for words in failed:
+    for words in decided.met:
         progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
+    for words in decided.doubtful:
+        progress().print(Text.assemble(("cannot tell: ", "bold yellow"), words), soft_wrap=True)

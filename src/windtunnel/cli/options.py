@@ -29,7 +29,20 @@ IncludeInvalid = Annotated[
     bool,
     typer.Option("--include-invalid", help="Use the rejected metrics of invalid runs too, and say how many they are."),
 ]
+State = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="NAME",
+        help="Measure in this state of the host, as in one-l3: short for --set validity.state=NAME.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to FILE, which must be new.")
 ]
+
+
+def with_state(sets: list[str] | None, state: str | None) -> list[str]:
+    """The changes of a scenario, with what --state says."""
+    return [*(sets or ()), *([f"validity.state={state}"] if state is not None else ())]

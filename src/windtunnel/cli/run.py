@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Json, Scenario, Sets
+from windtunnel.cli.options import Json, Scenario, Sets, State, with_state
+from windtunnel.cli.repeat import RepeatOption, UntilOption
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 def run(
     file: Scenario,
     sets: Sets = None,
+    state: State = None,
+    repeat: RepeatOption = None,
+    until: UntilOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<scenario>"),
@@ -66,19 +70,22 @@ def run(
 
     Shows the stages while it runs, keeps a run directory and writes a report. Results go to stdout, progress to stderr.
     The first Ctrl-C stops the run, and shows what it measured. The second Ctrl-C kills it. Metrics of an invalid run are shown as
-    rejected.
+    rejected. --repeat and --until run the scenario several times, and show the median of each state of the host.
 
-    Exit codes: 0 valid, 1 invalid, 2 bad input or refused by the engine, 130 interrupted.
+    Exit codes: 0 valid, 1 invalid (of repeated runs: all of them), 2 bad input or refused by the engine, 3 the interval of
+    --until was not reached, 130 interrupted.
 
     windtunnel run scenarios/echo.toml
     windtunnel run scenarios/open-loop.toml --set client.rate=2M
     windtunnel run scenarios/echo.toml --set server.batch.app_rx=64
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
+    windtunnel run scenarios/echo.toml --until 2% --state one-l3
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
     """
     from windtunnel.cli import live_outputs
+    from windtunnel.cli.repeat import repeated
     from windtunnel.cli.side import one_side
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INVALID
@@ -89,9 +96,13 @@ def run(
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    directory = out or new_directory(file.stem, side)
-    spec = resolve(load(file, sets or []), here(), one_side(side, wait))
+    sets = with_state(sets, state)
     trace = trace or trace_every is not None or trace_limit is not None
+    if repeat is not None or until is not None:
+        alone = {"--side": side, "--wait": wait, "--metrics": metrics, "--trace": trace}
+        raise typer.Exit(repeated(file, sets, out, repeat, until, json, quiet, alone))
+    directory = out or new_directory(file.stem, side)
+    spec = resolve(load(file, sets), here(), one_side(side, wait))
     if trace:
         spec = live_outputs.traced(
             spec, directory, trace_every or live_outputs.TRACE_EVERY, trace_limit or live_outputs.TRACE_LIMIT

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from windtunnel.cli.options import IncludeInvalid, Json, Scenario, Sets
+from windtunnel.cli.options import IncludeInvalid, Json, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def search(
     file: Scenario,
     sets: Sets = None,
+    state: State = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="New directory.", show_default="runs/<UTC time>-<scenario>-search"),
@@ -93,7 +94,7 @@ def search(
     )
     directory = out or new_directory(f"{file.stem}-search")
     with Interrupts() as interrupts:
-        finder = Finder(file, sets or [], chosen, directory, interrupts, _watch(silent=json or quiet))
+        finder = Finder(file, with_state(sets, state), chosen, directory, interrupts, _watch(silent=json or quiet))
         record = finder.find()
     if not no_report:
         from windtunnel.views.pages.search_page import write

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json
+from windtunnel.cli.options import IncludeInvalid, Json, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
@@ -35,6 +35,7 @@ def study(
             autocompletion=completion.sets,
         ),
     ] = None,
+    state: State = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Directory of the study.", show_default="runs/<UTC time>-<study>"),
@@ -72,7 +73,7 @@ def study(
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    prepared = prepare(source, sets or [], out, full=full)
+    prepared = prepare(source, with_state(sets, state), out, full=full)
     if plan:
         shown.print_plan(prepared, json)
         return

@@ -18,6 +18,7 @@ from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.verdict import Verdict
+from windtunnel.host.states import Where
 from windtunnel.runs.rows import PortRow, StageRow
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.validity_keys import relaxed
@@ -133,6 +134,12 @@ class Record(Part):
     def emulated(self) -> list[str]:
         """The emulated faults of the wire, in words; empty without any."""
         return emulated_faults(engine.plan for engine in self.engines)
+
+    @property
+    def where(self) -> Where:
+        """The state of the host that the metrics are of."""
+        state = self.validity.headline_state if self.validity else None
+        return Where(state.name, state.line_ns) if state else Where()
 
     def all_notes(self) -> list[str]:
         """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""

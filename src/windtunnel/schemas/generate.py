@@ -9,6 +9,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.compare import Comparison
+from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.model.record import ModelRecord
@@ -35,6 +36,7 @@ def generated() -> dict[Path, str]:
         "run": Record.model_json_schema(),
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),
+        "repeated": Repeated.model_json_schema(),
         "study": StudyRecord.model_json_schema(),
         "model": ModelRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),

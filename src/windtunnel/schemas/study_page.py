@@ -64,7 +64,8 @@ DIRECTORY = """
 | `results.parquet` | the table |
 | `report.html` | a curve for one factor, a heat map and curves for two, small multiples for more |
 
-Invalid runs are kept, and run again at the end of the study, up to `retries` times. The table has the last attempt.
+Invalid runs are kept, and run again at the end of the study, up to `retries` times. Then runs are repeated that missed the state of the host that most points share, at most
+`state_repeats` times the number of all runs. The table has the last attempt, or the last valid one.
 
 ## The table
 

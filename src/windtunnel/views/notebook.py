@@ -1,10 +1,8 @@
 """Results in a notebook: their tables as plain rows, and the first one as HTML."""
 
-from collections.abc import Sequence
 from dataclasses import fields
 from functools import singledispatch
 from html import escape
-from statistics import median
 from typing import Any
 
 from windtunnel import format as fmt
@@ -60,8 +58,8 @@ def _(comparison: Comparison) -> dict[str, Rows]:
                 | {
                     "workload": measure.workload,
                     "metric": measure.metric,
-                    "a": _middle(measure.a),
-                    "b": _middle(measure.b),
+                    "a": measure.middles[0],
+                    "b": measure.middles[1],
                     "unit": measure.unit,
                     "percent": interval and interval.percent,
                     "low": interval and interval.low,
@@ -149,8 +147,3 @@ def _flat(row: Any) -> dict[str, Any]:
         elif hasattr(value, "__dataclass_fields__"):
             found |= {f"{field.name}_{name}": inner for name, inner in _flat(value).items() if isinstance(inner, PLAIN)}
     return found
-
-
-def _middle(values: Sequence[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return median(present) if present else None

@@ -12,7 +12,7 @@ from windtunnel.measure.study.design import Design
 from windtunnel.measure.study.findings import Sample, samples, workloads
 from windtunnel.measure.study.study import Prepared, Study
 from windtunnel.views import study_metrics
-from windtunnel.views.study_sentences import all_sentences
+from windtunnel.views.study_sentences import all_sentences, state_words
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
@@ -100,7 +100,10 @@ def print_json(study: Study, page: Path | None) -> None:
         "included": study.included,
         "relaxed": study.relaxed,
         "cannot_run": {p.name: p.cannot_run for p in record.points if p.cannot_run is not None},
-        "findings": all_sentences(record, study.rows),
+        "host_state": study.blocked.state,
+        "repeated_for_state": study.repeated,
+        "missed_state": study.missed,
+        "findings": all_sentences(record, study.blocked.rows),
         "results": str(study.results) if study.rows else None,
         "report": str(page) if page else None,
     }
@@ -116,7 +119,7 @@ def print_tables(study: Study, page: Path | None) -> None:
     for workload in workloads(study.rows):
         console.print()
         console.print(_points(study, workload))
-    for sentence in all_sentences(record, study.rows):
+    for sentence in all_sentences(record, study.blocked.rows):
         console.print(Text(f"\n{sentence}"), end="\n")
     console.print()
     if unrunnable := [point for point in record.points if point.cannot_run is not None]:
@@ -128,6 +131,8 @@ def print_tables(study: Study, page: Path | None) -> None:
         console.print(f"{study.invalid} of {study.finished} runs are invalid{_included(study)}", style="red")
     if study.relaxed:
         console.print(f"valid, limits relaxed: {', '.join(study.relaxed)}", style="yellow")
+    if said := state_words(study):
+        console.print(said, style="yellow" if study.missed else "", soft_wrap=True)
     for what, path in (("study", study.path), ("table", study.results if study.rows else None), ("report", page)):
         if path:
             console.print(Text.assemble((f"{what:<7}", "dim"), str(path)), soft_wrap=True)
@@ -152,7 +157,7 @@ def _points(study: Study, workload: str | None) -> Fitting:
     """One row for each point that has run: medians and the spread of its runs."""
     record = study.record
     names = study_metrics.chosen(record.metrics, study.rows)
-    found = {name: {s.point: s for s in samples(study.rows, name, workload)} for name in names}
+    found = {name: {s.point: s for s in samples(study.blocked.rows, name, workload)} for name in names}
     finished = sorted({row["point"] for row in study.rows})[:MOST_ROWS]
     columns = [Column("workload", [workload] * len(finished), words=True)] if workload else []
     for factor in record.factors:

@@ -6,6 +6,7 @@ from typing import Any
 from windtunnel.format import DASH
 from windtunnel.measure.study.findings import Finding, Sample, find, samples, workloads
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.study import Study
 from windtunnel.views import study_metrics
 
 
@@ -58,3 +59,14 @@ def all_sentences(record: StudyRecord, rows: Sequence[dict[str, Any]]) -> list[s
 def _of(record: StudyRecord, rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -> str:
     finding = find(samples(rows, metric, workload), study_metrics.lower_is_better(metric))
     return sentences(record, metric, workload, finding)
+
+
+def state_words(study: Study) -> str:
+    """As in "state of the host one-l3: 4 of 60 runs repeated for their state, 1 missed it still, excluded"; empty where no state is known."""
+    if study.blocked.state is None:
+        return ""
+    repeated = f"{study.repeated} of {study.due} runs repeated for their state, " if study.repeated else ""
+    missed = (
+        f"{study.missed} missed it{' still' * bool(study.repeated)}, excluded" if study.missed else "none missed it"
+    )
+    return f"state of the host {study.blocked.state}: {repeated}{missed}"

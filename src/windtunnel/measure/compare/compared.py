@@ -42,19 +42,21 @@ def compare(
     between: float = BETWEEN_RUNS,
     announce: Callable[[Turn], None] = lambda turn: None,
     include_invalid: bool = False,
+    force: bool = False,
 ) -> tuple[Comparison, Path | None]:
     """The comparison, and the directory that holds it as comparison.json: `directory`, which is new, and for scenarios without
-    one a directory below runs/. Raises UserError for bad input."""
+    one a directory below runs/. `force`: finished runs that are too few to show their spread are compared all the same. Raises
+    UserError for bad input."""
     if are_scenarios(a, b):
         directory = directory or directory_for(a, b)
         comparison = _run(a, b, running, directory, between, announce, include_invalid)
     else:
         if running.asked:
             raise UserError(
-                "--set, --pairs and similar options apply to scenarios, and these are finished runs",
+                "--set, --state, --pairs and similar options apply to scenarios, and these are finished runs",
                 remedy="name two scenario files, or leave the options out",
             )
-        comparison = judge(*sides(a, b, include_invalid=include_invalid), between)
+        comparison = judge(*sides(a, b, include_invalid=include_invalid), between, force=force)
         if directory is not None:
             make_directory(directory)
     if directory is not None:

@@ -1,24 +1,22 @@
 """The comparison of two sides: estimates, corrected for their number, and a verdict for each workload."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import expm1
-from statistics import median
+from math import exp, expm1
 
+from windtunnel.host import states
 from windtunnel.measure.compare import model, obstacles, statistics
 from windtunnel.measure.compare.measures import ValidRuns, estimate, valid_runs
 from windtunnel.measure.compare.points import Point, differences, points, words
-from windtunnel.measure.compare.reading import MetricKey, Reading, better
+from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
-from windtunnel.measure.compare.statistics import LEVEL, Estimate
+from windtunnel.measure.compare.statistics import LEAST_RUNS, LEVEL, Estimate
 from windtunnel.version import __version__
 
 BETWEEN_RUNS = 0.05
 """Assumed standard deviation from run to run. Identical runs on small virtual machines: 10% to 90% of them lie within 3-12%,
 which is one of 1-5%."""
-MAX_NOT_FORWARDED = 0.01
-"""Share of the offered messages that may be lost or unsent in an open loop; above it, the rate decides instead of the latency."""
 
 
 @dataclass
@@ -28,6 +26,8 @@ class _Compared:
     point: Point
     invalid: list[str]
     obstacles: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    """Why nothing can be told from runs that could be compared."""
     held: ValidRuns | None = None
     found: dict[MetricKey, tuple[Estimate | None, str | None]] = field(default_factory=dict)
     primary: dict[str, tuple[MetricKey, str | None]] = field(default_factory=dict)
@@ -35,11 +35,16 @@ class _Compared:
 
 
 def judge(
-    a: Side, b: Side, between: float = BETWEEN_RUNS, paired_runs: model.PairedRuns | None = None
+    a: Side,
+    b: Side,
+    between: float = BETWEEN_RUNS,
+    paired_runs: model.PairedRuns | None = None,
+    force: bool = False,
 ) -> model.Comparison:
-    """Compares what was read. `between` is the share by which runs are assumed to differ where they are too few to tell."""
+    """Compares what was read. `between` is the share by which runs are assumed to differ where they are too few to tell, which is
+    done for runs in turn, and with `force` for others."""
     both, only_a, only_b = points(a.readings, b.readings)
-    compared = [_compare(point, between) for point in both]
+    compared = [_compare(point, between, paired_runs is not None, force) for point in both]
     corrected = _corrected(compared)
     warnings = [f"only in {side}: {words(factors)}" for side, of in (("A", only_a), ("B", only_b)) for factors in of]
     for each in compared:
@@ -58,7 +63,8 @@ def judge(
     )
 
 
-def _compare(point: Point, between: float) -> _Compared:
+def _compare(point: Point, between: float, paired: bool, force: bool) -> _Compared:
+    """`paired`: its runs are known to have alternated. `force`: runs that are too few to show their spread are compared all the same."""
     compared = _Compared(point, obstacles.invalid(point))
     a, b = ([reading for reading in side if not reading.reasons] for side in (point.a, point.b))
     if compared.invalid:
@@ -66,27 +72,33 @@ def _compare(point: Point, between: float) -> _Compared:
     compared.obstacles = obstacles.obstacles(a, b)
     if compared.obstacles:
         return compared
-    compared.held = valid_runs(point.a, point.b, between)
-    compared.found = {key: estimate(compared.held, key) for key in compared.held.metrics()}
-    shared = [name for name in a[0].modes if name in b[0].modes]
-    compared.primary = {name: _primary(name, a, b) for name in shared}
+    held = valid_runs(point.a, point.b, between, paired)
+    compared.doubts = _doubts(held, force or held.in_turn)
+    compared.held = held
+    if compared.doubts:
+        return compared
+    compared.found = {key: estimate(held, key) for key in held.metrics()}
+    for name in (name for name in a[0].modes if name in b[0].modes):
+        metric, why = deciding(name, held.a, held.b)
+        compared.primary[name] = (name, metric), why
     return compared
 
 
-def _primary(workload: str, a: Sequence[Reading], b: Sequence[Reading]) -> tuple[MetricKey, str | None]:
-    match a[0].modes[workload]:
-        case "without a client":
-            return (workload, "received_per_s"), "there is no client"
-        case "closed":
-            return (workload, "responses_per_s"), "closed loop"
-    lacking = [
-        f"{name} {share:.0%}"
-        for name, side in (("A", a), ("B", b))
-        if (share := median(reading.not_forwarded.get(workload, 0.0) for reading in side)) > MAX_NOT_FORWARDED
-    ]
-    if lacking:
-        return (workload, "responses_per_s"), f"the offered load was not reached: lost or unsent, {', '.join(lacking)}"
-    return (workload, "p99"), "open loop"
+def _doubts(held: ValidRuns, few: bool) -> list[str]:
+    """Why these runs tell nothing: they share no state of the host, or too few of them do. `few`: any number is enough."""
+    if not held.fewest:
+        return [f"{', '.join(_ran_on(held))}. Compare two scenarios, so that their runs alternate"]
+    if few or held.fewest >= LEAST_RUNS:
+        return []
+    where = f" on {held.by_state[0][0]}" if len(held.by_state) > 1 else ""
+    counted = f"{len(held.a)} run{'s' * (len(held.a) > 1)} of A and {len(held.b)} of B{where}"
+    return [f"{counted}, {LEAST_RUNS} of each show how runs differ. More runs, two scenarios, or --force"]
+
+
+def _ran_on(held: ValidRuns) -> Iterator[str]:
+    """ "A ran on one L3", "B on two L3s"."""
+    for name, side, verb in (("A", 1, " ran"), ("B", 2, "")):
+        yield f"{name}{verb} on {' and '.join(states.words(row[0]) for row in held.by_state if row[side])}"
 
 
 def _corrected(compared: Sequence[_Compared]) -> list[dict[MetricKey, float]]:
@@ -110,6 +122,11 @@ def _point(compared: _Compared, corrected: dict[MetricKey, float]) -> model.Poin
         factors=dict(compared.point.factors),
         differences=[model.Difference(**vars(each)) for each in differences(compared.point)],
         runs=_runs(compared),
+        in_turn=compared.held is not None and compared.held.in_turn,
+        states=[model.InState(state=s, a=ours, b=theirs) for s, ours, theirs in compared.held.by_state]
+        if compared.held
+        else [],
+        dropped=compared.held.dropped if compared.held else 0,
         judged=_judged(compared, measures),
         measures=list(measures.values()),
     )
@@ -127,6 +144,8 @@ def _judged(compared: _Compared, measures: dict[MetricKey, model.Measure]) -> li
         return refused("invalid", compared.invalid)
     if compared.obstacles:
         return refused("cannot be compared", compared.obstacles)
+    if compared.doubts:
+        return refused("cannot tell", compared.doubts)
     judged = []
     for workload, (key, because) in compared.primary.items():
         measure = measures.get(key)
@@ -165,6 +184,8 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
 def _interval(found: Estimate, corrected: float) -> model.Interval:
     return model.Interval(
         method=found.method,
+        a=exp(found.level - found.difference / 2),
+        b=exp(found.level + found.difference / 2),
         percent=100 * expm1(found.difference),
         low=100 * expm1(found.low),
         high=100 * expm1(found.high),
@@ -228,6 +249,8 @@ def _warnings(compared: _Compared) -> list[str]:
         return found
     invalid = [reading for reading in readings if reading.reasons]
     found += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in invalid]
+    if compared.doubts:
+        return found
     found += [f"{reading.path}: excluded, it has no partner in time" for reading in held.unpaired]
     if included := [reading for reading in readings if reading.included]:
         found.append(f"{len(included)} of {len(readings)} runs are invalid and included (--include-invalid)")
@@ -248,4 +271,13 @@ def _nothing(a: Side, b: Side) -> model.Point:
     reason = "no point in common: the runs of A and those of B vary in different keys"
     judged = model.Judged(workload="", verdict="cannot be compared", reasons=[reason], decided_by=None, because=None)
     everything = _Compared(Point((), list(a.readings), list(b.readings)), [])
-    return model.Point(factors={}, differences=[], runs=_runs(everything), judged=[judged], measures=[])
+    return model.Point(
+        factors={},
+        differences=[],
+        runs=_runs(everything),
+        in_turn=False,
+        states=[],
+        dropped=0,
+        judged=[judged],
+        measures=[],
+    )

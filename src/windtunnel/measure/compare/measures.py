@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log1p, sqrt
 
+from windtunnel.host import states
 from windtunnel.measure.compare import statistics
-from windtunnel.measure.compare.host_states import in_common_state, same_state
-from windtunnel.measure.compare.points import pairs
+from windtunnel.measure.compare.points import LEAST_PAIRS, pairs
 from windtunnel.measure.compare.reading import MetricKey, Reading, windows
 from windtunnel.measure.compare.statistics import LEAST_RUNS, Estimate
 
 
 @dataclass(frozen=True)
 class ValidRuns:
-    """Valid runs of both sides, and how they are compared."""
+    """Valid runs of both sides in one state of the host, and how they are compared."""
 
     a: list[Reading]
     b: list[Reading]
@@ -22,8 +22,17 @@ class ValidRuns:
     """a[i] and b[i] are a pair."""
     unpaired: list[Reading]
     """Valid runs without a partner where the others are pairs."""
+    by_state: list[tuple[str | None, int, int]]
+    """State, runs of A, runs of B; first the state that is compared."""
+    dropped: int
+    """Pairs whose runs were in two states, or in one that is not known."""
     between: float
     """Assumed spread from run to run, as a share."""
+
+    @property
+    def fewest(self) -> int:
+        """Runs of the smaller side."""
+        return min(len(self.a), len(self.b))
 
     @cached_property
     def _windows(self) -> dict[int, list[dict[MetricKey, float | None]]]:
@@ -31,7 +40,7 @@ class ValidRuns:
 
     @property
     def method(self) -> str:
-        if min(len(self.a), len(self.b)) < LEAST_RUNS:
+        if self.fewest < LEAST_RUNS:
             return "assumed"
         return "paired" if self.in_turn else "unpaired"
 
@@ -50,19 +59,30 @@ class ValidRuns:
         return sqrt(squares)
 
 
-def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float) -> ValidRuns:
-    """Pairs where A and B alternated, else the runs of both sides in the host state that most share. An invalid run is excluded, and
-    its partner with it; so is a pair whose runs were in two host states."""
+def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paired: bool) -> ValidRuns:
+    """Pairs where A and B alternated, else the runs of both sides; of the state that has most of them. An invalid run is excluded, and
+    its partner with it; so is a pair whose runs were in two states. `paired`: one pair is enough to tell that they alternated."""
     valid = [[reading for reading in side if not reading.reasons] for side in (a, b)]
     together = [
-        pair for pair in pairs(a, b) if not pair[0].reasons and not pair[1].reasons and same_state(pair[0], pair[1])
+        pair for pair in pairs(a, b, 1 if paired else LEAST_PAIRS) if not pair[0].reasons and not pair[1].reasons
     ]
-    if not together:
-        ours, theirs = in_common_state(*valid)
-        return ValidRuns(ours, theirs, in_turn=False, unpaired=[], between=between)
-    ours, theirs = ([pair[side] for pair in together] for side in (0, 1))
-    paired = {id(reading) for reading in (*ours, *theirs)}
-    return ValidRuns(ours, theirs, True, [r for side in valid for r in side if id(r) not in paired], between)
+    of_state = states.groups(together)
+    if not of_state:
+        of_side = states.sides(*valid)
+        counts = [(state, len(ours), len(theirs)) for state, ours, theirs in of_side]
+        _, ours, theirs = of_side[0]
+        return ValidRuns(ours, theirs, False, [], counts, len(together), between)
+    ours, theirs = ([together[n][side] for n in of_state[0].positions] for side in (0, 1))
+    partners = {id(reading) for pair in together for reading in pair}
+    return ValidRuns(
+        ours,
+        theirs,
+        in_turn=True,
+        unpaired=[reading for side in valid for reading in side if id(reading) not in partners],
+        by_state=[(group.state, len(group.positions), len(group.positions)) for group in of_state],
+        dropped=len(together) - sum(len(group.positions) for group in of_state),
+        between=between,
+    )
 
 
 def estimate(held: ValidRuns, key: MetricKey) -> tuple[Estimate | None, str | None]:

@@ -3,9 +3,10 @@
 History of the version:
 1  first one
 2  change
-3  `paired_runs` (was `flown`)
+3  `paired_runs` (was `flown`); states of the host; A and B by the estimate of their difference
 """
 
+from statistics import median
 from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -14,12 +15,13 @@ from windtunnel.notebook import Shown
 
 COMPARISON_VERSION: Final = 3
 
-Verdict = Literal["faster", "slower", "no difference shown", "cannot be compared", "invalid"]
+Verdict = Literal["faster", "slower", "no difference shown", "cannot tell", "cannot be compared", "invalid"]
+NO_VERDICT = ("cannot tell", "cannot be compared", "invalid")
 
 Change = Literal["window", "run"]
 """How often A and B alternate."""
 
-Stopped = Literal["all run", "time", "interrupted", "failed"]
+Stopped = Literal["all run", "time", "interrupted", "failed", "states"]
 
 
 class Part(BaseModel):
@@ -55,6 +57,8 @@ class Interval(Part):
     method: Literal["paired", "unpaired", "assumed"] = Field(
         description="paired: runs in turn; unpaired: runs in no order; assumed: too few runs, whose spread is an assumption"
     )
+    a: float = Field(description="A by the estimate that the difference is of, in the unit of the measure")
+    b: float = Field(description="B likewise: b / a is the difference")
     percent: float = Field(description="difference in percent of A")
     low: float = Field(description="of the interval whose level the comparison names, percent of A")
     high: float
@@ -79,6 +83,22 @@ class Measure(Part):
     unmeasured: str | None = Field(description="why there is no interval")
     shown: bool = Field(description="whether the difference holds after correction")
 
+    @property
+    def middles(self) -> tuple[float | None, float | None]:
+        """A and B as they stand beside the difference: by its estimate, else medians of the runs. None: not measured."""
+        if self.interval:
+            return self.interval.a, self.interval.b
+        of_a, of_b = ([value for value in side if value is not None] for side in (self.a, self.b))
+        return median(of_a) if of_a else None, median(of_b) if of_b else None
+
+
+class InState(Part):
+    """Runs of one state of the host. Those of the first state are compared."""
+
+    state: str | None = Field(description="null: not known")
+    a: int = Field(description="valid runs of A; in pairs as many as of B")
+    b: int
+
 
 class Judged(Part):
     """The verdict on one workload."""
@@ -96,6 +116,9 @@ class Point(Part):
     factors: dict[str, Any]
     differences: list[Difference]
     runs: list[Run]
+    in_turn: bool = Field(description="whether pairs are compared, which ran in turn")
+    states: list[InState] = Field(description="empty: nothing was compared")
+    dropped: int = Field(description="pairs whose runs were in two states, or in one that is not known")
     judged: list[Judged]
     measures: list[Measure]
 
@@ -114,7 +137,7 @@ class PairedRuns(Part):
     """How the comparison made its runs, where it made them."""
 
     pairs_wanted: int
-    pairs: int = Field(description="with two valid runs")
+    pairs: int = Field(description="with two valid runs, in the state of the host that most pairs share")
     seed: int
     change: Change = Field(description="how often A and B alternated")
     stopped: Stopped

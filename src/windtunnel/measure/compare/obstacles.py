@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from windtunnel.measure.compare.host_states import no_common_state
 from windtunnel.measure.compare.points import Point
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.record import DID_NOT_FINISH
@@ -26,7 +25,7 @@ def invalid(point: Point) -> list[str]:
 def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Why these valid runs cannot be compared; empty where they can."""
     words = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in a[0].identity]
-    words += [_one_sided(a, b), no_common_state(a, b)]
+    words += [_one_sided(a, b)]
     shared = a[0].modes.keys() & b[0].modes.keys()
     words += [
         _differs(f"load of {name}", [r.modes.get(name, "none") for r in a], [r.modes.get(name, "none") for r in b])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Comparison, Judged, Measure, Point
+from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Measure, Point
 from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
 from windtunnel.scenario.quantities import Quantity
@@ -30,9 +30,25 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
     return [_condition(text) for text in texts]
 
 
-def failures(asked: Sequence[Condition], comparison: Comparison) -> list[str]:
-    """The conditions that are met. With any condition, a comparison without a verdict fails too: it could hide the difference."""
-    return list(dict.fromkeys(_failures(asked, comparison))) if asked else []
+@dataclass(frozen=True)
+class Decided:
+    """What follows from the conditions, each in words."""
+
+    met: list[str]
+    """Conditions that are met."""
+    doubtful: list[str]
+    """Conditions of which these runs cannot tell."""
+
+
+def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
+    """A condition is met where the difference is shown and the whole interval lies beyond the threshold. It is not met where nothing
+    of the interval does, or where no difference is shown by runs that would show one as great as the threshold. Otherwise these runs
+    cannot tell, nor can they where a point has no verdict."""
+    found = list(_decisions(asked, comparison)) if asked else []
+    met, doubtful = (
+        list(dict.fromkeys(words for is_met, words in found if is_met is wanted)) for wanted in (True, None)
+    )
+    return Decided(met, doubtful)
 
 
 def _condition(text: str) -> Condition:
@@ -48,37 +64,51 @@ def _condition(text: str) -> Condition:
     return Condition(text, what, -1 if sign == "-" else 1, float(number or 0))
 
 
-def _failures(asked: Sequence[Condition], comparison: Comparison) -> Iterator[str]:
+Decision = tuple[bool | None, str]
+"""Whether a condition is met, None: cannot tell; and why."""
+
+
+def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[Decision]:
     for point in comparison.points:
         where = f"{words(point.factors.items())}: " if point.factors else ""
         for judged in point.judged:
             name = f"{where}{judged.workload}: " if judged.workload else where
-            if judged.reasons:
-                yield f"{name}{judged.verdict}: {judged.reasons[0]}"
+            if judged.verdict in NO_VERDICT:
+                refused = judged.verdict == "invalid" and any(condition.what == "invalid" for condition in asked)
+                yield refused or None, f"{name}{judged.verdict}: {judged.reasons[0]}"
                 continue
             for condition in asked:
                 if condition.what in ("slower", "faster"):
-                    yield from (f"{name}{why}" for why in _beyond(condition, _decider(judged, point)))
+                    yield _decision(condition, _decider(judged, point), name)
         for condition in asked:
             measures = [measure for measure in point.measures if measure.metric == condition.what]
             for measure in measures:
-                name = f"{where}{measure.workload}: " if measure.workload else where
-                yield from (f"{name}{why}" for why in _beyond(condition, measure))
+                yield _decision(condition, measure, f"{where}{measure.workload}: " if measure.workload else where)
             if condition.what in METRICS and not measures and not any(judged.reasons for judged in point.judged):
-                yield f"{where}{condition.text}: not measured"
+                yield None, f"{where}{condition.text}: not measured"
 
 
-def _beyond(condition: Condition, measure: Measure) -> Iterator[str]:
-    found = measure.interval
+def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
+    found, threshold = measure.interval, condition.percent
     if found is None:
-        yield f"{condition.text}: {measure.unmeasured}"
-        return
-    sign = condition.sign
+        return None, f"{name}{condition.text}: {measure.unmeasured}"
+    rises = condition.sign > 0
     if condition.what in ("slower", "faster"):
-        sign = 1 if (condition.what == "faster") == (measure.better == "higher") else -1
-    beyond = found.low > condition.percent if sign > 0 else found.high < -condition.percent
-    if beyond and measure.shown:
-        yield f"{condition.text}: {measure.metric} {found.percent:+.1f}% [{found.low:+.1f} .. {found.high:+.1f}]"
+        rises = (condition.what == "faster") == (measure.better == "higher")
+    nearest, farthest, smallest = (
+        (found.low, found.high, found.smallest) if rises else (-found.high, -found.low, fall(found.smallest))
+    )
+    what = f"{name}{condition.text}: {measure.metric} {found.percent:+.1f}% [{found.low:+.1f} .. {found.high:+.1f}]"
+    if measure.shown and nearest > threshold:
+        return True, what
+    if farthest <= threshold or not threshold or not (measure.shown or smallest > threshold):
+        return False, what
+    return None, f"{what}, smallest detectable difference: {smallest:.1f}%"
+
+
+def fall(rise: float) -> float:
+    """The fall that is as far from 0 as this rise, both in percent and above 0: they are one ratio, and its inverse."""
+    return 100 * rise / (100 + rise)
 
 
 def _decider(judged: Judged, point: Point) -> Measure:

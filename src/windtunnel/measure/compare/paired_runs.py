@@ -9,6 +9,7 @@ from pathlib import Path
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.host import facts
+from windtunnel.host.states import Where, groups
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
@@ -21,7 +22,7 @@ START_S = 1.5
 HOPELESS = 5
 """Runs of one side; if all of them are invalid no more are run."""
 MOST_RUN = 2
-"""Times the requested pairs: a pair with an invalid run is run again, up to this many in all."""
+"""Times the requested pairs: one with an invalid run, or of another state than most, is run again, up to this many in all."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Turn:
     running: str
     """"A runs", "B runs" or "A and B run"."""
     done_pairs: int
-    """Valid ones."""
+    """Valid ones of one state of the host."""
     pairs: int
     done: float
     """Share of all that will be run."""
@@ -58,22 +59,29 @@ class _Turns:
     seed: int
     change: Change
     began: float = field(default_factory=time.monotonic)
-    verdicts: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
+    valid: tuple[list[Where | None], list[Where | None]] = field(default_factory=lambda: ([], []))
+    """State of the host of each side's runs; None: invalid."""
 
     @property
     def finished(self) -> int:
-        return sum(map(len, self.verdicts))
+        return sum(map(len, self.valid))
 
     @property
-    def valid_pairs(self) -> int:
-        return sum(all(pair) for pair in zip(*self.verdicts, strict=False))
+    def _valid_pairs(self) -> list[tuple[Where, Where]]:
+        return [(a, b) for a, b in zip(*self.valid, strict=False) if a and b]
+
+    @property
+    def done_pairs(self) -> int:
+        """Valid ones, in the state of the host that most of them share."""
+        of_state = groups(self._valid_pairs)
+        return len(of_state[0].positions) if of_state else 0
 
     def run_s(self, planned_s: float) -> float:
         """Length of a run, as far as it is known."""
         return (time.monotonic() - self.began) / self.finished if self.finished else planned_s
 
     def left_s(self, planned_s: float) -> float:
-        missing = self.pairs - self.valid_pairs - self.finished % 2 / 2
+        missing = self.pairs - self.done_pairs - self.finished % 2 / 2
         left = 2 * missing * self.run_s(planned_s)
         return left if self.within_s is None else min(left, self.within_s - (time.monotonic() - self.began))
 
@@ -84,16 +92,21 @@ class _Turns:
 
     def turn(self, running: str, planned_s: float) -> Turn:
         spent, left = time.monotonic() - self.began, self.left_s(planned_s)
-        return Turn(running, self.valid_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
+        return Turn(running, self.done_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
 
     def result(self, why: Stopped) -> PairedRuns:
         return PairedRuns(
-            pairs_wanted=self.pairs, pairs=self.valid_pairs, seed=self.seed, change=self.change, stopped=why
+            pairs_wanted=self.pairs, pairs=self.done_pairs, seed=self.seed, change=self.change, stopped=why
         )
 
     @property
     def hopeless(self) -> bool:
-        return any(len(side) >= HOPELESS and not any(side) for side in self.verdicts)
+        return any(len(side) >= HOPELESS and not any(side) for side in self.valid)
+
+    @property
+    def short_of(self) -> Stopped:
+        """What was missing where not all pairs came about: valid runs, or runs of one state."""
+        return "states" if len(self._valid_pairs) >= self.pairs else "failed"
 
 
 def directory_for(a: Path, b: Path) -> Path:
@@ -128,7 +141,7 @@ def run_in_turn(
     turns = _Turns(pairs, within_s, seed, change)
     width = max(2, len(str(pairs)))
     for pair in range(1, MOST_RUN * pairs + 1):
-        if turns.valid_pairs == pairs:
+        if turns.done_pairs == pairs:
             break
         if turns.out_of_time(planned_s):
             return turns.result("time")
@@ -140,12 +153,13 @@ def run_in_turn(
         both = Pair(specs, runs, order, interrupts, listeners, host)
         for side, outcome in both.run(change, lambda running: announce(turns.turn(running, planned_s))):
             run = outcome.kept_run()
-            turns.verdicts[side].append(outcome.verdict.valid or (include_invalid and run.rejected))
+            usable = outcome.verdict.valid or (include_invalid and run.rejected)
+            turns.valid[side].append(run.record.where if usable else None)
             if outcome.interrupted:
                 return turns.result("interrupted")
             if turns.hopeless:
                 return turns.result("failed")
-    return turns.result("all run" if turns.valid_pairs == pairs else "failed")
+    return turns.result("all run" if turns.done_pairs == pairs else turns.short_of)
 
 
 def _length_s(spec: RunSpec) -> float:

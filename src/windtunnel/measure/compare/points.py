@@ -13,6 +13,9 @@ FOUND = (".cores", ".mempool.size", ".mempool.cache")
 PAIRED_SHARE = 0.8
 """Share of the runs of the smaller side that must be in pairs for the sides to count as alternating."""
 
+LEAST_PAIRS = 2
+"""One run of each side has no order that tells whether the sides alternated."""
+
 Factors = tuple[tuple[str, Any], ...]
 
 
@@ -55,8 +58,8 @@ def differences(point: Point) -> list[Difference]:
     return [Difference(key, a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)]
 
 
-def pairs(a: Sequence[Reading], b: Sequence[Reading]) -> list[tuple[Reading, Reading]]:
-    """Runs of A and B of which one started right after the other; empty where the sides did not alternate."""
+def pairs(a: Sequence[Reading], b: Sequence[Reading], least: int = LEAST_PAIRS) -> list[tuple[Reading, Reading]]:
+    """Runs of A and B of which one started right after the other; empty where the sides did not alternate, or not `least` times."""
     timed = sorted(
         ((reading.started, side, reading) for side, of in enumerate((a, b)) for reading in of if reading.started),
         key=lambda run: run[0],
@@ -68,7 +71,7 @@ def pairs(a: Sequence[Reading], b: Sequence[Reading]) -> list[tuple[Reading, Rea
             waiting = None
         else:
             waiting = (side, reading)
-    return found if len(found) >= PAIRED_SHARE * min(len(a), len(b)) and len(found) > 1 else []
+    return found if len(found) >= PAIRED_SHARE * min(len(a), len(b)) and len(found) >= least else []
 
 
 def words(factors: Iterable[tuple[str, Any]]) -> str:

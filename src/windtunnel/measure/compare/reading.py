@@ -1,10 +1,11 @@
 """What a comparison needs of a run: the values of its metrics, and what it must have in common with the others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from windtunnel.engine.lines import Window
@@ -24,6 +25,9 @@ STAGES = tuple(f"{side}.{stage}" for side, stages in TRAVEL.items() for stage in
 RATES = (*(name for name in WORKLOAD if name not in LATENCIES), "received_per_s")
 METRICS = (*RATES, *LATENCIES, *(f"{stage}.{cost}" for stage in STAGES for cost in COSTS))
 """Every name that a metric can have."""
+
+MAX_NOT_FORWARDED = 0.01
+"""Share of the offered messages that may be lost or unsent in an open loop; above it, the rate decides instead of the latency."""
 
 MetricKey = tuple[str, str]
 """A workload's name, or "" for what belongs to the run, and the metric."""
@@ -68,7 +72,6 @@ def read(path: Path, include_invalid: bool = False) -> Reading:
     record = run.record
     valid = run.usable(include_invalid)
     rows = summarise(run) if valid else None
-    state = record.validity.headline_state if record.validity else None
     return Reading(
         path=path,
         started=record.started,
@@ -76,8 +79,8 @@ def read(path: Path, include_invalid: bool = False) -> Reading:
         problems=run.problems,
         scenario=flat(record.scenario),
         identity=_identity(run),
-        state=state.name if state else None,
-        line_ns=state.line_ns if state else None,
+        state=record.where.state,
+        line_ns=record.where.line_ns,
         builds=sorted({engine.hello.build for engine in record.engines if engine.hello and engine.hello.build}),
         question=record.question or "",
         accounting=record.accounting or "",
@@ -113,6 +116,23 @@ def values_of(run: Run) -> Iterator[tuple[MetricKey, float | None]]:
     for stage in summary.stages:
         for cost, each in COSTS.items():
             yield ("", f"{stage.endpoint}.{stage.stage}.{cost}"), _finite(each.of(stage))
+
+
+def deciding(workload: str, *sides: Sequence[Reading]) -> tuple[str, str]:
+    """The metric by which valid runs with this workload are judged, and why this one. Sides are called A, B, ... in the words."""
+    match sides[0][0].modes[workload]:
+        case "without a client":
+            return "received_per_s", "there is no client"
+        case "closed":
+            return "responses_per_s", "closed loop"
+    lacking = [
+        f"{name} {share:.0%}"
+        for name, side in zip("AB", sides, strict=False)
+        if (share := median(reading.not_forwarded.get(workload, 0.0) for reading in side)) > MAX_NOT_FORWARDED
+    ]
+    if lacking:
+        return "responses_per_s", f"the offered load was not reached: lost or unsent, {', '.join(lacking)}"
+    return "p99", "open loop"
 
 
 def better(metric: str) -> Better:

@@ -40,6 +40,9 @@ class Estimate:
     """B against A, in natural logarithms of ratios."""
 
     method: Method
+    level: float
+    """Half-way from A to B, on the logarithm: what is found of the sum as the difference is of the difference. A is half of the
+    difference below it, and B above: A, B and difference agree."""
     difference: float
     low: float
     high: float
@@ -57,16 +60,17 @@ class Estimate:
 
 def paired(a: Sequence[float], b: Sequence[float]) -> Estimate:
     """`a[i]` and `b[i]` were run one after the other, at least LEAST_RUNS of them; all are above 0."""
-    differences = np.log(np.asarray(b, float)) - np.log(np.asarray(a, float))
+    of_a, of_b = (np.log(np.asarray(values, float)) for values in (a, b))
+    differences, middles = of_b - of_a, (of_a + of_b) / 2
     count = len(differences)
     effect = _share_above(differences)
     distribution = _signed_ranks(count)
     if _cut(distribution) < 0:
         error = sqrt((differences.var(ddof=1) + RESOLUTION**2) / count)
-        return _by_t("paired", differences.mean(), error, count - 1, effect)
+        return _by_t("paired", middles.mean(), differences.mean(), error, count - 1, effect)
     rows, columns = np.triu_indices(count)
-    walsh = np.sort((differences[rows] + differences[columns]) / 2)
-    return _by_ranks("paired", walsh, distribution, count - 1, effect)
+    walsh, level = ((values[rows] + values[columns]) / 2 for values in (differences, middles))
+    return _by_ranks("paired", np.median(level), np.sort(walsh), distribution, count - 1, effect)
 
 
 def unpaired(a: Sequence[float], b: Sequence[float]) -> Estimate:
@@ -78,8 +82,10 @@ def unpaired(a: Sequence[float], b: Sequence[float]) -> Estimate:
     freedom = sum(squares) ** 2 / sum(s**2 / (len(v) - 1) for s, v in zip(squares, (of_a, of_b), strict=True))
     distribution = _ranks(len(of_a), len(of_b))
     if _cut(distribution) < 0:
-        return _by_t("unpaired", of_b.mean() - of_a.mean(), sqrt(sum(squares)), freedom, effect)
-    return _by_ranks("unpaired", between, distribution, freedom, effect)
+        level, difference = (of_a.mean() + of_b.mean()) / 2, of_b.mean() - of_a.mean()
+        return _by_t("unpaired", level, difference, sqrt(sum(squares)), freedom, effect)
+    level = np.median(np.add.outer(of_b, of_a)) / 2
+    return _by_ranks("unpaired", level, between, distribution, freedom, effect)
 
 
 def assumed(a: Sequence[float], b: Sequence[float], between: float, within: float) -> Estimate:
@@ -88,7 +94,8 @@ def assumed(a: Sequence[float], b: Sequence[float], between: float, within: floa
     sides = [np.log(np.asarray(values, float)) for values in (a, b)]
     seen = [float(np.std(values, ddof=1)) for values in sides if len(values) > 1]
     error = sqrt(max(between, *seen, RESOLUTION) ** 2 * sum(1 / len(values) for values in sides) + within**2)
-    return _by_t("assumed", sides[1].mean() - sides[0].mean(), error, inf, None)
+    of_a, of_b = (values.mean() for values in sides)
+    return _by_t("assumed", (of_a + of_b) / 2, of_b - of_a, error, inf, None)
 
 
 def whole(parts: Sequence[Estimate]) -> Estimate:
@@ -96,9 +103,11 @@ def whole(parts: Sequence[Estimate]) -> Estimate:
     squares = [part.error**2 for part in parts]
     shares = sum(s**2 / part.freedom for s, part in zip(squares, parts, strict=True))
     freedom = sum(squares) ** 2 / shares if shares else inf
-    difference = sum(part.difference for part in parts) / len(parts)
+    level, difference = (
+        float(np.mean(values)) for values in zip(*((p.level, p.difference) for p in parts), strict=True)
+    )
     method = max((part.method for part in parts), key=("paired", "unpaired", "assumed").index)
-    return _by_t(method, difference, sqrt(sum(squares)) / len(parts), freedom, None)
+    return _by_t(method, level, difference, sqrt(sum(squares)) / len(parts), freedom, None)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -124,12 +133,15 @@ def windows_error(values: Sequence[float]) -> float:
     return float(logs[places].mean(axis=1).std(ddof=1))
 
 
-def _by_t(method: Method, difference: float, error: float, freedom: float, effect: float | None) -> Estimate:
+def _by_t(
+    method: Method, level: float, difference: float, error: float, freedom: float, effect: float | None
+) -> Estimate:
     """Student's t, Gauss's where `freedom` is infinite."""
     law = stats.t(freedom)
     margin = law.ppf(1 - LEVEL / 2) * error
     return Estimate(
         method=method,
+        level=float(level),
         difference=float(difference),
         low=float(difference - margin),
         high=float(difference + margin),
@@ -141,7 +153,9 @@ def _by_t(method: Method, difference: float, error: float, freedom: float, effec
     )
 
 
-def _by_ranks(method: Method, ordered: np.ndarray, distribution: np.ndarray, freedom: float, effect: float) -> Estimate:
+def _by_ranks(
+    method: Method, level: float, ordered: np.ndarray, distribution: np.ndarray, freedom: float, effect: float
+) -> Estimate:
     """From all differences that the rank statistic counts (Walsh averages, or all pairs), ascending: how many of them are above
     0 is the statistic, and the interval goes from the k-th of them to the k-th from the end."""
     cut = _cut(distribution)
@@ -151,6 +165,7 @@ def _by_ranks(method: Method, ordered: np.ndarray, distribution: np.ndarray, fre
     error = float(high - low) / 2 / stats.t.ppf(1 - LEVEL / 2, freedom)
     return Estimate(
         method=method,
+        level=float(level),
         difference=float(np.median(ordered)),
         low=float(low),
         high=float(high),

@@ -12,6 +12,7 @@ conduct      the runs, in the order that was drawn
 columns      the table's columns, and a run's rows in it
 table        results.parquet
 query        SQL over it
+states       points within one state of the host
 findings     what follows from the numbers
 study        all of that, from a file to a report
 """

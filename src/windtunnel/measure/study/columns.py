@@ -27,6 +27,8 @@ RUN = {
     "relaxed": ("VARCHAR[]", "validity limits that its scenario relaxed"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
+    "host_state": ("VARCHAR", "state of the host that its metrics are of; NULL: not known"),
+    "line_ns": ("DOUBLE", "round trip of a cache line between the CPUs of its workers in that state, ns"),
     "measured_s": ("DOUBLE", "measured time, s"),
     "workload": ("VARCHAR", "workload of the following columns; NULL without a client"),
 }
@@ -90,6 +92,8 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
         "reasons": list(record.verdict.reasons),
         "relaxed": record.relaxed,
         "memory": record.memory,
+        "host_state": record.where.state,
+        "line_ns": record.where.line_ns,
     }
     if not run.usable(include_invalid):
         return [_row(known | {"workload": name}) for name in _workloads(run)]

@@ -1,7 +1,9 @@
-"""Runs a study: finished runs stay, the others run in the drawn order, invalid ones are repeated at the end."""
+"""Runs a study: finished runs stay, the others run in the drawn order; invalid ones, then those that missed the state of the host, are
+repeated at the end."""
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +16,7 @@ from windtunnel.measure.study.columns import rows_of
 from windtunnel.measure.study.design import Design
 from windtunnel.measure.study.directory import RUNS, Slot, abort, finished, is_cut_short
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.states import budget, to_repeat
 from windtunnel.runs import Run, Verdict
 from windtunnel.scenario import HostView, resolve
 
@@ -41,13 +44,23 @@ class Silent:
 
 @dataclass
 class Progress:
-    """The rows of the last attempt at each finished run, by point and repeat."""
+    """The rows of each finished run, by point and repeat: of its last attempt, unless an earlier one alone is valid."""
 
     rows: dict[tuple[int, int], list[dict[str, Any]]]
+    attempts: Counter[tuple[int, int]] = field(default_factory=Counter)
+    for_state: set[tuple[int, int]] = field(default_factory=set)
+    """Runs that were repeated because they missed the state of the host that most points share."""
     interrupted: bool = False
 
     def invalid(self, point: int, repeat: int) -> bool:
         return not self.rows[point, repeat][0]["valid"]
+
+    def note(self, slot: Slot, rows: list[dict[str, Any]]) -> None:
+        """What an attempt gave."""
+        key = slot.point.number, slot.repeat
+        self.attempts[key] += 1
+        if key not in self.rows or rows[0]["valid"] or self.invalid(*key):
+            self.rows[key] = rows
 
     def all_rows(self) -> list[dict[str, Any]]:
         """In the order of points and repeats."""
@@ -84,7 +97,7 @@ class Conductor:
                 progress.interrupted = True
                 break
             rows = rows_of(run, _place(slot), self.include_invalid)
-            progress.rows[slot.point.number, slot.repeat] = rows
+            progress.note(slot, rows)
             self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
         return progress
 
@@ -108,13 +121,26 @@ class Conductor:
 
 
 def slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
-    """Every run in its turn; then those again of which the last attempt was invalid, as long as there are attempts left."""
+    """Every run in its turn; then those again of which the last attempt was invalid, as long as there are attempts left; then those that
+    missed the state of the host that most points share by then, as often as the study allows in all. A study that goes on comes to the
+    same slots: they follow from the runs before them."""
     turns = [(record.point(number), repeat) for repeat, block in enumerate(record.order, 1) for number in block]
     yield from (Slot(point, repeat) for point, repeat in turns)
     for attempt in range(2, record.retries + 2):
         for point, repeat in turns:
             if progress.invalid(point.number, repeat):
                 yield Slot(point, repeat, attempt)
+    yield from _state_slots(record, progress)
+
+
+def _state_slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
+    turns = [(number, repeat) for repeat, block in enumerate(record.order, 1) for number in block]
+    left = budget(record)
+    while chosen := to_repeat(record, progress.all_rows(), turns)[:left]:
+        left -= len(chosen)
+        for number, repeat in chosen:
+            progress.for_state.add((number, repeat))
+            yield Slot(record.point(number), repeat, progress.attempts[number, repeat] + 1)
 
 
 def _place(slot: Slot) -> dict[str, Any]:

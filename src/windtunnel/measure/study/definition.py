@@ -106,6 +106,10 @@ class Definition(Table):
     retries: Annotated[int, Field(ge=0, le=9)] = Field(
         1, description="repeats of an invalid run, at the end of the study"
     )
+    state_repeats: Annotated[float, Field(ge=0, le=10)] = Field(
+        0.33,
+        description="most further runs, as a share of all, that repeat runs in another state of the host than most points share",
+    )
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="seed of the order of the runs")
     constraints: list[Text] = Field(
         default_factory=list,

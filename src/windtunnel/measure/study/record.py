@@ -76,6 +76,7 @@ class StudyRecord(Part):
     full: bool = Field(False, description="the full size: with --full")
     repeats: int
     retries: int
+    state_repeats: float = Field(0.33, description="most runs, as a share of all, that are repeated for their state")
     seed: int
     metrics: list[str]
     latency: list[Literal["boxes", "percentiles"]] = Field(default_factory=list)
@@ -103,6 +104,7 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
         full=definition.is_full,
         repeats=definition.repeats,
         retries=definition.retries,
+        state_repeats=definition.state_repeats,
         seed=definition.seed,
         metrics=definition.metrics,
         latency=definition.latency,

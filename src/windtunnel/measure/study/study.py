@@ -1,6 +1,7 @@
 """From a study file, or from the directory of one that was cut short, to a table and a report."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.conduct import Conductor, Watcher
 from windtunnel.measure.study.design import Design, design
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.states import Blocked, blocked
 from windtunnel.notebook import Shown
 from windtunnel.scenario import HostView, here
 
@@ -39,6 +41,18 @@ class Study(Shown):
     """Of results.parquet: one a run and workload, by point and repeat."""
     interrupted: bool
     """Runs are missing: `windtunnel study PATH` goes on."""
+    repeated: int = 0
+    """Runs that were repeated because they missed the state of the host that most points share."""
+
+    @cached_property
+    def blocked(self) -> Blocked:
+        """The rows of one state of the host: what findings, plots and medians are of."""
+        return blocked(self.record, self.rows)
+
+    @property
+    def missed(self) -> int:
+        """Valid runs of another state, which are in no finding."""
+        return len({(row["point"], row["repeat"]) for row in self.blocked.missed})
 
     @property
     def results(self) -> Path:
@@ -105,7 +119,7 @@ def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_in
         rows = progress.all_rows()
         if rows:
             directory.write_results(path, kept, rows)
-    return Study(path, kept, rows, progress.interrupted)
+    return Study(path, kept, rows, progress.interrupted, len(progress.for_state))
 
 
 def _record(prepared: Prepared, host: facts.Facts) -> StudyRecord:

@@ -114,7 +114,7 @@ def _change(series: Series, limit: float) -> _Change | None:
         jacobian = 0.5 * np.log(1 - rho * rho)
         rest = np.maximum(y @ y - projected**2 / length, 1e-12 * mean**2)
         likelihood = -count / 2 * np.log(rest) + jacobian
-        without = max(without, -count / 2 * np.log(max(y @ y, 1e-12 * mean**2)) + jacobian)
+        without = max(without, -count / 2 * np.log(max(float(y @ y), 1e-12 * mean**2)) + jacobian)
         better = likelihood > with_change
         with_change[better], sizes[better] = likelihood[better], (projected / length)[better]
     best = int(with_change.argmax())

@@ -5,14 +5,16 @@ from typing import Any
 
 from windtunnel.measure.compare import Comparison
 from windtunnel.measure.compare.model import Measure, Point
+from windtunnel.measure.compare.options import fall
 from windtunnel.views.pages.layout import layout_of
 from windtunnel.views.pages.page import filled
 from windtunnel.views.terminal.comparison import (
     changed,
     how,
-    median_text,
+    middle_text,
     name_of,
     percent,
+    state_words,
     verdict_word,
     verdicts,
     worth_a_row,
@@ -37,7 +39,8 @@ def render(comparison: Comparison) -> str:
         comparison=comparison,
         headline=headline(comparison),
         how=how(comparison),
-        median_text=median_text,
+        middle_text=middle_text,
+        state_words=state_words,
         percent=percent,
         verdict_word=verdict_word,
         name_of=name_of,
@@ -65,8 +68,8 @@ def forest(point: Point) -> dict[str, Any] | None:
         "orientation": "h",
         "name": "below the smallest detectable difference",
         "y": names,
-        "base": [_fall(each.smallest) for each in found],
-        "x": [each.smallest - _fall(each.smallest) for each in found],
+        "base": [-fall(each.smallest) for each in found],
+        "x": [each.smallest + fall(each.smallest) for each in found],
         "marker": {"color": "var(--shade)", "line": {"width": 0}},
         "hovertemplate": "%{y}<br>up to %{customdata:.2f}% is the smallest detectable difference<extra></extra>",
         "customdata": [each.smallest for each in found],
@@ -131,8 +134,3 @@ def in_time(point: Point) -> dict[str, Any] | None:
 
 def _decides(measure: Measure, point: Point) -> bool:
     return any((each.workload, each.decided_by) == (measure.workload, measure.metric) for each in point.judged)
-
-
-def _fall(rise: float) -> float:
-    """The fall that is as far from 0 as this rise, both in percent: they are one ratio, and its inverse."""
-    return -100 * rise / (100 + rise)

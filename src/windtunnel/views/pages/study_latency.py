@@ -25,7 +25,7 @@ BOX = (5, 25, 50, 75, 95)
 def histograms(study: Study) -> dict[int, Histogram]:
     """Point -> latency of all responses of its runs, all workloads together."""
     parts: dict[int, list[Histogram]] = {}
-    for place, point in {row["directory"]: row["point"] for row in study.rows if has_metrics(row)}.items():
+    for place, point in {row["directory"]: row["point"] for row in study.blocked.rows if has_metrics(row)}.items():
         run = load(study.path / place)
         for windows in run.counted.values():
             parts.setdefault(point, []).extend(w.latency for x in measured(windows) for w in x.workloads)

@@ -13,7 +13,7 @@ from windtunnel.runs.files import replace
 from windtunnel.views import study_metrics
 from windtunnel.views.pages import references, study_charts, study_latency
 from windtunnel.views.pages.page import filled, host_lines, pretty
-from windtunnel.views.study_sentences import all_sentences, point_words
+from windtunnel.views.study_sentences import all_sentences, point_words, state_words
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ def render(study: Study) -> str:
             (point_words(record, point.number), point.cannot_run) for point in record.points if point.cannot_run
         ],
         invalid=_invalid(record, rows),
-        findings=all_sentences(record, rows),
+        findings=all_sentences(record, study.blocked.rows),
+        host_state=state_words(study),
         pictures=pictures,
-        tables=[(workload, _lines(record, rows, workload)) for workload in workloads(rows)],
+        tables=[(workload, _lines(study, workload)) for workload in workloads(rows)],
         names=study_metrics.chosen(record.metrics, rows),
         constant=_constant(record, rows),
         counters=_counters(record),
@@ -95,7 +96,7 @@ def _latency(study: Study, charts: dict[str, dict[str, Any]]) -> list[Picture]:
 
 def _picture(study: Study, metric: str, workload: str | None, charts: dict[str, dict[str, Any]]) -> Picture:
     """Adds its plots to `charts`."""
-    record, rows = study.record, of_workload(study.rows, workload)
+    record, rows = study.record, of_workload(study.blocked.rows, workload)
     those = samples(rows, metric, workload)
     drawn = study_charts.all_of(study_charts.Drawn(record, metric, those)) if those else []
     places = []
@@ -125,11 +126,13 @@ def _picture(study: Study, metric: str, workload: str | None, charts: dict[str, 
     return Picture(title, places, "; ".join(said) + ".")
 
 
-def _lines(record: StudyRecord, rows: list[dict[str, Any]], workload: str | None) -> list[Line]:
+def _lines(study: Study, workload: str | None) -> list[Line]:
+    """A point whose runs all missed the state of the host is there, with dashes."""
+    record, rows = study.record, study.blocked.rows
     names = study_metrics.chosen(record.metrics, rows)
     found = {name: {s.point: s for s in samples(rows, name, workload)} for name in names}
     lines = []
-    for number in sorted({row["point"] for row in rows}):
+    for number in sorted({row["point"] for row in study.rows}):
         point, cells = record.point(number), []
         for name in names:
             sample = found[name].get(number)

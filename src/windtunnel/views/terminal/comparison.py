@@ -1,13 +1,13 @@
 """A comparison in the terminal."""
 
-from collections.abc import Callable, Sequence
-from statistics import median
+from collections.abc import Callable
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
 from windtunnel import format as fmt
+from windtunnel.host.states import counts
 from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, Point, Whole
 from windtunnel.measure.compare.points import words
 from windtunnel.views.terminal.columns import Column, Fitting
@@ -16,6 +16,7 @@ COLOURS = {
     "faster": "green",
     "slower": "red",
     "no difference shown": "cyan",
+    "cannot tell": "yellow",
     "cannot be compared": "yellow",
     "invalid": "red",
 }
@@ -37,7 +38,7 @@ def comparison_view(comparison: Comparison) -> RenderableType:
         parts += [Text(), *_point(point, one_side=len(comparison.points) == 1)]
     parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in comparison.warnings]
-    lines = [line for point in comparison.points for line in verdicts(point)]
+    lines = [line for point in comparison.points for line in verdicts(point, comparison.between_runs)]
     parts += [
         Panel(Group(*lines, *map(_whole, comparison.whole)), title="B against A", title_align="left", expand=False)
     ]
@@ -46,7 +47,7 @@ def comparison_view(comparison: Comparison) -> RenderableType:
 
 def verdict_lines(comparison: Comparison) -> list[str]:
     """One a workload and point, and one for each over all points."""
-    lines = [line.plain for point in comparison.points for line in verdicts(point)]
+    lines = [line.plain for point in comparison.points for line in verdicts(point, comparison.between_runs)]
     return lines + [_whole(each).plain for each in comparison.whole]
 
 
@@ -58,7 +59,12 @@ def how(comparison: Comparison) -> str:
     parts = [f"runs: {counts}", *(METHODS[method] for method in methods), f"intervals of {1 - comparison.level:.0%}"]
     if comparison.paired_runs and comparison.paired_runs.stopped != "all run":
         paired = comparison.paired_runs
-        why = {"time": "out of time", "interrupted": "interrupted", "failed": "too many invalid runs"}
+        why = {
+            "time": "out of time",
+            "interrupted": "interrupted",
+            "failed": "too many invalid runs",
+            "states": "too many pairs in other states",
+        }
         parts.insert(0, f"{why[paired.stopped]} after {paired.pairs} of {paired.pairs_wanted} pairs")
     return " · ".join(parts)
 
@@ -71,13 +77,12 @@ def name_of(measure: Measure) -> str:
     return f"{measure.workload} {measure.metric}" if measure.workload else measure.metric
 
 
-def median_text(values: Sequence[float | None], unit: str) -> str:
-    """Median of the runs."""
-    present = [value for value in values if value is not None]
-    if not present:
+def middle_text(measure: Measure, side: int) -> str:
+    """A (0) or B (1), by the estimate of their difference."""
+    middle = measure.middles[side]
+    if middle is None:
         return fmt.DASH
-    middle = median(present)
-    if unit == "/s":
+    if measure.unit == "/s":
         return fmt.rate(middle)
     return fmt.duration(middle) if middle >= 100 else f"{middle:.1f} ns"
 
@@ -104,6 +109,8 @@ def _point(point: Point, one_side: bool) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if point.factors:
         parts.append(Text(words(point.factors.items()), style="bold"))
+    if of_states := state_words(point):
+        parts.append(Text(of_states))
     if point.differences:
         parts.append(Text("changed", style="bold"))
         parts += [Text(f"  {d.key}  {changed(d.a)} → {changed(d.b)}") for d in point.differences]
@@ -143,8 +150,8 @@ def _table(point: Point, one_side: bool) -> RenderableType:
                 words=True,
                 width=14,
             ),
-            column("A", lambda row: median_text(row.a, row.unit)),
-            column("B", lambda row: median_text(row.b, row.unit)),
+            column("A", lambda row: middle_text(row, 0)),
+            column("B", lambda row: middle_text(row, 1)),
             column("difference", lambda row: of(row, lambda i: percent(i.percent))),
             column("interval", lambda row: of(row, range_of), spare=1),
             column("detectable", lambda row: of(row, lambda i: f"{i.smallest:.1f}%")),
@@ -155,23 +162,44 @@ def _table(point: Point, one_side: bool) -> RenderableType:
     )
 
 
+def state_words(point: Point) -> str:
+    """As in "9 pairs on one-l3, 4 on two-l3s, 2 dropped; compared on one-l3"; empty where no state is known."""
+    if point.in_turn:
+        said = counts([(each.state, each.a) for each in point.states], point.dropped, "pairs")
+    else:
+        by_side = (
+            (
+                name,
+                counts([(each.state, getattr(each, name)) for each in point.states if getattr(each, name)], 0, "runs"),
+            )
+            for name in "ab"
+        )
+        said = "; ".join(f"{name.upper()}: {numbers}" for name, numbers in by_side if numbers)
+    compared = len(point.states) > 1 and point.measures
+    return f"{said}; compared on {point.states[0].state}" if compared else said
+
+
 def range_of(interval: Interval) -> str:
     return f"{percent(interval.low)} .. {percent(interval.high)}"
 
 
-def verdicts(point: Point) -> list[Text]:
+def verdicts(point: Point, between: float) -> list[Text]:
+    """A line a workload. `between`: the spread that is assumed where there are too few runs."""
     where = f"{words(point.factors.items())}: " if point.factors else ""
-    return [_verdict(judged, point, where) for judged in point.judged]
+    return [_verdict(judged, point, where, between) for judged in point.judged]
 
 
-def _verdict(judged: Judged, point: Point, where: str) -> Text:
+def _verdict(judged: Judged, point: Point, where: str, between: float) -> Text:
     name = f"{where}{judged.workload}: " if judged.workload else where
     line = Text.assemble(name, (judged.verdict, f"bold {COLOURS[judged.verdict]}"))
     if judged.reasons:
-        return line.append(f" ({'; '.join(judged.reasons)})")
+        return line.append(f": {'; '.join(judged.reasons)}")
     measure = next(m for m in point.measures if (m.workload, m.metric) == (judged.workload, judged.decided_by))
     assert measure.interval is not None
-    return line.append(f", {measure.metric} {_found(measure.interval)}; {judged.because}")
+    line.append(f", {measure.metric} {_found(measure.interval)}; {judged.because}")
+    if measure.interval.method == "assumed":
+        line.append(f"; rests on a spread of {between:.0%} between identical runs, which is assumed", "yellow")
+    return line
 
 
 def _whole(whole: Whole) -> Text:

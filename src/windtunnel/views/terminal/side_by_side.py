@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel import format as fmt
+from windtunnel.host.states import groups
 from windtunnel.runs.reader import Run
 from windtunnel.runs.registry import Noun, metrics
 from windtunnel.runs.summary import Summary, summarise, warnings_of
@@ -17,8 +18,8 @@ from windtunnel.views.terminal.rejected import WORD
 
 
 def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
-    """A column for each run; rejected metrics with that word. Where memory modes differ, a warning is first: such runs cannot be
-    compared."""
+    """A column for each run; rejected metrics with that word. Where memory modes or states of the host differ, a warning is first: such
+    runs cannot be compared."""
     summaries = [summarise(run) if run.has_metrics else None for run in runs]
     table = plain_table()
     table.add_column()
@@ -31,6 +32,7 @@ def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
         ("memory", lambda r: fmt.words(r.memory)),
         ("wire", lambda r: fmt.words(r.wire)),
         ("accounting", lambda r: fmt.words(r.accounting)),
+        ("host state", lambda r: fmt.words(r.where.state)),
         ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
     ):
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
@@ -66,6 +68,9 @@ def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[
     if len({run.record.memory for run in runs}) > 1:
         modes = ", ".join(f"{run.path.name} {run.record.memory or 'not known'}" for run in runs)
         warnings.append(f"memory modes differ ({modes}): these runs cannot be compared")
+    if len(groups([(run.record.where,) for run in runs if run.record.where.state])) > 1:
+        of_run = ", ".join(f"{run.path.name} {run.record.where.state or 'not known'}" for run in runs)
+        warnings.append(f"states of the host differ ({of_run}): a difference between these runs may be the host's")
     for run, summary in zip(runs, summaries, strict=True):
         warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
         what = "metrics rejected" if run.rejected else "no window was measured"

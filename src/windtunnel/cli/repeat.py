@@ -1,0 +1,70 @@
+"""`--repeat` and `--until` of `windtunnel run`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        max=9999,
+        help="Run N times; with --until at most N times. Each run has a directory below DIR.",
+        show_default="1, or 30 with --until",
+    ),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="PERCENT",
+        help="Repeat until the 95% interval of the median, in one state of the host, is within PERCENT, as 2%.",
+    ),
+]
+
+
+def repeated(
+    file: Path,
+    sets: list[str],
+    out: Path | None,
+    runs: int | None,
+    until: str | None,
+    json: bool,
+    quiet: bool,
+    others: dict[str, Any],
+) -> int:
+    """Runs, prints states and medians, and returns the exit code. `others`: options that are for one run alone, and what was given.
+    Raises UserError for bad input."""
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.errors import UserError
+    from windtunnel.measure.compare.options import percent
+    from windtunnel.measure.execute import new_directory
+    from windtunnel.measure.repeat import MOST, Repeated, repeat
+    from windtunnel.views.terminal.console import progress, results
+    from windtunnel.views.terminal.repeat import outcome, repeated_view, run_line
+
+    if given := [name for name, value in others.items() if value]:
+        raise UserError(
+            f"{given[0]} has no effect on repeated runs", remedy="leave it out, or leave out --repeat and --until"
+        )
+    wanted = None if until is None else percent("--until", until)
+    directory = out or new_directory(f"{file.stem}-repeated")
+
+    def say(so_far: Repeated) -> None:
+        if not json and not quiet:
+            progress().out(run_line(so_far), highlight=False)
+
+    with Interrupts() as interrupts:
+        found = repeat(file, sets, directory, interrupts, most=runs or MOST, until=wanted, ended=say)
+    if json:
+        print(found.model_dump_json(indent=1))
+    elif quiet:
+        print(f"{outcome(found)}\n{directory}")
+    else:
+        console = results()
+        console.print(repeated_view(found))
+        console.print(f"runs   {directory}", soft_wrap=True, highlight=False)
+    return found.exit_code

@@ -1,0 +1,103 @@
+"""Medians of repeated runs, and how well they are known."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from windtunnel.measure.repeat import LEAST_RUNS, Repeated, _repeated, interval
+
+NEAR, FAR = ("one-l3", 91.0), ("two-l3s", 425.0)
+
+
+def reading(value, where=NEAR, reasons=(), metric="responses_per_s", mode="closed"):
+    return SimpleNamespace(
+        path=f"runs/{value}",
+        reasons=list(reasons),
+        state=where[0],
+        line_ns=where[1],
+        modes={"echo": mode},
+        values={("echo", metric): value},
+        not_forwarded={},
+    )
+
+
+def found(readings, until=None, stopped="all run") -> Repeated:
+    return _repeated("here", readings, until, 30, stopped)
+
+
+def middle(repeated, state=0):
+    (only,) = repeated.states[state].metrics
+    return only
+
+
+@given(st.lists(st.floats(1.0, 1e9), min_size=LEAST_RUNS, max_size=30))
+def test_the_interval_is_that_of_the_sign_test(values):
+    """The k-th value from either end, with the greatest k that a fair coin falls short of in at most 2.5% of cases."""
+    below = next(k for k in range(len(values)) if binom.cdf(k, len(values), 0.5) > 0.025)
+    ordered = sorted(values)
+    assert interval(values) == (ordered[below - 1], ordered[-below])
+
+
+@pytest.mark.parametrize("count", range(1, LEAST_RUNS))
+def test_too_few_runs_have_no_interval(count):
+    assert interval([1.0] * count) == (None, None)
+    assert found([reading(1e6)] * count, until=0.5).off is None
+
+
+def test_the_interval_holds_the_median_in_95_of_100():
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(600):
+        low, high = interval(rng.standard_t(2.5, 12))
+        held += low <= 0 <= high
+    assert 0.94 <= held / 600 <= 0.99  # exactly 0.961; three standard errors are 0.024
+
+
+def test_the_median_is_of_one_state():
+    repeated = found([*[reading(25e6 + n) for n in range(7)], *[reading(12e6 + n, FAR) for n in range(3)]])
+    assert [(state.state, state.runs) for state in repeated.states] == [("one-l3", 7), ("two-l3s", 3)]
+    assert middle(repeated).median == 25e6 + 3 and (middle(repeated).least, middle(repeated).most) == (25e6, 25e6 + 6)
+    assert middle(repeated, 1).median == 12e6 + 1 and middle(repeated, 1).low is None
+
+
+def test_invalid_runs_are_in_no_median():
+    repeated = found([*[reading(25e6)] * 6, reading(1.0, reasons=["ledger open"])])
+    assert repeated.states[0].runs == 6 and repeated.off == 0 and repeated.runs[-1].reasons == ["ledger open"]
+
+
+@pytest.mark.parametrize(("until", "expected"), [(0.02, False), (0.03, True)])
+def test_the_farther_end_of_the_interval_decides(until, expected):
+    """Of six runs the interval is from the least to the greatest: 3% above the median, 1% below."""
+    repeated = found([reading(v) for v in (99.0, 100.0, 100.0, 100.0, 100.0, 103.0)], until)
+    assert repeated.off == pytest.approx(0.03) and repeated.reached is expected
+
+
+def test_of_several_workloads_the_widest_interval_decides():
+    def two(n):
+        one = reading(100.0)
+        one.modes["kv"] = "closed"
+        one.values["kv", "responses_per_s"] = 100.0 + n
+        return one
+
+    repeated = found([two(n) for n in (-5, 0, 0, 0, 0, 5)], 0.02)
+    assert [each.off for each in repeated.states[0].metrics] == [0, pytest.approx(0.05)] and not repeated.reached
+
+
+def test_the_metric_is_the_one_that_compare_decides_by():
+    repeated = found([reading(9000.0, metric="p99", mode="open")] * 6)
+    assert (middle(repeated).metric, middle(repeated).unit) == ("p99", "ns")
+    late = reading(9e5, mode="open")
+    late.not_forwarded["echo"] = 0.2
+    assert middle(found([late] * 6)).metric == "responses_per_s"
+
+
+def test_exit_codes():
+    good, bad = [reading(100.0)] * 6, [reading(1.0, reasons=["ledger open"])] * 2
+    assert found(good).exit_code == 0 and found(good, 0.02, "reached").exit_code == 0
+    assert found(good[:5], 0.02).exit_code == 3 and found(good[:5]).exit_code == 0
+    assert found(bad).exit_code == found(bad, 0.02).exit_code == 1
+    assert found(good[:2], 0.02, "interrupted").exit_code == 130
