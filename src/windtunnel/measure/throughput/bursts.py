@@ -6,7 +6,7 @@ answer has come or its timeout is over. A client has no more messages in flight 
 
 from windtunnel.measure.search import BurstLimits, BurstResult, back_to_back
 from windtunnel.measure.throughput.record import BurstRow
-from windtunnel.measure.throughput.trials import Runs, balance, exclusion_reason
+from windtunnel.measure.throughput.trials import Runs, balance
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client
 from windtunnel.scenario.traffic_keys import LoadPhase
@@ -27,7 +27,7 @@ def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> Bur
     def send(length: int) -> BurstResult:
         run = specs.run(_burst(specs.scenario, rate, WARM_SHARE * carried, length), f"a burst of {length:,} messages")
         lost = balance(run)
-        return BurstResult(length, max(length - lost.lost - lost.unsent, 0), exclusion_reason(run))
+        return BurstResult(length, max(length - lost.lost - lost.unsent, 0), specs.exclusion_reason(run))
 
     first = send(most)
     if first.excluded is None and first.forwarded == first.sent:

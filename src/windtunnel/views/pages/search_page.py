@@ -9,7 +9,7 @@ from windtunnel.runs.files import replace
 from windtunnel.views.pages.charts import SERIES
 from windtunnel.views.pages.layout import duration_ticks, layout_of
 from windtunnel.views.pages.page import filled, host_lines, pretty
-from windtunnel.views.terminal.search import METHODS, load_words, width_of
+from windtunnel.views.terminal.search import METHODS, allowed_words, bound_words, host_words, load_words, width_of
 
 LEAST_SHOWN = 1e-6
 """Loss ratio at which trials without loss are drawn on the logarithmic axis."""
@@ -34,7 +34,9 @@ def render(record: SearchRecord) -> str:
         method=METHODS[record.method],
         load=load_words,
         width=width_of,
-        excluded=sum(trial.excluded is not None for trial in record.trials),
+        allowed=allowed_words,
+        bound=bound_words,
+        host_words=host_words(record),
         least=LEAST_SHOWN,
         host=host_lines(record.host),
         facts=pretty(record.host),
