@@ -24,6 +24,8 @@ from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.neighbour import CostedRun, corrected, neighbour_of
 from windtunnel.model.points import Points
 from windtunnel.model.record import Neighbour
+from windtunnel.model.states import of_one_state
+from windtunnel.scenario.quantities import parse
 
 ENTRIES = re.compile(r"workload\.(\d+)\.table\.(\d+)\.entries")
 RATE = re.compile(r"(client|workload\.\d+)\.rate")
@@ -78,6 +80,8 @@ class Observed:
     """Path of the axis."""
     response: str
     series: tuple[Series, ...]
+    state: str | None = None
+    """Host state of all runs; None: not known."""
     neighbour: Neighbour | None = None
     """The correction of the costs."""
     left_out: list[str] = field(default_factory=list)
@@ -91,6 +95,14 @@ def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, 
             if pattern.fullmatch(key) and len(factor.levels) > 1:
                 return factor, key
     return None
+
+
+def number_of(cell: float | str, kind: str) -> float:
+    """A cell of the axis; a text as scenarios write this kind of quantity, as "1k". Raises UserError for another text."""
+    try:
+        return float(parse(kind, cell) if isinstance(cell, str) else cell)
+    except ValueError as error:
+        raise UserError(f"a size or load of the study: {error}", remedy="factors of numbers") from None
 
 
 def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
@@ -113,8 +125,10 @@ def observe(path: Path, response: str | None = None) -> Observed:
     kept = record.read(path / record.NAME)
     factor, axis = table_axis(path, kept)
     rows = query.query("from results order by point, repeat", [path]).dicts()
-    valid, shared = _with_parts([row for row in rows if row["valid"]], path)
-    said = _left_out(sum(not row["valid"] for row in rows), "invalid") + _left_out(shared, "on a shared core")
+    of_state = of_one_state(path, [row for row in rows if row["valid"]])
+    valid, shared = _with_parts(of_state.rows, path)
+    said = _left_out(sum(not row["valid"] for row in rows), "invalid") + of_state.left_out
+    said += _left_out(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
     groups: dict[tuple[tuple[str, Any], ...], list[ObservedRun]] = {}
     for row, parts in valid:
@@ -127,7 +141,7 @@ def observe(path: Path, response: str | None = None) -> Observed:
         groups.setdefault(tuple(settings.items()), []).append(
             ObservedRun(
                 row["point"],
-                float(row[factor.name]),
+                number_of(row[factor.name], "count"),
                 cores,
                 ns,
                 parts.bytes_of(parts.table_at(axis)) if parts else None,
@@ -143,7 +157,7 @@ def observe(path: Path, response: str | None = None) -> Observed:
     series = tuple(
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
-    return Observed(path, kept, axis, chosen, series, neighbour, said)
+    return Observed(path, kept, axis, chosen, series, of_state.state, neighbour, said)
 
 
 def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:

@@ -16,7 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
 from windtunnel.measure.execute import execute
 from windtunnel.measure.search import Latencies, TrialResult
-from windtunnel.measure.throughput.stalls import loss_by_stalls
+from windtunnel.measure.throughput.pauses import loss_by_pauses
 from windtunnel.measure.validity import host_states, readings_of
 from windtunnel.runs import Run
 from windtunnel.runs.histogram import highest_of_bucket, merge
@@ -55,6 +55,11 @@ class Runs:
     """The first run that the host did not affect. Trials in another host state than its are excluded."""
     other_states: int = 0
     """Trials that were excluded for that alone."""
+    readings: levels.Readings = field(init=False)
+    """Of this host, this search's own included."""
+
+    def __post_init__(self) -> None:
+        self.readings = levels.read_kept(self.host)
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
@@ -65,7 +70,10 @@ class Runs:
         if not _windows(run):
             raise UserError(f"{run.path}: no client, so no responses can be counted")
         counts = balance(run)
-        excluded = self.exclusion_reason(run) or loss_by_stalls(run, load, counts.lost + counts.unsent)
+        excluded = self.exclusion_reason(run)
+        # a backlog that is left at the end is the data plane's: after a pause, one that carries the load catches up
+        if excluded is None and not counts.unsent:
+            excluded = loss_by_pauses(run, load, counts.lost)
         if excluded is None and self.reference is None:
             self.reference = run
         slow = any(reason.startswith("generator:") for reason in run.record.verdict.reasons)
@@ -86,10 +94,11 @@ class Runs:
         """The host state that is searched in, by the levels that are known now: the one asked for, else the reference's; None: not known."""
         if self.scenario.validity.state or self.reference is None:
             return self.scenario.validity.state
-        return self._judged(self.reference)[0].headline
+        return self._judged(self.reference).headline
 
     def exclusion_reason(self, run: Run) -> str | None:
         """Why the run tells of the host and not of the data plane, in words; None where it does not."""
+        self.readings.update(readings_of(run.windows))
         if reason := _of_host(run):
             return reason
         if reason := self._other_state(run):
@@ -100,7 +109,8 @@ class Runs:
         """Why the host makes a run no reference, in words; None where it does not."""
         if reason := _of_host(run):
             return reason
-        (judged,) = self._judged(run)
+        self.readings.update(readings_of(run.windows))
+        judged = self._judged(run)
         if judged.headline is None and any(window.probe for windows in run.windows.values() for window in windows):
             return f"host state: {judged.check.words if judged.check else 'not known'}"
         return f"host state: {judged.headline}" if BUSY in (judged.headline or "") else None
@@ -109,18 +119,15 @@ class Runs:
         """Why a run is not of the reference's host state, in words; None where it is, or that state is not known."""
         if self.reference is None or self.scenario.validity.state:
             return None
-        ours, its = self._judged(self.reference, run)
+        ours, its = self._judged(self.reference), self._judged(run)
         if ours.headline in (None, its.headline):
             return None
         words = its.headline or (its.check.words if its.check else "not known")
         return f"host state: {words}; the search is of {ours.headline}"
 
-    def _judged(self, *runs: Run) -> list[host_states.Judged]:
-        """Their host states by the levels that are known now: a state has no name of its own until a second one was seen."""
-        known = levels.read_kept(self.host)
-        for run in runs:
-            known.update(readings_of(run.windows))
-        return [host_states.judge(run.record.engines, run.windows, (), known, None) for run in runs]
+    def _judged(self, run: Run) -> host_states.Judged:
+        """Its host state by the levels that are known now: a state has no name of its own until a second one was seen."""
+        return host_states.judge(run.record.engines, run.windows, (), self.readings, None)
 
     def run(self, scenario: Scenario, what: str) -> Run:
         """Runs into the next directory. Raises UserError where the run broke, Interrupted where somebody asked for its end."""
