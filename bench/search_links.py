@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from decimal import Decimal, getcontext
 from math import factorial
 
+from harness.engine_run import SCENARIOS
 from harness.main import main
 from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, extent, judge
 
 import windtunnel
-from harness.engine_run import SCENARIOS
 from windtunnel.measure.search import NDR, Objective
 from windtunnel.measure.search import Goal as SearchGoal
 from windtunnel.measure.throughput.find import Options
