@@ -109,7 +109,7 @@ def capacity_interval(queue: Queue, loads: Loads) -> tuple[float, float | None]:
     from scipy.stats import f
 
     least = fit_queue(queue, loads)
-    shares = np.exp(np.linspace(np.log(_EMPTIEST), np.log(_FULLEST), 400))
+    shares = np.exp(np.linspace(np.log(_EMPTIEST), np.log(_FULLEST), 4000))
     capacities = np.sort(np.append(loads.load[-1] / shares, least.capacity))
     errors, _ = _at_capacities(queue, loads, capacities)
     judged = [name for name in JUDGED if name in loads.ns]

@@ -93,9 +93,9 @@ def test_a_goal_with_an_objective_needs_latencies():
 
 
 def test_conditional_throughput_counts_trials_that_met_the_objective_first():
-    good, slow = a_trial(of([10_000] * 990, missing=10)), a_trial(of([90_000] * 1000))
+    good, slow = a_trial(of([10_000] * 998, missing=2)), a_trial(of([90_000] * 1000))
     goal = replace(P99, duration_sum_s=2.0, loss_ratio=0.02)
-    assert conditional_throughput(goal, 1000.0, [slow, good]) == pytest.approx(990)
+    assert conditional_throughput(goal, 1000.0, [slow, good]) == pytest.approx(998)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 1.5])
@@ -121,7 +121,8 @@ def test_the_rate_of_a_queue_is_found_to_the_width(share, limit_ns, capacity):
     assert found.regular and found.width <= goal.width
     truth = capacity + 1e9 * math.log(1 - share) / (limit_ns - 1000)
     assert device.truth(goal) == pytest.approx(truth)
-    assert found.relevant_lower_bound <= truth * 1.0005 and found.relevant_upper_bound >= truth * 0.995
+    # the upper bound of a percentile lies above it, by 1% of the tail with 100,000 messages
+    assert found.relevant_lower_bound <= truth * 1.0005 and found.relevant_upper_bound >= truth * 0.985
     assert 0.9 * limit_ns < found.latency_bound_ns <= limit_ns
 
 
