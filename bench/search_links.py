@@ -72,8 +72,7 @@ WAIT = 8.0
 
 
 def measure(session: Session) -> list[Result]:
-    kinds = session.options.kind
-    return [_result(session, line, kind) for kind in kinds for line in LINES]
+    return [_result(session, LINES[n], kind) for kind in session.options.kind for n in session.options.link]
 
 
 def _result(session: Session, line: Line, kind: str) -> Result:
@@ -141,6 +140,8 @@ def waits_at_most(services: float, utilisation: float) -> float:
 
 def _more(parser: ArgumentParser) -> None:
     parser.add_argument("--kind", nargs="+", choices=("loss", "latency"), default=["loss", "latency"])
+    numbers = range(len(LINES))
+    parser.add_argument("--link", nargs="+", type=int, choices=numbers, default=list(numbers), help="some of the links")
 
 
 if __name__ == "__main__":
