@@ -4,13 +4,15 @@ import json
 
 import numpy as np
 import pytest
+import sample_lines as sample
 from model_tools import ENTRIES, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
 from windtunnel.model import states, thesis
 from windtunnel.model.queueing import QUEUES, Loads, capacity_interval
 from windtunnel.model.record import ModelRecord
-from windtunnel.runs.validity import HostState
+from windtunnel.runs import RunWriter, Verdict
+from windtunnel.runs.validity import HostState, Validity
 
 EXACT = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]
 """Sizes of studies/tables-exact.toml."""
@@ -49,6 +51,23 @@ def test_runs_from_before_a_second_level_was_seen_are_matched_by_their_round_tri
 def test_states_that_are_seldom_known_choose_nothing(monkeypatch, tmp_path):
     found = chosen(monkeypatch, tmp_path, a_state("one-l3"), None, None)
     assert found.state is None and len(found.rows) == 3 and found.left_out == []
+
+
+def test_the_state_of_a_run_is_the_one_its_metrics_are_of(tmp_path):
+    near, far = a_state("one-l3", 91), a_state("two-l3s", 425)
+    validities = {
+        "r0": Validity(checks=[], excluded=[], states=[far, near], headline="one-l3"),
+        "r1": Validity(checks=[], excluded=[]),
+        "r2": Validity(checks=[], excluded=[], states=[near], headline="one-l3"),
+    }
+    for name, validity in validities.items():
+        writer = RunWriter(tmp_path / name, sample.spec(), {"hostname": "here"})
+        for line in sample.engine_lines(sample.plan()):
+            writer.line("windtunnel", line, line.model_dump_json())
+        writer.finish(Verdict(True), validity)
+    found = states.of_one_state(tmp_path, [{"directory": name} for name in ("r0", "r1", "r2", "gone")])
+    assert [row["directory"] for row in found.rows] == ["r0", "r2"] and found.state == "one-l3"
+    assert found.left_out == ["left out: 2 runs whose host state is not known"]
 
 
 @pytest.fixture

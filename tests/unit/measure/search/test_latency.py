@@ -139,6 +139,12 @@ def test_a_goal_that_no_rate_meets_is_said():
     assert found.relevant_lower_bound is None
     assert found.irregular == "even the least load, 3000, does not meet the goal: no load that was offered does"
     assert found.latency_bound_ns > 60_000
+    assert not found.limited_by_generator
+
+
+def test_a_latency_that_fails_because_the_generator_was_late_is_the_generators():
+    (found,) = search(Device(1e6, wait_ns=1000, generator=4e5), [P99], LIMITS).goals
+    assert found.limited_by_generator and found.relevant_upper_bound < 4.2e5
 
 
 def test_a_goal_that_the_highest_rate_meets_is_said():

@@ -114,8 +114,35 @@ def test_loss_in_a_pause_excludes_a_trial(finder):
     made = finder(lossy, lossy)
     assert made._runs.trial(1000.0, 1.0).excluded.startswith("pause: the worker on CPU 1")
     overloaded = a_run(queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 200})
+    backlog = a_run(
+        queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 20, "unsent": 1}
+    )
     made.left[:] = [overloaded]
     assert made._runs.trial(1000.0, 1.0).excluded is None
+    made._runs.run = lambda scenario, what: with_backlog(backlog)
+    assert made._runs.trial(1000.0, 1.0).excluded is None
+
+
+def with_backlog(run):
+    """What was not sent when it was measured is not sent at the end of the drain either."""
+    windows = run.windows["windtunnel"]
+    windows[-1] = windows[-1].model_copy(update={"workloads": windows[1].workloads})
+    return run
+
+
+def test_latency_at_parts_of_the_rate_is_of_the_searchs_state(finder, monkeypatch):
+    made = finder(closed(1000, line_ns=NEAR), a_run(line_ns=FAR, counts=CARRIED))
+    made._greatest_load()
+    made._runs.trial(1000.0, 1.0)
+    asked = []
+
+    def run(scenario, what):
+        asked.append(scenario)
+        return a_run(line_ns=NEAR, counts=CARRIED)
+
+    monkeypatch.setattr(made._runs, "run", run)
+    made._latency_at(0.5, 500.0)
+    assert asked[0].validity.state == "one-l3" and asked[0].client.rate == 500.0
 
 
 @pytest.mark.parametrize("limit", [{"min_load": 100.0}, {"max_load": 200.0}])
