@@ -24,6 +24,7 @@ def a_run(
     pacing=None,
     preempted_ns=None,
     slowest_ns=9_000,
+    latency=None,
     line_ns=None,
     complete=True,
     busy=1.0,
@@ -41,7 +42,7 @@ def a_run(
         client = plan.endpoints[0].model_copy(update={"port": port})
         plan = plan.model_copy(update={"endpoints": [client, plan.endpoints[1]]})
     shape = next(line for line in sample.engine_lines(plan) if isinstance(line, Window))
-    latency = sample.histogram([4_000] * 999 + [slowest_ns])
+    latency = latency or sample.histogram([4_000] * 999 + [slowest_ns])
     workers = [
         worker.model_copy(
             update={

@@ -89,7 +89,8 @@ class Finder:
         self.directory, self._options, self._watch = directory, options, watch or Watch()
         self._scenario = searchable(file, sets)
         make_directory(directory)
-        self._runs = Runs(self._scenario, directory, interrupts, on_start=self._watch.started)
+        objectives = [goal.latency for goal in options.goals if goal.latency]
+        self._runs = Runs(self._scenario, directory, interrupts, objectives, on_start=self._watch.started)
         self.record = SearchRecord(
             title=self._scenario.title,
             question=self._scenario.question,

@@ -6,7 +6,7 @@ for the rate left unsent is counted separately.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
 from windtunnel.measure.execute import execute
-from windtunnel.measure.search import Latencies, TrialResult
-from windtunnel.measure.throughput.pauses import loss_by_pauses
+from windtunnel.measure.search import Latencies, Objective, TrialResult
+from windtunnel.measure.throughput.pauses import delay_by_pauses, loss_by_pauses
 from windtunnel.measure.validity import host_states, readings_of
 from windtunnel.runs import Run
 from windtunnel.runs.histogram import highest_of_bucket, merge
@@ -47,6 +47,8 @@ class Runs:
     scenario: Scenario
     directory: Path
     interrupts: Interrupts
+    objectives: Sequence[Objective] = ()
+    """Of the latency goals."""
     finished: int = 0
     host: facts.Facts = field(default_factory=facts.collect)
     on_start: Callable[[str], None] = lambda what: None
@@ -70,10 +72,12 @@ class Runs:
         if not _windows(run):
             raise UserError(f"{run.path}: no client, so no responses can be counted")
         counts = balance(run)
+        found = latencies(run, counts)
         excluded = self.exclusion_reason(run)
         # a backlog that is left at the end is the data plane's: after a pause, one that carries the load catches up
         if excluded is None and not counts.unsent:
-            excluded = loss_by_pauses(run, load, counts.lost)
+            by_latency = (delay_by_pauses(run, load, objective, found) for objective in self.objectives)
+            excluded = loss_by_pauses(run, load, counts.lost) or next(filter(None, by_latency), None)
         if excluded is None and self.reference is None:
             self.reference = run
         slow = any(reason.startswith("generator:") for reason in run.record.verdict.reasons)
@@ -85,7 +89,7 @@ class Runs:
             unsent=counts.unsent if slow else 0,
             took_s=took_s,
             excluded=excluded,
-            latencies=latencies(run, counts),
+            latencies=found,
             details=run.path.name,
         )
 

@@ -5,7 +5,8 @@ import sample_lines as sample
 from search_runs import a_run
 
 from windtunnel.engine.plan import Link
-from windtunnel.measure.throughput.pauses import loss_by_pauses, queue_in_front
+from windtunnel.measure.search import Latencies, Objective
+from windtunnel.measure.throughput.pauses import delay_by_pauses, loss_by_pauses, queue_in_front
 
 LOAD = 50_000.0
 """A queue of 128 packets lasts 2.56 ms."""
@@ -57,6 +58,24 @@ def test_a_worker_of_the_server_without_its_cpu_loses_what_arrives():
     assert loss_by_pauses(run, LOAD, lost=500) is None
     of_client_alone = a_run(queue=128, preempted_ns={0: 8_000_000}, slowest_ns=20_000_000)
     assert loss_by_pauses(of_client_alone, LOAD, lost=200) is None
+
+
+def late(count: int, missing: int = 0) -> Latencies:
+    return Latencies.of([(100_000, 49_000 - count), (900_000, count)], missing)
+
+
+def test_latency_in_a_pause_is_the_hosts_too():
+    """p99 allows 490 late messages; the client's pause of 10 ms delayed 490 and more."""
+    objective = Objective(0.99, 200_000.0)
+    run = a_run(pacing=pacing(12_000_000))
+    assert delay_by_pauses(run, LOAD, objective, late(100)) is None, "the objective is met"
+    words = delay_by_pauses(run, LOAD, objective, late(580))
+    assert words == "pause: the client had no CPU for 12.0 ms; 580 messages took longer than 200 µs"
+    assert delay_by_pauses(run, LOAD, objective, late(560, missing=20)) is not None
+    assert delay_by_pauses(run, LOAD, objective, late(700)) is None, "more than the pause delayed"
+    assert delay_by_pauses(run, LOAD, Objective(0.99, 20e6), late(580)) is None, "the objective is met"
+    short = a_run(pacing=pacing(150_000))
+    assert delay_by_pauses(short, LOAD, objective, late(580)) is None, "no pause is longer than the limit"
 
 
 def test_many_short_preemptions_are_no_long_pause():

@@ -1,6 +1,9 @@
 """Trials of one host state, and the closed loop that a search starts with."""
 
+from dataclasses import replace
+
 import pytest
+import sample_lines as sample
 from fake_runs import FAKE
 from scenario_tools import written
 from search_runs import a_run
@@ -121,6 +124,14 @@ def test_loss_in_a_pause_excludes_a_trial(finder):
     assert made._runs.trial(1000.0, 1.0).excluded is None
     made._runs.run = lambda scenario, what: with_backlog(backlog)
     assert made._runs.trial(1000.0, 1.0).excluded is None
+
+
+def test_latency_in_a_pause_excludes_a_trial(finder):
+    """60 of 2000 responses came after 20 ms, and pauses of 70 ms in all delayed 70."""
+    slow = sample.histogram([4_000] * 970 + [20_000_000] * 30)
+    runs = [a_run(preempted_ns={1: 70_000_000}, latency=slow, counts=CARRIED), a_run(latency=slow, counts=CARRIED)]
+    made = finder(*runs, options=Options(goals=(replace(P99, latency=Objective(0.99, 1e6)),)))
+    assert [(made._runs.trial(1000.0, 1.0).excluded or "")[:5] for _ in runs] == ["pause", ""]
 
 
 def with_backlog(run):
