@@ -17,9 +17,9 @@ from windtunnel.runs import Run
 from windtunnel.runs.histogram import highest_of_bucket, merge
 
 RARELY = 0.1
-"""Share of the messages that may leave the client late: with more, the client waits for the data plane."""
+"""Share of the messages that may leave the client delayed: with more, the client waits for the data plane."""
 NOTICEABLE = 0.1
-"""Part of the tolerated pause from which a message is late: shorter bursts fill little of a queue."""
+"""Part of the tolerated pause from which a message counts as delayed: shorter bursts fill little of a queue."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ def delay_by_pauses(run: Run, load: float, objective: Objective, latencies: Late
     """Why the host alone keeps a trial from its latency objective, in words; None where it does not, or the objective is met."""
     if objective.is_met(latencies):
         return None
-    late = latencies.messages - latencies.within(objective.limit_ns)
-    pause = _longest(run, load, objective.limit_ns, late)
-    return pause and f"{pause}; {late:,} messages took longer than {duration(objective.limit_ns)}"
+    beyond = latencies.messages - latencies.within(objective.limit_ns)
+    pause = _longest(run, load, objective.limit_ns, beyond)
+    return pause and f"{pause}; {beyond:,} messages took longer than {duration(objective.limit_ns)}"
 
 
 def _longest(run: Run, load: float, tolerated_ns: float, affected: int) -> str | None:
@@ -86,10 +86,10 @@ def _pauses(plan: Plan, windows: list[Window], load: float, tolerated_ns: float)
 
 
 def _of_client(measured: list[Window], tolerated_ns: float) -> Iterator[Pause]:
-    """From its pacing: what is due while it has no CPU leaves it late."""
+    """From its pacing: what is due while it has no CPU leaves it afterwards."""
     pacing = merge(workload.pacing for window in measured for workload in window.workloads)
     if pacing is None or pacing.max is None:
         return
-    late = sum(n for lowest, n in pacing.counts if highest_of_bucket(lowest, pacing.bits) > NOTICEABLE * tolerated_ns)
-    if late <= RARELY * pacing.total:
-        yield Pause("the client", pacing.max, late)
+    delayed = sum(n for lowest, n in pacing.counts if highest_of_bucket(lowest, pacing.bits) > NOTICEABLE * tolerated_ns)
+    if delayed <= RARELY * pacing.total:
+        yield Pause("the client", pacing.max, delayed)
