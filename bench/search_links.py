@@ -53,14 +53,14 @@ class Line:
     def name(self) -> str:
         return f"{self.bits_per_s / 1e6:g} Mbit/s, {self.payload_bytes} bytes"
 
-    def sets(self, arrivals: str, queue: int) -> dict[str, str]:
+    def sets(self, arrivals: str, queue: int) -> dict[str, str | int]:
         return {
             "wire.link.rate": f"{self.bits_per_s / 1e6:g}Mbps",
-            "wire.link.queue": str(queue),
-            "client.inflight": "4096",
+            "wire.link.queue": queue,
+            "client.inflight": 4096,
             "client.arrivals": arrivals,
-            "workload.0.request": str(self.payload_bytes),
-            "workload.0.response": str(self.payload_bytes),
+            "workload.0.request": self.payload_bytes,
+            "workload.0.response": self.payload_bytes,
         }
 
 
@@ -95,11 +95,11 @@ def _result(session: Session, line: Line, kind: str) -> Result:
     return Result(name, session.memory, spread, "%", ours, f"{truth:,.0f} /s", limit, verdict, details)
 
 
-def _loss(line: Line) -> tuple[SearchGoal, dict[str, str], float]:
+def _loss(line: Line) -> tuple[SearchGoal, dict[str, str | int], float]:
     return NDR, line.sets("constant", line.queue), line.carried
 
 
-def _latency(line: Line) -> tuple[SearchGoal, dict[str, str], float]:
+def _latency(line: Line) -> tuple[SearchGoal, dict[str, str | int], float]:
     limit_ns = 2 * (DELAY_NS + line.service_ns) + WAIT * line.service_ns
     goal = SearchGoal("p99", 0.01, latency=Objective(0.99, limit_ns), width=WIDTH)
     return goal, line.sets("poisson", LONG_QUEUE), line.carried * utilisation_of(0.99, WAIT)
