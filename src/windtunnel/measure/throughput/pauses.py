@@ -90,6 +90,8 @@ def _of_client(measured: list[Window], tolerated_ns: float) -> Iterator[Pause]:
     pacing = merge(workload.pacing for window in measured for workload in window.workloads)
     if pacing is None or pacing.max is None:
         return
-    delayed = sum(n for lowest, n in pacing.counts if highest_of_bucket(lowest, pacing.bits) > NOTICEABLE * tolerated_ns)
+    delayed = sum(
+        n for lowest, n in pacing.counts if highest_of_bucket(lowest, pacing.bits) > NOTICEABLE * tolerated_ns
+    )
     if delayed <= RARELY * pacing.total:
         yield Pause("the client", pacing.max, delayed)
