@@ -27,7 +27,7 @@ def test_no_load_above_the_line_passes_and_no_latency_below_the_delay(tmp_path):
         Goal("p50", 0.5, latency=Objective(0.5, 150_000), **times),
     )
     options = Options(goals=goals, max_load=2 * CARRIED, time_s=60, latency=False, bursts=0)
-    record = windtunnel.search(SCENARIO, {"client.inflight": "2048"}, options, out=tmp_path / "found")
+    record = windtunnel.search(SCENARIO, {"client.inflight": 2048}, options, out=tmp_path / "found")
     loss, latency = record.goals
     counted = [trial for trial in record.trials if trial.excluded is None]
     assert counted, [trial.excluded for trial in record.trials]

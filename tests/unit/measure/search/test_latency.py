@@ -126,6 +126,12 @@ def test_the_rate_of_a_queue_is_found_to_the_width(share, limit_ns, capacity):
     assert 0.9 * limit_ns < found.latency_bound_ns <= limit_ns
 
 
+def test_where_latency_fails_first_the_way_is_halved():
+    """A limit at half of what is carried: 22 trials at its two bounds, and few to find them."""
+    goal = Goal("p99", 0.01, latency=Objective(0.99, 10e3))
+    assert len(search(Device(1e6, wait_ns=1000), [goal], LIMITS).trials) <= 40
+
+
 def test_loss_and_latency_limit_together():
     """A device that loses before it is slow, and one that is slow before it loses."""
     goal = Goal("p99", 0.001, latency=Objective(0.99, 5e6))
