@@ -72,7 +72,7 @@ def fit(
     continued, with --include-invalid.
 
     windtunnel model fit runs/2026-11-22T10-00-00Z-tables-exact --out exact.json --report exact.html
-    windtunnel model fit STUDY --of server_rx_mpps --form "two pieces"
+    windtunnel model fit STUDY --of server_derived_mpps --form "two pieces"
     """
     from windtunnel.errors import UserError
     from windtunnel.model.fit import fit as fit_cost

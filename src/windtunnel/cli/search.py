@@ -29,8 +29,9 @@ def search(
         list[str] | None,
         typer.Option(
             "--goal",
-            metavar="NAME=LOSS",
-            help="A goal and the loss that it allows. Repeatable.",
+            metavar="NAME=LIMIT",
+            help="A goal and the loss that it allows, or p50, p90, p99, p99.9 and a latency. Beside a latency, loss=SHARE limits "
+            "its loss. Repeatable.",
             show_default="NDR=0 and PDR=0.5%",
         ),
     ] = None,
@@ -72,13 +73,14 @@ def search(
 ) -> None:
     """Find the highest rate a scenario carries.
 
-    Searches NDR and PDR together. A trial is an open-loop run. The search sets client.rate. A trial that the host affected
-    is repeated. Ctrl-C keeps what was found so far.
+    Searches NDR and PDR together. A trial is an open-loop run. The search sets client.rate. A trial that the host affected, or that
+    ran in another host state, is repeated. Ctrl-C keeps what was found so far.
 
     Exit codes: 0 every goal has a regular result, 1 one is irregular, 2 bad input, 130 interrupted.
 
     windtunnel search scenarios/open-loop.toml
     windtunnel search scenarios/echo.toml --goal NDR=0 --goal PDR=1% --width 1%
+    windtunnel search scenarios/open-loop.toml --goal p99=50us --goal loss=0.1%
     windtunnel search scenarios/open-loop.toml --method rfc2544 --trial 10s --within 10min
     """
     from windtunnel.engine.interrupts import Interrupts

@@ -4,6 +4,7 @@ arrays          types of arrays
 observe         a study's runs as costs by a table's entries
 measured_runs   what run directories add to the study's table: steps, and the tables' own counters
 table_settings  which tables are alike, and how large they are
+states          runs in one state of the host
 neighbour       corrects costs for another hardware thread on the core
 points          what a form is fitted to
 forms           the forms that a cost may have

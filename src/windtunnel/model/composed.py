@@ -11,6 +11,7 @@ from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.neighbour import corrected
 from windtunnel.model.pipeline import predict_pipeline, sized, speed_of
 from windtunnel.model.record import ModelRecord
+from windtunnel.model.states import of_one_state
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
 
 
 def _runs(path: Path) -> list[tuple[int, Parts]]:
-    """Point and parts of every valid run whose directory exists."""
+    """Point and parts of every valid run of one host state whose directory exists."""
     rows = query.query("select point, directory from results where valid order by point, repeat", [path]).dicts()
+    rows = of_one_state(path, rows).rows
     points = [row["point"] for row in rows]
     found = zip(points, parts_of([path / row["directory"] for row in rows], points), strict=True)
     return [(point, parts) for point, parts in found if parts and parts.windows]

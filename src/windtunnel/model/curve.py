@@ -43,12 +43,12 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
     points = points_of(single)
     _refuse_too_few(series, points)
     beyond = _beyond(points, world, options.bound)
-    tried = heldout.candidates(points, world)
+    tried = heldout.candidates(points, world, _forms(world, options.form))
     best = _chosen(tried, options.form, series)
     choice = best.held if options.form else _of_the_choice(points, world, best)
     draws = bootstrap(best, points, single, world, options.seed)
-    lows, highs = _interval(draws)
     names = best.form.names(world)
+    lows, highs = _interval(draws, len(names))
     return Curve(
         settings=series.settings,
         table=table,
@@ -115,10 +115,9 @@ def bootstrap(best: Judged, points: Points, series: Series, world: World, seed: 
     return draws
 
 
-def _interval(draws: list[Floats]) -> tuple[Sequence[float | None], Sequence[float | None]]:
+def _interval(draws: list[Floats], parameters: int) -> tuple[Sequence[float | None], Sequence[float | None]]:
     if len(draws) < DRAWS // 2:
-        unknown = [None] * (len(draws[0]) if draws else 99)
-        return unknown, unknown
+        return [None] * parameters, [None] * parameters
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.percentile(np.array(draws), [tail, 100 - tail], axis=0)
     return [float(x) for x in low], [float(x) for x in high]
@@ -141,16 +140,22 @@ def _refuse_too_few(series: Series, points: Points) -> None:
         )
 
 
+def _forms(world: World, asked: str | None) -> list[Form]:
+    """Those to choose from, and the one asked for. Raises UserError for one that there is not, or that needs what is not known."""
+    forms, possible = heldout.usable(world), {form.name: form for form in heldout.possible(world)}
+    if asked is not None and asked not in possible:
+        raise UserError(
+            f"--form {asked}: not a form for this table on this host", remedy=f"one of {', '.join(possible)}"
+        )
+    if asked is not None and possible[asked] not in forms:
+        forms.append(possible[asked])
+    return forms
+
+
 def _chosen(tried: list[Candidate], form: str | None, series: Series) -> Judged:
     """Raises UserError where no form fits, or `form` does not."""
     if form is not None:
-        named = next((one for one in tried if one.form.name == form), None)
-        known = ", ".join(one.form.name for one in tried)
-        if named is None:
-            raise UserError(
-                f"--form {form}: not a form for this table on this host",
-                remedy=f"one of {known}",
-            )
+        named = next(one for one in tried if one.form.name == form)
         if named.judged is None:
             raise UserError(f"{series.name}: {form} does not fit: {named.why}", remedy=HELP)
         return named.judged

@@ -45,6 +45,7 @@ def fit(
         memory=memory_of(observed.record),
         versions=observed.record.versions | {"fitted by": __version__},
         ladder=ladder,
+        state=observed.state,
         neighbour=observed.neighbour,
         curves=curves,
         steps=other_steps(observed),

@@ -37,10 +37,6 @@ class Form:
     grows: bool = False
     """Without limit, with the entries."""
 
-    def least(self, world: World) -> int:
-        """Points that it needs: one more than its parameters."""
-        return len(self.names(world)) + 1
-
 
 def solve(columns: list[Floats], ns: Floats) -> tuple[Floats, float]:
     """Non-negative coefficients of the columns for the least squared relative error, and that error."""
@@ -100,7 +96,7 @@ def fit_two(columns: Floats, ns: Floats) -> tuple[Floats, Floats, Floats]:
 def checked(points: Points, form: str, least: int) -> None:
     """Raises NoFit for points that determine nothing."""
     if len(points) < least:
-        raise NoFit(f"{form} has {least - 1} parameters and needs {least} sizes, there are {len(points)}")
+        raise NoFit(f"{form} needs {least} sizes, there are {len(points)}")
     if not (np.isfinite(points.ns).all() and (points.ns > 0).all()):
         raise NoFit("a cost is not a number above 0")
 

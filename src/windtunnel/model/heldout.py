@@ -81,18 +81,20 @@ class Candidate:
     """Why not."""
 
 
+def possible(world: World) -> list[Form]:
+    """Forms that need nothing unknown."""
+    has_parts = world.touched(np.ones(1)) is not None
+    return [
+        form for form in FORMS if (world.has_ladder or not form.needs_ladder) and (has_parts or not form.needs_parts)
+    ]
+
+
 def usable(world: World) -> list[Form]:
-    """Forms that need nothing unknown. Where ladder and parts are known, only means of two forms: the order of single forms by the
-    score depends on a few sizes, and their errors beyond the sizes were up to three times as large."""
+    """Those to choose from. Where ladder and parts are known, only means of two forms: the order of single forms by the score depends on
+    a few sizes, and their errors beyond the sizes were up to three times as large."""
     if world.levels_off and world.touched(np.ones(1)) is not None:
         return [forms.FLAT, forms.CACHE_AND_LADDER, forms.CACHE_AND_PARTS]
-    return [
-        form
-        for form in FORMS
-        if (world.has_ladder or not form.needs_ladder)
-        and not form.needs_parts
-        and not (form.grows and world.levels_off)
-    ]
+    return [form for form in possible(world) if not form.needs_parts and not (form.grows and world.levels_off)]
 
 
 def leave_one_out(form: Form, points: Points, world: World) -> Held:

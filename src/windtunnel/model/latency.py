@@ -10,7 +10,7 @@ import numpy as np
 from windtunnel.errors import UserError
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
-from windtunnel.model.observe import RATE, axis_of, usable
+from windtunnel.model.observe import RATE, axis_of, number_of, usable
 from windtunnel.model.points import NoFit
 from windtunnel.model.queueing import (
     JUDGED,
@@ -21,19 +21,19 @@ from windtunnel.model.queueing import (
     Loads,
     TriedQueue,
     best_queue,
+    capacity_interval,
     errors_of_the_choice,
-    fit_queue,
     tried_queues,
 )
 from windtunnel.model.record import LatencyCurve, LatencyPoint, ModelRecord, Tried
+from windtunnel.model.states import of_one_state
 from windtunnel.version import __version__
 
-DRAWS = 100
 HELP = "more loads between 10% and 90% of the capacity, or more repeats"
 Row = dict[str, Any]
 
 
-def fit_latency(path: Path, seed: int = 1, include_invalid: bool = False) -> ModelRecord:
+def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
     """The model of a study whose axis is an offered rate, with `include_invalid` also from rejected metrics. Raises UserError where its data do not suffice."""
     kept = record.read(path / record.NAME)
     found = axis_of(kept, RATE)
@@ -42,9 +42,12 @@ def fit_latency(path: Path, seed: int = 1, include_invalid: bool = False) -> Mod
     factor, axis = found
     rows = query.query("from results order by point, repeat", [path]).dicts()
     used, said = usable(rows, include_invalid)
-    good = [row for row in used if all(row[name] for name in JUDGED)]
-    if len(good) < len(used):
-        said.append(f"{len(used) - len(good)} runs not used: without latencies")
+    timed = [row for row in used if all(row[name] for name in JUDGED)]
+    if len(timed) < len(used):
+        said.append(f"{len(used) - len(timed)} runs not used: without latencies")
+    of_state = of_one_state(path, timed)
+    said += of_state.left_out
+    good = [row | {factor.name: number_of(row[factor.name], "rate")} for row in of_state.rows]
     others = [other for other in kept.factors if other is not factor]
     groups: dict[tuple[tuple[str, Any], ...], list[Row]] = {}
     for row in good:
@@ -64,14 +67,15 @@ def fit_latency(path: Path, seed: int = 1, include_invalid: bool = False) -> Mod
         memory=memory_of(kept),
         versions=kept.versions | {"fitted by": __version__},
         ladder=None,
+        state=of_state.state,
         neighbour=None,
         curves=[],
         steps=[],
-        latency=[_curve(dict(settings), runs, factor.name, seed) for settings, runs in groups.items()],
+        latency=[_curve(dict(settings), runs, factor.name) for settings, runs in groups.items()],
     )
 
 
-def _curve(settings: dict[str, Any], rows: list[Row], column: str, seed: int) -> LatencyCurve:
+def _curve(settings: dict[str, Any], rows: list[Row], column: str) -> LatencyCurve:
     loads = _loads(rows, column)
     if len(loads) < LEAST_LOADS:
         raise UserError(
@@ -87,7 +91,7 @@ def _curve(settings: dict[str, Any], rows: list[Row], column: str, seed: int) ->
         errors = errors_of_the_choice(loads)
     except NoFit:
         errors = best.errors
-    low, high = _capacity_interval(best.fitted, rows, column, loads, seed)
+    low, high = capacity_interval(best.fitted.queue, loads)
     return LatencyCurve(
         settings=settings,
         form=best.fitted.queue.name,
@@ -116,21 +120,6 @@ def _loads(rows: Sequence[Row], column: str) -> Loads:
     of = {load: [row for row in rows if float(row[column]) == load] for load in loads}
     medians = {name: np.array([np.median([row[name] for row in of[load]]) for load in loads]) for name in names}
     return Loads(np.array(loads), medians)
-
-
-def _capacity_interval(
-    fitted: Fitted, rows: Sequence[Row], column: str, loads: Loads, seed: int
-) -> tuple[float | None, float | None]:
-    """95%, by bootstrap within each load; None where a load has one run only."""
-    of = {load: [row for row in rows if float(row[column]) == load] for load in loads.load}
-    if min(map(len, of.values())) < 2:
-        return None, None
-    rng, found = np.random.default_rng(seed), []
-    for _ in range(DRAWS):
-        redrawn = [runs[i] for runs in of.values() for i in rng.integers(0, len(runs), len(runs))]
-        found.append(fit_queue(fitted.queue, _loads(redrawn, column)).capacity)
-    low, high = np.percentile(found, [2.5, 97.5])
-    return float(low), float(high)
 
 
 def _noise(rows: Sequence[Row], column: str, name: str) -> float | None:

@@ -25,6 +25,8 @@ from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.neighbour import CostedRun, corrected, neighbour_of
 from windtunnel.model.points import Points
 from windtunnel.model.record import Neighbour
+from windtunnel.model.states import of_one_state
+from windtunnel.scenario.quantities import parse
 
 ENTRIES = re.compile(r"workload\.(\d+)\.table\.(\d+)\.entries")
 RATE = re.compile(r"(client|workload\.\d+)\.rate")
@@ -79,6 +81,8 @@ class Observed:
     """Path of the axis."""
     response: str
     series: tuple[Series, ...]
+    state: str | None = None
+    """Host state of all runs; None: not known."""
     neighbour: Neighbour | None = None
     """The correction of the costs."""
     left_out: list[str] = field(default_factory=list)
@@ -92,6 +96,14 @@ def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, 
             if pattern.fullmatch(key) and len(factor.levels) > 1:
                 return factor, key
     return None
+
+
+def number_of(cell: float | str, kind: str) -> float:
+    """A cell of the axis; a text as scenarios write this kind of quantity, as "1k". Raises UserError for another text."""
+    try:
+        return float(parse(kind, cell) if isinstance(cell, str) else cell)
+    except ValueError as error:
+        raise UserError(f"a size or load of the study: {error}", remedy="factors of numbers") from None
 
 
 def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
@@ -116,7 +128,9 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     factor, axis = table_axis(path, kept)
     rows = query.query("from results order by point, repeat", [path]).dicts()
     used, said = usable(rows, include_invalid)
-    valid, shared = _with_parts(used, path)
+    of_state = of_one_state(path, used)
+    valid, shared = _with_parts(of_state.rows, path)
+    said += of_state.left_out
     said += _left_out(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
     groups: dict[tuple[tuple[str, Any], ...], list[ObservedRun]] = {}
@@ -130,7 +144,7 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
         groups.setdefault(tuple(settings.items()), []).append(
             ObservedRun(
                 row["point"],
-                float(row[factor.name]),
+                number_of(row[factor.name], "count"),
                 cores,
                 ns,
                 parts.bytes_of(parts.table_at(axis)) if parts else None,
@@ -146,7 +160,7 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     series = tuple(
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
-    return Observed(path, kept, axis, chosen, series, neighbour, said)
+    return Observed(path, kept, axis, chosen, series, of_state.state, neighbour, said)
 
 
 def usable(rows: list[dict[str, Any]], include_invalid: bool) -> tuple[list[dict[str, Any]], list[str]]:

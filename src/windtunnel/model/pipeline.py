@@ -51,7 +51,12 @@ def predict_pipeline(
     contention = max(curve.contention for _, curve in found)
     more = 1 + contention * (cores - 1)
     low, high = band(samples * more)
-    return Prediction(total * more, low, high, cores, "pipeline", marks)
+    states = {model.state for model, _ in found}
+    if len(states) > 1:
+        marks.append(
+            f"the models are of several host states: {', '.join(sorted(state or 'not known' for state in states))}"
+        )
+    return Prediction(total * more, low, high, cores, "pipeline", states.pop() if len(states) == 1 else None, marks)
 
 
 def _curve_like(models: Sequence[ModelRecord], table: Table) -> tuple[ModelRecord, Curve]:

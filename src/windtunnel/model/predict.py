@@ -34,6 +34,8 @@ class Prediction:
     cores: int
     of: str
     """The cost that it predicts: table, pipeline, or a column."""
+    state: str | None
+    """Host state that the models were fitted in; None: not known, or several."""
     marks: list[str] = field(default_factory=list)
     """Sentences that are shown with the number."""
 
@@ -71,7 +73,7 @@ def predict(
     marks += _core_marks(curve, cores)
     more = 1 + curve.contention * (cores - 1)
     low, high = band(samples * more)
-    return Prediction(ns * more, low, high, cores, model.response, marks)
+    return Prediction(ns * more, low, high, cores, model.response, model.state, marks)
 
 
 def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:

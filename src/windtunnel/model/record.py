@@ -128,14 +128,23 @@ class LatencyCurve(Part):
     settings: dict[str, Any]
     form: str
     capacity: float = Field(description="messages a second from which the queue grows without limit")
-    capacity_low: float | None
-    capacity_high: float | None
+    capacity_low: float | None = Field(
+        description="95% by the profile likelihood; null: not bounded, or fitted before 0.6"
+    )
+    capacity_high: float | None = Field(
+        description="null: the loads that were run do not bound the capacity from above: it is not identified"
+    )
     coefficients: dict[str, list[float]] = Field(description="percentile -> coefficients of the form")
     mape: dict[str, float] = Field(description="percentile -> leave one out, a share")
     most: dict[str, float]
     noise: dict[str, float | None]
     points: list[LatencyPoint]
     tried: list[Tried]
+
+    @property
+    def capacity_identified(self) -> bool:
+        """Whether the loads that were run bound it from above."""
+        return self.capacity_high is not None
 
 
 class ModelRecord(Part):
@@ -155,6 +164,7 @@ class ModelRecord(Part):
     ladder: Ladder | None = Field(
         description="of the host, measured for this model; null: none, and no form that needs one was tried"
     )
+    state: str | None = Field(None, description="host state of all runs; null: not known")
     neighbour: Neighbour | None = Field(description="null: costs were not corrected")
     curves: list[Curve]
     steps: list[Step] = Field(description="of the pipeline outside the tables; empty: not timed")

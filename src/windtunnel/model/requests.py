@@ -41,10 +41,13 @@ class Latency:
     """Percentiles at a load, ns, each with the mean held-out error of its form."""
 
     load: float
-    utilisation: float
+    utilisation: float | None
+    """Of the capacity; None where that is not identified."""
     ns: dict[str, float]
     errors: dict[str, float]
     marks: list[str]
+    state: str | None
+    """Host state that the model was fitted in; None: not known."""
 
     def document(self) -> dict[str, Any]:
         return asdict(self)
@@ -88,6 +91,11 @@ def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate:
     at = float(option("--rate", "rate", load, "0pps", "1000Mpps"))
     curve = select(model.latency, sets)
     low, high = curve.points[0].load, curve.points[-1].load
+    if at > high and not curve.capacity_identified and not extrapolate:
+        raise UserError(
+            f"{rate(at)} is above {rate(high)}, the highest load that was run, and these loads do not identify the capacity",
+            remedy="run higher loads, or predict this one with --extrapolate",
+        )
     if at >= curve.capacity:
         raise UserError(
             f"{rate(at)} is not below the capacity, {rate(curve.capacity)}: the queue would grow without limit",
@@ -101,7 +109,8 @@ def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate:
     fitted = fitted_of(curve)
     marks = [] if low <= at <= high else [f"outside the loads that were run, {rate(low)} to {rate(high)}"]
     ns = {name: fitted.at(at, name) for name in fitted.coefficients}
-    return Latency(at, at / curve.capacity, ns, curve.mape, marks)
+    utilisation = at / curve.capacity if curve.capacity_identified else None
+    return Latency(at, utilisation, ns, curve.mape, marks, model.state)
 
 
 def count(name: str, text: str) -> float:

@@ -4,6 +4,9 @@ As a cost it is t = 1/T = b + d n/(n + k) with b = K/(A + D K), d = 1/D - b and 
 as such, and returned with the thesis' own parameters.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from windtunnel.model.arrays import Floats
@@ -12,6 +15,17 @@ from windtunnel.model.points import NoFit, Points, World
 
 PIECE = 3
 """Parameters of a piece, and sizes that it needs."""
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Of T = A/(n + K) + D of one core, in Mpps; the thesis' b is divided out of its A and K."""
+
+    a: float
+    k: float
+    d: float
+
+
 PUBLISHED = ((1932.81057, 1.44044, 1608.13472, 4.97731), (19575541.84198, 55.85253, 2.75052, 2.67665))
 """Exact table, 4 x 4 B keys: A, b, K, D of T = c (A/(b n + K) + D) in Mpps, below and above the size that fills L3."""
 
@@ -24,6 +38,25 @@ def published_mpps(entries: Floats, cores: int = 1) -> Floats:
 
 _CROSSING = 1.5e5
 """About where the published pieces cross; the thesis says "L3 cache filling"."""
+
+
+def published() -> tuple[Coefficients, Coefficients]:
+    """Of the thesis' exact table, below and above."""
+    below, above = (Coefficients(a / b, k / b, d) for a, b, k, d in PUBLISHED)
+    return below, above
+
+
+def coefficients(form: str, parameters: Sequence[float]) -> list[Coefficients]:
+    """Of a fitted curve, one a piece, where it is of one of the forms here; empty for any other form."""
+    pieces = {ONE_PIECE.name: [parameters], TWO_PIECES.name: [parameters[1:4], parameters[4:7]]}
+    return [_coefficients(*x) for x in pieces.get(form, [])]
+
+
+def _coefficients(k: float, b: float, d: float) -> Coefficients:
+    """Of t = b + d n/(n + k) ns: 1/t = (n + k)/((b + d) n + b k)."""
+    least = 1e3 / (b + d)
+    offset = b * k / (b + d)
+    return Coefficients(least * (k - offset), offset, least)
 
 
 def piece(points: Points) -> Floats:
@@ -56,7 +89,7 @@ def _one() -> Form:
 
 def _two() -> Form:
     def fit(points: Points, world: World) -> Floats:
-        checked(points, "two pieces", 2 * PIECE + 1)
+        checked(points, "two pieces", 2 * PIECE)
         best: tuple[float, Floats] | None = None
         for split in range(PIECE, len(points) - PIECE + 1):
             inside = np.arange(len(points)) < split

@@ -43,7 +43,7 @@ def check(
 
     def fitted(path: Path) -> ModelRecord:
         if is_latency(path):
-            return fit_latency(path, options.seed)
+            return fit_latency(path)
         return fit(path, None, ladder, replace(options, bound=bounds.get(path, options.bound)))
 
     several = [path for path in studies if composed.is_composed(path)]

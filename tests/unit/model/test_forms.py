@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_tools import ladder_ns
 
-from windtunnel.model import forms, heldout, neighbour, thesis
+from windtunnel.errors import UserError
+from windtunnel.model import curve, forms, heldout, neighbour, thesis
 from windtunnel.model.points import NoFit, Points, World
 from windtunnel.model.popularity import misses, ranks_of, shared_misses
 
@@ -103,6 +104,19 @@ def test_too_few_sizes_are_refused_in_words():
 def test_without_a_ladder_there_are_no_forms_of_caches():
     names = {form.name for form in heldout.FORMS} - {form.name for form in heldout.usable(World().of(POINTED))}
     assert names == {"cache", "ladder", "cache & ladder", "cache & parts"}
+
+
+def test_a_form_that_is_asked_for_is_tried_beside_those_to_choose_from():
+    world = WORLD.of(POINTED)
+    chosen = heldout.usable(world)
+    assert thesis.TWO_PIECES not in chosen
+    assert curve._forms(world, "two pieces") == [*chosen, thesis.TWO_PIECES]
+    assert curve._forms(world, None) == curve._forms(world, "flat") == chosen
+    with pytest.raises(UserError, match="--form steps: not a form") as refused:
+        curve._forms(world, "steps")
+    assert "two pieces" in refused.value.remedy
+    with pytest.raises(UserError, match="--form cache: not a form"):
+        curve._forms(World().of(POINTED), "cache")
 
 
 def test_a_lookup_in_a_hash_touches_a_bucket_a_key_and_what_it_points_to():

@@ -7,6 +7,8 @@ search           several goals at once: MLRsearch, RFC 9971. NDR, PDR, THROUGHPU
 binary_search    one trial at a load, halving: RFC 2544, section 26.1
 back_to_back     the longest burst without loss, and the buffer that it implies: RFC 9004
 Goal, Limits     what is searched for, and where and how long
+Objective        of a goal: a percentile of the latency that must not exceed a limit
+Latencies        of a trial's messages
 TrialResult      what a trial gave; `excluded="why"` for one that does not count and is run again
 SearchResult     `.goals` in order, or `result["NDR"]`; `.trials`, `.elapsed_s`, `.stopped`
 GoalResult       regular or `.irregular` in words; relevant bounds, conditional throughput, the trials at the bounds
@@ -20,6 +22,7 @@ from windtunnel.measure.search.bursts import BackToBack, BurstLimits, BurstResul
 from windtunnel.measure.search.classification import Bound, classify, conditional_throughput
 from windtunnel.measure.search.controller import OnTrial, search
 from windtunnel.measure.search.goals import NDR, PDR, THROUGHPUT, Goal, Limits
+from windtunnel.measure.search.latency import Latencies, Objective
 from windtunnel.measure.search.results import GoalResult, SearchResult
 from windtunnel.measure.search.trial_log import TrialFailed
 from windtunnel.measure.search.trials import Measure, TrialResult
@@ -34,8 +37,10 @@ __all__ = [
     "BurstResult",
     "Goal",
     "GoalResult",
+    "Latencies",
     "Limits",
     "Measure",
+    "Objective",
     "OnTrial",
     "SearchResult",
     "TrialFailed",

@@ -1,5 +1,7 @@
 """The search that RFC 2544 is run with: one trial at a load, halving in between."""
 
+from dataclasses import replace
+
 from windtunnel.measure.search.controller import OnTrial
 from windtunnel.measure.search.goals import THROUGHPUT, Goal, Limits
 from windtunnel.measure.search.results import SearchResult, goal_result
@@ -14,11 +16,11 @@ def binary_search(
     section 26.1; the search as RFC 9971, section 5.1 describes it): both limits first, then the arithmetic middle,
     until the width is reached.
 
-    Of the goal, only its loss ratio, width and final duration matter: each load has one trial, which decides it. The
+    Of the goal, only its loss ratio, latency objective, width and final duration matter: each load has one trial, which decides it. The
     relevant lower bound is the throughput. Raises TrialFailed.
     """
     duration_s = goal.final_trial_duration_s
-    single = Goal(goal.name, goal.loss_ratio, 0.0, goal.width, duration_s, duration_s, duration_s)
+    single = replace(goal, exceed_ratio=0.0, initial_trial_duration_s=duration_s, duration_sum_s=duration_s)
     log = Log(measure, limits)
 
     def tell(trial: TrialResult) -> None:

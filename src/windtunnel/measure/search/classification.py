@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from windtunnel.errors import UserError
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
@@ -32,7 +33,7 @@ def sums(goal: Goal, trials: Iterable[TrialResult]) -> Sums:
     """In any order the same to the last bit: a classification must not hang on it."""
     parts: dict[tuple[bool, bool], list[float]] = {}
     for trial in trials:
-        parts.setdefault((is_full(goal, trial), is_high_loss(goal, trial)), []).append(trial.effective_s)
+        parts.setdefault((is_full(goal, trial), fails(goal, trial)), []).append(trial.effective_s)
     full_low, full_high, short_low, short_high = (
         math.fsum(parts.get((full, high), ())) for full in (True, False) for high in (False, True)
     )
@@ -44,8 +45,19 @@ def is_full(goal: Goal, trial: TrialResult) -> bool:
     return trial.duration_s >= goal.final_trial_duration_s
 
 
-def is_high_loss(goal: Goal, trial: TrialResult) -> bool:
-    return trial.loss_ratio > goal.loss_ratio
+def fails(goal: Goal, trial: TrialResult) -> bool:
+    """Whether it is a high-loss trial, or does not show that the goal's latency objective is met, which counts alike. Raises UserError
+    for a trial without latencies where the goal has an objective."""
+    if trial.loss_ratio > goal.loss_ratio:
+        return True
+    if goal.latency is None:
+        return False
+    if trial.latencies is None:
+        raise UserError(
+            f"goal {goal.name} has a latency objective, and the trial at {trial.load:g} has no latencies",
+            remedy="a trial that gives TrialResult.latencies",
+        )
+    return not goal.latency.is_met(trial.latencies)
 
 
 def classify(goal: Goal, trials: Iterable[TrialResult]) -> Bound:
@@ -74,7 +86,9 @@ def conditional_throughput(goal: Goal, load: float, trials: Iterable[TrialResult
     sum counts as lost altogether. (Section 6.2 leaves the missing time out; section 4.8.3 names the appendix as the
     definition.) 0 where the quantile falls into missing time, as it does without full-length trials.
     """
-    full = sorted((trial for trial in trials if is_full(goal, trial)), key=lambda trial: trial.loss_ratio)
+    full = sorted(
+        (trial for trial in trials if is_full(goal, trial)), key=lambda trial: (fails(goal, trial), trial.loss_ratio)
+    )
     whole = max(goal.duration_sum_s, math.fsum(trial.effective_s for trial in full))
     remaining = whole * (1 - goal.exceed_ratio)
     for trial in full:

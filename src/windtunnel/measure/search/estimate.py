@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from windtunnel.measure.search.classification import fails
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
@@ -21,7 +22,11 @@ def estimate(goal: Goal, trials: Sequence[TrialResult], upper: float | None) -> 
     much as the goal allows. A trial without loss says "at least this load". The quantile of such values, some of
     them only "at least", is the product-limit estimate (Kaplan and Meier, Nonparametric Estimation from Incomplete
     Observations, JASA 53, 1958), here weighted by the trials' time, so that full trials outweigh short ones.
+
+    Where latency fails before loss does, what is carried does not tell the limit: None.
     """
+    if goal.latency and any(t.loss_ratio <= goal.loss_ratio * SATURATED and fails(goal, t) for t in trials):
+        return None
     saturated = [trial for trial in trials if trial.loss_ratio > goal.loss_ratio * SATURATED]
     if not saturated:
         return None

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
+from windtunnel.measure.search.latency import Objective
 
 MOST_TRIALS = 1000
 """RFC 9971, section 4.2.2: nothing guarantees that a search ends. This does, and no search of a device that holds
@@ -33,6 +34,9 @@ class Goal:
     """A lower bound needs trials of this length."""
     duration_sum_s: float = 21.0
     """Trial time, in trials of the final length, that settles a load."""
+    latency: Objective | None = None
+    """A trial that does not show it met fails the goal, as a high-loss trial does; None: loss alone decides. The RFC has no such
+    attribute and allows further ones (section 4.6.7)."""
 
     def __post_init__(self) -> None:
         for name in ("loss_ratio", "exceed_ratio"):

@@ -1,9 +1,10 @@
 """What a search found for each goal, in numbers and words."""
 
 from dataclasses import dataclass
+from statistics import median
 
 from windtunnel.measure.search.bounds import Trials
-from windtunnel.measure.search.classification import conditional_throughput, is_high_loss
+from windtunnel.measure.search.classification import conditional_throughput, fails, is_full
 from windtunnel.measure.search.goals import Goal, Limits
 from windtunnel.measure.search.trials import TrialResult
 
@@ -41,11 +42,21 @@ class GoalResult:
 
     @property
     def limited_by_generator(self) -> bool:
-        """Most high-loss trials at the upper bound would be low-loss ones, had the generator sent what it was asked to: the
-        bound is the generator's, not the device's."""
-        high = [trial for trial in self.upper_trials if is_high_loss(self.goal, trial)]
-        unsent = [trial for trial in high if trial.device_loss_ratio <= self.goal.loss_ratio]
-        return 2 * len(unsent) > len(high)
+        """In most trials that fail at the upper bound the generator did not send what it was asked to, and the device lost no more than
+        it may: the bound is the generator's."""
+        failed = [trial for trial in self.upper_trials if fails(self.goal, trial)]
+        unsent = [trial for trial in failed if trial.unsent and trial.device_loss_ratio <= self.goal.loss_ratio]
+        return 2 * len(unsent) > len(failed)
+
+    @property
+    def latency_bound_ns(self) -> float | None:
+        """The upper bound of the objective's percentile at the relevant lower bound, the median of its full-length trials; at the
+        relevant upper bound where there is no lower one. None without an objective or such trials."""
+        trials = self.lower_trials or self.upper_trials
+        full = [trial.latencies for trial in trials if is_full(self.goal, trial) and trial.latencies]
+        if self.goal.latency is None or not full:
+            return None
+        return median(latencies.upper_bound_ns(self.goal.latency.share) for latencies in full)
 
 
 @dataclass(frozen=True)
@@ -72,9 +83,9 @@ def goal_result(goal: Goal, limits: Limits, trials: Trials, stopped: str | None)
     if bounds.width is not None and bounds.width <= goal.width:
         irregular = None
     elif upper is not None and upper <= limits.min_load:
-        irregular = f"even the least load, {limits.min_load:g}, does not carry it"
+        irregular = f"even the least load, {limits.min_load:g}, does not meet the goal: no load that was offered does"
     elif upper is None and lower is not None and lower >= limits.max_load:
-        irregular = f"the greatest load, {limits.max_load:g}, still carries it: the limit lies above"
+        irregular = f"the greatest load, {limits.max_load:g}, still meets the goal: the limit lies above"
     else:
         irregular = stopped or "the search is not at its end"
     return GoalResult(

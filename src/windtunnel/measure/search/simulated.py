@@ -12,7 +12,11 @@ from statistics import NormalDist
 
 from windtunnel.measure.search.bursts import BurstResult
 from windtunnel.measure.search.goals import Goal
+from windtunnel.measure.search.latency import Latencies
 from windtunnel.measure.search.trials import TrialResult
+
+BUCKETS = 20_000
+"""Of a simulated trial's latencies, of like counts."""
 
 
 @dataclass
@@ -36,6 +40,9 @@ class Device:
     """Packets per second that can be sent at all."""
     overhead_s: float = 0.0
     """Of each trial: start-up, waiting."""
+    wait_ns: float | None = None
+    """Of a message on an empty device. With load, latency is that of an M/M/1 queue: this, and exponentially distributed with the rate
+    that is left. None: trials have no latencies."""
     seed: int = 0
     clock_s: float = 0.0
     random: Random = field(init=False, repr=False)
@@ -52,7 +59,15 @@ class Device:
         room = rate * (duration_s - stalled_s) + self.buffer
         forwarded = min(arriving, max(0, math.floor(room - self.collapse * max(0.0, arriving - room))))
         self.clock_s += duration_s + self.overhead_s
-        return TrialResult(load, duration_s, sent, forwarded, intended - sent, took_s=duration_s + self.overhead_s)
+        return TrialResult(
+            load,
+            duration_s,
+            sent,
+            forwarded,
+            intended - sent,
+            took_s=duration_s + self.overhead_s,
+            latencies=self._latencies(load, rate, forwarded, intended),
+        )
 
     def burst(self, length: int, rate: float) -> BurstResult:
         """So many packets at `rate` per second into the empty buffer, which is then left to drain."""
@@ -75,7 +90,23 @@ class Device:
             return None
         spoilt = NormalDist().inv_cdf(_even_chance(trials, tolerated)) if self.noise else 0.0
         rate = self.capacity_at(clock_s) * math.exp(self.noise * spoilt) + self.buffer / duration_s
-        return rate * (1 + self.collapse) / (1 - goal.loss_ratio + self.collapse)
+        by_loss = rate * (1 + self.collapse) / (1 - goal.loss_ratio + self.collapse)
+        if goal.latency is None or self.wait_ns is None:
+            return by_loss
+        left_ns = goal.latency.limit_ns - self.wait_ns
+        if left_ns <= 0:
+            return None
+        return min(by_loss, rate + 1e9 * math.log(1 - goal.latency.share) / left_ns)
+
+    def _latencies(self, load: float, rate: float, forwarded: int, intended: int) -> Latencies | None:
+        """As many in each bucket as are to be expected."""
+        if self.wait_ns is None:
+            return None
+        left = max(rate - load, 1e-3 * rate)
+        shares = [n / BUCKETS for n in range(1, BUCKETS)]
+        edges = [round(self.wait_ns - 1e9 * math.log(1 - share) / left) for share in shares]
+        counts = [forwarded * (n + 1) // BUCKETS - forwarded * n // BUCKETS for n in range(BUCKETS)]
+        return Latencies.of(zip([*edges, 100 * edges[-1]], counts, strict=True), intended - forwarded)
 
     def _stalled_until(self, clock_s: float) -> float:
         """Seconds of stall since the clock's zero: each period ends with one."""

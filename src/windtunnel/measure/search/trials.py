@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from windtunnel.measure.search.latency import Latencies
+
 
 @dataclass(frozen=True)
 class TrialResult:
@@ -32,6 +34,8 @@ class TrialResult:
     excluded: str | None = None
     """Why it is excluded (the host preempted a worker, an invalid run); None for a trial that
     counts. An excluded trial is kept and counts towards the limits. It classifies nothing and is repeated."""
+    latencies: Latencies | None = None
+    """Of the messages that were to be sent; a goal with a latency objective needs them."""
     details: Any = None
     """Any reference for the caller (a run directory); the search does not use it."""
 

@@ -16,12 +16,16 @@ WARM_SHARE = 0.1
 """Of the throughput, while the caches warm up."""
 STEP = 32
 """Messages by which two bursts differ at least: a burst of app_tx."""
+MOST_EXCLUDED = 60
+"""In a row: half a minute, which a state of the host often lasts."""
 
 
 def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> BurstRow:
     """The row of search.json: bursts at `rate` messages a second where `carried` are sustained. Raises as `Runs.run`."""
     budget = (specs.scenario.client or Client()).inflight
-    limits = BurstLimits(rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats)
+    limits = BurstLimits(
+        rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats, excluded=MOST_EXCLUDED
+    )
     most = limits.steps * limits.step
 
     def send(length: int) -> BurstResult:

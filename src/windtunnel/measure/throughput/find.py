@@ -1,8 +1,9 @@
 """A whole search: the closed loop for a start, the trials, and latency at parts of the result."""
 
+import math
 import platform
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from windtunnel.measure.search import (
     search,
 )
 from windtunnel.measure.throughput.bursts import longest_burst
-from windtunnel.measure.throughput.record import GoalRow, LatencyRow, SearchRecord, TrialRow
+from windtunnel.measure.throughput.record import GoalRow, LatencyGoal, LatencyRow, SearchRecord, TrialRow
 from windtunnel.measure.throughput.trials import Interrupted, Runs, at_rate, responses_per_s, searchable
 from windtunnel.runs.files import replace
 from windtunnel.runs.summary import summarise
@@ -33,10 +34,17 @@ from windtunnel.version import __version__
 FILE = "search.json"
 PROBE_NS = 1_000_000_000
 """Of the closed loop that is run first."""
+CLOSED_LOOPS = 8
+"""So many at most, until the host affects one no longer."""
+SLOWED = 4.0
+"""Factor on the fastest closed loop where the host affected all of them: too high a start costs a trial or two, too low a one hides the
+limit."""
 ABOVE = 1.5
 """Factor on the closed loop's responses a second at which a search starts: an open loop does not sustain more."""
-MOST_EXCLUDED = 10
-"""So many excluded trials in a row, and the search gives up: on a busy host one trial in four is excluded."""
+LEAST_EXCLUDED, MOST_EXCLUDED = 10, 120
+"""So many excluded trials in a row, and the search gives up."""
+PATIENCE_S = 120
+"""Trial time in a row that may be excluded, within these: a host state lasts from less than a second to some minutes."""
 BELOW = 1e-3
 """Times the greatest load is the least."""
 SHARES = (0.1, 0.5, 0.9)
@@ -87,8 +95,9 @@ class Finder:
             self._scenario,
             directory,
             interrupts,
+            [goal.latency for goal in options.goals if goal.latency],
             on_start=self._watch.started,
-            include_invalid=self._options.include_invalid,
+            include_invalid=options.include_invalid,
         )
         self.record = SearchRecord(
             title=self._scenario.title,
@@ -119,7 +128,8 @@ class Finder:
         return self.record
 
     def _find(self) -> None:
-        limits = self._limits()
+        least = self._least_for_latency()
+        limits = self._limits(least)
         self.record.min_load, self.record.max_load = limits.min_load, limits.max_load
         self._save()
         result = self._search(limits)
@@ -134,29 +144,66 @@ class Finder:
             self.record.burst = longest_burst(self._runs, limits.max_load, carried, self._options.bursts)
             self._save()
 
-    def _limits(self) -> Limits:
-        most, least = self._options.max_load, self._options.min_load
-        if most is None:
-            most = ABOVE * self._closed_loop()
-        return Limits(least or BELOW * most, most, time_s=self._options.time_s, excluded=MOST_EXCLUDED)
-
-    def _closed_loop(self) -> float:
-        """Responses a second of the same scenario in a closed loop: an upper estimate of what it sustains."""
-        run = self._runs.run(
-            at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10), "closed loop, to find the start of the search"
+    def _least_for_latency(self) -> float:
+        """Messages a second at which the shortest trials bound every goal's percentile; 0 without such goals. Raises UserError for
+        a --min below it."""
+        least, name, messages = max(
+            (
+                (
+                    (goal.latency.least_messages + 1) / goal.initial_trial_duration_s,
+                    goal.name,
+                    goal.latency.least_messages,
+                )
+                for goal in self._options.goals
+                if goal.latency
+            ),
+            default=(0.0, "", 0),
         )
-        responses = responses_per_s(run)
-        if not responses:
+        for option, load in (("--min", self._options.min_load), ("--max", self._options.max_load)):
+            if load is not None and load < least:
+                raise UserError(
+                    f"{option}: a trial at {load:g} /s has too few messages: {name} needs {messages}",
+                    remedy=f"{option} {math.ceil(least)}pps or more, or a longer --trial",
+                )
+        return least
+
+    def _limits(self, least_for_latency: float) -> Limits:
+        most = self._options.max_load or self._greatest_load()
+        least = self._options.min_load or max(BELOW * most, least_for_latency)
+        if least >= most:
             raise UserError(
-                f"{run.path}: the closed loop had no responses", remedy="--max RATE, or a scenario with responses"
+                f"a search up to {most:g} /s for a latency that needs trials at {least:g} /s or more",
+                remedy="a longer --trial, or a lower percentile",
             )
-        self.record.closed_loop_per_s = responses
-        return responses
+        seconds = max(goal.final_trial_duration_s for goal in self._options.goals)
+        excluded = min(max(LEAST_EXCLUDED, round(PATIENCE_S / seconds)), MOST_EXCLUDED)
+        return Limits(least, most, time_s=self._options.time_s, excluded=excluded)
+
+    def _greatest_load(self) -> float:
+        """ABOVE times the responses a second of the same scenario in a closed loop. Where the host affected it, it is run again; where it
+        affected all, SLOWED times the fastest."""
+        rates: list[float] = []
+        for _ in range(CLOSED_LOOPS):
+            closed = at_rate(self._scenario, None, PROBE_NS, PROBE_NS // 10)
+            run = self._runs.run(closed, "closed loop, to find the start of the search")
+            if not (responses := responses_per_s(run)):
+                raise UserError(
+                    f"{run.path}: the closed loop had no responses", remedy="--max RATE, or a scenario with responses"
+                )
+            rates.append(responses)
+            self.record.closed_loop_per_s = max(rates)
+            if (why := self._runs.affected(run)) is None:
+                self._runs.reference = run
+                self.record.closed_loop_per_s = responses
+                return ABOVE * responses
+            self.record.closed_loops_excluded.append(why)
+        return SLOWED * max(rates)
 
     def _search(self, limits: Limits) -> SearchResult:
         def tell(trial: TrialResult, results: tuple[GoalResult, ...]) -> None:
-            self.record.trials.append(_trial_row(trial))
+            self.record.trials.append(_trial_row(trial, self._options.goals))
             self.record.goals = [_goal_row(result) for result in results]
+            self.record.state, self.record.other_states = self._runs.state, self._runs.other_states
             self._save()
             self._watch.trial(trial, results)
 
@@ -168,7 +215,9 @@ class Finder:
         return result
 
     def _latency_at(self, share: float, rate: float) -> None:
-        changed = at_rate(self._scenario, rate, self._scenario.duration, self._scenario.warmup)
+        validity = self._scenario.validity.model_copy(update={"state": self._runs.state})
+        scenario = self._scenario.model_copy(update={"validity": validity})
+        changed = at_rate(scenario, rate, scenario.duration, scenario.warmup)
         run = self._runs.run(changed, f"latency at {share:.0%}: {rate:,.0f} /s")
         reasons = run.record.verdict.reasons
         for row in summarise(run).workloads:
@@ -208,7 +257,12 @@ class Finder:
         replace(self.directory / FILE, self.record.model_dump_json(indent=1) + "\n")
 
 
-def _trial_row(trial: TrialResult) -> TrialRow:
+def _trial_row(trial: TrialResult, goals: Sequence[Goal]) -> TrialRow:
+    bounds = {
+        goal.name: trial.latencies.upper_bound_ns(goal.latency.share)
+        for goal in goals
+        if goal.latency and trial.latencies
+    }
     return TrialRow(
         run=trial.details,
         load=trial.load,
@@ -217,13 +271,27 @@ def _trial_row(trial: TrialResult) -> TrialRow:
         forwarded=trial.forwarded,
         unsent=trial.unsent,
         loss_ratio=trial.loss_ratio if trial.intended else None,
+        latency_bounds_ns={name: ns if math.isfinite(ns) else None for name, ns in bounds.items()},
         excluded=trial.excluded,
     )
 
 
 def _goal_row(result: GoalResult) -> GoalRow:
+    goal, bound = result.goal, result.latency_bound_ns
     return GoalRow(
-        **asdict(result.goal),
+        name=goal.name,
+        loss_ratio=goal.loss_ratio,
+        exceed_ratio=goal.exceed_ratio,
+        width=goal.width,
+        initial_trial_duration_s=goal.initial_trial_duration_s,
+        final_trial_duration_s=goal.final_trial_duration_s,
+        duration_sum_s=goal.duration_sum_s,
+        latency=goal.latency
+        and LatencyGoal(
+            percentile=100 * goal.latency.share,
+            limit_ns=goal.latency.limit_ns,
+            bound_ns=bound if bound is not None and math.isfinite(bound) else None,
+        ),
         irregular=result.irregular,
         relevant_lower_bound=result.relevant_lower_bound,
         relevant_upper_bound=result.relevant_upper_bound,

@@ -1,15 +1,20 @@
 """A search's options from texts, as the command line has them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from windtunnel.errors import UserError
-from windtunnel.measure.search import NDR, PDR, THROUGHPUT, Goal
+from windtunnel.measure.search import NDR, PDR, THROUGHPUT, Goal, Objective
 from windtunnel.measure.throughput.find import Options
 from windtunnel.scenario.quantities import Quantity
 
 _SHARE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)", re.ASCII)
-_GOAL = re.compile(r"([A-Za-z0-9_-]{1,32})=(.*)", re.ASCII)
+_GOAL = re.compile(r"([A-Za-z0-9_.-]{1,32})=(.*)", re.ASCII)
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
+"""Goals whose limit is a latency."""
+LOSS = "loss"
+"""The goal beside one of these that limits their loss."""
+_DEFAULT = {"mlrsearch": (NDR, PDR), "rfc2544": (THROUGHPUT,)}
 
 
 def options(
@@ -29,15 +34,14 @@ def options(
     """Raises UserError that names the option, the error and the remedy."""
     trial_s = duration_s("--trial", trial)
     sum_s = max(duration_s("--trial-sum", trial_sum), trial_s)
-    names = dict(_goal(text) for text in goals) if goals else {g.name: g.loss_ratio for g in (NDR, PDR)}
-    if goals and len(names) < len(goals):
+    names = dict(_goal(text) for text in goals or ())
+    if len(names) < len(goals or ()):
         raise UserError("--goal: two goals have the same name", remedy="a unique name for each")
-    if method == "rfc2544" and not goals:
-        names = {THROUGHPUT.name: THROUGHPUT.loss_ratio}
+    limits = _limits(names) if names else {g.name: (g.loss_ratio, None) for g in _DEFAULT[method]}
     about = (share("--exceed", exceed), share("--width", width), trial_s, trial_s, sum_s)
     return Options(
         method=method,
-        goals=tuple(Goal(name, loss, *about) for name, loss in names.items()),
+        goals=tuple(Goal(name, loss, *about, latency=latency) for name, (loss, latency) in limits.items()),
         min_load=rate("--min", least) if least else None,
         max_load=rate("--max", most) if most else None,
         time_s=duration_s("--within", within) if within else None,
@@ -70,8 +74,23 @@ def _quantity(option: str, text: str, quantity: Quantity, remedy: str) -> float:
         raise UserError(f"{option}: {error}", remedy=remedy) from None
 
 
-def _goal(text: str) -> tuple[str, float]:
+def _goal(text: str) -> tuple[str, str]:
     match = _GOAL.fullmatch(text)
     if match is None:
-        raise UserError(f"--goal {text}: not a name and its loss", remedy="as in --goal PDR=0.5%")
-    return match[1], share(f"--goal {match[1]}", match[2])
+        raise UserError(f"--goal {text}: not a name and its limit", remedy="as in --goal PDR=0.5% or --goal p99=50us")
+    return match[1], match[2]
+
+
+def _limits(names: Mapping[str, str]) -> dict[str, tuple[float, Objective | None]]:
+    """Name -> loss and latency that it allows. Without a limit of their own, latency goals may lose what their percentile leaves: a
+    message without a response is later than any limit."""
+    common = share(f"--goal {LOSS}", names[LOSS]) if LOSS in names and names.keys() & PERCENTILES.keys() else None
+    found: dict[str, tuple[float, Objective | None]] = {}
+    for name, text in names.items():
+        if name in PERCENTILES:
+            part = round(PERCENTILES[name] / 100, 6)
+            limit_ns = _quantity(f"--goal {name}", text, Quantity("duration", "100ns", "60s"), f"as in {name}=50us")
+            found[name] = round(1 - part, 6) if common is None else common, Objective(part, limit_ns)
+        elif name != LOSS or common is None:
+            found[name] = share(f"--goal {name}", text), None
+    return found

@@ -2,7 +2,7 @@
 
 History of the record's version:
 1  MLRsearch and RFC 2544's binary search, latency at parts of the rate, back-to-back bursts
-2  `excluded` (was `disturbed`)
+2  `excluded` (was `disturbed`); host states; goals with a latency objective
 """
 
 from typing import Any, Final, Literal
@@ -28,7 +28,22 @@ class TrialRow(Part):
     forwarded: int = Field(description="got a response in time")
     unsent: int = Field(description="messages that the client was too slow to send")
     loss_ratio: float | None = Field(description="share of all messages to send; null: excluded before any was sent")
+    latency_bounds_ns: dict[str, float | None] = Field(
+        default_factory=dict,
+        description="goal -> value that its percentile does not exceed, with 95% confidence; null: too few messages, or too many lost",
+    )
     excluded: str | None = Field(description="why it is excluded; null: it counts")
+
+
+class LatencyGoal(Part):
+    """A percentile of the latency from the intended send time that must not exceed a limit; a message without a response does."""
+
+    percentile: float
+    limit_ns: float
+    bound_ns: float | None = Field(
+        description="upper bound of the percentile (95% confidence) at the lower bound, the median of its trials; at the upper "
+        "bound where there is no lower one; null: not bounded"
+    )
 
 
 class GoalRow(Part):
@@ -41,6 +56,7 @@ class GoalRow(Part):
     initial_trial_duration_s: float
     final_trial_duration_s: float
     duration_sum_s: float
+    latency: LatencyGoal | None = Field(None, description="null: loss alone decides")
     irregular: str | None = Field(description="why the result is irregular; null: it is regular")
     relevant_lower_bound: float | None = Field(description="messages a second")
     relevant_upper_bound: float | None
@@ -94,6 +110,13 @@ class SearchRecord(Shown, Part):
     closed_loop_per_s: float | None = Field(
         description="responses a second of the closed loop at the start of the search"
     )
+    closed_loops_excluded: list[str] = Field(
+        default_factory=list, description="why closed loops at the start were run again: the host affected them"
+    )
+    state: str | None = Field(
+        None, description="host state that every trial that counts was in; null: not known on this host"
+    )
+    other_states: int = Field(0, description="trials that were excluded because the host was in another state")
     min_load: float
     max_load: float
     stopped: str | None = Field(None, description="what ended the search before its time; null: it ran to its end")

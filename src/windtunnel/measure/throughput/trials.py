@@ -6,17 +6,20 @@ for the rate left unsent is counted separately.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
-from windtunnel.host import facts
+from windtunnel.host import facts, levels
 from windtunnel.measure.execute import execute
-from windtunnel.measure.search import TrialResult
+from windtunnel.measure.search import Latencies, Objective, TrialResult
+from windtunnel.measure.throughput.pauses import delay_by_pauses, loss_by_pauses
+from windtunnel.measure.validity import host_states, readings_of
 from windtunnel.runs import Run
+from windtunnel.runs.histogram import highest_of_bucket, merge
 from windtunnel.runs.metrics import ratio, seconds
 from windtunnel.scenario import Scenario, here, load, resolve
 from windtunnel.scenario.keys import Client
@@ -25,8 +28,10 @@ from windtunnel.scenario.wires import has
 
 WARMUP_NS = 100_000_000
 """Of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
-HOST = ("windows", "clock")
+HOST = ("windows", "clock", "host state")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
+BUSY = "sibling busy"
+"""In the name of a state of the host."""
 DATA_PLANE = ("steady", "generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
@@ -42,6 +47,8 @@ class Runs:
     scenario: Scenario
     directory: Path
     interrupts: Interrupts
+    objectives: Sequence[Objective] = ()
+    """Of the latency goals."""
     finished: int = 0
     host: facts.Facts = field(default_factory=facts.collect)
     on_start: Callable[[str], None] = lambda what: None
@@ -50,6 +57,15 @@ class Runs:
     """Rejected metrics count like others."""
     included: list[str] = field(default_factory=list)
     """Invalid runs that counted."""
+    reference: Run | None = None
+    """The first run that the host did not affect. Trials in another host state than its are excluded."""
+    other_states: int = 0
+    """Trials that were excluded for that alone."""
+    readings: levels.Readings = field(init=False)
+    """Of this host, this search's own included."""
+
+    def __post_init__(self) -> None:
+        self.readings = levels.read_kept(self.host)
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
@@ -60,6 +76,14 @@ class Runs:
         if not _windows(run):
             raise UserError(f"{run.path}: no client, so no responses can be counted")
         counts = balance(run)
+        found = latencies(run, counts)
+        excluded = self.exclusion_reason(run)
+        # a backlog that is left at the end is the data plane's: after a pause, one that carries the load catches up
+        if excluded is None and not counts.unsent:
+            by_latency = (delay_by_pauses(run, load, objective, found) for objective in self.objectives)
+            excluded = loss_by_pauses(run, load, counts.lost) or next(filter(None, by_latency), None)
+        if excluded is None and self.reference is None:
+            self.reference = run
         slow = any(reason.startswith("generator:") for reason in run.record.verdict.reasons)
         return TrialResult(
             load=load,
@@ -68,9 +92,51 @@ class Runs:
             forwarded=counts.offered - counts.unsent - counts.lost,
             unsent=counts.unsent if slow else 0,
             took_s=took_s,
-            excluded=self.exclusion_reason(run),
+            excluded=excluded,
+            latencies=found,
             details=run.path.name,
         )
+
+    @property
+    def state(self) -> str | None:
+        """The host state that is searched in, by the levels that are known now: the one asked for, else the reference's; None: not known."""
+        if self.scenario.validity.state or self.reference is None:
+            return self.scenario.validity.state
+        return self._judged(self.reference).headline
+
+    def exclusion_reason(self, run: Run) -> str | None:
+        """Why the run tells of the host and not of the data plane, in words; None where it does not, or counts all the same."""
+        self.readings.update(readings_of(run.windows))
+        reason = _of_host(run)
+        if reason and not self._include(run):
+            return reason
+        if reason := self._other_state(run):
+            self.other_states += 1
+        return reason
+
+    def affected(self, run: Run) -> str | None:
+        """Why the host makes a run no reference, in words; None where it does not."""
+        if reason := _of_host(run):
+            return reason
+        self.readings.update(readings_of(run.windows))
+        judged = self._judged(run)
+        if judged.headline is None and any(window.probe for windows in run.windows.values() for window in windows):
+            return f"host state: {judged.check.words if judged.check else 'not known'}"
+        return f"host state: {judged.headline}" if BUSY in (judged.headline or "") else None
+
+    def _other_state(self, run: Run) -> str | None:
+        """Why a run is not of the reference's host state, in words; None where it is, or that state is not known."""
+        if self.reference is None or self.scenario.validity.state:
+            return None
+        ours, its = self._judged(self.reference), self._judged(run)
+        if ours.headline in (None, its.headline):
+            return None
+        words = its.headline or (its.check.words if its.check else "not known")
+        return f"host state: {words}; the search is of {ours.headline}"
+
+    def _judged(self, run: Run) -> host_states.Judged:
+        """Its host state by the levels that are known now: a state has no name of its own until a second one was seen."""
+        return host_states.judge(run.record.engines, run.windows, (), self.readings, None)
 
     def run(self, scenario: Scenario, what: str) -> Run:
         """Runs into the next directory. Raises UserError where the run broke, Interrupted where somebody asked for its end."""
@@ -86,11 +152,6 @@ class Runs:
             raise UserError(f"{run.path}: the run failed: {'; '.join(broken)}")
         return run
 
-    def exclusion_reason(self, run: Run) -> str | None:
-        """Why the run tells of the host and not of the data plane, in words; None where it does not, or counts all the same."""
-        reason = next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
-        return None if reason and self._include(run) else reason
-
     def _include(self, run: Run) -> bool:
         """Whether a run counts that would not without --include-invalid; then it is noted."""
         if not (self.include_invalid and run.rejected):
@@ -98,6 +159,19 @@ class Runs:
         if run.path.name not in self.included:
             self.included.append(run.path.name)
         return True
+
+
+def _of_host(run: Run) -> str | None:
+    """What the run's own checks say of the host, in words; None where nothing is wrong."""
+    return next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
+
+
+def latencies(run: Run, counts: "Balance") -> Latencies:
+    """Of the messages that fell due while it was measured, from their intended send times; what has no response is missing."""
+    windows = [window for window in _windows(run) if window.phase in ("measure", "drain")]
+    merged = merge(workload.latency for window in windows for workload in window.workloads)
+    buckets = [(highest_of_bucket(lowest, merged.bits), n) for lowest, n in merged.counts] if merged else []
+    return Latencies.of(buckets, counts.lost + counts.unsent)
 
 
 @dataclass(frozen=True)
@@ -137,9 +211,7 @@ def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns:
         # one window: each that ends keeps main and the supervisor busy for 20 ms, on two cores at the cost of a worker
         "window": duration_ns,
     }
-    # at its limit a data plane drifts and its queues fill: that is what is looked for, and no fault of the trial
-    validity = scenario.validity.model_copy(update={"drift": 1.0})
-    return scenario.model_copy(update={"client": client, "validity": validity, **times})
+    return scenario.model_copy(update={"client": client, **times})
 
 
 def _windows(run: Run) -> list[Window]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from windtunnel.format import percent, rate
+from windtunnel.format import percent
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.runs.files import replace
 from windtunnel.views.pages import model_charts
 from windtunnel.views.pages.page import filled, host_lines, pretty
-from windtunnel.views.terminal.model import curve_sentences, notes, settings_words
+from windtunnel.views.terminal.model import capacity_words, curve_sentences, notes, settings_words, thesis_rows
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Section:
     places: list[str]
     curve: Curve | LatencyCurve
     captions: list[str] = field(default_factory=list)
+    thesis: list[tuple[str, float, float, float]] = field(default_factory=list)
+    """What, and A, K and D of the thesis' T = A/(n + K) + D."""
 
 
 def write(model: ModelRecord, path: Path) -> Path:
@@ -56,14 +58,20 @@ def _cost(model: ModelRecord, curve: Curve, charts: dict[str, dict[str, Any]]) -
     ]
     words = next(one.words for one in curve.tried if one.form == curve.form)
     return Section(
-        settings_words(curve.settings), f"{curve.form}: {words}", curve_sentences(curve), places, curve, captions
+        settings_words(curve.settings),
+        f"{curve.form}: {words}",
+        curve_sentences(curve),
+        places,
+        curve,
+        captions,
+        thesis_rows(curve),
     )
 
 
 def _latency(curve: LatencyCurve, charts: dict[str, dict[str, Any]]) -> Section:
     places = _placed(charts, [model_charts.latency(curve), model_charts.latency_residuals(curve)])
     errors = ", ".join(f"{name} {percent(value)}" for name, value in curve.mape.items())
-    said = [f"capacity {rate(curve.capacity)}", f"leave one out, mean error: {errors}"]
+    said = [capacity_words(curve), f"leave one out, mean error: {errors}"]
     captions = [
         "Points: medians of the runs at a load; lines: the fitted form. p99.9 is shown without a verdict, because the host dominates it on a shared machine.",
         "Predicted over measured at each load, by the form that was chosen and fitted without it.",

@@ -9,7 +9,15 @@ from windtunnel.runs.files import replace
 from windtunnel.views.pages.charts import SERIES
 from windtunnel.views.pages.layout import duration_ticks, layout_of
 from windtunnel.views.pages.page import filled, host_lines, pretty
-from windtunnel.views.terminal.search import METHODS, doubts, load_words, width_of
+from windtunnel.views.terminal.search import (
+    METHODS,
+    allowed_words,
+    bound_words,
+    doubts,
+    host_words,
+    load_words,
+    width_of,
+)
 
 LEAST_SHOWN = 1e-6
 """Loss ratio at which trials without loss are drawn on the logarithmic axis."""
@@ -35,7 +43,9 @@ def render(record: SearchRecord) -> str:
         load=load_words,
         width=width_of,
         doubts=doubts(record),
-        excluded=sum(trial.excluded is not None for trial in record.trials),
+        allowed=allowed_words,
+        bound=bound_words,
+        host_words=host_words(record),
         least=LEAST_SHOWN,
         host=host_lines(record.host),
         facts=pretty(record.host),

@@ -7,10 +7,11 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from windtunnel.format import DASH, duration, number, percent, rate
+from windtunnel.format import DASH, duration, number, percent, rate, size
 from windtunnel.model.predict import Prediction
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.model.requests import Latency, Said
+from windtunnel.model.thesis import coefficients, published
 from windtunnel.model.validate import Checked
 from windtunnel.views.terminal.columns import Column, Fitting
 
@@ -36,6 +37,7 @@ def notes(model: ModelRecord) -> list[str]:
     said = [
         f"{of.get(model.response, model.response)}; {model.provenance.runs} runs of {model.provenance.study}",
         f"host {model.host.get('hostname')}, {cpu}, {model.memory or 'several memory modes'}",
+        state_words(model.state),
         *model.provenance.left_out,
     ]
     if model.neighbour:
@@ -45,7 +47,26 @@ def notes(model: ModelRecord) -> list[str]:
         )
     if model.kind == "cost" and model.ladder is None:
         said.append("no ladder of this host: forms that model caches were not tried")
+    if outgrown := outgrown_l2(model):
+        said.append(outgrown)
     return said
+
+
+def state_words(state: str | None) -> str:
+    """As in "host state one-l3: bands hold in this state alone"."""
+    return f"host state {state}: bands hold in this state alone" if state else "host state not known"
+
+
+def outgrown_l2(model: ModelRecord) -> str | None:
+    """That the model cannot know of the L3, where a table outgrows the L2; None where none does, or the caches are not known."""
+    l2 = next((cache.bytes for cache in model.ladder.reported if cache.level == 2), None) if model.ladder else None
+    largest = max((point.bytes for curve in model.curves for point in curve.points), default=0.0)
+    if l2 is None or largest <= l2:
+        return None
+    return (
+        f"tables up to {size(round(largest))} outgrow the L2, {size(l2)}: which share of the L3 was this host's is not measured, and the "
+        "model cannot take it into account"
+    )
 
 
 def settings_words(settings: dict[str, Any]) -> str:
@@ -62,7 +83,34 @@ def _curve(curve: Curve) -> list[RenderableType]:
             Column("to", [DASH if p.high is None else f"{p.high:.5g}" for p in curve.parameters]),
         ]
     )
-    return [head, parameters, Text(), _tried(curve), Text(), *map(Text, curve_sentences(curve))]
+    return [head, parameters, *_thesis(curve), Text(), _tried(curve), Text(), *map(Text, curve_sentences(curve))]
+
+
+def _thesis(curve: Curve) -> list[RenderableType]:
+    """The curve as the thesis writes it, beside the thesis' own coefficients; nothing for any other form."""
+    rows = thesis_rows(curve)
+    if not rows:
+        return []
+    table = Fitting(
+        [
+            Column("T = A/(n + K) + D", [row[0] for row in rows], words=True),
+            *(Column(name, [f"{row[n]:.5g}" for row in rows]) for n, name in enumerate(("A, Mpps", "K", "D, Mpps"), 1)),
+        ]
+    )
+    return [Text(), table]
+
+
+def thesis_rows(curve: Curve) -> list[tuple[str, float, float, float]]:
+    """What, A, K and D: of this curve, then of the thesis where it published them (its exact table); empty for any other form."""
+    ours = coefficients(curve.form, [parameter.value for parameter in curve.parameters])
+    places = ("", "") if len(ours) < 2 else (", below", ", above")
+    rows = [(f"this curve{place}", one.a, one.k, one.d) for place, one in zip(places, ours, strict=False)]
+    if rows and curve.table.get("kind", "exact") == "exact":
+        rows += [
+            (f"the thesis, {place}", one.a, one.k, one.d)
+            for place, one in zip(("below", "above"), published(), strict=True)
+        ]
+    return rows
 
 
 def _words_of(curve: Curve) -> str:
@@ -115,7 +163,6 @@ def _steps(model: ModelRecord) -> Fitting:
 
 
 def _latency(curve: LatencyCurve) -> list[RenderableType]:
-    interval = "" if curve.capacity_low is None else f" ({rate(curve.capacity_low)} to {rate(curve.capacity_high)})"
     words = next(one.words for one in curve.tried if one.form == curve.form)
     head = Text.assemble((settings_words(curve.settings), "bold"), f"  {curve.form}: {words}")
     names = list(curve.coefficients)
@@ -129,7 +176,15 @@ def _latency(curve: LatencyCurve) -> list[RenderableType]:
             Column("between runs", [percent(curve.noise[name]) for name in names], spare=1),
         ]
     )
-    return [head, Text(f"capacity {rate(curve.capacity)}{interval}"), table]
+    return [head, Text(capacity_words(curve)), table]
+
+
+def capacity_words(curve: LatencyCurve) -> str:
+    """The capacity and its interval, or that the loads do not identify it."""
+    if curve.capacity_identified:
+        return f"capacity {rate(curve.capacity)} ({rate(curve.capacity_low)} to {rate(curve.capacity_high)})"
+    above = f": any above {rate(curve.capacity_low)} fits" if curve.capacity_low else ""
+    return f"capacity not identified: the loads end at {rate(curve.points[-1].load)}{above}"
 
 
 def prediction_view(said: Prediction) -> Group:
@@ -138,9 +193,13 @@ def prediction_view(said: Prediction) -> Group:
     cost = f"{number(said.ns)} ns a packet  ({number(said.low)} to {number(said.high)})"
     of = f"{said.cores} core{'' if said.cores == 1 else 's'}"
     if said.of == "table":
-        return Group(*lines, Text(f"the table's step: {cost}, {of}"))
+        return Group(*lines, Text(f"the table's step: {cost}, {of}"), _state(said.state))
     mpps = f"{number(said.mpps, 3)} Mpps  ({number(said.mpps_low, 3)} to {number(said.mpps_high, 3)})"
-    return Group(*lines, Text(f"{cost}, {of}"), Text(mpps))
+    return Group(*lines, Text(f"{cost}, {of}"), Text(mpps), _state(said.state))
+
+
+def _state(state: str | None) -> Text:
+    return Text(state_words(state), style="dim")
 
 
 def validation_view(checked: Checked) -> Group:
@@ -225,5 +284,6 @@ def latency_view(said: Latency) -> Group:
             Column("mean error", [percent(said.errors[name]) for name in names]),
         ]
     )
-    head = Text(f"at {rate(said.load)}, {percent(said.utilisation)} of the capacity")
-    return Group(*(Text(mark, style="yellow") for mark in said.marks), head, table)
+    part = "capacity not identified" if said.utilisation is None else f"{percent(said.utilisation)} of the capacity"
+    head = Text(f"at {rate(said.load)}, {part}")
+    return Group(*(Text(mark, style="yellow") for mark in said.marks), head, table, _state(said.state))

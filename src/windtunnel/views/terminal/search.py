@@ -19,9 +19,8 @@ def search_view(record: SearchRecord) -> RenderableType:
     parts: list[RenderableType] = [Text(record.title, style="bold")]
     parts += [Text(record.question, style="italic")] if record.question else []
     finished = f"{len(record.trials)} trials of {sum(t.duration_s for t in record.trials):.0f} s"
-    excluded = sum(trial.excluded is not None for trial in record.trials)
-    again = f", {excluded} of them excluded and run again" if excluded else ""
-    parts += [Text(f"{METHODS[record.method]} · {finished}{again}", style="dim"), Text()]
+    parts += [Text(f"{METHODS[record.method]} · {finished}", style="dim")]
+    parts += [*(Text(words, style="dim") for words in host_words(record)), Text()]
     parts += [goal_table(record.goals), Text()]
     parts += [
         Text(f"{goal.name}: irregular: {goal.irregular}", style="bold red") for goal in record.goals if goal.irregular
@@ -44,19 +43,49 @@ def doubts(record: SearchRecord) -> list[str]:
     return said + ([f"limits relaxed: {', '.join(limits)}"] if limits else [])
 
 
+def host_words(record: SearchRecord) -> list[str]:
+    """Sentences: the host state that was searched in, and what the host made repeat."""
+    said = [f"host state: {record.state or 'not known'}"]
+    excluded = sum(trial.excluded is not None for trial in record.trials)
+    if excluded:
+        states = f", {record.other_states} of them in another host state" if record.other_states else ""
+        said.append(f"{excluded} trials excluded and run again{states}")
+    if count := len(record.closed_loops_excluded):
+        said.append(f"{count} closed loops excluded; the last one: {record.closed_loops_excluded[-1]}")
+    return said
+
+
+def allowed_words(row: GoalRow) -> str:
+    """What a goal allows: "0.50%", or "p99 ≤ 50.0 µs, loss ≤ 0.10%"."""
+    loss = fmt.percent(row.loss_ratio, 2)
+    if row.latency is None:
+        return f"loss {loss}"
+    return f"p{row.latency.percentile:g} {fmt.duration(row.latency.limit_ns)}, loss {loss}"
+
+
 def goal_table(rows: Sequence[GoalRow]) -> RenderableType:
     """The goal's limit lies between the bounds. Conditional throughput is the rate forwarded at the lower bound."""
     return Fitting(
         [
             Column("goal", [row.name for row in rows], words=True),
-            Column("allowed loss", [fmt.percent(row.loss_ratio) for row in rows], spare=2),
+            Column("allowed", [allowed_words(row) for row in rows], spare=2),
             Column("conditional throughput", [fmt.rate(row.conditional_throughput) for row in rows]),
             Column("lower bound", [load_words(row.relevant_lower_bound) for row in rows]),
             Column("upper bound", [load_words(row.relevant_upper_bound) for row in rows]),
             Column("width", [fmt.percent(width_of(row), 2) for row in rows], spare=1),
+            *(
+                [Column("latency at most", [bound_words(row) for row in rows])]
+                if any(row.latency for row in rows)
+                else []
+            ),
             Column("result", ["irregular" if row.irregular else "regular" for row in rows], words=True),
         ]
     )
+
+
+def bound_words(row: GoalRow) -> str:
+    """The upper bound of the goal's percentile at its lower bound."""
+    return fmt.duration(row.latency.bound_ns) if row.latency else ""
 
 
 def latency_table(rows: Sequence[LatencyRow]) -> RenderableType:

@@ -118,7 +118,7 @@ def test_the_reference_implementation_agrees_on_steady_devices(device, goals):
 
 def test_a_device_faster_than_the_greatest_load_is_irregular():
     (found,) = search(Device(1e7), [NDR], LIMITS).goals
-    assert found.irregular == "the greatest load, 5e+06, still carries it: the limit lies above"
+    assert found.irregular == "the greatest load, 5e+06, still meets the goal: the limit lies above"
     assert (found.relevant_lower_bound, found.relevant_upper_bound, found.width) == (5e6, None, None)
     assert found.conditional_throughput == 5e6 and len(found.lower_trials) == 11
 
@@ -126,7 +126,10 @@ def test_a_device_faster_than_the_greatest_load_is_irregular():
 @pytest.mark.parametrize("device", [Device(5e3), Device(1e6, stall_every_s=7.0, stall_s=0.1)], ids=["slow", "stalling"])
 def test_a_device_slower_than_the_least_load_is_irregular(device):
     result = search(device, [STRICT], LIMITS)
-    assert result["strict"].irregular == "even the least load, 10000, does not carry it"
+    assert (
+        result["strict"].irregular
+        == "even the least load, 10000, does not meet the goal: no load that was offered does"
+    )
     assert (result["strict"].relevant_lower_bound, result["strict"].relevant_upper_bound) == (None, 1e4)
     assert result["strict"].conditional_throughput is None and result.stopped is None
     assert len(result.trials) < 25, "the way down must be taken in growing steps"

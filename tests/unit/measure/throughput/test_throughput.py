@@ -120,6 +120,31 @@ def test_a_closed_loop_is_refused_with_a_remedy(tmp_path, device):
     assert not (tmp_path / "found" / "report.html").exists()
 
 
+def test_a_latency_goal_is_limited_by_loss_too(tmp_path, device):
+    """The fake engine says that all responses took at most 3 us, and loses what is above its capacity."""
+    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--goal", "p99=10us", "--goal", "loss=0.1%")
+    assert done.exit_code == 0, done.output
+    record = SearchRecord.model_validate_json((tmp_path / "found" / "search.json").read_text())
+    (goal,) = record.goals
+    assert (goal.name, goal.loss_ratio, goal.irregular) == ("p99", 0.001, None)
+    assert goal.latency.model_dump() == {"percentile": 99.0, "limit_ns": 10_000.0, "bound_ns": 3001.0}
+    assert goal.relevant_lower_bound <= CAPACITY * 1.011 and goal.relevant_upper_bound >= CAPACITY * 0.99
+    counted = [trial for trial in record.trials if trial.excluded is None]
+    assert {trial.latency_bounds_ns["p99"] for trial in counted if trial.load < CAPACITY} == {3001.0}
+    assert {trial.latency_bounds_ns["p99"] for trial in counted if trial.load > 2 * CAPACITY} == {None}
+    words = " ".join(done.output.split())
+    assert "latency at most" in words and "3.00 µs" in words and "host state: not known" in words
+    page = (tmp_path / "found" / "report.html").read_text()
+    assert "Latency at most" in page and "p99 10.0 µs, loss 0.10%" in page
+    validate(json.loads(record.model_dump_json()), json.loads((ROOT / "schemas" / "search.json").read_text()))
+
+
+def test_a_latency_that_no_rate_meets_is_said(tmp_path, device):
+    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--goal", "p90=2us", "--no-report")
+    assert done.exit_code == 1
+    assert "no load that was offered does" in " ".join(done.output.split())
+
+
 def test_a_limit_below_the_capacity_is_irregular_and_ends_with_1(tmp_path, device):
     done = searched(tmp_path, *QUICK, "--max", "20kpps", "--no-latency", "--no-report")
     assert done.exit_code == 1
@@ -199,6 +224,12 @@ def test_scenarios_that_cannot_be_searched_are_refused_with_their_line(tmp_path,
         ("--goal", "NDR=x"),
         ("--goal", "A=0", "--goal", "A=1%"),
         ("--goal", "A=100%"),
+        ("--goal", "p99=1%"),
+        ("--goal", "p99=0us"),
+        ("--goal", "p99=5ms", "--goal", "loss=1us"),
+        ("--goal", "p99=5ms", "--goal", "loss=100%"),
+        ("--goal", "p99.99=5ms"),
+        ("--goal", "p99=5ms", "--min", "1kpps"),
         ("--width", "0"),
         ("--width", "nan"),
         ("--exceed", "100%"),
@@ -223,6 +254,21 @@ def test_options_are_read_with_their_units():
         (0.01, 0.25, 0.5, 5.0)
     }
     assert (found.min_load, found.max_load, found.time_s, found.latency, found.bursts) == (1e3, 2e6, 60.0, False, 0)
+
+
+def test_goals_with_a_latency_are_read():
+    def read(*goals, method="mlrsearch"):
+        found = options(method, goals, "1%", "50%", "1s", "21s", None, None, None, False, 0).goals
+        return [(g.name, g.loss_ratio, g.latency and (g.latency.share, g.latency.limit_ns)) for g in found]
+
+    assert read("p99=50us") == [("p99", 0.01, (0.99, 5e4))]
+    assert read("loss=0.1%", "p99.9=1ms", "NDR=0", "p50=900ns") == [
+        ("p99.9", 0.001, (0.999, 1e6)),
+        ("NDR", 0.0, None),
+        ("p50", 0.001, (0.5, 900)),
+    ]
+    assert read("loss=2%") == [("loss", 0.02, None)], "without a latency it is a goal like any other"
+    assert read("p90=1us", method="rfc2544") == [("p90", 0.1, (0.9, 1e3))]
 
 
 def test_a_trial_is_the_scenario_at_another_rate(tmp_path):

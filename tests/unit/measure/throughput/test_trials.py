@@ -1,0 +1,175 @@
+"""Trials of one host state, and the closed loop that a search starts with."""
+
+from dataclasses import replace
+
+import pytest
+import sample_lines as sample
+from fake_runs import FAKE
+from scenario_tools import written
+from search_runs import a_run
+
+import windtunnel
+from windtunnel.engine.find import VARIABLE
+from windtunnel.measure.search import Goal, Objective
+from windtunnel.measure.throughput import find
+from windtunnel.measure.throughput.find import Finder, Options
+from windtunnel.measure.throughput.trials import balance, latencies
+
+SCENARIO = {"duration": "60ms", "client": {"rate": "1kpps"}, "workload": [{"handler": "l_app"}]}
+CARRIED = {"offered": 1000, "sent": 1000, "responses": 1000}
+NEAR, FAR = 90.0, 425.0
+P99 = Goal("p99", 0.01, latency=Objective(0.99, 50e3))
+
+
+@pytest.fixture
+def finder(tmp_path, monkeypatch):
+    """A search whose runs are these, one after the other."""
+    monkeypatch.setenv(VARIABLE, str(FAKE))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def with_runs(*runs, options=None, state=None):
+        data = SCENARIO | ({"validity": {"state": state}} if state else {})
+        made = Finder(written(tmp_path, data), [], options or Options(), tmp_path / "found", interrupts=None)
+        left = list(runs)
+        monkeypatch.setattr(made._runs, "run", lambda scenario, what: left.pop(0))
+        made.left = left
+        return made
+
+    return with_runs
+
+
+def closed(rate: int, **more):
+    return a_run(counts=dict.fromkeys(("sent", "responses"), rate), **more)
+
+
+def test_a_closed_loop_that_the_host_affected_is_run_again(finder):
+    made = finder(closed(300, reasons=["windows: preempted"]), closed(1000), closed(5))
+    assert made._greatest_load() == 1500 and len(made.left) == 1
+    assert made.record.closed_loops_excluded == ["windows: preempted"]
+    assert made.record.closed_loop_per_s == 1000
+
+
+def test_where_the_host_affects_all_closed_loops_the_search_starts_higher(finder):
+    affected = [closed(rate, reasons=["clock: off"]) for rate in (300, 900, *[100] * (find.CLOSED_LOOPS - 2))]
+    made = finder(*affected, closed(5000))
+    assert made._greatest_load() == 4 * 900 and len(made.left) == 1 and made._runs.reference is None
+    assert len(made.record.closed_loops_excluded) == find.CLOSED_LOOPS
+
+
+def test_a_closed_loop_in_no_one_state_is_run_again(finder):
+    quiet = closed(900, line_ns=NEAR)
+    busy = closed(700, line_ns=NEAR, busy=1.5)
+    made = finder(closed(800, line_ns=NEAR, complete=False), quiet, busy)
+    assert made._runs.affected(busy) is None, "nothing quieter was seen yet"
+    assert made._greatest_load() == 1350
+    assert made.record.closed_loops_excluded[0].startswith("host state: known in only 0 of 1 windows")
+    assert made._runs.affected(busy) == "host state: one-level, sibling busy"
+
+
+def test_trials_in_another_state_than_the_first_run_are_excluded(finder):
+    runs = [closed(1000, line_ns=NEAR), a_run(line_ns=FAR, counts=CARRIED), a_run(line_ns=NEAR, counts=CARRIED)]
+    runs.append(a_run(line_ns=NEAR, complete=False, counts=CARRIED))
+    made = finder(*runs)
+    made._greatest_load()
+    assert made._runs.state == "one-level"
+    other, same, unknown = (made._runs.trial(1000.0, 1.0) for _ in range(3))
+    assert other.excluded == "host state: two-l3s; the search is of one-l3"
+    assert same.excluded is None
+    assert unknown.excluded.startswith("host state: known in only 0 of 1 windows")
+    assert made._runs.state == "one-l3" and made._runs.other_states == 2
+
+
+def test_without_a_closed_loop_the_first_trial_that_counts_names_the_state(finder):
+    made = finder(
+        a_run(line_ns=FAR, counts=CARRIED, reasons=["windows: preempted"]),
+        a_run(line_ns=NEAR, counts=CARRIED),
+        a_run(line_ns=FAR, counts=CARRIED),
+    )
+    trials = [made._runs.trial(1000.0, 1.0) for _ in range(3)]
+    assert [trial.excluded is None for trial in trials] == [False, True, False]
+
+
+def test_a_host_that_cannot_be_probed_excludes_nothing(finder):
+    made = finder(closed(1000), a_run(counts=CARRIED))
+    made._greatest_load()
+    assert made._runs.trial(1000.0, 1.0).excluded is None and made._runs.state is None
+
+
+def test_a_state_asked_for_is_judged_by_the_run_itself(finder):
+    made = finder(
+        a_run(line_ns=NEAR, counts=CARRIED),
+        a_run(line_ns=FAR, counts=CARRIED, reasons=["host state: the state asked for, one-l3, never came"]),
+        state="one-l3",
+    )
+    assert made._runs.trial(1000.0, 1.0).excluded is None
+    assert "never came" in made._runs.trial(1000.0, 1.0).excluded
+    assert made._runs.state == "one-l3"
+
+
+def test_a_trial_has_the_latencies_of_what_was_due_while_it_was_measured():
+    run = a_run(counts={"offered": 2000, "sent": 1995, "responses": 1990, "lost": 5, "unsent": 0})
+    found = latencies(run, balance(run))
+    assert found.missing == 5 and found.messages == 2 * 1000 + 5
+
+
+def test_loss_in_a_pause_excludes_a_trial(finder):
+    lossy = a_run(queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 20})
+    made = finder(lossy, lossy)
+    assert made._runs.trial(1000.0, 1.0).excluded.startswith("pause: the worker on CPU 1")
+    overloaded = a_run(queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 200})
+    backlog = a_run(
+        queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 20, "unsent": 1}
+    )
+    made.left[:] = [overloaded]
+    assert made._runs.trial(1000.0, 1.0).excluded is None
+    made._runs.run = lambda scenario, what: with_backlog(backlog)
+    assert made._runs.trial(1000.0, 1.0).excluded is None
+
+
+def test_latency_in_a_pause_excludes_a_trial(finder):
+    """60 of 2000 responses came after 20 ms, and pauses of 70 ms in all delayed 70."""
+    slow = sample.histogram([4_000] * 970 + [20_000_000] * 30)
+    runs = [a_run(preempted_ns={1: 70_000_000}, latency=slow, counts=CARRIED), a_run(latency=slow, counts=CARRIED)]
+    made = finder(*runs, options=Options(goals=(replace(P99, latency=Objective(0.99, 1e6)),)))
+    assert [(made._runs.trial(1000.0, 1.0).excluded or "")[:5] for _ in runs] == ["pause", ""]
+
+
+def with_backlog(run):
+    """What was not sent when it was measured is not sent at the end of the drain either."""
+    windows = run.windows["windtunnel"]
+    windows[-1] = windows[-1].model_copy(update={"workloads": windows[1].workloads})
+    return run
+
+
+def test_latency_at_parts_of_the_rate_is_of_the_searchs_state(finder, monkeypatch):
+    made = finder(closed(1000, line_ns=NEAR), a_run(line_ns=FAR, counts=CARRIED))
+    made._greatest_load()
+    made._runs.trial(1000.0, 1.0)
+    asked = []
+
+    def run(scenario, what):
+        asked.append(scenario)
+        return a_run(line_ns=NEAR, counts=CARRIED)
+
+    monkeypatch.setattr(made._runs, "run", run)
+    made._latency_at(0.5, 500.0)
+    assert asked[0].validity.state == "one-l3" and asked[0].client.rate == 500.0
+
+
+@pytest.mark.parametrize("limit", [{"min_load": 100.0}, {"max_load": 200.0}])
+def test_loads_with_too_few_messages_for_a_percentile_are_refused(finder, limit):
+    made = finder(options=Options(goals=(P99,), **limit))
+    with pytest.raises(windtunnel.UserError, match="p99 needs 299") as refused:
+        made._least_for_latency()
+    assert "300pps or more, or a longer --trial" in refused.value.remedy
+
+
+def test_the_least_load_has_enough_messages_for_every_percentile(finder):
+    made = finder(options=Options(goals=(P99,), max_load=1e5))
+    assert made._limits(made._least_for_latency()).min_load == 300
+
+
+@pytest.mark.parametrize(("seconds", "in_a_row"), [(0.1, 120), (1.0, 120), (4.0, 30), (60.0, 10)])
+def test_excluded_trials_in_a_row_are_bounded_by_their_time(finder, seconds, in_a_row):
+    goal = Goal("a", 0.0, initial_trial_duration_s=seconds, final_trial_duration_s=seconds)
+    assert finder(options=Options(goals=(goal,), max_load=1e5))._limits(0.0).excluded == in_a_row
