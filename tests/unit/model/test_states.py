@@ -8,6 +8,7 @@ import sample_lines as sample
 from model_tools import ENTRIES, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
+from windtunnel.host.states import Where
 from windtunnel.model import states, thesis
 from windtunnel.model.queueing import QUEUES, Loads, capacity_interval
 from windtunnel.model.record import ModelRecord
@@ -22,10 +23,14 @@ def a_state(name, line_ns=None):
     return HostState(name=name, words="", windows=9, indexes=[], line_ns=line_ns, responses_per_s={}, p50_ns={})
 
 
+def _where(state):
+    return Where(state.name, state.line_ns) if state else Where()
+
+
 def chosen(monkeypatch, tmp_path, *of_runs, workloads=1):
     """`of_runs`: the headline state of each run."""
     by_name = {f"r{n}": state for n, state in enumerate(of_runs)}
-    monkeypatch.setattr(states, "_state_of", lambda directory: by_name[directory.name])
+    monkeypatch.setattr(states, "_where", lambda directory: _where(by_name[directory.name]))
     return states.of_one_state(tmp_path, [{"directory": name} for name in by_name for _ in range(workloads)])
 
 
@@ -74,7 +79,9 @@ def test_the_state_of_a_run_is_the_one_its_metrics_are_of(tmp_path):
 def states_of_runs(monkeypatch):
     """Every second run is in another state, in which all is twice as expensive."""
     monkeypatch.setattr(
-        states, "_state_of", lambda directory: a_state("two-l3s" if directory.name.endswith("r2") else "one-l3")
+        states,
+        "_where",
+        lambda directory: Where(*(("two-l3s", 425) if directory.name.endswith("r2") else ("one-l3", 91))),
     )
 
 
