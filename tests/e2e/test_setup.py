@@ -159,7 +159,7 @@ def tree() -> Iterator[Tree]:
 
 
 def test_before_quickstart_other_commands_name_it(tree: Tree) -> None:
-    for command in (["run", "scenarios/echo.toml"], ["--help"], []):
+    for command in (["run", "scenarios/echo.toml"], ["run", "--help"], []):
         done = tree.run("./windtunnel", *command)
         assert done.returncode == 2
         assert "run ./windtunnel quickstart" in done.stderr
@@ -181,10 +181,12 @@ def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: 
     assert tree.log == ["venv", f"pip {tree.checkout}[sharing]", "meson setup", "ninja engine/windtunnel-engine"]
 
 
-@pytest.mark.parametrize("option", ["-h", "--help"])
-def test_help_of_quickstart_sets_nothing_up(tree: Tree, option: str) -> None:
+@pytest.mark.parametrize(
+    "command", [["quickstart", "--quiet", "-h"], ["quickstart", "--quiet", "--help"], ["-h"], ["--help"]]
+)
+def test_help_of_quickstart_sets_nothing_up(tree: Tree, command: list[str]) -> None:
     tree.lacks("libdpdk")
-    done = tree.run("./windtunnel", "quickstart", "--quiet", option)
+    done = tree.run("./windtunnel", *command)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Usage: ./windtunnel quickstart [OPTION...]\n")
     assert tree.log == [] and not (tree.checkout / ".venv").exists()

@@ -52,7 +52,7 @@ def isolation(cpus: Cpus) -> Finding:
             subject="isolation",
             value="none",
             verdict="fair",
-            meaning="the the kernel may preempt a worker; every run shows for how long",
+            meaning="the kernel may preempt a worker; every run shows for how long",
             remedy=f"echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {parameters}\"' "
             "| sudo tee /etc/default/grub.d/windtunnel.cfg && sudo update-grub && sudo reboot"
             if len(cpus.online) >= ENOUGH_TO_ISOLATE

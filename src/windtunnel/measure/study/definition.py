@@ -237,6 +237,8 @@ def read(path: File) -> Definition:
         data = toml.parse(text)
     except toml.Fault as fault:
         raise UserError(f"{path}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
+    if "workload" in data and "factor" not in data:
+        raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {path}")
     try:
         renames.check(data)
         definition = Definition.model_validate(data)

@@ -334,6 +334,14 @@ def test_a_study_is_not_a_scenario(tmp_path):
     assert refusal.value.remedy == f"windtunnel study {file}"
 
 
+def test_a_scenario_is_not_a_study(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "Mine"\n[[workload]]\nhandler = "l_app"\n')
+    with pytest.raises(UserError, match="a scenario, not a study") as refusal:
+        definition.read(file)
+    assert refusal.value.remedy == f"windtunnel run {file}"
+
+
 FULL = """[set]
 duration = "1s"
 client.batch.app_tx = 16
