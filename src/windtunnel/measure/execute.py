@@ -56,7 +56,7 @@ def execute(
     engine = find_engine()
     spec = spec.into(directory)
     host = host or facts.collect()
-    writer, preempting = RunWriter(directory, spec, host), Preempting()
+    writer, preempting = RunWriter(directory, spec, host), Preempting(engine)
     with no_garbage_collection():
         finished = Supervisor(
             engine, writer.log_path, [writer.line, preempting.line, *listeners], interrupts, place
