@@ -13,6 +13,9 @@ from pathlib import Path
 SELF = "windtunnel"
 """Name of this process among the others: it takes CPU time too."""
 
+NAME_LENGTH = 15
+"""The kernel cuts names off there."""
+
 Key = tuple[int, int]
 """Process id, and the time at which it started, in ticks: ids are used again."""
 
@@ -56,9 +59,9 @@ def parse(text: str) -> tuple[Key, Process]:
     return (int(pid), started), Process(name.partition("-")[0] if parent == 2 else name, parent, ticks, cpu)
 
 
-def ran(before: Look, after: Look, cpus: Collection[int], own: int) -> dict[str, float]:
+def ran(before: Look, after: Look, cpus: Collection[int], own: int, engine: str) -> dict[str, float]:
     """Name -> seconds of CPU time between two looks, the most first: of programs that were seen on one of these CPUs. Children of the
-    process `own` are the engines, and not among them."""
+    process `own` that are called `engine` are not among them."""
     grown = {key: process.ticks - (before[key].ticks if key in before else 0) for key, process in after.items()}
     alive = {pid: (pid, started) for pid, started in after}
     parents = {pid: process.parent for (pid, _), process in before.items()}
@@ -72,7 +75,8 @@ def ran(before: Look, after: Look, cpus: Collection[int], own: int) -> dict[str,
     seconds: Counter[str] = Counter()
     for key, process in after.items():
         seen_on = {process.cpu, before[key].cpu if key in before else process.cpu}
-        if process.parent != own and grown[key] > 0 and seen_on & set(cpus):
+        measures = process.parent == own and process.name == engine[:NAME_LENGTH]
+        if not measures and grown[key] > 0 and seen_on & set(cpus):
             seconds[SELF if key[0] == own else process.name] += grown[key]
     ticks_a_second = os.sysconf("SC_CLK_TCK")
     return {name: ticks / ticks_a_second for name, ticks in seconds.most_common()}

@@ -58,7 +58,7 @@ def execute(
     engine = find_engine()
     spec = spec.into(directory)
     host = host or facts.collect()
-    writer, preempting = RunWriter(directory, spec, host), Preempting()
+    writer, preempting = RunWriter(directory, spec, host), Preempting(engine)
     limits = spec.scenario.validity
     extension = None
     if settle and _is_whole(spec):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from windtunnel.host.other_programs import SELF, Process, look, parse, ran
 
 TICKS = os.sysconf("SC_CLK_TCK")
-OWN = 700
+OWN, ENGINE = 700, "windtunnel-engine"
 
 
 def stat(pid, name, parent, ticks, started=5, cpu=1):
@@ -38,28 +38,33 @@ def test_this_process_is_seen_and_its_time_grows():
     while time.process_time() < end:
         pass
     after = look()
-    assert ran(before, after, os.sched_getaffinity(0), os.getpid())[SELF] > 0
+    assert ran(before, after, os.sched_getaffinity(0), os.getpid(), ENGINE)[SELF] > 0
 
 
 def test_time_is_that_between_the_looks_the_most_first():
     before = {(1, 5): process("a", ticks=900), (2, 5): process("b", ticks=100)}
     after = {(1, 5): process("a", ticks=900 + TICKS), (2, 5): process("b", ticks=100 + 2 * TICKS)}
-    assert list(ran(before, after, {1}, OWN).items()) == [("b", 2.0), ("a", 1.0)]
+    assert list(ran(before, after, {1}, OWN, ENGINE).items()) == [("b", 2.0), ("a", 1.0)]
 
 
 def test_programs_of_one_name_are_added_and_new_ones_count():
     after = {(1, 5): process(ticks=TICKS), (2, 5): process(ticks=TICKS), (3, 5): process("idle")}
-    assert ran({}, after, {1}, OWN) == {"hog": 2.0}
+    assert ran({}, after, {1}, OWN, ENGINE) == {"hog": 2.0}
 
 
 def test_another_process_with_the_same_id_is_another():
-    assert ran({(51, 5): process(ticks=9 * TICKS)}, {(51, 6): process(ticks=TICKS)}, {1}, OWN) == {"hog": 1.0}
+    assert ran({(51, 5): process(ticks=9 * TICKS)}, {(51, 6): process(ticks=TICKS)}, {1}, OWN, ENGINE) == {"hog": 1.0}
 
 
 def test_programs_on_other_cpus_are_left_out_and_those_that_moved_are_not():
     before = {(1, 5): process("moved", cpu=1), (2, 5): process("far", cpu=3)}
     after = {(1, 5): process("moved", ticks=TICKS, cpu=3), (2, 5): process("far", ticks=TICKS, cpu=3)}
-    assert ran(before, after, {0, 1}, OWN) == {"moved": 1.0}
+    assert ran(before, after, {0, 1}, OWN, ENGINE) == {"moved": 1.0}
+
+
+def test_another_child_of_this_process_counts():
+    assert ran({}, {(2, 5): process("hog", parent=OWN, ticks=TICKS)}, {1}, OWN, ENGINE) == {"hog": 1.0}
+    assert ran({}, {(2, 5): process("windtunnel-engi", parent=9, ticks=TICKS)}, {1}, OWN, ENGINE) != {}
 
 
 def test_the_engines_are_left_out_and_this_process_has_its_own_name():
@@ -67,7 +72,7 @@ def test_the_engines_are_left_out_and_this_process_has_its_own_name():
         (OWN, 5): process("python3", ticks=TICKS),
         (2, 5): process("windtunnel-engi", parent=OWN, ticks=99 * TICKS),
     }
-    assert ran({}, after, {1}, OWN) == {SELF: 1.0}
+    assert ran({}, after, {1}, OWN, ENGINE) == {SELF: 1.0}
 
 
 def test_a_child_that_ended_counts_with_what_it_used_since_the_first_look():
@@ -77,4 +82,4 @@ def test_a_child_that_ended_counts_with_what_it_used_since_the_first_look():
         (12, 5): process("cc1", 11, 5 * TICKS),
     }
     after = {(10, 5): process("make", ticks=7 * TICKS)}  # it waited for both: cc1 used 2 s more
-    assert ran(before, after, {1}, OWN) == {"make": 2.0}
+    assert ran(before, after, {1}, OWN, ENGINE) == {"make": 2.0}

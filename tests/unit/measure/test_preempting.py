@@ -1,5 +1,7 @@
 """Who preempted: two looks at /proc, outside the windows, and their words."""
 
+from pathlib import Path
+
 import pytest
 import sample_lines as sample
 
@@ -28,7 +30,7 @@ def looks(monkeypatch):
 def test_programs_are_named_with_their_shares_the_three_with_the_most(looks):
     names = {"stress-ng": 110, "kworker/1:2": 12, "sshd": 11, "cron": 10, "quiet": 4}
     looks += [{}, {(n, 1): Process(name, 1, ticks, CPU) for n, (name, ticks) in enumerate(names.items())}]
-    listener = Preempting()
+    listener = Preempting(Path("windtunnel-engine"))
     for line in LINES:
         listener.line("windtunnel", line, "")
     assert looks == []
@@ -37,7 +39,7 @@ def test_programs_are_named_with_their_shares_the_three_with_the_most(looks):
 
 def test_it_looks_before_the_first_window_and_after_the_last(looks):
     looks += [{}, {}]
-    listener, seen = Preempting(), []
+    listener, seen = Preempting(Path("windtunnel-engine")), []
     for line in LINES:
         had = len(looks)
         listener.line("windtunnel", line, "")
@@ -50,7 +52,7 @@ def test_it_looks_before_the_first_window_and_after_the_last(looks):
 
 def test_nothing_is_said_of_a_run_without_an_end_or_on_a_quiet_host(looks):
     looks += [{}, {}]
-    listener = Preempting()
+    listener = Preempting(Path("windtunnel-engine"))
     for line in LINES[:-1]:
         listener.line("windtunnel", line, "")
     assert listener.words(ENGINES) is None

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from windtunnel.engine.lines import AnyLine, Ready, Result
 from windtunnel.host import other_programs
@@ -16,7 +17,8 @@ MOST_NAMED = 3
 class Preempting:
     """A listener of the supervisor: looks at all processes before the first window and after the last one."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Path) -> None:
+        self._engine = engine.name
         self._looks: list[tuple[float, other_programs.Look]] = []
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
@@ -29,7 +31,7 @@ class Preempting:
             return None
         (began, before), (ended, after) = self._looks
         cpus = {worker.cpu for engine in engines for worker in engine.plan.workers}
-        ran = other_programs.ran(before, after, cpus, os.getpid())
+        ran = other_programs.ran(before, after, cpus, os.getpid(), self._engine)
         shares = {name: seconds / (ended - began) for name, seconds in ran.items()}
         named = [f"{name} {share:.0%}" for name, share in shares.items() if share > LEAST_SHARE]
         return ", ".join(named[:MOST_NAMED]) or None
