@@ -13,8 +13,8 @@ def run_line(so_far: Repeated) -> str:
     """What the last run added: its state, or why it is invalid; and how well the median is known by now."""
     last, number = so_far.runs[-1], len(so_far.runs)
     bound = "at most " if so_far.until is not None else ""
-    what = f"invalid: {last.reasons[0]}" if last.reasons else last.state or "state not known"
-    return f"{number} of {bound}{so_far.most}  {what}  {known(so_far)}"
+    what = f"invalid: {last.reasons[0]}" if last.reasons else f"{last.state or 'state not known'}  {known(so_far)}"
+    return f"{number} of {bound}{so_far.most}  {what}"
 
 
 def repeated_view(repeated: Repeated) -> RenderableType:

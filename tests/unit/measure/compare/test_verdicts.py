@@ -319,8 +319,9 @@ def test_pairs_are_compared_within_one_state_and_those_of_two_are_dropped(tmp_pa
     assert [(each.state, each.a, each.b) for each in point.states] == [("one-l3", 8, 8), ("two-l3s", 5, 5)]
     assert (point.dropped, point.in_turn) == (2, True)
     assert state_words(point) == "8 pairs on one-l3, 5 on two-l3s, 2 dropped; compared on one-l3"
-    found = measure(comparison, "responses_per_s").interval
-    assert found.percent == pytest.approx(-10, abs=1.5) and only(comparison).verdict == "slower"
+    found = measure(comparison, "responses_per_s")
+    assert found.interval.percent == pytest.approx(-10, abs=1.5) and only(comparison).verdict == "slower"
+    assert (len(found.a), len(found.b)) == (8, 8) and min(*found.a, *found.b) > 5e6
     assert not any("no partner" in warning for warning in comparison.warnings)
 
 
@@ -330,8 +331,10 @@ def test_a_and_b_and_their_difference_come_from_one_estimator(tmp_path, count):
     for n in range(count):
         made(tmp_path / "a" / str(n), 6.0 - n % 3, n, seed=n)
         made(tmp_path / "b" / str(n), 5.0 + n % 2, 100 + n, seed=20 + n)
+    back = compare(tmp_path / "b", tmp_path / "a")
     for each in compare(tmp_path / "a", tmp_path / "b").points[0].measures:
         if each.interval:
+            assert measure(back, each.metric).middles == pytest.approx(each.middles[::-1])
             assert each.interval.b / each.interval.a == pytest.approx(1 + each.interval.percent / 100)
             assert each.middles == (each.interval.a, each.interval.b)
             assert min(*each.a, *each.b) / 1.001 <= min(each.middles)
