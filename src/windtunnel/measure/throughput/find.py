@@ -32,6 +32,8 @@ from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 
 FILE = "search.json"
+INTERRUPTED = "interrupted by the user"
+"""What `SearchRecord.stopped` says then."""
 PROBE_NS = 1_000_000_000
 """Of the closed loop that is run first."""
 CLOSED_LOOPS = 8
@@ -110,11 +112,11 @@ class Finder:
         try:
             self._find()
         except Interrupted:
-            self._stop("interrupted by the user")
+            self._stop(INTERRUPTED)
         except TrialFailed as error:
             if not isinstance(error.__cause__, Interrupted):
                 raise
-            self._stop("interrupted by the user")
+            self._stop(INTERRUPTED)
         self.record.finished = datetime.now(UTC)
         self._save()
         return self.record
