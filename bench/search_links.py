@@ -9,6 +9,7 @@ latency   --goal p99, Poisson arrivals. A line of constant service times is an M
           they do not wait for their own
 """
 
+import sys
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from decimal import Decimal, getcontext
@@ -23,7 +24,7 @@ from harness.statistics import Goal, extent, judge
 import windtunnel
 from windtunnel.measure.search import NDR, Objective
 from windtunnel.measure.search import Goal as SearchGoal
-from windtunnel.measure.throughput.find import Options
+from windtunnel.measure.throughput.find import INTERRUPTED, Options
 from windtunnel.measure.throughput.record import GoalRow, SearchRecord
 
 SCENARIO = SCENARIOS.parents[1] / "scenarios" / "link.toml"
@@ -82,6 +83,8 @@ def _result(session: Session, line: Line, kind: str) -> Result:
         directory = session.directory / f"{kind}-{LINES.index(line)}-{number}"
         options = Options(goals=(goal,), latency=False, bursts=0)
         record = windtunnel.search(SCENARIO, sets, options, out=directory)
+        if record.stopped == INTERRUPTED:
+            sys.exit(130)
         (row,) = record.goals
         errors.append(_error(row, truth))
         trials += len(record.trials)

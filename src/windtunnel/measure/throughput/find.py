@@ -32,6 +32,8 @@ from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 
 FILE = "search.json"
+INTERRUPTED = "interrupted by the user"
+"""What `SearchRecord.stopped` says then."""
 PROBE_NS = 1_000_000_000
 """Of the closed loop that is run first."""
 CLOSED_LOOPS = 8
@@ -118,11 +120,11 @@ class Finder:
         try:
             self._find()
         except Interrupted:
-            self._stop("interrupted by the user")
+            self._stop(INTERRUPTED)
         except TrialFailed as error:
             if not isinstance(error.__cause__, Interrupted):
                 raise
-            self._stop("interrupted by the user")
+            self._stop(INTERRUPTED)
         self.record.finished = datetime.now(UTC)
         self._save()
         return self.record
@@ -146,25 +148,20 @@ class Finder:
 
     def _least_for_latency(self) -> float:
         """Messages a second at which the shortest trials bound every goal's percentile; 0 without such goals. Raises UserError for
-        a --min below it."""
-        least, name, messages = max(
-            (
-                (
-                    (goal.latency.least_messages + 1) / goal.initial_trial_duration_s,
-                    goal.name,
-                    goal.latency.least_messages,
-                )
-                for goal in self._options.goals
-                if goal.latency
-            ),
-            default=(0.0, "", 0),
-        )
-        for option, load in (("--min", self._options.min_load), ("--max", self._options.max_load)):
-            if load is not None and load < least:
-                raise UserError(
-                    f"{option}: a trial at {load:g} /s has too few messages: {name} needs {messages}",
-                    remedy=f"{option} {math.ceil(least)}pps or more, or a longer --trial",
-                )
+        a --min or --max below it."""
+        least = 0.0
+        for goal in self._options.goals:
+            if goal.latency is None:
+                continue
+            messages = goal.latency.least_messages
+            needed = (messages + 1) / goal.initial_trial_duration_s
+            for option, load in (("--min", self._options.min_load), ("--max", self._options.max_load)):
+                if load is not None and load < needed:
+                    raise UserError(
+                        f"{option}: a trial at {load:g} /s has too few messages: {goal.name} needs {messages}",
+                        remedy=f"{option} {math.ceil(needed)}pps or more, or a longer --trial",
+                    )
+            least = max(least, needed)
         return least
 
     def _limits(self, least_for_latency: float) -> Limits:
