@@ -11,6 +11,8 @@ import pytest
 from real_runs import messages, run_well
 from study_tools import invoke
 
+from windtunnel.runs.summary import summarise
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHORT = ("duration=200ms", "warmup=50ms", "window=100ms")
 PAGES = {"crc": "docs/tutorials/study-your-own-handler.md", "add": "docs/how-to/write-a-handler.md"}
@@ -42,6 +44,16 @@ def test_the_example_handler_responds_to_every_request(mine):
     run = run_well(away, away / "mine" / f"{name}.toml", *SHORT)
     assert messages(run).responses > 0
     assert run.record.question.endswith("?")
+
+
+def test_the_slowest_point_of_the_tutorial_is_work_and_not_interrupted(mine):
+    away, name = mine
+    if name != "crc":
+        pytest.skip("the how-to guide has no study")
+    slowest = ("workload.0.options.method=bits", "workload.0.request=1024")
+    run = run_well(away, away / "mine" / "crc.toml", *SHORT, *slowest)
+    [row] = [row for row in summarise(run).stages if (row.endpoint, row.stage) == ("server", "app_rx")]
+    assert row.work_ns is not None
 
 
 def test_the_study_of_the_tutorial_has_points_for_both_methods(mine, monkeypatch):
