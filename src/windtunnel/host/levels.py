@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import exp, log
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from windtunnel.host.facts import Facts
@@ -116,7 +117,7 @@ def keep(readings: Readings, host: Facts, file: Path | None = None) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not read_kept(host, path).trips:
             path.replace(path.with_suffix(".old"))
-        part = path.with_suffix(f".{os.getpid()}")
+        part = path.with_suffix(f".{token_hex(4)}")
         part.write_text(json.dumps(document))
         part.replace(path)
     except OSError:
