@@ -46,12 +46,12 @@ def test_the_example_handler_responds_to_every_request(mine):
     assert run.record.question.endswith("?")
 
 
-def test_the_slowest_point_of_the_tutorial_is_work_and_not_interrupted(mine):
+def test_the_slowest_point_of_the_tutorial_is_work_and_not_interrupted(mine, tmp_path):
     away, name = mine
     if name != "crc":
         pytest.skip("the how-to guide has no study")
     slowest = ("workload.0.options.method=bits", "workload.0.request=1024")
-    run = run_well(away, away / "mine" / "crc.toml", *SHORT, *slowest)
+    run = run_well(tmp_path, away / "mine" / "crc.toml", *SHORT, *slowest)
     [row] = [row for row in summarise(run).stages if (row.endpoint, row.stage) == ("server", "app_rx")]
     assert row.work_ns is not None
 
