@@ -77,7 +77,15 @@ def _died(history: History, others: list[History], finished: SupervisedRun) -> I
     elif _lost_peer_before(history, others):
         yield f"engine died: {_end(history)} after peer loss"
     else:
-        yield f"engine died: {_end(history)} while {history.phase}"
+        yield f"engine died: {_end(history)} while {history.phase}{_plugins(history)}"
+
+
+def _plugins(history: History) -> str:
+    """The plug-ins that ran in the engine: the user's own code is the first place to look."""
+    handlers = [h for workload in history.plan.workloads for h in (workload.handler, workload.packet_handler) if h]
+    paths = dict.fromkeys(handler.name for handler in handlers if "/" in handler.name)
+    loaded = [path for path in paths if path not in history.phase]
+    return f", with the plug-in {', '.join(loaded)} loaded" if loaded else ""
 
 
 def _lost_peer_before(history: History, others: list[History]) -> bool:

@@ -151,6 +151,17 @@ def test_first_interrupt_ends_the_run_in_order(spec, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_a_crash_names_the_plug_in_that_ran_in_the_engine(spec, monkeypatch):
+    behave(monkeypatch, "crash_running")
+    plan = make_plan()
+    workload = plan.workloads[0]
+    mine = workload.model_copy(update={"handler": workload.handler.model_copy(update={"name": "/tmp/libmine.so"})})
+    verdict = judge(spec.run(plan.model_copy(update={"workloads": [mine]})))
+    assert verdict.reasons == [
+        "engine died: SIGSEGV while running, after window 0, with the plug-in /tmp/libmine.so loaded"
+    ]
+
+
 def test_a_measurement_is_extended_and_not_taken_for_overdue(spec, quick):
     asked = []
 

@@ -88,6 +88,9 @@ def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paire
 def estimate(held: ValidRuns, key: MetricKey) -> tuple[Estimate | None, str | None]:
     """How far B is from A in this metric, or why there is no estimate."""
     of_a, of_b = ([reading.values.get(key) for reading in side] for side in (held.a, held.b))
+    lacking = [name for name, side in (("A", of_a), ("B", of_b)) if all(value is None for value in side)]
+    if lacking:
+        return None, f"not measured in {' and '.join(lacking)}"
     if held.in_turn:
         whole = [(x, y) for x, y in zip(of_a, of_b, strict=True) if x is not None and y is not None]
         a, b = [x for x, _ in whole], [y for _, y in whole]
@@ -95,7 +98,7 @@ def estimate(held: ValidRuns, key: MetricKey) -> tuple[Estimate | None, str | No
         a, b = ([value for value in side if value is not None] for side in (of_a, of_b))
     missing = len(held.a) - len(a) + len(held.b) - len(b)
     if not a or not b:
-        return None, "not measured in A" if not a else "not measured in B"
+        return None, "measured in no run of A and its partner of B"
     if not any((*a, *b)):
         return None, "0 on both sides"
     if min(*a, *b) <= 0:

@@ -404,7 +404,9 @@ def test_unmeasured_metrics_have_no_difference(tmp_path):
     plan = sample.plan(level="counts")
     comparison = compare(made(tmp_path / "a", 6.0, plan=plan), made(tmp_path / "b", 6.0, 10, plan=plan))
     found = measure(comparison, "server.app_rx.work_ns")
-    assert found.interval is None and found.unmeasured == "not measured in A" and not found.shown
+    assert found.interval is None and found.unmeasured == "not measured in A and B" and not found.shown
+    comparison = compare(made(tmp_path / "timed", 6.0), tmp_path / "b")
+    assert measure(comparison, "server.app_rx.work_ns").unmeasured == "not measured in B"
 
 
 def test_windows_without_responses_are_not_zero(tmp_path):
