@@ -15,6 +15,8 @@ State = Literal["good", "warning", "bad", "unknown"]
 
 WINDOWS = "windows"
 """Name of the check that enough windows are left."""
+STEADY = "steady"
+"""Name of the check that the run settled on one level."""
 
 
 class Part(BaseModel):
@@ -67,7 +69,9 @@ class Settled(Part):
     after_ns: int = Field(description="from the beginning of the measurement to the first window of this level")
     windows: int
     mean: float
-    half_width: float = Field(description="half of the mean's 95% interval, as a share of the mean, by batch means")
+    half_width: float | None = Field(
+        description="half of the mean's 95% interval, as a share of the mean, by batch means; null: too few windows"
+    )
 
 
 class Validity(Part):
@@ -87,6 +91,13 @@ class Validity(Part):
     @property
     def headline_state(self) -> HostState | None:
         return next((state for state in self.states if state.name == self.headline), None)
+
+    @property
+    def settled_words(self) -> str | None:
+        """The level that the metrics are of, with its interval; None where the run did not settle, or that cannot be told."""
+        if self.settled is None or not self.settled.settled:
+            return None
+        return next(check.words for check in self.checks if check.name == STEADY)
 
     @property
     def reasons(self) -> list[str]:

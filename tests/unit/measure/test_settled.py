@@ -71,6 +71,13 @@ def test_a_step_down_is_found_wherever_it_is(at):
     assert f"from window {at + 1} on" in judged(engine, windows).reasons[0]
 
 
+def test_a_level_of_few_windows_has_no_interval_and_can_be_kept():
+    engine, windows = course(*[1.0] * 10, 0.5, 0.5)
+    found = judged(engine, windows)
+    assert found.settled.windows == 2 and found.settled.half_width is None
+    assert type(found).model_validate_json(found.model_dump_json()) == found
+
+
 def test_a_warm_up_longer_than_what_follows_makes_the_run_invalid():
     engine, windows = course(*[0.5] * 7, *[1.0] * 5)
     assert "not settled" in judged(engine, windows).reasons[0]

@@ -14,7 +14,7 @@ from windtunnel.measure.validity import excluded_windows, host_states, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.record import EngineRecord
-from windtunnel.runs.validity import Check, ExcludedWindow, Settled, State, Validity, counted
+from windtunnel.runs.validity import STEADY, Check, ExcludedWindow, Settled, State, Validity, counted
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 WIDE = 0.05
@@ -34,12 +34,12 @@ def check(
     """The check, the windows before the level that the metrics are of, and that level; None where it cannot be told."""
     asking = _asking(engines, measured)
     if not can_settle(asking.plan):
-        return Check(name="steady", state="unknown", words="not checked: the load itself changes"), [], None
+        return Check(name=STEADY, state="unknown", words="not checked: the load itself changes"), [], None
     windows = counted(measured, Validity(checks=[], excluded=list(marks)))[asking.name]
     windows, values, what = _series(asking.plan, windows)
     if len(values) < steady.LEAST_WINDOWS:
         words = f"{len(values)} windows are too few to check for steps and drift, {steady.LEAST_WINDOWS} are needed"
-        return Check(name="steady", state="unknown", words=words, limit=limits.max_drift, unit="share"), [], None
+        return Check(name=STEADY, state="unknown", words=words, limit=limits.max_drift, unit="share"), [], None
     seen = steady.course(values, limits.max_drift)
     state = _state(seen, what)
     late = [
@@ -60,7 +60,7 @@ def check(
     value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
     words = _words(seen, what, state, level)
     return (
-        Check(name="steady", state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
+        Check(name=STEADY, state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
         late,
         level,
     )
@@ -114,7 +114,8 @@ class Extension:
         if host.check and host.check.state == "bad":
             return False
         found, _, level = check(engines, measured, [*marks, *host.excluded], self._limits)
-        return found.state in ("good", "warning") and level is not None and level.half_width <= WIDE
+        narrow = level is not None and level.half_width is not None and level.half_width <= WIDE
+        return found.state in ("good", "warning") and narrow
 
 
 def can_settle(plan: Plan) -> bool:
@@ -176,7 +177,7 @@ def _words(seen: steady.Course, what: str, state: State, level: Settled) -> str:
     levels = shown(seen.levels[0].mean) + "".join(
         f", from window {one.start + 1} on {shown(one.mean)}" for one in seen.levels[1:]
     )
-    width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}"
+    width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}" if level.half_width is not None else ""
     if seen.trend:
         span = "the measurement" if len(seen.levels) == 1 else f"the last {seen.windows_of_last} windows"
         return f"not settled: {what} {'rose' if seen.trend > 0 else 'fell'} by {abs(seen.trend):.0%} during {span}. {REMEDY}"

@@ -41,8 +41,8 @@ class Course:
     """At least one; a step stands between two."""
     trend: float
     """Change from the first to the last window of the last level, as a share of its mean; 0: none beyond the limit and chance."""
-    half_width: float
-    """Of the last level's 95% interval, as a share of its mean."""
+    half_width: float | None
+    """Of the last level's 95% interval, as a share of its mean; None: it has too few windows."""
     windows: int
 
     @property
@@ -64,12 +64,12 @@ def course(values: Sequence[float], limit: float) -> Course:
     return Course(levels, found.size if found and found.at is None else 0.0, half_width(last), len(series))
 
 
-def half_width(values: Sequence[float] | Series) -> float:
+def half_width(values: Sequence[float] | Series) -> float | None:
     """Half the 95% interval of the mean, as a share of it, by batch means (A. M. Law, "Simulation Modeling and Analysis", 9.5.3);
-    infinite with fewer than 4 values or without a positive mean."""
+    None with fewer than 4 values or without a positive mean."""
     series = np.asarray(values, dtype=float)
     if len(series) < 4 or series.mean() <= 0:
-        return float("inf")
+        return None
     batches = min(len(series) // 2, MOST_BATCHES)
     means = [batch.mean() for batch in np.array_split(series, batches)]
     return float(T_975[batches - 1] * np.std(means, ddof=1) / np.sqrt(batches) / series.mean())

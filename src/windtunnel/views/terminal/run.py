@@ -17,7 +17,7 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
-from windtunnel.runs.validity import Validity, windows_of
+from windtunnel.runs.validity import HostState, Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.metric_columns import columns
 from windtunnel.views.terminal.pcie import view as pcie_view
@@ -59,7 +59,9 @@ def run_view(run: Run) -> RenderableType:
 def _metrics(run: Run, summary: Summary) -> RenderableType:
     """All tables of a run."""
     validity, imported = run.record.validity, run.record.imported
-    parts: list[RenderableType] = [state_view(validity), Text()] if validity and validity.states else []
+    parts: list[RenderableType] = [state_view(validity)] if validity and validity.states else []
+    parts += [Text(validity.settled_words, style="dim")] if validity and validity.settled_words else []
+    parts += [Text()] if parts else []
     parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
     parts += [step_table(summary.steps), Text()] if summary.steps else []
     parts += [handler_counters(summary.counters), Text()] if summary.counters else []
@@ -138,15 +140,20 @@ def state_view(validity: Validity) -> RenderableType:
             ),
         ]
     )
-    stages = list(rows[0].stage_ns)
+    several_topologies = len({state.name.partition(", ")[0] for state in rows}) > 1
+    return Group(states, Text(), _stage_times(rows)) if several_topologies else states
+
+
+def _stage_times(states: Sequence[HostState]) -> RenderableType:
+    """What a packet costs in each stage, in each state: what two L3s cost against one."""
+    stages = list(states[0].stage_ns)
     column = _columns_of(stages)
-    times = Fitting(
+    return Fitting(
         [
             column("work and stall, ns a packet", lambda stage: stage, words=True),
-            *(column(s.name, lambda stage, s=s: fmt.number(s.stage_ns.get(stage))) for s in rows),
+            *(column(s.name, lambda stage, s=s: fmt.number(s.stage_ns.get(stage))) for s in states),
         ]
     )
-    return Group(states, Text(), times)
 
 
 def stage_table(rows: Sequence[StageRow]) -> RenderableType:
