@@ -86,7 +86,7 @@ def _apart(a: float, b: float) -> float:
 def _held(session: Session, name: str, value: float, pairs: int, goal: Goal, reference: str, details: dict) -> Result:
     spread = Spread(value, value, value, pairs, "range")
     verdict = judge(spread, goal)
-    return Result(name, session.memory, spread, "%", "", reference, goal, verdict, details=details)
+    return Result(name, session.memory, spread, "%", reference=reference, goal=goal, verdict=verdict, details=details)
 
 
 def _range(values: list[float]) -> Spread:
