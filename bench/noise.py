@@ -1,7 +1,7 @@
 """Does a run notice what others do to it?
 
 Twelve kinds of noise at three strengths, each beside a quiet run of the same scenario in the same host state. The noise of a case
-moved the rate if all windows together differ by 5% or more from the quiet run's. Such a case is marked if the run is invalid, excludes
+moved the rate if it is 5% or more below the quiet run's, over all windows: others make no run faster. Such a case is marked if the run is invalid, excludes
 windows or warns, and says a cause of that noise. Needs stress-ng, and root for the real-time kind.
 """
 
@@ -214,7 +214,7 @@ def measure(session: Session) -> list[Result]:
                 quiet += twins
                 session.log(f"{time_ + 1}: {case.kind}, strength {strength + 1}: {case.moved:+.1%}, {_outcome(case)}")
     known = [case for case in cases if case.state]
-    moved = [case for case in known if abs(case.moved) >= MOVED]
+    moved = [case for case in known if case.moved <= -MOVED]
     marked = sum(case.marked for case in moved)
     touched = sum(not run.record.verdict.valid or _excluded(run) for run in quiet)
     session.log(_table(known))
@@ -233,10 +233,10 @@ def _case(session: Session, kind: Kind, strength: int) -> tuple[Case, list[Run]]
     with kind.noise(place, strength):
         time.sleep(0.3)
         noisy = _run(session, place)
-    while _state(twins[-1]) not in (_state(noisy), None) and _state(noisy) and len(twins) < ATTEMPTS:
+    while not _is_twin(twins[-1], noisy) and len(twins) < ATTEMPTS:
         twins.append(_run(session, place))
     twin = twins[-1]
-    same = _topology(twin) == _topology(noisy) or None in (_state(twin), _state(noisy))
+    same = _is_twin(twin, noisy)
     words = _said(noisy)
     valid = noisy.record.verdict.valid
     case = Case(
@@ -286,6 +286,12 @@ def _state(run: Run) -> str | None:
     return run.record.validity.headline if run.record.validity else None
 
 
+def _is_twin(quiet: Run, noisy: Run) -> bool:
+    """Whether a run without our noise had a quiet sibling, and the topology of the noisy one."""
+    ours, its = _topology(quiet), _topology(noisy)
+    return "busy" not in (_state(quiet) or "") and (ours == its or None in (ours, its))
+
+
 def _topology(run: Run) -> str | None:
     """The state without its sibling: that is what the noise may change."""
     state = _state(run)
@@ -309,7 +315,7 @@ def _said(run: Run) -> str:
 def _outcome(case: Case) -> str:
     if case.state is None:
         return "no quiet run in its state"
-    if abs(case.moved) < MOVED:
+    if case.moved > -MOVED:
         return "harmless"
     return "marked" if case.marked else f"NOT MARKED: {case.words or 'valid, nothing said'}"
 
@@ -319,8 +325,8 @@ def _table(cases: list[Case]) -> str:
     lines = ["| noise | cases | moved by 5% or more | marked | largest change |", "|---|---|---|---|---|"]
     for kind in KINDS:
         of = [case for case in cases if case.kind == kind.name]
-        moved = [case for case in of if abs(case.moved) >= MOVED]
-        largest = max((case.moved for case in of), key=abs, default=0.0)
+        moved = [case for case in of if case.moved <= -MOVED]
+        largest = min((case.moved for case in of), default=0.0)
         lines.append(f"| {kind.name} | {len(of)} | {len(moved)} | {sum(c.marked for c in moved)} | {largest:+.0%} |")
     return "\n" + "\n".join(lines)
 

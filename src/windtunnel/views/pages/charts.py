@@ -22,6 +22,9 @@ from windtunnel.views.pages.layout import duration_ticks, layout_of
 from windtunnel.views.pages.steps import steps
 
 STATES = ("var(--series-2)", "var(--series-3)", "var(--series-4)")
+STATE_OPACITY = 0.25
+LABEL_SHARE = 0.06
+"""Of the chart's width: a narrower stretch has no room for a word."""
 SERIES = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)")
 PERCENTILE_TICKS = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 _BAR_PX = 30
@@ -122,6 +125,7 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | N
         )
     if not data:
         return None
+    data += _state_legend(_colours(_states(run)))
     layout = layout_of(300)
     layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
     layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "a second"}}
@@ -166,10 +170,29 @@ def _states(run: Run) -> dict[int, str]:
     return {n: state.name for state in validity.states if state.name != validity.headline for n in state.indexes}
 
 
+def _colours(states: Mapping[int, str]) -> dict[str, str]:
+    return {name: STATES[n % len(STATES)] for n, name in enumerate(dict.fromkeys(states.values()))}
+
+
+def _state_legend(colours: Mapping[str, str]) -> list[dict[str, Any]]:
+    """An entry for the shade of each host state: stretches of it are often too short for a label."""
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"not counted: {name}",
+            "x": [None],
+            "y": [None],
+            "marker": {"color": colour, "symbol": "square", "size": 11, "opacity": STATE_OPACITY},
+        }
+        for name, colour in colours.items()
+    ]
+
+
 def _shades(windows: list[Window], begin: int, counted: set[int], states: Mapping[int, str]) -> list[dict[str, Any]]:
-    """A shade over every stretch of windows that no metric uses, labelled with its phase, its host state or "excluded". Each host
-    state has a colour."""
-    colours = {name: STATES[n % len(STATES)] for n, name in enumerate(dict.fromkeys(states.values()))}
+    """A shade over every stretch of windows that no metric uses. Each host state has a colour; others are labelled with their phase or
+    "excluded" where there is room."""
+    colours = _colours(states)
     stretches: list[list[Any]] = []
     for window in windows:
         used = window.phase == "measure" and window.index in counted
@@ -179,6 +202,7 @@ def _shades(windows: list[Window], begin: int, counted: set[int], states: Mappin
             stretches[-1][2] = window.end_ns
         else:
             stretches.append([what, window.start_ns, window.end_ns])
+    room = LABEL_SHARE * (windows[-1].end_ns - begin)
     return [
         {
             "type": "rect",
@@ -189,10 +213,14 @@ def _shades(windows: list[Window], begin: int, counted: set[int], states: Mappin
             "y0": 0,
             "y1": 1,
             "fillcolor": colours.get(phase, "var(--shade)"),
-            "opacity": 0.2 if phase in colours else 1,
+            "opacity": STATE_OPACITY if phase in colours else 1,
             "line": {"width": 0},
             "layer": "below",
-            "label": {"text": phase, "textposition": "bottom center", "font": {"color": "var(--muted)", "size": 11}},
+            "label": {
+                "text": phase if phase not in colours and end - start > room else "",
+                "textposition": "bottom center",
+                "font": {"color": "var(--muted)", "size": 11},
+            },
         }
         for phase, start, end in stretches
         if phase != "measure"
