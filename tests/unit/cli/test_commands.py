@@ -112,6 +112,7 @@ def test_the_commands_of_sharing_name_their_extra():
     assert point.extras == ["sharing"] and "sharing" in project["optional-dependencies"]
 
 
+@pytest.mark.slow
 def test_off_a_terminal_no_column_is_dropped(tmp_path):
     (tmp_path / "echo.toml").write_text(SCENARIO.format(duration="60ms"))
     windtunnel("run", "echo.toml", "-q", "--no-report", "--out", "here", cwd=tmp_path)

@@ -38,6 +38,7 @@ def offered(place: Path, *words: str) -> list[str]:
     return list(filter(None, done.stdout.splitlines()))
 
 
+@pytest.mark.slow
 def test_commands(place):
     assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
     assert offered(place, "mig") == ["migrate"]
@@ -46,6 +47,7 @@ def test_commands(place):
     assert "reproduce" in offered(place, "share", "rep")
 
 
+@pytest.mark.slow
 def test_scenarios_are_files_and_shipped_names(place):
     assert offered(place, "run", "mi") == ["mine.toml"]
     assert "echo" in offered(place, "run", "ec")
@@ -61,6 +63,7 @@ def test_studies_and_the_command_below(place):
     assert set(offered(place, "migrate", "")) >= {"far.toml", "mine.toml"}
 
 
+@pytest.mark.slow
 def test_keys_of_set(place):
     assert offered(place, "run", "mine.toml", "--set", "server.ba") == [
         f"server.batch.{stage}=" for stage in ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")

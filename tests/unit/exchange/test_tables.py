@@ -187,6 +187,7 @@ def test_an_existing_directory_is_not_written_to(run, tmp_path):
         restore(tmp_path / "new", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_commands(run, tmp_path):
     done = windtunnel("export", run, "tables", "--format", "json", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "tables\n"
@@ -205,6 +206,7 @@ def test_the_library(run, tmp_path):
     assert library.import_run(tables, tmp_path / "again").windows == load(run).windows
 
 
+@pytest.mark.slow
 def test_files_of_run_and_export_match_the_schemas(scenario, tmp_path):
     """comparison.json is held to its own in test_compare_run."""
     assert windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path).returncode == 0

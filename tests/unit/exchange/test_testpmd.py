@@ -94,6 +94,7 @@ def test_the_axio_import_refuses_testpmd_output(tmp_path):
         imported("axio", DATA / "testpmd-macswap.txt", "--out", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_testpmd_of_this_machine_is_understood(tmp_path):
     """Counts only: what it printed is what stands in the run."""
     if not shutil.which("dpdk-testpmd"):

@@ -194,6 +194,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(FIELDS, max_size=5))
 def test_whatever_is_asked_the_pools_hold(bodies):
     async def ask(client, pools):

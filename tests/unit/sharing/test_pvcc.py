@@ -182,6 +182,7 @@ def test_the_originals_clients_send_no_line_ends():
     assert asyncio.run(talk()) == 256
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_in_a_row():
     async def talk():
         pools = Pools(range(6), **FIG_11)

@@ -145,6 +145,7 @@ def test_credit_is_unfair_by_its_own_bounds_and_by_whole_credits():
     assert [v.credit for v in pool.all] == [2] * 32
 
 
+@pytest.mark.slow
 def test_p99_is_what_was_measured():
     errors = []
     for count, measured in FACTS.items():
