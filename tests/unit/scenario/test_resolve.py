@@ -187,6 +187,15 @@ def test_notes_of_a_resolved_scenario(tmp_path):
     assert "without hugepages" in notes
 
 
+def test_a_settle_below_the_duration_is_noted_where_it_was_asked_for(tmp_path):
+    def notes(*sets):
+        return [note for note in finished(tmp_path, ECHO, "duration=30s", *sets).notes if "settle" in note]
+
+    assert notes() == notes("validity.settle=40s") == notes("validity.settle=0s") == []
+    (note,) = notes("validity.settle=10s")
+    assert note == "validity.settle of 10s is below the duration of 30s: the run does not go on to settle"
+
+
 def test_replayed_frames_are_checked(tmp_path):
     data = {"wire": {"kind": "pcap", "replay": "x.pcap"}, "server": {}, "workload": [{"packet_handler": "echo"}]}
     capture = (SHIPPED / "frames.pcap").read_bytes()
