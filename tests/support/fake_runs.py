@@ -45,7 +45,7 @@ def has_ended(pid: int) -> bool:
     """Whether the process has ended; one that only waits for its parent's attention has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before, or between open and read
         return True
 
 

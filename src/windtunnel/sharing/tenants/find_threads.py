@@ -33,7 +33,7 @@ def threads(pid: int, proc: Path = PROC) -> dict[int, str]:
             name = _comm(task)
             if name is not None:
                 names[int(task.name)] = name
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before, or meanwhile
         names = {}
     if not names:
         raise UserError(f"no process {pid}", remedy="use the pid of a running process: ps -e")
