@@ -198,7 +198,9 @@ def _notes(decided: _Decided) -> list[str]:
     validity = decided.scenario.validity
     if "settle" in validity.model_fields_set and 0 < validity.settle < decided.scenario.duration:
         settle, duration = write("duration", validity.settle), write("duration", decided.scenario.duration)
-        notes.append(f"validity.settle of {settle} is below the duration of {duration}: the run does not go on to settle")
+        notes.append(
+            f"validity.settle of {settle} is below the duration of {duration}: the run does not go on to settle"
+        )
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
     if server & client:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
