@@ -124,7 +124,7 @@ fetch_headers() {
     "$root/setup/dpdk-headers" || say "going on without: the handler swx will say that it cannot compile a pipeline"
 }
 
-# build_engine TARGET: what is out of date of it
+# build_engine TARGET: what is out of date of it; progress goes to stderr
 build_engine() {
     fetch_headers
     # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use
@@ -135,11 +135,11 @@ build_engine() {
         # headers precompiled save a third of the build; ccache, where meson finds it, saves more and cannot do with them
         local pch=true
         ! command -v ccache >/dev/null || pch=false
-        meson setup "$build" "$root" -Db_pch=$pch
+        meson setup "$build" "$root" -Db_pch=$pch >&2
     elif [[ $root/.dpdk -nt $build/build.ninja ]]; then
-        meson setup --reconfigure "$build" "$root"
+        meson setup --reconfigure "$build" "$root" >&2
     fi
-    ninja -C "$build" "$1"
+    ninja -C "$build" "$1" >&2
 }
 
 # check_writable: a checkout that an earlier run as root left behind is told apart from a broken one

@@ -86,11 +86,12 @@ uint32_t control_send(control_plane &c, rte_mbuf **to, uint32_t room, rte_mempoo
     }
     if (c.handshake == nullptr || count == room) return count;
     const uint32_t round = c.handshake->round.load(std::memory_order_acquire);
-    if (round == c.hello_round) return count;
+    if (round == c.hello_round || handshake_over(*c.handshake)) return count;
     if (rte_mbuf *m = new_frame(pool, frame_header_bytes + hello_bytes)) {
         hello_write(message_of(m), handshake_hello(*c.handshake));
         frame_write(frame_of(m), headers, hello_bytes);
         c.hello_round = round;
+        c.handshake->sent.fetch_add(1, std::memory_order_relaxed);
         to[count++] = m;
     }
     return count;

@@ -88,6 +88,10 @@ hello handshake_hello(const handshake &g) {
     return h;
 }
 
+bool handshake_over(const handshake &g) {
+    return g.peer_state.load(std::memory_order_acquire) >= static_cast<uint8_t>(session_state::finished);
+}
+
 void handshake_release(handshake &g) {
     auto only_hello = static_cast<uint8_t>(session_state::hello);
     if (!g.peer_state.compare_exchange_strong(only_hello, 0)) return;

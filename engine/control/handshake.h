@@ -28,6 +28,7 @@ struct handshake {
 
     // written by main
     std::atomic<uint32_t> round{0};  // client: every disp_tx sends one hello a round
+    std::atomic<uint32_t> sent{0};   // client: hellos
     std::atomic<session_state> state{session_state::hello};
     std::atomic<bool> stopped_early{false};
 };
@@ -40,6 +41,9 @@ bool handshake_take_response(handshake &g, const hello &response, drop *why);
 
 // Client: the next hello to send.
 hello handshake_hello(const handshake &g);
+
+// Client: the server has confirmed that the run has finished. Nothing is left to say.
+bool handshake_over(const handshake &g);
 
 // Main, server: forgets a client that has not passed the state `hello`, so that another client may connect. A
 // client that passes it at this moment is either kept as it is, or its hello is dropped as stray.

@@ -1,11 +1,10 @@
 // The probe of the host's state: how far apart the workers' CPUs are, and whether they share a core.
 //
 // Between two windows all workers meet at a gate. Then, one after the other:
-//   - each pair of workers that exchange packets sends cache lines to and fro: the round trip tells whether
-//   the
-//     two CPUs share a core, an L3 or nothing (a hypervisor moves virtual CPUs from one to the other);
-//   - each worker fills its core with independent additions, alone, and then all at once: two CPUs that are
-//     threads of one core take up to twice as long together.
+// - each pair of workers that exchange packets sends cache lines to and fro. The round trip tells whether the
+//   two CPUs share a core, an L3 or nothing: a hypervisor moves virtual CPUs from one to the other;
+// - each worker fills its core with independent additions, alone, and then all at once. Two CPUs that are
+//   threads of one core take up to twice as long together.
 // It lasts 50 to 100 us, and the run's time (core/clock.h) stands still meanwhile. A worker that does not
 // come in time, because it has no CPU or is in a long call, cuts the probe short: there is no reading, never
 // a guess.

@@ -61,10 +61,13 @@ void run_control::end_session(bool is_client) {
     const uint64_t give_up = now_ns() + (is_client && !early() ? finish_ns : early_finish_ns);
     while (now_ns() < give_up && !peer.finished()) wait(give_up);
     if (!peer.finished() && !early()) ordered = end_reason::peer_lost;
+    if (!peer.finished()) return;
     // A server confirms repeated hellos, because a response may have been lost, until its client stops
-    // polling.
-    const uint64_t end = now_ns() + (!is_client && peer.finished() ? confirm_ns : 0);
-    while (now_ns() < end) wait(end);
+    // polling. A client receives the responses that are on their way, so that the packets that its peer
+    // counted arrive.
+    if (is_client) end_loops();  // no worker says another hello
+    const uint64_t end = now_ns() + confirm_ns;
+    while (now_ns() < end && !(is_client && peer.all_responded())) wait(end);
 }
 
 // net_memif unmaps its shared memory as soon as the other end closes, even while a worker polls it. So a

@@ -24,6 +24,10 @@ class peer_session {
     bool drains() const { return active() && peer_has(session_state::drain); }
     bool finished() const { return active() && peer_has(session_state::finished); }
     bool lost() const { return lost_; }
+    // Client: whether every hello that it sent has its response. A hello that was lost never has.
+    bool all_responded() const {
+        return g_->received.load(std::memory_order_relaxed) >= g_->sent.load(std::memory_order_relaxed);
+    }
 
     // After begin(), main calls poll() whenever it waits. poll() repeats the hello and follows the responses.
     // While the measurement can still be spoilt, it throws refusal if the other side is not the peer that we

@@ -74,6 +74,16 @@ TEST(PeerSession, HellosRepeatAndRepeatFasterWithoutResponses) {
     EXPECT_TRUE(client.other.lost());
 }
 
+TEST(PeerSession, AHelloWithoutAResponseIsKnown) {
+    host client("client");
+    client.receive(session_state::finished);
+    client.g->sent = 2;
+    EXPECT_TRUE(client.other.finished());
+    EXPECT_FALSE(client.other.all_responded());
+    client.receive(session_state::finished);
+    EXPECT_TRUE(client.other.all_responded());
+}
+
 TEST(PeerSession, ARefusalAfterTheMeasurementKeepsItsResult) {
     host client("client");
     client.receive(session_state::go);

@@ -70,6 +70,16 @@ TEST(hellos, are_sent_and_confirmed_and_not_counted_as_messages) {
     }
 }
 
+// A response that came after the client's end would be a packet that the server sent and nobody received.
+TEST(hellos, end_with_the_server_s_last_word) {
+    two_hosts both;
+    both.send_hello(session_state::hello);
+    for (int again = 0; again < 2; ++again) both.send_hello(session_state::finished);
+    EXPECT_EQ(both.client_side.sent, 2u);
+    EXPECT_EQ(both.r.stats(client, nic_tx).packets, 2u);
+    EXPECT_EQ(both.r.stats(server, nic_tx).packets, 2u);
+}
+
 TEST(hellos, are_valid_frames) {
     two_hosts both;
     both.client_side.round++;

@@ -25,9 +25,9 @@ FAKES = {
     "pkg-config": '[[ $1 == --exists ]] && ! grep -qxF -- "${2%% *}" "$ABSENT"',
     "apt-get": 'echo "apt-get $* frontend=${DEBIAN_FRONTEND-}" >>"$LOG"; [[ " $* " != *" install "* ]] || : >"$ABSENT"',
     "sudo": 'echo "sudo $1" >>"$LOG"; [[ $SUDO == yes ]] || exit 1; [[ $1 != -n ]] || shift; "$@"',
-    "meson": 'echo "meson $1${6:+ ${*:6}}" >>"$LOG"; [[ $1 != test ]] || exit "${UNIT_TESTS:-0}"; '
+    "meson": 'echo "meson $1${6:+ ${*:6}}" >>"$LOG"; echo "Build type: native"; [[ $1 != test ]] || exit "${UNIT_TESTS:-0}"; '
     'mkdir -p "$2"; echo "command = meson --internal regenerate $3 $2" >"$2/build.ninja"',
-    "ninja": 'echo "ninja $3" >>"$LOG"',
+    "ninja": 'echo "ninja $3" >>"$LOG"; echo "[1/1] Linking target"',
     "clang": 'echo "$LOG"',
     "python3": """
         if [[ $1 == -c ]]; then exit 0; fi

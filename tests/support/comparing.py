@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
+import jsonschema
 import sample_lines as sample
 
 from windtunnel.engine.lines import Hello, Ready, Result, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.measure.compare import Comparison, Running
+from windtunnel.measure.compare import compare as hold
 from windtunnel.runs import EngineRecord, Record, Verdict
 from windtunnel.runs.validity import HostState, Validity
 
@@ -84,3 +87,11 @@ def in_turn(directory: Path, count: int, mpps_a: float, mpps_b: float, **about_b
         made(directory / "a" / f"{n:02}", mpps_a, 20 * n + 10 * late, seed=2 * n)
         made(directory / "b" / f"{n:02}", mpps_b, 20 * n + 10 * (1 - late), seed=2 * n + 1, **about_b)
     return directory / "a", directory / "b"
+
+
+def compared(a, b, force=True, **more) -> Comparison:
+    """The comparison of runs or studies that lie there. Most tests have one run a side, which is enough for them."""
+    comparison, directory = hold(a, b, Running(), force=force, **more)
+    assert directory is None
+    jsonschema.validate(comparison.model_dump(mode="json"), Comparison.model_json_schema())
+    return comparison

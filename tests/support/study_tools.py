@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import fake_engine
 import pytest
@@ -85,8 +86,12 @@ def runs(out: Path) -> set[str]:
 class PaperSupervisor:
     """Stands for `windtunnel.engine.supervisor.Supervisor`: the fake engine's lines without a process and without their time."""
 
+    extending: ClassVar[list] = []
+    """Of all that were made: what decides whether their runs go on."""
+
     def __init__(self, binary, log_path, listeners, interrupts, place=None, extending=None):
         self._listeners, self._interrupts = listeners, interrupts
+        self.extending.append(extending)
 
     def run(self, plans, names) -> SupervisedRun:
         finished = SupervisedRun([])

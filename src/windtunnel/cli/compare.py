@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from windtunnel.views.terminal.paired_runs import TurnsDisplay
 
 Sets = list[str] | None
-FAILED, CANNOT_TELL, INTERRUPTED = 1, 3, 130
+FAILED = 1
 
 
 def compare(
@@ -136,6 +136,7 @@ def compare(
     windtunnel compare runs/before runs/after
     windtunnel compare runs/2026-11-22T10-00-00Z-echo-against-echo/a runs/2026-11-22T10-00-00Z-echo-against-echo/b
     """
+    from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
     from windtunnel.errors import UserError
     from windtunnel.measure.compare import Running
     from windtunnel.measure.compare import compare as hold

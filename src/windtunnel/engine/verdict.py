@@ -13,7 +13,7 @@ from windtunnel.engine.history import History
 from windtunnel.engine.lines import Result
 from windtunnel.engine.supervisor import SupervisedRun
 
-VALID, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 130
+VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 
 WITHOUT_RESPONSE = {"drop", "empty"}
 """Packet handlers that, without a message handler behind them, send no response."""

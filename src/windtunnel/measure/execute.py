@@ -81,9 +81,8 @@ def execute(
 
 
 def _is_whole(spec: RunSpec) -> bool:
-    """Whether every endpoint is an engine's of this run. A peer on another host cannot be asked to measure longer."""
-    endpoints = [endpoint for plan in spec.plans for endpoint in plan.endpoints]
-    return len(endpoints) == 2 or all("foreign_peer" in endpoint.port.traits for endpoint in endpoints)
+    """Whether both sides are of this run. A peer that runs in a process of its own cannot be asked to measure longer."""
+    return all(plan.hello_wait_ns is None for plan in spec.plans)
 
 
 def _readings(writer: RunWriter, host: facts.Facts) -> levels.Readings:

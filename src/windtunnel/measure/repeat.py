@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.verdict import INTERRUPTED, INVALID, REFUSED, VALID
+from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED, INVALID, REFUSED, VALID
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.states import groups
@@ -33,7 +33,6 @@ MOST = 30
 LEAST_RUNS = 6
 """Of five runs not even the least and the greatest enclose the median with 95%."""
 LEVEL = 0.95
-CANNOT_TELL = 3
 
 Stopped = Literal["all run", "reached", "interrupted"]
 
@@ -141,7 +140,7 @@ def repeat(
     for number in range(1, most + 1):
         # again for each run: new names, and the memory that is free now
         spec = resolve(load(file, list(sets)), here())
-        outcome = execute(spec, directory / f"{number:0{width}}", interrupts, (), host)
+        outcome = execute(spec, directory / f"{number:0{width}}", interrupts, host=host, settle=True)
         readings.append(read(outcome.kept_run().path))
         if outcome.exit_code == REFUSED:
             raise UserError("; ".join(outcome.verdict.reasons), remedy=f"the run is in {readings[-1].path}")

@@ -28,7 +28,8 @@ def fit(
     options: Options | None = None,
     include_invalid: bool = False,
 ) -> ModelRecord:
-    """The model of a study's tables, with `include_invalid` also from the rejected metrics that its table has. Raises UserError where the data do not suffice, or are not a study."""
+    """The model of a study's tables; `include_invalid`: from the rejected metrics of its table too. Raises UserError where the data do
+    not suffice, or are not a study."""
     observed = observe(path, response, include_invalid)
     world = world_of(ladder)
     curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]

@@ -34,7 +34,8 @@ Row = dict[str, Any]
 
 
 def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
-    """The model of a study whose axis is an offered rate, with `include_invalid` also from rejected metrics. Raises UserError where its data do not suffice."""
+    """The model of a study whose axis is an offered rate; `include_invalid`: from rejected metrics too. Raises UserError where its
+    data do not suffice."""
     kept = record.read(path / record.NAME)
     found = axis_of(kept, RATE)
     if found is None:

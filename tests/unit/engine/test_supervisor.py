@@ -162,18 +162,20 @@ def test_a_crash_names_the_plug_in_that_ran_in_the_engine(spec, monkeypatch):
     ]
 
 
-def test_a_measurement_is_extended_and_not_taken_for_overdue(spec, quick):
+def test_a_measurement_is_extended_and_not_taken_for_overdue(spec, monkeypatch):
+    monkeypatch.setattr(supervisor, "OVERDUE_S", 0.5)
+    monkeypatch.setattr(supervisor, "ORDERLY_END_S", 0.0)
     asked = []
 
     def more(name):
         asked.append(name)
-        return 3 if len(asked) == 2 else 0
+        return 40 if len(asked) == 2 else 0
 
     plan = make_plan()
     planned = plan.phases.duration_ns // plan.phases.window_ns
-    finished = spec.run(plan, extending=SimpleNamespace(most_ns=10 * plan.phases.duration_ns, more=more))
+    finished = spec.run(plan, extending=SimpleNamespace(most_ns=50 * plan.phases.window_ns, more=more))
     assert judge(finished).valid
-    assert finished.histories[0].measured == len(asked) == planned + 3
+    assert finished.histories[0].measured == len(asked) == planned + 40
 
 
 def test_second_interrupt_kills(spec, monkeypatch):
