@@ -2,10 +2,17 @@
 
 `windtunnel run` of scenarios/echo.toml and scenarios/handler-kv.toml, in turns, as a user runs them: each goes on until it has settled. Then
 every two valid runs of one scenario and state are compared, and for reference every two runs whatever their state.
+
+And does `windtunnel compare` find no difference between separate runs of the same? Of the runs of one state, ten chosen at random are held
+against each other, five a side, 100 times.
+
+The runs of several sittings can be taken together (--keep DIR).
 """
 
+import random
 import subprocess
 import time
+from argparse import ArgumentParser
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +25,9 @@ from harness.session import Session
 from harness.statistics import Goal, Spread, judge
 
 from windtunnel.errors import UserError
+from windtunnel.measure.compare import Side
+from windtunnel.measure.compare import judge as compare
+from windtunnel.measure.compare.reading import Reading, read
 from windtunnel.runs import Run, load
 from windtunnel.runs.summary import summarise
 
@@ -27,29 +37,41 @@ RUNS_A_PAIR = 2
 """Runs of each scenario for each of `--pairs`: 15 pairs are 30 runs."""
 
 
+COMPARISONS, A_SIDE = 100, 5
+"""Of runs with themselves, and the runs on each of the two sides."""
+
+
+def more(parser: ArgumentParser) -> None:
+    """Options that only this bench has."""
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep the runs in DIR, and take those of earlier sittings with them"
+    )
+
+
 def measure(session: Session) -> list[Result]:
-    runs: dict[str, list[Run]] = {file: [] for file in FILES}
+    directory = session.options.keep or session.directory
+    directory.mkdir(parents=True, exist_ok=True)
     took = []
     for _ in range(session.options.pairs * RUNS_A_PAIR):
         for file in FILES:
             begin = time.monotonic()
-            runs[file].append(_run(session, file))
+            _run(session, file, directory)
             took.append(time.monotonic() - begin)
-    results = [result for file in FILES for result in _results(session, file, runs[file])]
+    results = [result for file in FILES for result in _results(session, file, sorted(directory.glob(f"{file}-*")))]
     return [*results, Result("a run with its start", session.memory, _range(took), "s")]
 
 
-def _run(session: Session, file: str) -> Run:
-    directory = session.directory / f"{file}-{time.monotonic_ns()}"
-    command = [COMMAND, "run", SCENARIOS / file, "--quiet", "--no-report", "--out", directory]
+def _run(session: Session, file: str, directory: Path) -> None:
+    out = directory / f"{file}-{time.time_ns()}"
+    command = [COMMAND, "run", SCENARIOS / file, "--quiet", "--no-report", "--out", out]
     command += ["--set", f"memory={session.memory}"]
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode not in (0, 1):
         raise UserError(f"{file} did not run: {done.stdout.strip()}")
-    return load(directory)
 
 
-def _results(session: Session, file: str, runs: list[Run]) -> list[Result]:
+def _results(session: Session, file: str, paths: list[Path]) -> list[Result]:
+    runs = [load(path) for path in paths]
     valid = [run for run in runs if run.record.verdict.valid]
     settled = [run for run in valid if (found := run.record.validity) and found.settled and found.settled.settled]
     by_state: dict[str, list[float]] = {}
@@ -67,11 +89,27 @@ def _results(session: Session, file: str, runs: list[Run]) -> list[Result]:
     median, p90 = (float(np.percentile(within, q)) for q in (50, 90))
     any_median, any_p90 = (float(np.percentile(across, q)) for q in (50, 90))
     details = {"rates": by_state}
+    silent, of = _without_difference([read(run.path) for run in valid])
     return [
         _held(session, f"{file}: two runs in one state, median difference", median, len(within), Goal(4, "at most"), f"in any state {any_median:.1f} %", details),
         _held(session, f"{file}: two runs in one state, p90", p90, len(within), Goal(10, "at most"), f"in any state {any_p90:.1f} %", {}),
+        Result(f"{file}: separate runs with themselves: no difference shown", session.memory, Spread(silent, silent, silent, of, "range"), "comparisons"),
         Result(f"{file}: valid and settled", session.memory, Spread(len(settled), len(settled), len(settled), len(runs), "range"), "runs"),
     ]  # fmt: skip
+
+
+def _without_difference(readings: list[Reading]) -> tuple[int, int]:
+    """Comparisons that found none, of how many; of the runs of the state that most were in."""
+    states = Counter(reading.state for reading in readings)
+    of_most = [reading for reading in readings if reading.state == max(states, key=states.__getitem__)]
+    if len(of_most) < 2 * A_SIDE:
+        return 0, 0
+    coin, silent = random.Random(1), 0
+    for _ in range(COMPARISONS):
+        chosen = coin.sample(of_most, 2 * A_SIDE)
+        (point,) = compare(Side(Path("a"), chosen[:A_SIDE]), Side(Path("b"), chosen[A_SIDE:])).points
+        silent += all(judged.verdict == "no difference shown" for judged in point.judged)
+    return silent, COMPARISONS
 
 
 def _rate(run: Run) -> float:
@@ -94,4 +132,4 @@ def _range(values: list[float]) -> Spread:
 
 
 if __name__ == "__main__":
-    main(__doc__, measure)
+    main(__doc__, measure, more=more)
