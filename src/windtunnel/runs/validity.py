@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from windtunnel import format as fmt
 from windtunnel.engine.lines import Window
 
 State = Literal["good", "warning", "bad", "unknown"]
@@ -61,10 +62,24 @@ class HostState(Part):
     )
 
 
+What = Literal["responses_per_s", "packets_per_s", "p50_ns"]
+WHAT: dict[What, str] = {
+    "responses_per_s": "the response rate",
+    "packets_per_s": "the packet rate",
+    "p50_ns": "the median latency",
+}
+"""The metric by which a run is looked at over time, in words."""
+
+
+def shown(what: What, value: float) -> str:
+    """A value of that metric with its unit, as in "25.1 M/s"."""
+    return fmt.duration(value) if what == "p50_ns" else fmt.rate(value)
+
+
 class Settled(Part):
     """The level that the metrics are of: windows without a step or a trend, within the headline's state."""
 
-    what: Literal["responses_per_s", "packets_per_s", "p50_ns"]
+    what: What
     settled: bool
     after_ns: int = Field(description="from the beginning of the measurement to the first window of this level")
     windows: int

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from windtunnel import format as fmt
 from windtunnel.engine.verdict import Verdict
+from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.joined import Crossing, Joined
@@ -37,8 +38,9 @@ _OF_A_PHASE = (
 )
 
 
-def run_view(run: Run) -> RenderableType:
-    """Everything of one run. The metrics of an invalid run stand below its reasons, marked as rejected."""
+def run_view(run: Run, earlier: Earlier | None = None) -> RenderableType:
+    """Everything of one run, and where it stands among the earlier ones. The metrics of an invalid run stand below its reasons, marked
+    as rejected."""
     record = run.record
     parts: list[RenderableType] = [header(record)]
     if not record.verdict.valid:
@@ -51,6 +53,7 @@ def run_view(run: Run) -> RenderableType:
         parts += [Rejected(tables) if run.rejected else tables]
         parts += [ledger_line(record.engines)] if record.engines else []
         parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
+        parts += [Text(line(earlier))] if earlier else []
         parts += [_not_judged(record.imported) if record.imported else verdict_line(run)]
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
