@@ -105,11 +105,11 @@ def _place(found: Earlier, place: int) -> str:
     if found.value > most:
         return f"above all of them: the greatest is {shown(found.what, most)}"
     best = "shortest" if found.what == "p50_ns" else "fastest"
-    return f"the {_ordinal(place)} {best} of {len(found.values) + 1}"
+    return f"the {f'{_ordinal(place)} ' if place > 1 else ''}{best} of {len(found.values) + 1}"
 
 
 def _ordinal(number: int) -> str:
-    teen = number % 100 in (11, 12, 13)
+    teen = number in (11, 12, 13)
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 

@@ -14,6 +14,8 @@ from windtunnel.engine.lines import Window
 
 State = Literal["good", "warning", "bad", "unknown"]
 
+HEADLINES = " and "
+"""Between the headlines of two hosts, whose runs are joined."""
 WINDOWS = "windows"
 """Name of the check that enough windows are left."""
 STEADY = "steady"
@@ -102,6 +104,15 @@ class Validity(Part):
     def too_few_left(self) -> bool:
         """Whether so many windows are excluded that the rest says nothing: rejected metrics are then of all windows."""
         return any(check.name == WINDOWS and check.state == "bad" for check in self.checks)
+
+    def of_metrics(self, state: HostState) -> bool:
+        """Whether the metrics are of this state; of two hosts each has one."""
+        return self.headline is not None and state.name in self.headline.split(HEADLINES)
+
+    @property
+    def stages(self) -> list[str]:
+        """Those that were timed in any state, as in "server nic_rx"."""
+        return list(dict.fromkeys(stage for state in self.states for stage in state.stage_ns))
 
     @property
     def headline_state(self) -> HostState | None:

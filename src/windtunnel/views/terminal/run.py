@@ -18,7 +18,7 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
-from windtunnel.runs.validity import HostState, Validity, windows_of
+from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.metric_columns import columns
 from windtunnel.views.terminal.pcie import view as pcie_view
@@ -125,9 +125,7 @@ def state_view(validity: Validity) -> RenderableType:
     several = len(workloads) > 1
     states = Fitting(
         [
-            column(
-                "host state", lambda s: f"{s.name}  (metrics)" if s.name == validity.headline else s.name, words=True
-            ),
+            column("host state", lambda s: f"{s.name}  (metrics)" if validity.of_metrics(s) else s.name, words=True),
             column("windows", lambda s: str(s.windows)),
             column("line", lambda s: fmt.number(s.line_ns, 0) + " ns" if s.line_ns else fmt.DASH),
             *(
@@ -143,13 +141,13 @@ def state_view(validity: Validity) -> RenderableType:
             ),
         ]
     )
-    several_topologies = len({state.name.partition(", ")[0] for state in rows}) > 1
-    return Group(states, Text(), _stage_times(rows)) if several_topologies else states
+    several_topologies = len({state.name.partition(" [")[0].partition(", ")[0] for state in rows}) > 1
+    return Group(states, Text(), _stage_times(validity)) if several_topologies else states
 
 
-def _stage_times(states: Sequence[HostState]) -> RenderableType:
+def _stage_times(validity: Validity) -> RenderableType:
     """What a packet costs in each stage, in each state: what two L3s cost against one."""
-    stages = list(states[0].stage_ns)
+    states, stages = validity.states, validity.stages
     column = _columns_of(stages)
     return Fitting(
         [
