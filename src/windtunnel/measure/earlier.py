@@ -53,10 +53,11 @@ def earlier(run: Run) -> Earlier | None:
     ours = _level(run.record)
     if ours is None:
         return None
+    here = identity(run.record), factors(run.record)
     alike = [
         (record, level.mean)
         for record in _before(run)
-        if (level := _level(record)) and level.what == ours.what and _same_scenario(record, run.record)
+        if (level := _level(record)) and level.what == ours.what and (identity(record), factors(record)) == here
     ]
     by_state = groups([(record.where,) for record in (run.record, *(record for record, _ in alike))])
     positions = next((group.positions for group in by_state if 0 in group.positions), [])
@@ -134,8 +135,3 @@ def _level(record: Record) -> Settled | None:
     """What a valid run settled on; None for another."""
     level = record.validity.settled if record.validity else None
     return level if level and level.settled and record.verdict.valid else None
-
-
-def _same_scenario(a: Record, b: Record) -> bool:
-    """With everything that two runs must have in common, the host among them."""
-    return identity(a) == identity(b) and factors(a) == factors(b)
