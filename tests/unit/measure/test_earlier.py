@@ -172,6 +172,11 @@ def test_the_newest_fifty_directories_are_read(tmp_path):
     assert len(earlier(load(tmp_path / "this")).values) == MOST - 1  # whatever they are of
 
 
+def test_an_old_run_has_its_own_earlier_runs(tmp_path):
+    history(tmp_path, *(float(n) for n in range(1, MOST + 6)))
+    assert earlier(load(tmp_path / "r2")).values == [2.0, 1.0]
+
+
 def damaged(directory, text):
     directory.mkdir()
     (directory / "run.json").write_text(text)
