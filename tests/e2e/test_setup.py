@@ -174,6 +174,14 @@ def test_after_quickstart_commands_run_in_the_callers_directory(tree: Tree) -> N
     assert (done.returncode, done.stdout) == (0, "run show a b in /\n")
 
 
+@pytest.mark.parametrize("command", [["--help"], ["-h"], []])
+def test_after_quickstart_help_still_lists_it(tree: Tree, command: list[str]) -> None:
+    tree.run("./windtunnel", "quickstart")
+    done = tree.run("./windtunnel", *command)
+    assert done.stdout.startswith("In this checkout:\n  quickstart ")
+    assert done.stdout.endswith(f"run {' '.join(command)} in {tree.checkout.resolve()}\n")
+
+
 def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: Tree) -> None:
     done = tree.run(str(tree.checkout / "windtunnel"), "quickstart", "--quiet", cwd=Path("/"))
     assert done.returncode == 0, done.stderr

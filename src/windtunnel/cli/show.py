@@ -97,24 +97,31 @@ def _write_joined(loaded: "list[Run]", file: Path) -> None:
 def _print_json(loaded: "list[Run]") -> None:
     from json import dumps
 
+    from windtunnel.measure.earlier import earlier
     from windtunnel.runs.joined import join
     from windtunnel.views.document import document, joined_document
 
-    joined = join(loaded)
-    documents = [joined_document(joined)] if joined else [document(run) for run in loaded]
+    joined, (first, *others) = join(loaded), loaded
+    if joined:
+        documents = [joined_document(joined)]
+    elif others:
+        documents = [document(run) for run in loaded]
+    else:
+        documents = [document(first, earlier(first))]
     print(dumps(documents, indent=1, ensure_ascii=False))
 
 
 def _print(loaded: "list[Run]", named: bool) -> None:
+    from windtunnel.measure.earlier import earlier
     from windtunnel.runs.joined import join
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.run import joined_view, run_view
     from windtunnel.views.terminal.side_by_side import side_by_side_view
 
-    console = results()
+    console, (first, *others) = results(), loaded
     if joined := join(loaded):
         console.print(joined_view(joined))
     else:
-        console.print(run_view(loaded[0]) if len(loaded) == 1 else side_by_side_view(loaded))
+        console.print(side_by_side_view(loaded) if others else run_view(first, earlier(first)))
     if not named:
-        console.print(f"run {loaded[0].path}", style="dim", soft_wrap=True)
+        console.print(f"run {first.path}", style="dim", soft_wrap=True)

@@ -21,7 +21,11 @@ GAP = 1.6
 BUCKET = 0.05
 """Width of a bucket of the kept readings, on the logarithm of ns."""
 RARE = 0.005
-"""Share of all readings; a bucket with less is an accident, and bridges no gap."""
+"""Share of all readings; a bucket with less is an accident, and bridges no gap. Additions that were faster in less are one too."""
+FINE = 0.01
+"""Width of a bucket of the additions' ratios, on their logarithm."""
+LEAST_ALIKE = 3
+"""Readings of additions: so many must be as low before that counts as what this host can do."""
 NAMES = ("one-l3", "two-l3s", "two-sockets")
 """Of the levels in ascending order, where more than one is known."""
 ONLY_ONE = "one-level"
@@ -39,19 +43,29 @@ class Level:
 
 @dataclass
 class Readings:
-    """What was read on this host so far: round trips by bucket, and the least time of additions against the chain."""
+    """What was read on this host so far, by bucket: round trips, and the additions' time against the chain's."""
 
     trips: Counter[int] = field(default_factory=Counter)
-    least_wide: float | None = None
+    wide: Counter[int] = field(default_factory=Counter)
 
     def add(self, trips: Iterable[float], wide: Iterable[float]) -> None:
         """`trips`: ns. `wide`: ratios of the additions' ticks to the chain's, of one worker and window each."""
         self.trips.update(round(log(ns) / BUCKET) for ns in trips if ns > 0)
-        self.least_wide = min((value for value in (self.least_wide, *wide) if value), default=None)
+        self.wide.update(round(log(ratio) / FINE) for ratio in wide if ratio > 0)
 
     def update(self, other: "Readings") -> None:
         self.trips.update(other.trips)
-        self.least_wide = min((value for value in (self.least_wide, other.least_wide) if value), default=None)
+        self.wide.update(other.wide)
+
+    def least_wide(self) -> float | None:
+        """The additions' least time against the chain's, without accidents: LEAST_ALIKE readings, and more than RARE of all, are as low.
+        None where nothing was read."""
+        total, below = sum(self.wide.values()), 0
+        for bucket, count in sorted(self.wide.items()):
+            below += count
+            if below >= min(LEAST_ALIKE, total) and below > RARE * total:
+                return exp(bucket * FINE)
+        return None
 
     def levels(self) -> list[Level]:
         """Ascending; empty where nothing was read."""
@@ -98,8 +112,8 @@ def read_kept(host: Facts, file: Path | None = None) -> Readings:
         if document["version"] != FILE_VERSION or document["host"] != identity(host):
             return Readings()
         trips = Counter({int(bucket): int(count) for bucket, count in document["trips"].items()})
-        least = document["least_wide"]
-        return Readings(trips, None if least is None else float(least))
+        wide = Counter({int(bucket): int(count) for bucket, count in document.get("wide", {}).items()})
+        return Readings(trips, wide)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return Readings()
 
@@ -111,11 +125,11 @@ def keep(readings: Readings, host: Facts, file: Path | None = None) -> bool:
         "version": FILE_VERSION,
         "host": identity(host),
         "trips": {str(bucket): count for bucket, count in sorted(readings.trips.items())},
-        "least_wide": readings.least_wide,
+        "wide": {str(bucket): count for bucket, count in sorted(readings.wide.items())},
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not read_kept(host, path).trips:
+        if path.exists() and read_kept(host, path) == Readings():
             path.replace(path.with_suffix(".old"))
         part = path.with_suffix(f".{token_hex(4)}")
         part.write_text(json.dumps(document))

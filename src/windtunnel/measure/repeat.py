@@ -1,7 +1,7 @@
 """One scenario, run again and again: what its metrics are in each state of the host, and how well that is known.
 
-The median of the runs of one state has an exact interval from their order alone, whatever the law of the noise
-(scipy.stats.quantile_test). It is looked at after every run: docs/how-to/measure-well.md says what that costs.
+The median of the runs of one state has an exact interval (`windtunnel.measure.median`). It is looked at after every run:
+docs/how-to/measure-well.md says what that costs.
 
 History of the record's version:
 1  runs, states, metrics with intervals
@@ -9,11 +9,10 @@ History of the record's version:
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Literal
+from statistics import median
+from typing import Final, Literal
 
-import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from windtunnel.engine.interrupts import Interrupts
@@ -23,6 +22,7 @@ from windtunnel.host import facts
 from windtunnel.host.states import groups
 from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.execute import execute
+from windtunnel.measure.median import LEAST_RUNS, interval
 from windtunnel.runs.writer import make_directory
 from windtunnel.scenario import here, load, resolve
 from windtunnel.version import __version__
@@ -30,10 +30,6 @@ from windtunnel.version import __version__
 REPEATED_VERSION: Final = 1
 MOST = 30
 """Runs, where nobody says how many."""
-LEAST_RUNS = 6
-"""Of five runs not even the least and the greatest enclose the median with 95%."""
-LEVEL = 0.95
-
 Stopped = Literal["all run", "reached", "interrupted"]
 
 
@@ -188,20 +184,9 @@ def _middle(workload: str, metric: str, values: Sequence[float]) -> Middle:
         workload=workload,
         metric=metric,
         unit="/s" if metric.endswith("_per_s") else "ns",
-        median=float(np.median(values)),
+        median=median(values),
         least=min(values),
         most=max(values),
         low=low,
         high=high,
     )
-
-
-def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The exact 95% interval of the median, by the order of the values; None, None for fewer than LEAST_RUNS."""
-    from scipy.stats import quantile_test
-
-    if len(values) < LEAST_RUNS:
-        return None, None
-    found: Any = quantile_test(np.asarray(values, float), p=0.5).confidence_interval(LEVEL)
-    low, high = float(found.low), float(found.high)
-    return (low, high) if isfinite(low) and isfinite(high) else (None, None)

@@ -14,7 +14,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, Record
-from windtunnel.runs.validity import Validity
+from windtunnel.runs.validity import HEADLINES, HostState, Validity
 
 SIDES: tuple[Side, ...] = ("server", "client")
 REFUSED = "refused_hello"
@@ -133,14 +133,21 @@ def _record(server: Record, client: Record) -> Record:
 
 
 def _validity(server: Record, client: Record) -> Validity | None:
-    """What either side found out: a window that one side excluded is excluded on both."""
-    found = [record.validity for record in (server, client) if record.validity]
-    if len(found) < len(SIDES):
+    """What either side found out: a window that one side excluded is excluded on both. Each host has states of its own, the client's
+    first: they have its responses."""
+    if server.validity is None or client.validity is None:
         return None
+    found = {"client": client.validity, "server": server.validity}
     return Validity(
-        checks=[check for each in found for check in each.checks],
-        excluded=[window for each in found for window in each.excluded],
+        checks=[check for side in SIDES for check in found[side].checks],
+        excluded=[window for side in SIDES for window in found[side].excluded],
+        states=[_of_side(state, side) for side, of in found.items() for state in of.states],
+        headline=HEADLINES.join(f"{of.headline} [{side}]" for side, of in found.items() if of.headline) or None,
     )
+
+
+def _of_side(state: HostState, side: str) -> HostState:
+    return state.model_copy(update={"name": f"{state.name} [{side}]", "words": f"{state.words} [{side}]"})
 
 
 def _same_or_both(client: str | None, server: str | None) -> str:

@@ -85,7 +85,7 @@ def _record(path: Path) -> tuple[int, Record]:
         raise UserError(f"{path}: cannot be read: {error}") from error
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
     version = readable(document.get("version") if isinstance(document, dict) else None, path)
     try:

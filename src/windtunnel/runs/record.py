@@ -131,6 +131,11 @@ class Record(Part):
         return f"{level.level}, 1 loop in {level.sample_every}" if level.level == "sampled" else level.level
 
     @property
+    def builds(self) -> list[str]:
+        """Build ids of the engines, without repetition; empty if not known."""
+        return sorted({engine.hello.build for engine in self.engines if engine.hello and engine.hello.build})
+
+    @property
     def emulated(self) -> list[str]:
         """The emulated faults of the wire, in words; empty without any."""
         return emulated_faults(engine.plan for engine in self.engines)

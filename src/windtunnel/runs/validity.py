@@ -9,10 +9,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from windtunnel import format as fmt
 from windtunnel.engine.lines import Window
 
 State = Literal["good", "warning", "bad", "unknown"]
 
+HEADLINES = " and "
+"""Between the headlines of two hosts, whose runs are joined."""
 WINDOWS = "windows"
 """Name of the check that enough windows are left."""
 STEADY = "steady"
@@ -61,10 +64,24 @@ class HostState(Part):
     )
 
 
+What = Literal["responses_per_s", "packets_per_s", "p50_ns"]
+WHAT: dict[What, str] = {
+    "responses_per_s": "the response rate",
+    "packets_per_s": "the packet rate",
+    "p50_ns": "the median latency",
+}
+"""The metric by which a run is looked at over time, in words."""
+
+
+def shown(what: What, value: float) -> str:
+    """A value of that metric with its unit, as in "25.1 M/s"."""
+    return fmt.duration(value) if what == "p50_ns" else fmt.rate(value)
+
+
 class Settled(Part):
     """The level that the metrics are of: windows without a step or a trend, within the headline's state."""
 
-    what: Literal["responses_per_s", "packets_per_s", "p50_ns"]
+    what: What
     settled: bool
     after_ns: int = Field(description="from the beginning of the measurement to the first window of this level")
     windows: int
@@ -87,6 +104,15 @@ class Validity(Part):
     def too_few_left(self) -> bool:
         """Whether so many windows are excluded that the rest says nothing: rejected metrics are then of all windows."""
         return any(check.name == WINDOWS and check.state == "bad" for check in self.checks)
+
+    def of_metrics(self, state: HostState) -> bool:
+        """Whether the metrics are of this state; of two hosts each has one."""
+        return self.headline is not None and state.name in self.headline.split(HEADLINES)
+
+    @property
+    def stages(self) -> list[str]:
+        """Those that were timed in any state, as in "server nic_rx"."""
+        return list(dict.fromkeys(stage for state in self.states for stage in state.stage_ns))
 
     @property
     def headline_state(self) -> HostState | None:

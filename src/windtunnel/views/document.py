@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from windtunnel.measure.earlier import Earlier
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.joined import Joined
@@ -13,8 +14,9 @@ from windtunnel.views.terminal.pcie import document as pcie
 SUMMARY_VERSION = 4
 
 
-def document(run: Run) -> dict[str, Any]:
-    """The run for machines. `rejected`: `metrics` and `pcie` are those of an invalid run. They are null where no window was measured."""
+def document(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
+    """The run for machines. `rejected`: `metrics` and `pcie` are those of an invalid run. They are null where no window was measured.
+    `earlier` is null where no earlier run is like it, and in a list of several runs."""
     record = run.record
     return {
         "version": SUMMARY_VERSION,
@@ -26,6 +28,7 @@ def document(run: Run) -> dict[str, Any]:
         "relaxed": record.relaxed,
         "rejected": run.rejected,
         "validity": record.validity.model_dump(mode="json") if record.validity else None,
+        "earlier": asdict(earlier) if earlier else None,
         "memory": record.memory,
         "wire": record.wire,
         "accounting": record.accounting,

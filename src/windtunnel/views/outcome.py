@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.text import Text
 
 from windtunnel.errors import UserError
+from windtunnel.measure.earlier import earlier
 from windtunnel.runs import Run, Verdict
 from windtunnel.views.document import document
 from windtunnel.views.terminal.console import progress, results
@@ -27,7 +28,7 @@ def write_report(run: Run) -> Path | None:
 def print_tables(run: Run, page: Path | None, trace: Path | None) -> None:
     """The whole run, and where its files are."""
     console = results()
-    console.print(run_view(run))
+    console.print(run_view(run, earlier(run)))
     console.print(_path("run", run.path), soft_wrap=True)
     if page:
         console.print(_path("report", page), soft_wrap=True)
@@ -42,7 +43,7 @@ def print_short(run: Run) -> None:
 
 
 def print_json(run: Run) -> None:
-    print(dumps(document(run), indent=1, ensure_ascii=False))
+    print(dumps(document(run, earlier(run)), indent=1, ensure_ascii=False))
 
 
 def print_unkept(verdict: Verdict, error: UserError) -> None:

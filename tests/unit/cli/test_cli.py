@@ -49,6 +49,28 @@ def test_json_is_alone_on_stdout(scenario, tmp_path):
     assert not (tmp_path / "here" / "report.html").exists()
 
 
+def test_a_run_says_where_it_stands_among_those_beside_it(scenario, tmp_path):
+    longer = ("--set", "duration=200ms")
+    for n in range(2):
+        first = windtunnel("run", scenario, *longer, "--no-report", "--out", f"runs/{n}", cwd=tmp_path)
+        assert ("earlier: " in first.stdout) == (n > 0)
+    done = windtunnel("run", scenario, *longer, "--out", "runs/2", cwd=tmp_path)
+    assert "earlier: 2 runs here, the response rate 50.0 k/s and 50.0 k/s; this one: 50.0 k/s" in done.stdout
+    assert "Earlier: 2 runs here" in (tmp_path / "runs" / "2" / "report.html").read_text()
+    assert "earlier: 1 run here" in windtunnel("show", "runs/1", cwd=tmp_path).stdout
+    assert "earlier" not in windtunnel("show", "runs/0", "runs/1", cwd=tmp_path).stdout
+    shown = json.loads(windtunnel("show", "runs/2", "--json", cwd=tmp_path).stdout)
+    assert [document["earlier"]["values"] for document in shown] == [[50000.0, 50000.0]]
+    several = json.loads(windtunnel("show", "runs/1", "runs/2", "--json", cwd=tmp_path).stdout)
+    assert [document["earlier"] for document in several] == [None, None]
+    quiet = windtunnel("run", scenario, *longer, "-q", "--no-report", "--out", "runs/3", cwd=tmp_path)
+    assert quiet.stdout == "valid\nruns/3\n"
+    asked = windtunnel("run", scenario, *longer, "--json", "--no-report", "--out", "runs/4", cwd=tmp_path)
+    assert json.loads(asked.stdout)["earlier"]["place"] == 1
+    repeated = windtunnel("run", scenario, *longer, "--repeat", "2", "--out", "runs/5", cwd=tmp_path)
+    assert repeated.returncode == 0 and "earlier" not in repeated.stdout
+
+
 def test_quiet_prints_verdict_and_directory(scenario, tmp_path):
     done = windtunnel("run", scenario, "-q", "--no-report", "--out", "here", cwd=tmp_path)
     assert done.stdout == "valid\nhere\n"

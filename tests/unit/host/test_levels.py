@@ -53,10 +53,59 @@ def test_levels_are_apart_and_hold_every_reading(trips):
     assert all(b.low >= GAP * a.high * 0.99 for a, b in pairwise(levels))
 
 
+def additions(*ratios):
+    read = Readings()
+    read.add([], ratios)
+    return read
+
+
+@pytest.mark.parametrize("outliers", [[0.1], [0.1, 0.12]])
+def test_the_least_additions_are_no_accident(outliers):
+    assert additions(*outliers, *[0.2] * 8, *[0.3] * 8).least_wide() == pytest.approx(0.2, rel=0.01)
+    assert additions(*outliers * 2, *[0.2] * 800).least_wide() == pytest.approx(0.2, rel=0.01)
+
+
+def test_the_least_additions_need_not_be_the_usual_ones():
+    """A sibling may be busy most of the time."""
+    assert additions(*[0.2] * 10, *[0.3] * 990).least_wide() == pytest.approx(0.2, rel=0.01)
+
+
+@given(st.lists(st.floats(0.05, 20), min_size=1, max_size=50))
+def test_the_least_additions_are_one_of_the_readings(ratios):
+    least = additions(*ratios).least_wide()
+    assert any(least == pytest.approx(ratio, rel=0.01) for ratio in sorted(ratios)[:3])
+
+
+def test_readings_come_together():
+    both = additions(0.2, 0.2)
+    both.update(additions(0.2))
+    assert both == additions(0.2, 0.2, 0.2) and Readings().least_wide() is None
+
+
 def test_what_is_kept_is_read_again(tmp_path):
     file, host = tmp_path / "below" / "states.json", collect()
     assert keep(readings(*NEAR), host, file)
     assert read_kept(host, file) == readings(*NEAR)
+
+
+def test_a_file_with_round_trips_alone_is_used(tmp_path):
+    """Runs before 0.6.0 was released left such files."""
+    file, host = tmp_path / "states.json", collect()
+    keep(readings(*NEAR), host, file)
+    document = json.loads(file.read_text())
+    del document["wide"]
+    file.write_text(json.dumps(document | {"least_wide": 0.1}))
+    kept = read_kept(host, file)
+    assert kept.trips == readings(*NEAR).trips and kept.least_wide() is None
+
+
+def test_readings_of_one_worker_leave_an_older_file_alone(tmp_path):
+    file, host = tmp_path / "states.json", collect()
+    keep(readings(*NEAR), host.model_copy(update={"kernel": "5.0"}), file)
+    before = file.read_text()
+    for _ in range(3):  # of one worker there are no round trips
+        keep(additions(0.2), host, file)
+    assert file.with_suffix(".old").read_text() == before
 
 
 def test_a_file_of_another_kernel_is_not_used_and_not_lost(tmp_path):

@@ -1,9 +1,11 @@
 """States of the host: named from the probes at both ends of a window; metrics are of one."""
 
 import pytest
-from validity_tools import check, finished, judged, measured_of, rated
+from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
 from windtunnel.engine.lines import Probe
+from windtunnel.host.levels import Readings
+from windtunnel.measure.validity import readings_of, validate
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 
@@ -69,6 +71,15 @@ def test_a_busy_sibling_is_a_state():
     assert len(found.excluded) == 3
 
 
+def test_one_outlier_of_the_additions_changes_no_state_of_later_windows():
+    known = Readings()
+    known.add([91.0] * 20, [0.5, *[1.0] * 39])
+    engine, windows = probed(*[probe()] * 10, wide=[1.02] * 10)
+    known.update(readings_of({engine.name: windows}))
+    found = validate([engine], {engine.name: windows}, LIMITS, known)
+    assert [s.name for s in found.states] == ["one-level"] and found.excluded == []
+
+
 def test_a_window_with_a_probe_that_was_cut_short_is_not_known():
     engine, windows = probed(*[probe()] * 5, probe(complete=False), *[probe()] * 5)
     measured = measured_of(windows)
@@ -89,6 +100,16 @@ def test_a_state_can_be_asked_for(wanted, bad):
     assert (
         [r for r in found.reasons if "never came; seen: one-l3 (12 windows), two-l3s (11 windows)" in r] != []
     ) == bad
+
+
+def test_a_run_of_which_too_few_windows_are_left_shows_the_states_of_all():
+    engine, windows = probed(*[probe(90)] * 8, *[probe(425)] * 4)
+    windows = [changed(w, preempted_ns=SPAN // 2) for w in windows]
+    found = judged(engine, windows)
+    assert found.too_few_left and len(found.excluded) == 12 and found.headline is None
+    assert [(s.name, s.windows) for s in found.states] == [("one-l3", 8), ("two-l3s", 3)]
+    assert [c.name for c in found.checks] == ["windows", "clock", "host state", "emulated"]
+    assert len(judged(engine, windows, Limits(state="one-core")).reasons) == 2
 
 
 def test_a_state_asked_for_without_probes_is_refused():

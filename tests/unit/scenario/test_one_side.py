@@ -13,8 +13,10 @@ from windtunnel.engine.lines import Peer
 from windtunnel.errors import UserError
 from windtunnel.runs import RunWriter, Verdict
 from windtunnel.runs.joined import join
+from windtunnel.runs.validity import HostState, Validity
 from windtunnel.scenario import OneSide, load, resolve
 from windtunnel.views.document import joined_document
+from windtunnel.views.pages.page import render
 from windtunnel.views.terminal.run import joined_view
 
 TWO_HOSTS = {
@@ -121,7 +123,7 @@ def test_the_shipped_scenario_resolves_on_either_host():
         assert spec.question == "What does one small RPC cost between two hosts?"
 
 
-def one_side(directory, side, session="ab" * 16, verdict=None, hostname="here", **changes):
+def one_side(directory, side, session="ab" * 16, verdict=None, hostname="here", validity=None, **changes):
     """A run of one side as its host would have left it; `session` None: it met nobody."""
     plan = sample.plan((side,), wire="af_packet").model_copy(update={"hello_wait_ns": 1} | changes)
     about = {"resolved": {"title": plan.title, "client": {"of": side}, "server": {"of": side}}}
@@ -131,7 +133,7 @@ def one_side(directory, side, session="ab" * 16, verdict=None, hostname="here", 
         lines.insert(4, Peer(type="peer", at_ns=1, session=session))
     for line in lines:
         writer.line(side, line, line.model_dump_json())
-    return writer.finish(verdict or Verdict(True))
+    return writer.finish(verdict or Verdict(True), validity)
 
 
 def shown(view):
@@ -167,6 +169,48 @@ def test_an_invalid_side_makes_both_invalid(tmp_path):
     assert joined.rejected and joined_document(joined)["rejected"] is True
     (crossing, *_) = [line for line in shown(joined_view(joined)).splitlines() if "lost between hosts" in line]
     assert crossing.startswith("rejected")
+
+
+def test_states_of_both_hosts_have_the_side_in_their_names(tmp_path):
+    def found(*names):
+        rates = {"mixed": 1e6} if names[0] == "one-l3" else {}
+        states = [
+            HostState(
+                name=name,
+                words=f"CPU 0: {name}",
+                windows=4,
+                indexes=[n],
+                line_ns=91,
+                responses_per_s=rates,
+                p50_ns={},
+                stage_ns={f"{'client nic_tx' if rates else 'server nic_rx'}": 7.0},
+            )
+            for n, name in enumerate(names)
+        ]
+        return Validity(checks=[], excluded=[], states=states, headline=names[0])
+
+    client = one_side(tmp_path / "client", "client", validity=found("one-l3"))
+    server = one_side(tmp_path / "server", "server", validity=found("two-l3s", "one-l3, sibling busy"))
+    joined = join([client, server])
+    assert [(s.name, s.words) for s in joined.record.validity.states] == [
+        ("one-l3 [client]", "CPU 0: one-l3 [client]"),
+        ("two-l3s [server]", "CPU 0: two-l3s [server]"),
+        ("one-l3, sibling busy [server]", "CPU 0: one-l3, sibling busy [server]"),
+    ]
+    assert joined.record.validity.headline == "one-l3 [client] and two-l3s [server]"
+    rows = {line.split("  ")[0]: line for line in shown(joined_view(joined)).splitlines() if line.strip()}
+    assert "(metrics)" in rows["one-l3 [client]"] and "1.00 M/s" in rows["one-l3 [client]"]
+    assert "(metrics)" in rows["two-l3s [server]"] and "(metrics)" not in rows["one-l3, sibling busy [server]"]
+    assert "server nic_rx" in rows and "client nic_tx" in rows
+    page = render(joined)
+    assert "one state of each host: one-l3 [client] and two-l3s [server]." in page
+    assert joined_document(joined)["validity"]["headline"] == joined.record.validity.headline
+
+
+def test_two_hosts_whose_states_are_not_known_have_none(tmp_path):
+    none = Validity(checks=[], excluded=[])
+    client, server = (one_side(tmp_path / side, side, validity=none) for side in ("client", "server"))
+    assert join([client, server]).record.validity == none
 
 
 def test_sides_of_two_runs_are_refused(tmp_path):

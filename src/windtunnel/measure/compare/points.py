@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.measure.compare.reading import Reading
+from windtunnel.runs.identity import NO_FACTOR
 
-NO_FACTOR = {"title", "seed", "wire.socket"}
-"""Keys in which runs of one scenario may differ."""
 FOUND = (".cores", ".mempool.size", ".mempool.cache")
 """Ends of keys whose value follows from others where nobody gives one: a factor only where no other tells the points apart."""
 PAIRED_SHARE = 0.8

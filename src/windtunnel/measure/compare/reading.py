@@ -1,6 +1,6 @@
 """What a comparison needs of a run: the values of its metrics, and what it must have in common with the others."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite
@@ -10,12 +10,12 @@ from typing import Any
 
 from windtunnel.engine.lines import Window
 from windtunnel.runs import Run, load
+from windtunnel.runs.identity import flat, identity
 from windtunnel.runs.metrics import TRAVEL, measured, ratio
 from windtunnel.runs.registry import metrics
 from windtunnel.runs.registry.metric import Better
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.summary import summarise
-from windtunnel.scenario.refusal import dotted
 
 WORKLOAD = {each.compared: each for each in metrics("workload") if each.compared}
 COSTS = {each.compared: each for each in metrics("stage") if each.compared}
@@ -78,10 +78,10 @@ def read(path: Path, include_invalid: bool = False) -> Reading:
         reasons=[] if valid else list(record.verdict.reasons),
         problems=run.problems,
         scenario=flat(record.scenario),
-        identity=_identity(run),
+        identity=identity(record),
         state=record.where.state,
         line_ns=record.where.line_ns,
-        builds=sorted({engine.hello.build for engine in record.engines if engine.hello and engine.hello.build}),
+        builds=record.builds,
         question=record.question or "",
         accounting=record.accounting or "",
         emulated=record.emulated,
@@ -139,36 +139,6 @@ def better(metric: str) -> Better:
     """As the registry says; packets that a server received are like responses."""
     found = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
     return (found.better if found else None) or "higher"
-
-
-def flat(table: Any, path: tuple[str | int, ...] = ()) -> dict[str, Any]:
-    """A resolved scenario by dotted paths; a list without tables is one value, and what is null is left out."""
-    parts: Iterable[tuple[Any, Any]]
-    if isinstance(table, dict):
-        parts = table.items()
-    elif isinstance(table, list) and any(isinstance(part, dict) for part in table):
-        parts = enumerate(table)
-    else:
-        return {} if table is None else {dotted(path): table}
-    return {key: value for name, part in parts for key, value in flat(part, (*path, name)).items()}
-
-
-def _identity(run: Run) -> dict[str, str]:
-    record = run.record
-    plans = [engine.plan for engine in record.engines]
-    cpus = record.host.get("cpus")
-    model = cpus.get("model") if isinstance(cpus, dict) else None
-    sides = sorted({endpoint.side for plan in plans for endpoint in plan.endpoints})
-    return {
-        "host": f"{record.host.get('hostname') or 'not known'}{f' ({model})' if model else ''}",
-        "kernel": str(record.host.get("kernel") or "not known"),
-        "engine": record.versions.get("engine", "not known"),
-        "DPDK": record.versions.get("dpdk", "not known"),
-        "memory": record.memory or "not known",
-        "wire": record.wire or "not known",
-        "sides run": " and ".join(sides) or "none",
-        "measured by": record.imported.tool if record.imported else "windtunnel",
-    }
 
 
 def _modes(run: Run) -> dict[str, str]:

@@ -19,7 +19,8 @@ ONE_CORE = 1.4
 """Ratio of the additions' time together to that alone, on both CPUs of a pair, above which they are threads of one core: there
 it is close to 2, and elsewhere close to 1."""
 BUSY = 1.10
-"""Ratio of the additions' time in a window to the least known on this host, both against the chain: above it a sibling is busy."""
+"""Ratio of the additions' time in a window to the least that this host is known to need, both against the chain: above it a sibling
+is busy."""
 LEAST_KNOWN = 0.5
 """Share of the windows whose state must be known: with less, the states cannot choose the windows."""
 
@@ -52,7 +53,7 @@ def judge(
     with the most windows. `known`: what was read on this host, this run included."""
     out = {(each.engine, each.window) for each in excluded}
     levels = known.levels()
-    named = {e.name: _states(windows[e.name], levels, known.least_wide) for e in engines}
+    named = {e.name: _states(windows[e.name], levels, known.least_wide()) for e in engines}
     measured = {e.name: metrics.measured(windows[e.name]) for e in engines}
     together = min((len(of_engine) for of_engine in measured.values()), default=0)
     names: list[str | None] = []

@@ -14,7 +14,18 @@ from windtunnel.measure.validity import excluded_windows, host_states, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.record import EngineRecord
-from windtunnel.runs.validity import STEADY, Check, ExcludedWindow, Settled, State, Validity, counted
+from windtunnel.runs.validity import (
+    STEADY,
+    WHAT,
+    Check,
+    ExcludedWindow,
+    Settled,
+    State,
+    Validity,
+    What,
+    counted,
+    shown,
+)
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 WIDE = 0.05
@@ -50,7 +61,7 @@ def check(
         late = []
     begins = [window.start_ns for window in windows]
     level = Settled(
-        what="p50_ns" if what == LATENCY else "packets_per_s" if what == PACKETS else "responses_per_s",
+        what=what,
         settled=state != "bad",
         after_ns=begins[seen.last.start] - measured[asking.name][0].start_ns,
         windows=seen.windows_of_last,
@@ -58,7 +69,7 @@ def check(
         half_width=seen.half_width,
     )
     value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
-    words = _words(seen, what, state, level)
+    words = _words(seen, state, level)
     return (
         Check(name=STEADY, state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
         late,
@@ -125,36 +136,34 @@ def can_settle(plan: Plan) -> bool:
     return not varied and not any("timed" in endpoint.port.traits for endpoint in plan.endpoints)
 
 
-RESPONSES, PACKETS, LATENCY = "the response rate", "the packet rate", "the median latency"
-
-
 def _asking(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> EngineRecord:
     """The engine of the client; where there is none, the last one."""
     return next((e for e in engines if any(w.workloads for w in windows.get(e.name, ()))), engines[-1])
 
 
-def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[float], str]:
+def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[float], What]:
     """The median latency in an open loop, whose rate is given; else the rate: responses, or packets where there is no client. Windows
     with too few responses for a median are left out."""
     if any(w.load and w.load.mode == "open" for w in plan.workloads):
         medians = [metrics.latency(merge(w.latency for w in window.workloads)).p50 for window in windows]
         known = [(window, float(p50)) for window, p50 in zip(windows, medians, strict=True) if p50 is not None]
-        return [window for window, _ in known], [p50 for _, p50 in known], LATENCY
+        return [window for window, _ in known], [p50 for _, p50 in known], "p50_ns"
+    what: What
     if any(window.workloads for window in windows):
-        counts, what = [sum(w.responses for w in window.workloads) for window in windows], RESPONSES
+        counts, what = [sum(w.responses for w in window.workloads) for window in windows], "responses_per_s"
     else:
-        counts, what = [sum(p.rx_packets for p in window.ports) for window in windows], PACKETS
+        counts, what = [sum(p.rx_packets for p in window.ports) for window in windows], "packets_per_s"
     rates = [count / metrics.seconds([window]) for count, window in zip(counts, windows, strict=True)]
     return list(windows), rates, what
 
 
-def _warmed_up(seen: steady.Course, what: str) -> bool:
+def _warmed_up(seen: steady.Course, what: What) -> bool:
     """Whether all levels before the last one were worse: a data plane that warms up becomes faster, not slower."""
-    better = -1 if what == LATENCY else 1
+    better = -1 if what == "p50_ns" else 1
     return all(better * (seen.last.mean - level.mean) > 0 for level in seen.levels[:-1])
 
 
-def _state(seen: steady.Course, what: str) -> State:
+def _state(seen: steady.Course, what: What) -> State:
     if seen.trend:
         return "bad"
     if len(seen.levels) == 1:
@@ -164,18 +173,16 @@ def _state(seen: steady.Course, what: str) -> State:
     return "warning" if seen.windows_of_last >= OUTWEIGHS * seen.last.start else "bad"
 
 
-def _reason(seen: steady.Course, what: str) -> str:
+def _reason(seen: steady.Course, what: What) -> str:
     if _warmed_up(seen, what):
-        return f"warming up: {what} was not settled yet"
-    return f"before {what} settled on another level"
+        return f"warming up: {WHAT[what]} was not settled yet"
+    return f"before {WHAT[what]} settled on another level"
 
 
-def _words(seen: steady.Course, what: str, state: State, level: Settled) -> str:
-    def shown(mean: float) -> str:
-        return fmt.duration(mean) if what == LATENCY else fmt.rate(mean)
-
-    levels = shown(seen.levels[0].mean) + "".join(
-        f", from window {one.start + 1} on {shown(one.mean)}" for one in seen.levels[1:]
+def _words(seen: steady.Course, state: State, level: Settled) -> str:
+    what, first, mean = WHAT[level.what], shown(level.what, seen.levels[0].mean), shown(level.what, level.mean)
+    levels = first + "".join(
+        f", from window {one.start + 1} on {shown(level.what, one.mean)}" for one in seen.levels[1:]
     )
     width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}" if level.half_width is not None else ""
     if seen.trend:
@@ -184,8 +191,8 @@ def _words(seen: steady.Course, what: str, state: State, level: Settled) -> str:
     if state == "bad":
         return f"not settled: {what} was {levels}. {REMEDY}"
     if len(seen.levels) == 1:
-        return f"{what} stayed on one level: {shown(level.mean)}{width}"
-    settled = f"{what} settled after {fmt.duration(level.after_ns)}: {shown(level.mean)}{width}"
+        return f"{what} stayed on one level: {mean}{width}"
+    settled = f"{what} settled after {fmt.duration(level.after_ns)}: {mean}{width}"
     if state == "warning":
         return f"{settled}; before, without a known cause, it was {levels}"
     return f"{settled}; the first {seen.last.start} windows excluded: warming up"

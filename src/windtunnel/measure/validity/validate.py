@@ -24,16 +24,20 @@ def validate(
     included; None: this run alone. `preempting`: the programs that ran on the workers' CPUs, in words.
 
     Windows with preemption, steal or a slower clock are excluded first, then those of another host state than the headline's, then
-    those before the run settled. The other checks use the windows that are left.
+    those before the run settled. The other checks use the windows that are left. If too few are, only what does not depend on them is
+    checked: the clock, the host's state over all windows, and what is emulated.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
     marks = excluded_windows.excluded(measured, excluded_windows.lengths(engines, measured), limits)
     checks = [excluded_windows.windows_check(measured, marks, limits, preempting)]
     checks += [check for engine in engines if (check := _clock(engine, limits))]
-    if checks[0].state == "bad":  # too few windows are left for further checks
-        return Validity(checks=checks, excluded=marks)
-    host = host_states.judge(engines, windows, marks, known or host_states.readings_of(windows), limits.state)
+    too_few_left = checks[0].state == "bad"
+    host = host_states.judge(
+        engines, windows, [] if too_few_left else marks, known or host_states.readings_of(windows), limits.state
+    )
     checks += [host.check] if host.check else []
+    if too_few_left:  # the metrics are rejected and of all windows, whatever their state; more checks would blame what follows from it
+        return Validity(checks=[*checks, _emulated(engines)], excluded=marks, states=host.states)
     marks += host.excluded
     steady, late, level = settled.check(engines, measured, marks, limits)
     checks.append(steady)

@@ -167,7 +167,7 @@ def _states(run: Run) -> dict[int, str]:
     validity = run.record.validity
     if validity is None:
         return {}
-    return {n: state.name for state in validity.states if state.name != validity.headline for n in state.indexes}
+    return {n: state.name for state in validity.states if not validity.of_metrics(state) for n in state.indexes}
 
 
 def _colours(states: Mapping[int, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from windtunnel import format as fmt
+from windtunnel.measure.earlier import earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of, tightest
 from windtunnel.runs.joined import Joined
@@ -43,6 +44,7 @@ def render(run: Run) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
     summary = summarise(run) if run.has_metrics else None
     links = ports_of(run) if summary else []
+    before = earlier(run)
     return filled(
         "page.html",
         charts.all_of(run, summary, tightest(links)) if summary else {},
@@ -51,6 +53,7 @@ def render(run: Run) -> str:
         rejected=sentence(rejected_words(run)) if run.rejected else None,
         summary=summary,
         warnings=warnings_of(run, summary) if summary else [],
+        earlier=sentence(line(before)) if before else None,
         headline=headline(summary) if summary and not run.record.imported else [],
         drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
         if summary

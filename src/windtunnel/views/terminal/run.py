@@ -10,6 +10,7 @@ from rich.text import Text
 
 from windtunnel import format as fmt
 from windtunnel.engine.verdict import Verdict
+from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.joined import Crossing, Joined
@@ -17,7 +18,7 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
-from windtunnel.runs.validity import HostState, Validity, windows_of
+from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.metric_columns import columns
 from windtunnel.views.terminal.pcie import view as pcie_view
@@ -37,8 +38,9 @@ _OF_A_PHASE = (
 )
 
 
-def run_view(run: Run) -> RenderableType:
-    """Everything of one run. The metrics of an invalid run stand below its reasons, marked as rejected."""
+def run_view(run: Run, earlier: Earlier | None = None) -> RenderableType:
+    """Everything of one run, and where it stands among the earlier ones. The metrics of an invalid run stand below its reasons, marked
+    as rejected."""
     record = run.record
     parts: list[RenderableType] = [header(record)]
     if not record.verdict.valid:
@@ -51,6 +53,7 @@ def run_view(run: Run) -> RenderableType:
         parts += [Rejected(tables) if run.rejected else tables]
         parts += [ledger_line(record.engines)] if record.engines else []
         parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
+        parts += [Text(line(earlier))] if earlier else []
         parts += [_not_judged(record.imported) if record.imported else verdict_line(run)]
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]
     return Group(*parts)
@@ -122,9 +125,7 @@ def state_view(validity: Validity) -> RenderableType:
     several = len(workloads) > 1
     states = Fitting(
         [
-            column(
-                "host state", lambda s: f"{s.name}  (metrics)" if s.name == validity.headline else s.name, words=True
-            ),
+            column("host state", lambda s: f"{s.name}  (metrics)" if validity.of_metrics(s) else s.name, words=True),
             column("windows", lambda s: str(s.windows)),
             column("line", lambda s: fmt.number(s.line_ns, 0) + " ns" if s.line_ns else fmt.DASH),
             *(
@@ -140,13 +141,13 @@ def state_view(validity: Validity) -> RenderableType:
             ),
         ]
     )
-    several_topologies = len({state.name.partition(", ")[0] for state in rows}) > 1
-    return Group(states, Text(), _stage_times(rows)) if several_topologies else states
+    several_topologies = len({state.name.partition(" [")[0].partition(", ")[0] for state in rows}) > 1
+    return Group(states, Text(), _stage_times(validity)) if several_topologies else states
 
 
-def _stage_times(states: Sequence[HostState]) -> RenderableType:
+def _stage_times(validity: Validity) -> RenderableType:
     """What a packet costs in each stage, in each state: what two L3s cost against one."""
-    stages = list(states[0].stage_ns)
+    states, stages = validity.states, validity.stages
     column = _columns_of(stages)
     return Fitting(
         [

@@ -1,0 +1,137 @@
+"""Where a run stands among the earlier runs of its scenario, in the same state of this host.
+
+Earlier runs are those whose directories lie beside the run's own, as `windtunnel run` leaves them in runs/: nothing else is kept, so
+what was deleted is gone. What counts as the same is what `compare` compares: every key of the resolved scenario, host, software,
+and the state of the host. Placing a run changes no verdict.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import nlargest
+from statistics import median
+
+from windtunnel.errors import UserError
+from windtunnel.host.states import groups, words
+from windtunnel.measure.median import interval
+from windtunnel.runs.identity import factors, identity
+from windtunnel.runs.latest import written
+from windtunnel.runs.reader import Run, record_of
+from windtunnel.runs.record import Record
+from windtunnel.runs.validity import WHAT, Settled, What, shown
+
+MOST = 50
+"""Run directories that are read, the newest before the run."""
+LEAST_RUNS = 3
+"""Earlier runs that a run is placed among; of fewer, the values stand alone."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A run among the earlier ones. Values are those of `validity.settled.mean`."""
+
+    what: What
+    state: str | None
+    """Of the host, that all of them share; None: not known of any."""
+    value: float
+    """Of the run itself."""
+    values: list[float]
+    """Of the earlier runs, the newest first; at least one."""
+    other_builds: int
+    """How many of them another build of the engine made."""
+    median: float | None
+    """Of the earlier runs; None: they are too few."""
+    low: float | None
+    """95% interval of the median; None: they are too few."""
+    high: float | None
+    place: int | None
+    """Of the run among all of them, the best is the 1st; None: they are too few."""
+
+
+def earlier(run: Run) -> Earlier | None:
+    """None for an invalid run, for one whose level is not known, and where no earlier run is like it. A record that cannot be read is
+    no earlier run."""
+    ours = _level(run.record)
+    if ours is None:
+        return None
+    here = identity(run.record), factors(run.record)
+    alike = [
+        (record, level.mean)
+        for record in _before(run)
+        if (level := _level(record)) and level.what == ours.what and (identity(record), factors(record)) == here
+    ]
+    by_state = groups([(record.where,) for record in (run.record, *(record for record, _ in alike))])
+    positions = next((group.positions for group in by_state if 0 in group.positions), [])
+    of = [alike[position - 1] for position in positions if position]
+    if not of:
+        return None
+    values = [value for _, value in of]
+    few = len(values) < LEAST_RUNS
+    low, high = interval(values)
+    better = sum(each < ours.mean if ours.what == "p50_ns" else each > ours.mean for each in values)
+    return Earlier(
+        what=ours.what,
+        state=run.record.where.state,
+        value=ours.mean,
+        values=values,
+        other_builds=sum(record.builds != run.record.builds for record, _ in of),
+        median=None if few else median(values),
+        low=low,
+        high=high,
+        place=None if few else better + 1,
+    )
+
+
+def line(found: Earlier) -> str:
+    """As in "earlier: 12 runs here on one L3, the response rate 24.8 M/s in their median [24.2 M/s .. 25.1 M/s]; this one, 25.0 M/s,
+    is the 4th fastest of 13"."""
+    count = len(found.values)
+    runs = f"{count} run{'s' * (count > 1)} here{f' on {words(found.state)}' if found.state else ''}"
+    if found.other_builds:
+        runs += f", {found.other_builds} of {'them' if count > 1 else 'it'} by another build of the engine"
+    what, value = WHAT[found.what], shown(found.what, found.value)
+    if found.median is None or found.place is None:
+        seen = " and ".join(shown(found.what, each) for each in found.values)
+        return f"earlier: {runs}, {what} {seen}; this one: {value}"
+    known = ""
+    if found.low is not None and found.high is not None:
+        known = f" [{shown(found.what, found.low)} .. {shown(found.what, found.high)}]"
+    middle = f"{what} {shown(found.what, found.median)} in their median{known}"
+    return f"earlier: {runs}, {middle}; this one, {value}, is {_place(found, found.place)}"
+
+
+def _place(found: Earlier, place: int) -> str:
+    least, most = min(found.values), max(found.values)
+    if found.value < least:
+        return f"below all of them: the least is {shown(found.what, least)}"
+    if found.value > most:
+        return f"above all of them: the greatest is {shown(found.what, most)}"
+    best = "shortest" if found.what == "p50_ns" else "fastest"
+    return f"the {f'{_ordinal(place)} ' if place > 1 else ''}{best} of {len(found.values) + 1}"
+
+
+def _ordinal(number: int) -> str:
+    teen = number in (11, 12, 13)
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _before(run: Run) -> Iterator[Record]:
+    """The records beside it of runs that had ended when it began, the newest first."""
+    own = run.path.resolve()
+    beside = written(own.parent)
+    ended = next((at for at, path in beside if path == own), None)
+    began = run.record.started
+    if ended is None or began is None:
+        return
+    for _, path in nlargest(MOST, ((at, path) for at, path in beside if at < ended)):
+        try:
+            record = record_of(path)
+        except UserError:
+            continue
+        if record.finished is not None and record.finished <= began:
+            yield record
+
+
+def _level(record: Record) -> Settled | None:
+    """What a valid run settled on; None for another."""
+    level = record.validity.settled if record.validity else None
+    return level if level and level.settled and record.verdict.valid else None

@@ -1,0 +1,45 @@
+"""Which runs are of one scenario on one host: what they must have in common to stand side by side."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from windtunnel.runs.record import Record
+from windtunnel.scenario.refusal import dotted
+
+NO_FACTOR = {"title", "seed", "wire.socket"}
+"""Keys in which runs of one scenario may differ."""
+
+
+def identity(record: Record) -> dict[str, str]:
+    """What two runs must have in common to be compared, in words: host, software, memory mode, wire, sides."""
+    plans = [engine.plan for engine in record.engines]
+    cpus = record.host.get("cpus")
+    model = cpus.get("model") if isinstance(cpus, dict) else None
+    sides = sorted({endpoint.side for plan in plans for endpoint in plan.endpoints})
+    return {
+        "host": f"{record.host.get('hostname') or 'not known'}{f' ({model})' if model else ''}",
+        "kernel": str(record.host.get("kernel") or "not known"),
+        "engine": record.versions.get("engine", "not known"),
+        "DPDK": record.versions.get("dpdk", "not known"),
+        "memory": record.memory or "not known",
+        "wire": record.wire or "not known",
+        "sides run": " and ".join(sides) or "none",
+        "measured by": record.imported.tool if record.imported else "windtunnel",
+    }
+
+
+def factors(record: Record) -> dict[str, Any]:
+    """The resolved scenario by dotted paths, without the keys in which runs of one scenario may differ."""
+    return {key: value for key, value in flat(record.scenario).items() if key not in NO_FACTOR}
+
+
+def flat(table: Any, path: tuple[str | int, ...] = ()) -> dict[str, Any]:
+    """A resolved scenario by dotted paths; a list without tables is one value, and what is null is left out."""
+    parts: Iterable[tuple[Any, Any]]
+    if isinstance(table, dict):
+        parts = table.items()
+    elif isinstance(table, list) and any(isinstance(part, dict) for part in table):
+        parts = enumerate(table)
+    else:
+        return {} if table is None else {dotted(path): table}
+    return {key: value for name, part in parts for key, value in flat(part, (*path, name)).items()}
