@@ -1,27 +1,21 @@
 """Whether a run settled, which windows its metrics are of, and by how much it goes on."""
 
 import pytest
-from validity_tools import LIMITS, check, finished, judged, measured_of, rated
+from validity_tools import LIMITS, check, finished, in_time, judged, measured_of, rated
 
-from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import Extension
 from windtunnel.runs import metrics
 from windtunnel.scenario.validity_keys import Validity as Limits
 
-SECOND = 10**9
-
 
 def course(*factors):
     """A run whose windows answered so many times as much as the sample's, one after the other in time."""
     engine, windows = finished(len(factors))
+    windows = in_time(windows)
     first = windows.index(measured_of(windows)[0])
-    span = windows[first].end_ns - windows[first].start_ns
-    begin = windows[first].start_ns
-    for n, factor in enumerate(factors):
-        moved = windows[first + n].model_copy(update={"start_ns": begin + n * span, "end_ns": begin + (n + 1) * span})
-        windows[first + n] = rated(moved, factor)
-    return engine, windows
+    rates = [rated(window, factor) for window, factor in zip(windows[first:], factors, strict=True)]
+    return engine, windows[:first] + rates
 
 
 def steadiness(engine, windows, limits=LIMITS):
@@ -94,16 +88,6 @@ def test_seven_windows_are_too_few():
     engine, windows = finished(7)
     found = judged(engine, windows)
     assert check(found, "steady").state == "unknown" and found.settled is None
-
-
-def test_a_load_that_changes_is_not_checked():
-    engine, windows = finished(12)
-    phase = LoadPhase(length_ns=SECOND, rate_per_s=1e5, arrivals="poisson", on_ns=None, off_ns=None)
-    load = Load(mode="open", phases=[phase, phase], lead=0)
-    workload = engine.plan.workloads[0].model_copy(update={"load": load})
-    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
-    assert check(judged(engine, windows), "steady").state == "unknown"
-    assert Extension(lambda: [engine], {engine.name: windows}, LIMITS, Readings()).more(engine.name) == 0
 
 
 def extended(factors, planned, limits=LIMITS, messages=None):

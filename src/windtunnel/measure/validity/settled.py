@@ -1,20 +1,33 @@
 """Whether a run settled: its metrics are of windows of one level, within the headline's host state.
 
+A load with phases is judged phase by phase, because only windows of one load can be of one level.
+
 A run that has not settled at the end of its duration goes on, up to `validity.settle` (`Extension`). What the run showed then is
 judged once more, from all its windows (`check`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
 
 from windtunnel import format as fmt
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.host.levels import Readings
-from windtunnel.measure.validity import excluded_windows, host_states, steady
+from windtunnel.measure.validity import excluded_windows, host_states, loads, steady
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.record import EngineRecord
-from windtunnel.runs.validity import STEADY, Check, ExcludedWindow, Settled, State, Validity, counted
+from windtunnel.runs.validity import (
+    STEADY,
+    Check,
+    ExcludedWindow,
+    Settled,
+    SettledPhase,
+    State,
+    Validity,
+    counted,
+)
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 WIDE = 0.05
@@ -25,50 +38,52 @@ GROWTH = 0.25
 """Share of the windows so far by which a run is extended at once. Each decision takes a worker's CPU for a few milliseconds."""
 
 
+@dataclass(frozen=True)
+class Found:
+    check: Check
+    excluded: list[ExcludedWindow]
+    """Windows before the level that the metrics are of; in a load with phases before that of their phase."""
+    settled: Settled | None
+    """The level of a load without phases; None where it cannot be told."""
+    phases: list[SettledPhase]
+    """The levels of those phases of which they can be told."""
+
+
 def check(
     engines: Sequence[EngineRecord],
-    measured: Mapping[str, Sequence[Window]],
+    windows: Mapping[str, Sequence[Window]],
     marks: Sequence[ExcludedWindow],
     limits: Limits,
-) -> tuple[Check, list[ExcludedWindow], Settled | None]:
-    """The check, the windows before the level that the metrics are of, and that level; None where it cannot be told."""
-    asking = _asking(engines, measured)
-    if not can_settle(asking.plan):
-        return Check(name=STEADY, state="unknown", words="not checked: the load itself changes"), [], None
-    windows = counted(measured, Validity(checks=[], excluded=list(marks)))[asking.name]
-    windows, values, what = _series(asking.plan, windows)
-    if len(values) < steady.LEAST_WINDOWS:
-        words = f"{len(values)} windows are too few to check for steps and drift, {steady.LEAST_WINDOWS} are needed"
-        return Check(name=STEADY, state="unknown", words=words, limit=limits.max_drift, unit="share"), [], None
-    seen = steady.course(values, limits.max_drift)
-    state = _state(seen, what)
-    late = [
-        ExcludedWindow(engine=asking.name, window=window.index, reasons=[_reason(seen, what)])
-        for window in windows[: seen.last.start]
-    ]
-    if state == "bad":
-        late = []
-    begins = [window.start_ns for window in windows]
-    level = Settled(
-        what="p50_ns" if what == LATENCY else "packets_per_s" if what == PACKETS else "responses_per_s",
-        settled=state != "bad",
-        after_ns=begins[seen.last.start] - measured[asking.name][0].start_ns,
-        windows=seen.windows_of_last,
-        mean=seen.last.mean,
-        half_width=seen.half_width,
-    )
-    value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
-    words = _words(seen, what, state, level)
-    return (
+) -> Found:
+    """`windows`: all of each engine. `marks`: those that are excluded already. Of several phases the worst decides; one that cannot be
+    judged is worse than one that is good."""
+    asking = _asking(engines, windows)
+    left = counted(windows, Validity(checks=[], excluded=list(marks)))[asking.name]
+    begin = min((window.start_ns for window in metrics.measured(windows[asking.name])), default=0)
+    judged = [_judge(part, asking, begin, limits) for part in loads.parts(asking.plan, windows[asking.name], left)]
+    values = [each.value for each in judged if each.value is not None]
+    words = _words_of_all(judged, asking.plan)
+    state = min((each.state for each in judged), key=WORST_FIRST.index, default="unknown")
+    value = max(values, default=None)
+    return Found(
         Check(name=STEADY, state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
-        late,
-        level,
+        [mark for each in judged for mark in each.late],
+        next((each.level for each in judged if each.level and not each.part.phase), None),
+        [
+            SettledPhase(**each.level.model_dump(), phase=each.part.phase)
+            for each in judged
+            if each.level and each.part.phase
+        ],
     )
 
 
 class Extension:
-    """Whether a run should go on: asked with each window, it answers by how many more windows. Its decisions are few, because each
-    takes time from the workers."""
+    """Whether a run should go on: asked with each window, it responds by how many more windows. Its decisions are few, because each
+    takes time from the workers.
+
+    A load with phases goes on by whole rounds, or not at all. A phase that has too few windows is the scenario's choice, like a run
+    of few windows, and no reason to go on.
+    """
 
     def __init__(
         self,
@@ -86,21 +101,19 @@ class Extension:
         engines = self._engines()
         asking = _asking(engines, self._windows)
         phases = asking.plan.phases
-        if name != asking.name or not can_settle(asking.plan) or phases.messages:
+        if name != asking.name or phases.messages:
             return 0
         if self._until is None:
             self._until = phases.duration_ns // phases.window_ns
-        most = self._limits.settle // phases.window_ns
-        measured = sum(window.phase == "measure" for window in self._windows[name])
         # One window before the end: an engine that has finished its last window cannot be asked any more.
-        if (
-            self._until < steady.LEAST_WINDOWS
-            or measured != self._until - 1
-            or self._until >= most
-            or self._enough(engines)
-        ):
+        measured = sum(window.phase == "measure" for window in self._windows[name])
+        if self._until < steady.LEAST_WINDOWS or measured != self._until - 1:
             return 0
-        added = min(max(1, round(self._until * GROWTH)), most - self._until)
+        rest = self._limits.settle // phases.window_ns - self._until
+        step = loads.windows_of_rounds(asking.plan)
+        if step is None or rest < step or self._enough(engines):
+            return 0
+        added = min(ceil(max(1, round(self._until * GROWTH)) / step), rest // step) * step
         self._until += added
         return added
 
@@ -113,16 +126,14 @@ class Extension:
         host = host_states.judge(engines, self._windows, marks, known, self._limits.state)
         if host.check and host.check.state == "bad":
             return False
-        found, _, level = check(engines, measured, [*marks, *host.excluded], self._limits)
-        narrow = level is not None and level.half_width is not None and level.half_width <= WIDE
-        return found.state in ("good", "warning") and narrow
+        found = check(engines, self._windows, [*marks, *host.excluded], self._limits)
+        if loads.in_phases(_asking(engines, self._windows).plan):
+            return found.check.state != "bad" and all(_narrow(level) for level in found.phases)
+        return found.check.state != "bad" and found.settled is not None and _narrow(found.settled)
 
 
-def can_settle(plan: Plan) -> bool:
-    """False where the load changes with time by itself, or the frames come at a capture's times."""
-    loads = [workload.load for workload in plan.workloads if workload.load]
-    varied = any(len(load.phases) > 1 or any(phase.off_ns for phase in load.phases) for load in loads)
-    return not varied and not any("timed" in endpoint.port.traits for endpoint in plan.endpoints)
+def _narrow(level: Settled) -> bool:
+    return level.half_width is not None and level.half_width <= WIDE
 
 
 RESPONSES, PACKETS, LATENCY = "the response rate", "the packet rate", "the median latency"
@@ -148,6 +159,47 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
     return list(windows), rates, what
 
 
+WORST_FIRST: tuple[State, ...] = ("bad", "warning", "unknown", "good")
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One part of the run, of one load."""
+
+    part: loads.Part
+    state: State
+    words: str
+    late: list[ExcludedWindow]
+    level: Settled | None = None
+    value: float | None = None
+    """The largest change that was seen, as a share."""
+
+
+def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
+    """`begin`: of the measurement, ns."""
+    if part.unlike:
+        return _Judged(part, "unknown", f"not checked: {part.unlike}", [])
+    windows, values, what = _series(asking.plan, part.windows)
+    if len(values) < steady.LEAST_WINDOWS:
+        words = f"{len(values)} windows are too few to check for steps and drift, {steady.LEAST_WINDOWS} are needed"
+        return _Judged(part, "unknown", words, [])
+    seen = steady.course(values, limits.max_drift)
+    state = _state(seen, what)
+    reason = f"{part.words}: {_reason(seen, what)}" if part.phase else _reason(seen, what)
+    before = [] if state == "bad" else windows[: seen.last.start]
+    late = [ExcludedWindow(engine=asking.name, window=window.index, reasons=[reason]) for window in before]
+    level = Settled(
+        what="p50_ns" if what == LATENCY else "packets_per_s" if what == PACKETS else "responses_per_s",
+        settled=state != "bad",
+        after_ns=windows[seen.last.start].start_ns - begin,
+        windows=seen.windows_of_last,
+        mean=seen.last.mean,
+        half_width=seen.half_width,
+    )
+    value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
+    return _Judged(part, state, _words(seen, what, state, level, part), late, level, value)
+
+
 def _warmed_up(seen: steady.Course, what: str) -> bool:
     """Whether all levels before the last one were worse: a data plane that warms up becomes faster, not slower."""
     better = -1 if what == LATENCY else 1
@@ -170,25 +222,53 @@ def _reason(seen: steady.Course, what: str) -> str:
     return f"before {what} settled on another level"
 
 
-def _words(seen: steady.Course, what: str, state: State, level: Settled) -> str:
+def _words(seen: steady.Course, what: str, state: State, level: Settled, part: loads.Part) -> str:
     def shown(mean: float) -> str:
         return fmt.duration(mean) if what == LATENCY else fmt.rate(mean)
 
+    whole, of_phase = ("the phase", " of the phase") if part.phase else ("the measurement", "")
     levels = shown(seen.levels[0].mean) + "".join(
-        f", from window {one.start + 1} on {shown(one.mean)}" for one in seen.levels[1:]
+        f", from window {one.start + 1}{of_phase} on {shown(one.mean)}" for one in seen.levels[1:]
     )
     width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}" if level.half_width is not None else ""
     if seen.trend:
-        span = "the measurement" if len(seen.levels) == 1 else f"the last {seen.windows_of_last} windows"
-        return f"not settled: {what} {'rose' if seen.trend > 0 else 'fell'} by {abs(seen.trend):.0%} during {span}. {REMEDY}"
+        span = whole if len(seen.levels) == 1 else f"the last {seen.windows_of_last} windows{of_phase}"
+        return f"not settled: {what} {'rose' if seen.trend > 0 else 'fell'} by {abs(seen.trend):.0%} during {span}"
     if state == "bad":
-        return f"not settled: {what} was {levels}. {REMEDY}"
+        return f"not settled: {what} was {levels}"
     if len(seen.levels) == 1:
         return f"{what} stayed on one level: {shown(level.mean)}{width}"
     settled = f"{what} settled after {fmt.duration(level.after_ns)}: {shown(level.mean)}{width}"
     if state == "warning":
         return f"{settled}; before, without a known cause, it was {levels}"
-    return f"{settled}; the first {seen.last.start} windows excluded: warming up"
+    return f"{settled}; the first {seen.last.start} windows{of_phase} excluded: warming up"
 
 
-REMEDY = "Repeat the run, or set a longer validity.settle"
+def _words_of_all(judged: Sequence[_Judged], plan: Plan) -> str:
+    """What was seen in each phase, the worst first, then what would help; without phases that of the whole load."""
+    said: dict[str, list[str]] = {}
+    for each in sorted(judged, key=lambda each: WORST_FIRST.index(each.state)):
+        said.setdefault(each.words, []).append(each.part.words)
+    if not said:
+        return "not checked: nothing was offered"
+    parts = [f"{' and '.join(_first(names))}: {words}" if names[0] else words for words, names in said.items()]
+    return ". ".join(["; ".join(_first(parts)), *_remedies(judged, plan)])
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    rest = len(texts) - MOST_NAMED
+    return [*texts[:MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])]
+
+
+MOST_NAMED = 8
+"""Phases in a sentence: a load may have a thousand."""
+
+
+def _remedies(judged: Sequence[_Judged], plan: Plan) -> Iterator[str]:
+    if any(each.state == "bad" for each in judged):
+        if loads.windows_of_rounds(plan):
+            yield "Repeat the run, or set a longer validity.settle"
+        else:
+            yield "Repeat the run, or set a duration of whole rounds of the phases: only by these can a run go on"
+    if any(each.part.phase and each.level is None and not each.part.unlike for each in judged):
+        yield "Longer phases, more rounds or a shorter window give a phase more windows"
