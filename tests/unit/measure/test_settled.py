@@ -90,6 +90,20 @@ def test_seven_windows_are_too_few():
     assert check(found, "steady").state == "unknown" and found.settled is None
 
 
+def test_a_server_whose_client_is_on_another_host_does_not_judge_a_change_that_may_be_the_loads():
+    engine, windows = course(*[1.0] * 12)
+    workload = engine.plan.workloads[0].model_copy(update={"load": None})
+    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
+    ports = [port.model_copy(update={"rx_packets": port.rx_packets // 2}) for port in windows[-1].ports]
+    alone = [window.model_copy(update={"workloads": []}) for window in windows]
+    changed = alone[:-6] + [window.model_copy(update={"ports": ports}) for window in alone[-6:]]
+    assert steadiness(engine, alone).state == "good"
+    for slower_first in (changed, in_time(alone[:2] + changed[:1:-1])):
+        found = judged(engine, slower_first)
+        assert check(found, "steady").state == "unknown" and found.settled is None and found.excluded == []
+        assert "the client on the other host" in check(found, "steady").words
+
+
 def extended(factors, planned, limits=LIMITS, messages=None):
     """By how many windows the run goes on after each of its windows, when its duration is so many windows long."""
     engine, windows = course(*factors)

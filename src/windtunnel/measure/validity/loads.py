@@ -28,7 +28,10 @@ class Part:
     """Workload -> its phase, from 1; empty: no load has phases."""
     words: str
     """As in "phase 2 (300 k/s)"; empty likewise."""
+    measured: int
+    """How many windows it has, those that are excluded included."""
     windows: list[Window]
+    """Those that are not excluded."""
     unlike: str | None
     """Why the load of these windows differs nevertheless; None: it does not."""
 
@@ -38,44 +41,44 @@ def parts(plan: Plan, windows: Sequence[Window], counted: Sequence[Window]) -> l
     lies wholly, is a part without windows; silence is none."""
     tables, unlike, of_run = timetables(plan), _changing(plan), measured(windows)
     if unlike or not tables or not of_run:
-        return [Part({}, "", measured(counted), unlike)]
-    began = load_began(windows, plan)
+        return [Part({}, "", len(of_run), measured(counted), unlike)]
+    began, kept = load_began(windows, plan), {window.index for window in counted}
     chosen: dict[tuple[int, ...], list[Window]] = {}
-    for window in measured(counted):
+    for window in of_run:
         phases = [table.phase_of_window(window, began) for table in tables.values()]
         at = tuple(phase for phase in phases if phase is not None)
         if len(at) == len(phases):
             chosen.setdefault(at, []).append(window)
-    found = [_part(plan, tables, at, chosen[at]) for at in sorted(chosen) if _offers(plan, tables, at)]
+    found = [_part(plan, tables, at, chosen[at], kept) for at in sorted(chosen) if _offers(plan, tables, at)]
     for place, (index, table) in enumerate(tables.items()):
         seen = {at[place] for at in chosen}
         begin, end = of_run[0].start_ns - began[1], of_run[-1].end_ns - began[1]
         found += [
-            _part(plan, {index: table}, (n,), [])
+            _part(plan, {index: table}, (n,), [], kept)
             for n, phase in enumerate(table.phases)
             if n not in seen and phase.rate_per_s and table.ns_of(n, begin, end)
         ]
     return found
 
 
-def in_phases(plan: Plan) -> bool:
-    """Whether the metrics are of several loads, one after the other."""
-    return bool(timetables(plan))
-
-
 def windows_of_rounds(plan: Plan) -> int | None:
     """By how many windows a run can be extended with its load unchanged: 1. Of phases only whole rounds of all workloads: each phase
     keeps its share of the metrics. None: it cannot, because its load changes otherwise, or its duration is no whole number of rounds."""
-    if _changing(plan):
+    tables, window = timetables(plan), plan.phases.window_ns
+    rounds = lcm(*(table.round_ns for table in tables.values()))
+    if _changing(plan) or (tables and plan.phases.duration_ns % rounds):
         return None
-    rounds = lcm(*(table.round_ns for table in timetables(plan).values()))
-    if rounds == 1:
-        return 1
-    window = plan.phases.window_ns
-    return None if plan.phases.duration_ns % rounds else lcm(rounds, window) // window
+    return lcm(rounds, window) // window if tables else 1
 
 
-def _part(plan: Plan, tables: dict[int, Timetable], at: Sequence[int], windows: list[Window]) -> Part:
+def is_known(plan: Plan) -> bool:
+    """Whether the plan has the load; False on a server whose client is on another host."""
+    return all(workload.load or not workload.client_applications for workload in plan.workloads)
+
+
+def _part(
+    plan: Plan, tables: dict[int, Timetable], at: Sequence[int], windows: Sequence[Window], kept: set[int]
+) -> Part:
     names = [plan.workloads[index].name for index in tables]
     phases = [table.phases[n] for table, n in zip(tables.values(), at, strict=True)]
     several = len(timetables(plan)) > 1
@@ -84,7 +87,8 @@ def _part(plan: Plan, tables: dict[int, Timetable], at: Sequence[int], windows: 
         for name, n, phase in zip(names, at, phases, strict=True)
     )
     numbers = {name: n + 1 for name, n in zip(names, at, strict=True)}
-    return Part(numbers, words, windows, _partly(phases, plan.phases.window_ns))
+    left = [window for window in windows if window.index in kept]
+    return Part(numbers, words, len(windows), left, _partly(phases, plan.phases.window_ns))
 
 
 def _offers(plan: Plan, tables: dict[int, Timetable], at: Sequence[int]) -> bool:

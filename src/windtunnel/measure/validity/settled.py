@@ -47,6 +47,8 @@ class Found:
     """The level of a load without phases; None where it cannot be told."""
     phases: list[SettledPhase]
     """The levels of those phases of which they can be told."""
+    lacking: bool
+    """Whether more windows may show more: some load has not settled, has a wide interval, or too few windows that are not excluded."""
 
 
 def check(
@@ -74,6 +76,7 @@ def check(
             for each in judged
             if each.level and each.part.phase
         ],
+        any(each.lacking for each in judged),
     )
 
 
@@ -126,14 +129,7 @@ class Extension:
         host = host_states.judge(engines, self._windows, marks, known, self._limits.state)
         if host.check and host.check.state == "bad":
             return False
-        found = check(engines, self._windows, [*marks, *host.excluded], self._limits)
-        if loads.in_phases(_asking(engines, self._windows).plan):
-            return found.check.state != "bad" and all(_narrow(level) for level in found.phases)
-        return found.check.state != "bad" and found.settled is not None and _narrow(found.settled)
-
-
-def _narrow(level: Settled) -> bool:
-    return level.half_width is not None and level.half_width <= WIDE
+        return not check(engines, self._windows, [*marks, *host.excluded], self._limits).lacking
 
 
 RESPONSES, PACKETS, LATENCY = "the response rate", "the packet rate", "the median latency"
@@ -174,6 +170,14 @@ class _Judged:
     value: float | None = None
     """The largest change that was seen, as a share."""
 
+    @property
+    def lacking(self) -> bool:
+        if self.level:
+            return not self.level.settled or self.level.half_width is None or self.level.half_width > WIDE
+        return (
+            not self.part.unlike and self.part.measured >= steady.LEAST_WINDOWS - 1
+        )  # it is asked a window before the end
+
 
 def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
     """`begin`: of the measurement, ns."""
@@ -181,9 +185,14 @@ def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -
         return _Judged(part, "unknown", f"not checked: {part.unlike}", [])
     windows, values, what = _series(asking.plan, part.windows)
     if len(values) < steady.LEAST_WINDOWS:
-        words = f"{len(values)} windows are too few to check for steps and drift, {steady.LEAST_WINDOWS} are needed"
+        words = f"too few windows to check for steps and drift: {len(values)}, and {steady.LEAST_WINDOWS} are needed"
         return _Judged(part, "unknown", words, [])
     seen = steady.course(values, limits.max_drift)
+    if not loads.is_known(asking.plan) and (seen.trend or len(seen.levels) > 1):
+        words = (
+            f"{what} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
+        )
+        return _Judged(part, "unknown", words, [])
     state = _state(seen, what)
     reason = f"{part.words}: {_reason(seen, what)}" if part.phase else _reason(seen, what)
     before = [] if state == "bad" else windows[: seen.last.start]
