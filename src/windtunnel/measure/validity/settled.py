@@ -16,7 +16,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import excluded_windows, host_states, loads, steady
 from windtunnel.runs import metrics
-from windtunnel.runs.histogram import merge
+from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import (
     STEADY,
@@ -144,7 +144,7 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
     """The median latency in an open loop, whose rate is given; else the rate: responses, or packets where there is no client. Windows
     with too few responses for a median are left out."""
     if any(w.load and w.load.mode == "open" for w in plan.workloads):
-        medians = [metrics.latency(merge(w.latency for w in window.workloads)).p50 for window in windows]
+        medians = [percentile(merge(w.latency for w in window.workloads), 50) for window in windows]
         known = [(window, float(p50)) for window, p50 in zip(windows, medians, strict=True) if p50 is not None]
         return [window for window, _ in known], [p50 for _, p50 in known], LATENCY
     if any(window.workloads for window in windows):
