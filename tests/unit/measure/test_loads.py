@@ -67,6 +67,10 @@ def test_several_workloads_with_phases_have_a_part_for_each_combination_of_them(
         ({"load0": 2, "load1": 1}, [4, 5]),
         ({"load0": 2, "load1": 2}, [3]),
     ]
+    assert parts(4, [load_phase(4), FAST], [load_phase(1.5), load_phase(2.5)]) == [
+        ({"load0": 1, "load1": 1}, [0]),
+        ({"load0": 1, "load1": 2}, [2, 3]),
+    ]
     engine, windows = in_phases([1000] * 6, [FAST, load_phase(3)], [SLOW, load_phase(2)])
     words = loads.parts(engine.plan, windows, windows)[1].words
     assert words == "phase 1 of load0 (300 k/s) with phase 2 of load1 (100 k/s)"
@@ -83,6 +87,7 @@ def test_windows_are_alike_where_they_hold_whole_bursts():
     assert unlike([FAST, load_phase(2, **HALF_BURSTS)]) == [None, words]
     assert unlike([FAST, load_phase(2, **BURSTS)]) == [None, None]
     assert unlike([FAST, SLOW], [load_phase(None, **HALF_BURSTS)]) == [words]
+    assert unlike([load_phase(8), SLOW], [load_phase(8, 0.0, **HALF_BURSTS), SLOW]) == [None]
 
 
 def test_a_capture_with_times_and_a_last_phase_without_end_make_windows_unlike():
