@@ -7,12 +7,14 @@ from collections import Counter
 
 import pytest
 from real_runs import L_APP, messages, recorded, run_well, scenario
-from scenario_tools import finished, loaded
+from scenario_tools import finished, loaded, written
 
+import windtunnel
 from windtunnel.errors import UserError
 
 PHASES = {"rate": None, "phase": [{"duration": "100ms", "rate": "100kpps"}, {"duration": "100ms", "rate": "0pps"}]}
 CLIENT = {"inflight": 8192}
+LIMITS = ("validity.max_preempted", "validity.max_slowdown", "validity.max_drift", "validity.max_excluded_windows")
 
 
 def refused(directory, workload, **keys) -> str:
@@ -211,3 +213,18 @@ def test_phases_offer_their_rates(tmp_path):
     assert sum(count > 0 for count in offered) >= 3, offered
     elapsed_s = (finished[-1].end_ns - finished[0].start_ns) / 1e9
     assert sum(offered) < 0.75 * 100_000 * elapsed_s, "50 ms of warm-up, then half of the time"
+
+
+def test_a_run_judges_each_phase_by_itself(tmp_path):
+    """A busy host excludes windows: which phases have enough of them is not this machine's to promise."""
+    phases = [{"duration": "180ms", "rate": "20kpps"}, {"duration": "180ms", "rate": "200kpps"}]
+    timing = {"duration": "360ms", "window": "20ms"}
+    file = written(tmp_path, scenario(L_APP | {"phase": phases}, client=CLIENT, **timing))
+    run = windtunnel.run(file, dict.fromkeys(LIMITS, 1), out=tmp_path / "run")
+    validity = run.record.validity
+    (words,) = [check.words for check in validity.checks if check.name == "steady"]
+    assert "phase 1 (20.0 k/s)" in words and "phase 2 (200 k/s)" in words
+    assert validity.settled is None
+    named = [level.phase["l_app"] for level in validity.settled_phases]
+    assert sorted(set(named)) == sorted(named) and set(named) <= {1, 2}
+    assert all(level.what == "p50_ns" and 1 <= level.windows <= 9 for level in validity.settled_phases)

@@ -3,6 +3,7 @@
 import sample_lines as sample
 
 from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Load, LoadPhase, Plan
 from windtunnel.measure.validity import validate
 from windtunnel.runs.record import EngineRecord
 from windtunnel.scenario.validity_keys import Validity as Limits
@@ -24,6 +25,56 @@ def finished(windows=10):
     (shape, *_) = [w for w in some if w.phase == "measure"]
     measured = [shape.model_copy(update={"index": len(before) + n}) for n in range(windows)]
     return engine, before + measured
+
+
+def in_time(windows):
+    """The same windows, the measured ones one after the other in time."""
+    first = windows.index(measured_of(windows)[0])
+    begin = windows[first].start_ns
+    moved = [
+        window.model_copy(update={"start_ns": begin + n * SPAN, "end_ns": begin + (n + 1) * SPAN})
+        for n, window in enumerate(windows[first:])
+    ]
+    return windows[:first] + moved
+
+
+def load_phase(windows, rate=1e5, **more):
+    """A phase so many windows long; null: for ever."""
+    length = None if windows is None else int(windows * SPAN)
+    nothing = {"arrivals": "constant", "on_ns": None, "off_ns": None}
+    return LoadPhase.model_validate({"length_ns": length, "rate_per_s": rate} | nothing | more)
+
+
+def open_loop(plan: Plan, *loads) -> Plan:
+    """The plan with a workload for each of these lists of phases; the warm-up runs under the load of the first."""
+    lead = [load_phase(plan.phases.warmup_ns / SPAN)] if plan.phases.warmup_ns else []
+    workloads = [
+        plan.workloads[0].model_copy(
+            update={
+                "name": plan.workloads[0].name if len(loads) == 1 else f"load{n}",
+                "load": Load(mode="open", phases=[*lead, *phases], lead=len(lead)),
+            }
+        )
+        for n, phases in enumerate(loads)
+    ]
+    return plan.model_copy(update={"workloads": workloads})
+
+
+def with_median(window, median_ns):
+    """The same window, all of whose responses took so long; None: it has none."""
+    seen = sample.histogram([] if median_ns is None else [median_ns] * 100)
+    one = window.workloads[0].model_copy(update={"latency": seen, "responses": seen.total})
+    return window.model_copy(update={"workloads": [one]})
+
+
+def in_phases(medians, *loads):
+    """A run in an open loop whose measured windows had these median latencies, ns."""
+    engine, windows = finished(len(medians))
+    engine.plan = open_loop(engine.plan, *loads)
+    windows = in_time(windows)
+    first = windows.index(measured_of(windows)[0])
+    seen = [with_median(window, median) for window, median in zip(windows[first:], medians, strict=True)]
+    return engine, windows[:first] + seen
 
 
 def changed(window, worker=0, **what):

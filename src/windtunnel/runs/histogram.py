@@ -19,8 +19,8 @@ HDR_HIGHEST_NS = 60_000_000_000
 def merge(histograms: Iterable[Histogram | None]) -> Histogram | None:
     """The histogram of all that these recorded; null where there is none. Raises ValueError where resolutions differ."""
     present = [h for h in histograms if h is not None]
-    if not present:
-        return None
+    if len(present) <= 1:
+        return present[0] if present else None
     if len({h.bits for h in present}) > 1:
         raise ValueError("histograms of different resolution cannot be merged")
     counts: dict[int, int] = {}

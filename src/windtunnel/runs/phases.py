@@ -26,6 +26,18 @@ class Timetable:
         self._lead = sum(phase.length_ns or 0 for phase in load.phases[: load.lead])
         self._ends = list(accumulate(phase.length_ns or 0 for phase in self.phases))
 
+    @property
+    def round_ns(self) -> int:
+        """Length of all phases together."""
+        return self._ends[-1]
+
+    def phase_of_window(self, window: Window, began: tuple[int, int]) -> int | None:
+        """The phase, from 0, that holds all of the window but its slack, whenever between `began` the load began; None where there
+        is none."""
+        earliest, latest = began
+        slack = (window.end_ns - window.start_ns) // SLACK
+        return self.phase_of(window.start_ns - latest + slack, window.end_ns - earliest - slack)
+
     def phase_of(self, begin: int, end: int) -> int | None:
         """The phase that holds all of the time from `begin` to `end`; None where there is none."""
         at = max(begin - self._lead, 0) % self._ends[-1]
@@ -42,6 +54,16 @@ class Timetable:
         return rounds * length + min(max(at - (self._ends[phase] - length), 0), length)
 
 
+def timetables(plan: Plan) -> dict[int, Timetable]:
+    """Of each workload, by its index, whose load has several phases that come again: one that lasts for ever has no round."""
+    several = ((index, workload.load) for index, workload in enumerate(plan.workloads) if workload.load)
+    return {
+        index: Timetable(load)
+        for index, load in several
+        if len(load.phases) - load.lead > 1 and load.phases[-1].length_ns
+    }
+
+
 def phase_rows(windows: Sequence[Window], plan: Plan, counted: Sequence[Window] | None = None) -> list[PhaseRow]:
     """A row for each phase that the measurement saw of each workload whose load has several. Of all windows of an engine, only
     those of `counted` are in the metrics; without it all are."""
@@ -49,13 +71,10 @@ def phase_rows(windows: Sequence[Window], plan: Plan, counted: Sequence[Window] 
     if not chosen:
         return []
     kept = {window.index for window in (windows if counted is None else counted)}
+    began = load_began(windows, plan)
     rows = []
-    for index, workload in enumerate(plan.workloads):
-        if workload.load is None:
-            continue
-        phases = workload.load.phases[workload.load.lead :]
-        if len(phases) > 1 and phases[-1].length_ns:  # one that lasts for ever has no round
-            rows += _rows_of(index, workload.name, Timetable(workload.load), chosen, kept, load_began(windows, plan))
+    for index, timetable in timetables(plan).items():
+        rows += _rows_of(index, plan.workloads[index].name, timetable, chosen, kept, began)
     return rows
 
 
@@ -74,12 +93,10 @@ def load_began(windows: Sequence[Window], plan: Plan) -> tuple[int, int]:
 def _rows_of(
     index: int, name: str, timetable: Timetable, windows: Sequence[Window], kept: set[int], began: tuple[int, int]
 ) -> list[PhaseRow]:
-    earliest, latest = began
+    latest = began[1]
     whole: dict[int | None, list[Window]] = {}
     for window in windows:
-        slack = (window.end_ns - window.start_ns) // SLACK
-        at = timetable.phase_of(window.start_ns - latest + slack, window.end_ns - earliest - slack)
-        whole.setdefault(at, []).append(window)
+        whole.setdefault(timetable.phase_of_window(window, began), []).append(window)
     rows = []
     for number, phase in enumerate(timetable.phases):
         finished = timetable.ns_of(number, windows[0].start_ns - latest, windows[-1].end_ns - latest)
@@ -89,11 +106,11 @@ def _rows_of(
         members = [workload for window in chosen for workload in window.workloads if workload.workload == index]
         counted = seconds(chosen)
         result = workload_row(name, members, counted) if members else None
-        rows.append(PhaseRow(name, number + 1, _words(phase), finished / 1e9, counted, result))
+        rows.append(PhaseRow(name, number + 1, load_words(phase), finished / 1e9, counted, result))
     return rows
 
 
-def _words(phase: LoadPhase) -> str:
+def load_words(phase: LoadPhase) -> str:
     """As in "500 k/s, poisson, 10 ms on, 30 ms off"; the rate is that of the time in which it sends."""
     if not phase.rate_per_s:
         return "silence"

@@ -91,6 +91,14 @@ class Settled(Part):
     )
 
 
+class SettledPhase(Settled):
+    """Likewise, of the windows that lie wholly in one phase of the load, in all rounds."""
+
+    phase: dict[str, int] = Field(
+        description="workload -> its phase, from 1; of several workloads with phases one of each, at the same time"
+    )
+
+
 class Validity(Part):
     checks: list[Check]
     excluded: list[ExcludedWindow]
@@ -98,7 +106,12 @@ class Validity(Part):
         default_factory=list, description="the one with the most windows first; empty: not known"
     )
     headline: str | None = Field(None, description="the state that all metrics are of; null: states are not known")
-    settled: Settled | None = Field(None, description="null: too few windows to tell, or the load itself changes")
+    settled: Settled | None = Field(
+        None, description="null: too few windows to tell, or the load itself changes: in phases, see settled_phases"
+    )
+    settled_phases: list[SettledPhase] = Field(
+        default_factory=list, description="of a load with phases: those with enough windows to tell"
+    )
 
     @property
     def too_few_left(self) -> bool:
@@ -120,8 +133,10 @@ class Validity(Part):
 
     @property
     def settled_words(self) -> str | None:
-        """The level that the metrics are of, with its interval; None where the run did not settle, or that cannot be told."""
-        if self.settled is None or not self.settled.settled:
+        """The level that the metrics are of, or that of each phase of the load, with its interval; None where the run did not settle,
+        or that cannot be told."""
+        levels = [self.settled] if self.settled else self.settled_phases
+        if not levels or not all(level.settled for level in levels):
             return None
         return next(check.words for check in self.checks if check.name == STEADY)
 

@@ -1,27 +1,21 @@
 """Whether a run settled, which windows its metrics are of, and by how much it goes on."""
 
 import pytest
-from validity_tools import LIMITS, check, finished, judged, measured_of, rated
+from validity_tools import LIMITS, check, finished, in_time, judged, measured_of, rated
 
-from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import Extension
 from windtunnel.runs import metrics
 from windtunnel.scenario.validity_keys import Validity as Limits
 
-SECOND = 10**9
-
 
 def course(*factors):
     """A run whose windows answered so many times as much as the sample's, one after the other in time."""
     engine, windows = finished(len(factors))
+    windows = in_time(windows)
     first = windows.index(measured_of(windows)[0])
-    span = windows[first].end_ns - windows[first].start_ns
-    begin = windows[first].start_ns
-    for n, factor in enumerate(factors):
-        moved = windows[first + n].model_copy(update={"start_ns": begin + n * span, "end_ns": begin + (n + 1) * span})
-        windows[first + n] = rated(moved, factor)
-    return engine, windows
+    rates = [rated(window, factor) for window, factor in zip(windows[first:], factors, strict=True)]
+    return engine, windows[:first] + rates
 
 
 def steadiness(engine, windows, limits=LIMITS):
@@ -96,14 +90,18 @@ def test_seven_windows_are_too_few():
     assert check(found, "steady").state == "unknown" and found.settled is None
 
 
-def test_a_load_that_changes_is_not_checked():
-    engine, windows = finished(12)
-    phase = LoadPhase(length_ns=SECOND, rate_per_s=1e5, arrivals="poisson", on_ns=None, off_ns=None)
-    load = Load(mode="open", phases=[phase, phase], lead=0)
-    workload = engine.plan.workloads[0].model_copy(update={"load": load})
+def test_a_server_whose_client_is_on_another_host_does_not_judge_a_change_that_may_be_the_loads():
+    engine, windows = course(*[1.0] * 12)
+    workload = engine.plan.workloads[0].model_copy(update={"load": None})
     engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
-    assert check(judged(engine, windows), "steady").state == "unknown"
-    assert Extension(lambda: [engine], {engine.name: windows}, LIMITS, Readings()).more(engine.name) == 0
+    ports = [port.model_copy(update={"rx_packets": port.rx_packets // 2}) for port in windows[-1].ports]
+    alone = [window.model_copy(update={"workloads": []}) for window in windows]
+    changed = alone[:-6] + [window.model_copy(update={"ports": ports}) for window in alone[-6:]]
+    assert steadiness(engine, alone).state == "good"
+    for slower_first in (changed, in_time(alone[:2] + changed[:1:-1])):
+        found = judged(engine, slower_first)
+        assert check(found, "steady").state == "unknown" and found.settled is None and found.excluded == []
+        assert "the client on the other host" in check(found, "steady").words
 
 
 def extended(factors, planned, limits=LIMITS, messages=None):

@@ -4,6 +4,7 @@ excluded_windows   windows with preemption, steal, a stopped process or a slower
 preempting         which programs ran on the workers' CPUs
 host_states        where the workers' CPUs were: metrics are of one state of the host
 steady             steps and trends in a series of windows, and the interval of its mean
+loads              windows that had the same load: all, or those of each phase
 settled            whether a run settled on one level, and whether it should go on until it does
 generator          a client too slow for its rate, as opposed to a data plane too slow for its load
 clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure

@@ -1,18 +1,22 @@
 """Whether a run settled: its metrics are of windows of one level, within the headline's host state.
 
+A load with phases is judged phase by phase, because only windows of one load can be of one level.
+
 A run that has not settled at the end of its duration goes on, up to `validity.settle` (`Extension`). What the run showed then is
 judged once more, from all its windows (`check`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
 
 from windtunnel import format as fmt
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.host.levels import Readings
-from windtunnel.measure.validity import excluded_windows, host_states, steady
+from windtunnel.measure.validity import excluded_windows, host_states, loads, steady
 from windtunnel.runs import metrics
-from windtunnel.runs.histogram import merge
+from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import (
     STEADY,
@@ -20,6 +24,7 @@ from windtunnel.runs.validity import (
     Check,
     ExcludedWindow,
     Settled,
+    SettledPhase,
     State,
     Validity,
     What,
@@ -36,50 +41,55 @@ GROWTH = 0.25
 """Share of the windows so far by which a run is extended at once. Each decision takes a worker's CPU for a few milliseconds."""
 
 
+@dataclass(frozen=True)
+class Found:
+    check: Check
+    excluded: list[ExcludedWindow]
+    """Windows before the level that the metrics are of; in a load with phases before that of their phase."""
+    settled: Settled | None
+    """The level of a load without phases; None where it cannot be told."""
+    phases: list[SettledPhase]
+    """The levels of those phases of which they can be told."""
+    lacking: bool
+    """Whether more windows may show more: some load has not settled, has a wide interval, or too few windows that are not excluded."""
+
+
 def check(
     engines: Sequence[EngineRecord],
-    measured: Mapping[str, Sequence[Window]],
+    windows: Mapping[str, Sequence[Window]],
     marks: Sequence[ExcludedWindow],
     limits: Limits,
-) -> tuple[Check, list[ExcludedWindow], Settled | None]:
-    """The check, the windows before the level that the metrics are of, and that level; None where it cannot be told."""
-    asking = _asking(engines, measured)
-    if not can_settle(asking.plan):
-        return Check(name=STEADY, state="unknown", words="not checked: the load itself changes"), [], None
-    windows = counted(measured, Validity(checks=[], excluded=list(marks)))[asking.name]
-    windows, values, what = _series(asking.plan, windows)
-    if len(values) < steady.LEAST_WINDOWS:
-        words = f"{len(values)} windows are too few to check for steps and drift, {steady.LEAST_WINDOWS} are needed"
-        return Check(name=STEADY, state="unknown", words=words, limit=limits.max_drift, unit="share"), [], None
-    seen = steady.course(values, limits.max_drift)
-    state = _state(seen, what)
-    late = [
-        ExcludedWindow(engine=asking.name, window=window.index, reasons=[_reason(seen, what)])
-        for window in windows[: seen.last.start]
-    ]
-    if state == "bad":
-        late = []
-    begins = [window.start_ns for window in windows]
-    level = Settled(
-        what=what,
-        settled=state != "bad",
-        after_ns=begins[seen.last.start] - measured[asking.name][0].start_ns,
-        windows=seen.windows_of_last,
-        mean=seen.last.mean,
-        half_width=seen.half_width,
-    )
-    value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
-    words = _words(seen, state, level)
-    return (
+) -> Found:
+    """`windows`: all of each engine. `marks`: those that are excluded already. Of several phases the worst decides; one that cannot be
+    judged is worse than one that is good."""
+    asking = _asking(engines, windows)
+    left = counted(windows, Validity(checks=[], excluded=list(marks)))[asking.name]
+    begin = min((window.start_ns for window in metrics.measured(windows[asking.name])), default=0)
+    judged = [_judge(part, asking, begin, limits) for part in loads.parts(asking.plan, windows[asking.name], left)]
+    values = [each.value for each in judged if each.value is not None]
+    words = _words_of_all(judged, asking.plan)
+    state = min((each.state for each in judged), key=WORST_FIRST.index, default="unknown")
+    value = max(values, default=None)
+    return Found(
         Check(name=STEADY, state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
-        late,
-        level,
+        [mark for each in judged for mark in each.late],
+        next((each.level for each in judged if each.level and not each.part.phase), None),
+        [
+            SettledPhase(**each.level.model_dump(), phase=each.part.phase)
+            for each in judged
+            if each.level and each.part.phase
+        ],
+        any(each.lacking for each in judged),
     )
 
 
 class Extension:
-    """Whether a run should go on: asked with each window, it answers by how many more windows. Its decisions are few, because each
-    takes time from the workers."""
+    """Whether a run should go on: asked with each window, it responds by how many more windows. Its decisions are few, because each
+    takes time from the workers.
+
+    A load with phases goes on by whole rounds, or not at all. A phase that has too few windows is the scenario's choice, like a run
+    of few windows, and no reason to go on.
+    """
 
     def __init__(
         self,
@@ -97,21 +107,19 @@ class Extension:
         engines = self._engines()
         asking = _asking(engines, self._windows)
         phases = asking.plan.phases
-        if name != asking.name or not can_settle(asking.plan) or phases.messages:
+        if name != asking.name or phases.messages:
             return 0
         if self._until is None:
             self._until = phases.duration_ns // phases.window_ns
-        most = self._limits.settle // phases.window_ns
-        measured = sum(window.phase == "measure" for window in self._windows[name])
         # One window before the end: an engine that has finished its last window cannot be asked any more.
-        if (
-            self._until < steady.LEAST_WINDOWS
-            or measured != self._until - 1
-            or self._until >= most
-            or self._enough(engines)
-        ):
+        measured = sum(window.phase == "measure" for window in self._windows[name])
+        if self._until < steady.LEAST_WINDOWS or measured != self._until - 1:
             return 0
-        added = min(max(1, round(self._until * GROWTH)), most - self._until)
+        rest = self._limits.settle // phases.window_ns - self._until
+        step = loads.windows_of_rounds(asking.plan)
+        if step is None or rest < step or self._enough(engines):
+            return 0
+        added = min(ceil(max(1, round(self._until * GROWTH)) / step), rest // step) * step
         self._until += added
         return added
 
@@ -124,16 +132,7 @@ class Extension:
         host = host_states.judge(engines, self._windows, marks, known, self._limits.state)
         if host.check and host.check.state == "bad":
             return False
-        found, _, level = check(engines, measured, [*marks, *host.excluded], self._limits)
-        narrow = level is not None and level.half_width is not None and level.half_width <= WIDE
-        return found.state in ("good", "warning") and narrow
-
-
-def can_settle(plan: Plan) -> bool:
-    """False where the load changes with time by itself, or the frames come at a capture's times."""
-    loads = [workload.load for workload in plan.workloads if workload.load]
-    varied = any(len(load.phases) > 1 or any(phase.off_ns for phase in load.phases) for load in loads)
-    return not varied and not any("timed" in endpoint.port.traits for endpoint in plan.endpoints)
+        return not check(engines, self._windows, [*marks, *host.excluded], self._limits).lacking
 
 
 def _asking(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> EngineRecord:
@@ -145,7 +144,7 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
     """The median latency in an open loop, whose rate is given; else the rate: responses, or packets where there is no client. Windows
     with too few responses for a median are left out."""
     if any(w.load and w.load.mode == "open" for w in plan.workloads):
-        medians = [metrics.latency(merge(w.latency for w in window.workloads)).p50 for window in windows]
+        medians = [percentile(merge(w.latency for w in window.workloads), 50) for window in windows]
         known = [(window, float(p50)) for window, p50 in zip(windows, medians, strict=True) if p50 is not None]
         return [window for window, _ in known], [p50 for _, p50 in known], "p50_ns"
     what: What
@@ -155,6 +154,58 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
         counts, what = [sum(p.rx_packets for p in window.ports) for window in windows], "packets_per_s"
     rates = [count / metrics.seconds([window]) for count, window in zip(counts, windows, strict=True)]
     return list(windows), rates, what
+
+
+WORST_FIRST: tuple[State, ...] = ("bad", "warning", "unknown", "good")
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One part of the run, of one load."""
+
+    part: loads.Part
+    state: State
+    words: str
+    late: list[ExcludedWindow]
+    level: Settled | None = None
+    value: float | None = None
+    """The largest change that was seen, as a share."""
+
+    @property
+    def lacking(self) -> bool:
+        if self.level:
+            return not self.level.settled or self.level.half_width is None or self.level.half_width > WIDE
+        return (
+            not self.part.unlike and self.part.measured >= steady.LEAST_WINDOWS - 1
+        )  # it is asked a window before the end
+
+
+def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
+    """`begin`: of the measurement, ns."""
+    if part.unlike:
+        return _Judged(part, "unknown", f"not checked: {part.unlike}", [])
+    windows, values, what = _series(asking.plan, part.windows)
+    if len(values) < steady.LEAST_WINDOWS:
+        words = f"too few windows to check for steps and drift: {len(values)}, and {steady.LEAST_WINDOWS} are needed"
+        return _Judged(part, "unknown", words, [])
+    seen = steady.course(values, limits.max_drift)
+    if not loads.is_known(asking.plan) and (seen.trend or len(seen.levels) > 1):
+        words = f"{WHAT[what]} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
+        return _Judged(part, "unknown", words, [])
+    state = _state(seen, what)
+    reason = f"{part.words}: {_reason(seen, what)}" if part.phase else _reason(seen, what)
+    before = [] if state == "bad" else windows[: seen.last.start]
+    late = [ExcludedWindow(engine=asking.name, window=window.index, reasons=[reason]) for window in before]
+    level = Settled(
+        what=what,
+        settled=state != "bad",
+        after_ns=windows[seen.last.start].start_ns - begin,
+        windows=seen.windows_of_last,
+        mean=seen.last.mean,
+        half_width=seen.half_width,
+    )
+    value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
+    return _Judged(part, state, _words(seen, state, level, part), late, level, value)
 
 
 def _warmed_up(seen: steady.Course, what: What) -> bool:
@@ -179,23 +230,51 @@ def _reason(seen: steady.Course, what: What) -> str:
     return f"before {WHAT[what]} settled on another level"
 
 
-def _words(seen: steady.Course, state: State, level: Settled) -> str:
+def _words(seen: steady.Course, state: State, level: Settled, part: loads.Part) -> str:
     what, first, mean = WHAT[level.what], shown(level.what, seen.levels[0].mean), shown(level.what, level.mean)
+    whole, of_phase = ("the phase", " of the phase") if part.phase else ("the measurement", "")
     levels = first + "".join(
-        f", from window {one.start + 1} on {shown(level.what, one.mean)}" for one in seen.levels[1:]
+        f", from window {one.start + 1}{of_phase} on {shown(level.what, one.mean)}" for one in seen.levels[1:]
     )
     width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}" if level.half_width is not None else ""
     if seen.trend:
-        span = "the measurement" if len(seen.levels) == 1 else f"the last {seen.windows_of_last} windows"
-        return f"not settled: {what} {'rose' if seen.trend > 0 else 'fell'} by {abs(seen.trend):.0%} during {span}. {REMEDY}"
+        span = whole if len(seen.levels) == 1 else f"the last {seen.windows_of_last} windows{of_phase}"
+        return f"not settled: {what} {'rose' if seen.trend > 0 else 'fell'} by {abs(seen.trend):.0%} during {span}"
     if state == "bad":
-        return f"not settled: {what} was {levels}. {REMEDY}"
+        return f"not settled: {what} was {levels}"
     if len(seen.levels) == 1:
         return f"{what} stayed on one level: {mean}{width}"
     settled = f"{what} settled after {fmt.duration(level.after_ns)}: {mean}{width}"
     if state == "warning":
         return f"{settled}; before, without a known cause, it was {levels}"
-    return f"{settled}; the first {seen.last.start} windows excluded: warming up"
+    return f"{settled}; the first {seen.last.start} windows{of_phase} excluded: warming up"
 
 
-REMEDY = "Repeat the run, or set a longer validity.settle"
+def _words_of_all(judged: Sequence[_Judged], plan: Plan) -> str:
+    """What was seen in each phase, the worst first, then what would help; without phases that of the whole load."""
+    said: dict[str, list[str]] = {}
+    for each in sorted(judged, key=lambda each: WORST_FIRST.index(each.state)):
+        said.setdefault(each.words, []).append(each.part.words)
+    if not said:
+        return "not checked: nothing was offered"
+    parts = [f"{' and '.join(_first(names))}: {words}" if names[0] else words for words, names in said.items()]
+    return ". ".join(["; ".join(_first(parts)), *_remedies(judged, plan)])
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    rest = len(texts) - MOST_NAMED
+    return [*texts[:MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])]
+
+
+MOST_NAMED = 8
+"""Phases in a sentence: a load may have a thousand."""
+
+
+def _remedies(judged: Sequence[_Judged], plan: Plan) -> Iterator[str]:
+    if any(each.state == "bad" for each in judged):
+        if loads.windows_of_rounds(plan):
+            yield "Repeat the run, or set a longer validity.settle"
+        else:
+            yield "Repeat the run, or set a duration of whole rounds of the phases: only by these can a run go on"
+    if any(each.part.phase and each.level is None and not each.part.unlike for each in judged):
+        yield "Longer phases, more rounds or a shorter window give a phase more windows"

@@ -39,9 +39,9 @@ def validate(
     if too_few_left:  # the metrics are rejected and of all windows, whatever their state; more checks would blame what follows from it
         return Validity(checks=[*checks, _emulated(engines)], excluded=marks, states=host.states)
     marks += host.excluded
-    steady, late, level = settled.check(engines, measured, marks, limits)
-    checks.append(steady)
-    marks += late
+    level = settled.check(engines, windows, marks, limits)
+    checks.append(level.check)
+    marks += level.excluded
     left = counted(measured, Validity(checks=[], excluded=marks))
     workers = [row for engine in engines for row in metrics.worker_rows(left[engine.name])]
     workloads: list[WorkloadRow] = []
@@ -53,7 +53,14 @@ def validate(
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
     checks.append(_emulated(engines))
-    return Validity(checks=checks, excluded=marks, states=host.states, headline=host.headline, settled=level)
+    return Validity(
+        checks=checks,
+        excluded=marks,
+        states=host.states,
+        headline=host.headline,
+        settled=level.settled,
+        settled_phases=level.phases,
+    )
 
 
 def _clock(engine: EngineRecord, limits: Limits) -> Check | None:
