@@ -1,6 +1,7 @@
 #include "core/worker.h"
 
 #include <rte_branch_prediction.h>
+#include <rte_pause.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,11 +142,14 @@ void take_beat(worker &w, uint32_t beat) {
     w.speed[w.epoch & 1].add(speed_measure());
 }
 
-// Sleeps between two loops until main lets the run go on.
+// Sleeps between two loops until main lets the run go on. A worker may wake up milliseconds after another
+// one: all wait, awake, for the run's time.
 void park(worker &w) {
+    const std::atomic<int> &held = w.signals->held;
     w.parked.store(true, std::memory_order_release);
-    w.signals->held.wait(1, std::memory_order_acquire);
-    w.parked.store(false, std::memory_order_relaxed);
+    held.wait(hold_state::asleep, std::memory_order_acquire);
+    w.parked.store(false, std::memory_order_release);
+    while (held.load(std::memory_order_acquire) == hold_state::awake) rte_pause();
 }
 
 // Tracing has a separate loop: without it, it costs nothing.

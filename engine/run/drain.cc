@@ -19,7 +19,7 @@ constexpr uint64_t early_drain_ns = 500 * ms;
 
 // Lets every worker end its current loop, so that what it sent there is counted.
 void run_control::end_loops() {
-    f.signals.held.store(1, std::memory_order_release);
+    f.signals.held.store(hold_state::asleep, std::memory_order_release);
     for (const worker &w : f.workers)
         while (!w.parked.load(std::memory_order_acquire) && ordered != end_reason::parent_lost)
             wait(now_ns() + ms / 20);

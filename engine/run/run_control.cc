@@ -49,6 +49,7 @@ void run_control::follow(std::string_view order) {
         f.lines.phase("not settled: " + std::to_string(windows) + " more windows");
         return;
     }
+    window_read |= order == "read";
     client_finished |= order == "finished";
     if (!ordered && (order == "finished" || order == "stop")) ordered = end_reason::stopped;
 }

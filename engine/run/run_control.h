@@ -25,6 +25,7 @@ struct run_control {
     peer_session peer{f.handshake.get(), f.plan, f.lines};
     uint64_t next_beat = 0, next_probe = 0;
     std::string command;       // the supervisor's, up to its newline
+    bool window_read = false;  // by the supervisor: the last one
     uint64_t extended_ns = 0;  // by which the measurement is longer than its duration
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
@@ -43,7 +44,8 @@ struct run_control {
 
     // windows.cc
 
-    // Waits for this run's turn, if it alternates with another run. An ordered end does not wait.
+    // Waits for this run's turn, if it alternates with another run, and ends a hold. An ordered end does not
+    // wait.
     void take_turn();
     // Closes the window: every worker switches to the other set of counters, then the previous set is
     // written.
@@ -68,6 +70,7 @@ struct run_control {
     void poll_peer();
     void beat();
     bool ask_for_probe(uint32_t epoch);
+    void await_reader();
     void await_switch(const worker &w, uint32_t epoch);
     void end_loops();
     uint64_t responses() const;

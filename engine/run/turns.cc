@@ -8,11 +8,17 @@
 
 namespace wt {
 
+namespace {
+void await_all(const run_state &f, bool parked) {
+    for (const worker &w : f.workers)
+        while (w.parked.load(std::memory_order_acquire) != parked) usleep(20);
+}
+}  // namespace
+
 void turns::hold() {
-    if (!taken() || held_at_) return;
-    f_.signals.held.store(1, std::memory_order_release);
-    for (const worker &w : f_.workers)
-        while (!w.parked.load(std::memory_order_acquire)) usleep(20);
+    if (held_at_) return;
+    f_.signals.held.store(hold_state::asleep, std::memory_order_release);
+    await_all(f_, true);
     held_at_ = rte_rdtsc();
     held_since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
 }
@@ -37,13 +43,16 @@ bool turns::await(int control) {
 void turns::go_on() {
     if (!held_at_) return;
     f_.steal = steal_ns(cpus_of(f_));  // a CPU's account ran on; those of the workers stood still, they slept
+    f_.signals.held.store(hold_state::awake, std::memory_order_release);
+    f_.signals.held.notify_all();
+    await_all(f_, false);
     hold_clock(rte_rdtsc() - held_at_);
     held_at_ = 0;
     release(f_.signals);
 }
 
 void release(run_signals &signals) {
-    signals.held.store(0, std::memory_order_release);
+    signals.held.store(hold_state::running, std::memory_order_release);
     signals.held.notify_all();
     held_since.store(0, std::memory_order_release);
     held_since.notify_all();

@@ -30,8 +30,16 @@ void run_control::await_switch(const worker &w, uint32_t epoch) {
     }
 }
 
+// Writing and reading a window takes some milliseconds of CPU. Where no CPU is free for it, the run's time
+// stands still until the supervisor has read.
+void run_control::await_reader() {
+    const uint32_t most_polls = 500;  // of a supervisor that is stopped, or that does not know the command
+    for (uint32_t polls = 0; !window_read && !ordered && polls < most_polls; polls++) wait(now_ns() + ms / 5);
+}
+
 void run_control::take_turn() {
     while (!ordered && !turn.await(control)) read_commands();
+    if (f.plan.phases.hold_windows) await_reader();
     turn.go_on();
 }
 
@@ -52,7 +60,8 @@ void run_control::next_window(const char *phase) {
     for (const worker &w : f.workers) await_switch(w, epoch);
     if (ordered == end_reason::parent_lost) return;
     const uint64_t end = now();
-    turn.hold();
+    if (turn.taken() || f.plan.phases.hold_windows) turn.hold();
+    window_read = false;
     write_window(f, phase, epoch - 1, end, probes ? &f.signals.probe.reading() : nullptr);
 }
 

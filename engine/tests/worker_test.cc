@@ -290,15 +290,19 @@ TEST(worker, is_parked_while_held) {
     bench_of_two b(accounting::counts);
     std::thread thread(worker_main, &b.w);
     for (int hold = 0; hold < 3; hold++) {
-        b.signals.held.store(1);
+        b.signals.held.store(hold_state::asleep);
         while (!b.w.parked.load(std::memory_order_acquire)) std::this_thread::yield();
         const uint64_t calls = b.roles[0].calls;
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         EXPECT_EQ(b.roles[0].calls, calls);
-        if (hold == 2) b.signals.stop.store(true);
-        b.signals.held.store(0);
+        b.signals.held.store(hold_state::awake);
         b.signals.held.notify_all();
-        while (hold < 2 && b.w.parked.load()) std::this_thread::yield();
+        while (b.w.parked.load(std::memory_order_acquire)) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        EXPECT_EQ(b.roles[0].calls, calls) << "awake, but another worker is not yet";
+        if (hold == 2) b.signals.stop.store(true);
+        b.signals.held.store(hold_state::running);
+        while (hold < 2 && b.roles[0].calls == calls) std::this_thread::yield();
     }
     thread.join();
 }

@@ -109,11 +109,17 @@ class Fake:
         self.write(**line)
 
     def told(self, wait_s: float) -> str | None:
-        """What the control pipe says within the time: "stop", "extend N", "gone" (the parent), or None."""
-        if not select.select([self.control], [], [], wait_s)[0]:
-            return None
-        said = os.read(self.control, 64).decode().strip()
-        return said if said.startswith("extend ") else "stop" if said else "gone"
+        """What the control pipe says within the time: "stop", "extend N", "gone" (the parent), or None. That a window was read is not
+        waited for."""
+        by = time.monotonic() + wait_s
+        while select.select([self.control], [], [], max(0.0, by - time.monotonic()))[0]:
+            words = os.read(self.control, 64).decode().split("\n")[:-1]
+            if not words:
+                return "gone"
+            for word in words:
+                if word != "read":
+                    return word if word.startswith("extend ") else "stop"
+        return None
 
     def take_turn(self) -> None:
         """Waits until the other run hands the turn on, or is gone."""

@@ -61,6 +61,7 @@ def plan(
                 "window_ns": WINDOW_NS,
                 "messages": None,
                 "drain_ns": WINDOW_NS,
+                "hold_windows": False,
             },
             "hello_wait_ns": None,
             "endpoints": [_endpoint(side, wire, message, faults) for side in sides],

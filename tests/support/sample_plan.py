@@ -42,7 +42,7 @@ def make_plan(
             "seed": 1,
             "eal": {"args": ["--no-huge"], "memory": "no-huge", "file_prefix": f"wt-test-{'-'.join(sides)}"},
             "accounting": {"level": "sampled", "sample_every": 13, "interrupted_above_ns": 5000},
-            "phases": phases | {"messages": None, "drain_ns": 20_000_000},
+            "phases": phases | {"messages": None, "drain_ns": 20_000_000, "hold_windows": False},
             "hello_wait_ns": None,
             "endpoints": [_endpoint(side, kind, socket) for side in sides],
             "workloads": [workload],

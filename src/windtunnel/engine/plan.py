@@ -86,6 +86,9 @@ class Phases(Part):
     window_ns: Length
     messages: Messages | None = Field(description="end the measurement after so many responses; null: by time alone")
     drain_ns: Time = Field(description="longest wait for responses in flight once the client has stopped sending")
+    hold_windows: bool = Field(
+        description="after each window the workers are held until the supervisor has read it, and the run's time stands still"
+    )
 
 
 class Pool(Part):

@@ -117,6 +117,10 @@ class EngineProcess:
         """Lengthens the measurement. Without effect once it has ended."""
         self._say(f"extend {windows}")
 
+    def tell_window_read(self) -> None:
+        """Ends the hold after a window, of a plan that has `hold_windows`."""
+        self._say("read")
+
     def _say(self, word: str) -> None:
         with contextlib.suppress(BrokenPipeError, BlockingIOError):
             os.write(self._control_fd, f"{word}\n".encode())

@@ -177,8 +177,8 @@ class Supervisor:
                 if isinstance(line, Phase) and line.name == LINGERING:
                     self._tell_client_is_done(watched)
                 self._hand_on(engine.history.name, line, raw)
-                if isinstance(line, Window) and line.phase == "measure" and not self._run.interrupted:
-                    self._extend(engine.history.name)
+                if isinstance(line, Window):
+                    self._window_read(engine, line)
         if engine.history.protocol_error is not None:
             engine.kill("it violated the protocol")
         if not engine.out_open:
@@ -194,6 +194,12 @@ class Supervisor:
             self._run.not_written = error.message if isinstance(error, UserError) else str(error)
             for watched in self._running():
                 watched.engine.kill("its lines could not be written")
+
+    def _window_read(self, engine: EngineProcess, window: Window) -> None:
+        if window.phase == "measure" and not self._run.interrupted:
+            self._extend(engine.history.name)
+        if engine.history.plan.phases.hold_windows:
+            engine.tell_window_read()
 
     def _extend(self, name: str) -> None:
         windows = self._extending.more(name) if self._extending else 0

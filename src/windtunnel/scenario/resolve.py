@@ -3,6 +3,7 @@
 import hashlib
 import json
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +143,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
             window_ns=_window_ns(scenario),
             messages=scenario.messages,
             drain_ns=scenario.drain,
+            hold_windows=_hold_windows(decided, lcores),
         ),
         hello_wait_ns=decided.one_side.wait_ns if decided.one_side else None,
         endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
@@ -154,6 +156,12 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         trace=None,
         raw_latency=None,
     )
+
+
+def _hold_windows(decided: _Decided, workers: Collection[int]) -> bool:
+    """Whether engine and supervisor would take a CPU from a worker to write and to read a window, some milliseconds each time, and the
+    run can do without: nothing on its wire has a time of its own. `workers`: their CPUs."""
+    return wires.has(decided.scenario, "twice") and set(decided.host.cpus) <= set(workers)
 
 
 def _window_ns(scenario: Scenario) -> int:

@@ -70,6 +70,23 @@ def test_hugepages_are_taken_where_enough_are_free(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("wire", "cores", "cpus", "held"),
+    [
+        ("ring", "[0]", 2, False),
+        ("ring", "[1]", 2, True),
+        ("ring", "[1]", 3, False),
+        ("af_packet", "[1]", 2, False),  # the kernel does not stand still
+    ],
+)
+def test_windows_are_held_where_no_cpu_is_free_to_read_them(tmp_path, wire, cores, cpus, held):
+    sets = [f"wire.kind={wire}", "client.cores=[0]", f"server.cores={cores}"]
+    if wire == "af_packet":
+        sets += ["client.interface=lo", "server.interface=wt0"]
+    plans = finished(tmp_path, ECHO, *sets, host=machine(cpus)).plans
+    assert [plan.phases.hold_windows for plan in plans] == [held]
+
+
 def test_names_of_a_run_are_unique(tmp_path):
     first, second = finished(tmp_path, ECHO).plans[0], finished(tmp_path, ECHO).plans[0]
     assert first.eal.file_prefix != second.eal.file_prefix

@@ -5,8 +5,10 @@ whether another hardware thread shared a core (sibling). A run has no one speed:
 headline; windows of the other states, of a state that changed, and of one that is not known are excluded.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 
 from windtunnel.engine.lines import Probe, Window
@@ -25,12 +27,23 @@ LEAST_KNOWN = 0.5
 """Share of the windows whose state must be known: with less, the states cannot choose the windows."""
 
 
-@dataclass(frozen=True)
+InState = Mapping[str, Sequence[Window]]
+"""Windows of one state, of each engine."""
+
+
+@dataclass
 class Judged:
     check: Check | None
-    states: list[HostState]
-    headline: str | None
-    excluded: list[ExcludedWindow]
+    headline: str | None = None
+    excluded: list[ExcludedWindow] = field(default_factory=list)
+    engines: Sequence[EngineRecord] = ()
+    by_state: Mapping[str, InState] = field(default_factory=dict)
+    """The state with the most windows first."""
+
+    @cached_property
+    def states(self) -> list[HostState]:
+        """What each state measured. It takes long: a decision during the run does without."""
+        return [_row(name, self.engines, windows) for name, windows in self.by_state.items()]
 
 
 def readings_of(windows: Mapping[str, Sequence[Window]]) -> Readings:
@@ -64,12 +77,10 @@ def judge(
     usable_count = sum(name is not None for name in names)
     seen = [name for name in names if name not in (None, NOT_KNOWN, MIXED)]
     if not any(_probed(of_engine) for of_engine in windows.values()):
-        return Judged(
-            _cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted), [], None, []
-        )
+        return Judged(_cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted))
     if len(seen) < LEAST_KNOWN * usable_count or not seen:
         words = f"known in only {len(seen)} of {usable_count} windows: it changed, or workers did not come to the probe"
-        return Judged(_cannot(words, wanted), [], None, [])
+        return Judged(_cannot(words, wanted))
     return _choose(engines, measured, names, wanted)
 
 
@@ -82,33 +93,25 @@ def _choose(
     names: Sequence[str | None],
     wanted: str | None,
 ) -> Judged:
-    counts: dict[str, int] = {}
-    for name in names:
-        if name not in (None, NOT_KNOWN, MIXED):
-            counts[str(name)] = counts.get(str(name), 0) + 1
-    states = [
-        _row(
-            state,
-            engines,
-            {e: [w for w, name in zip(of, names, strict=False) if name == state] for e, of in measured.items()},
-        )
-        for state in sorted(counts, key=lambda state: -counts[state])
-    ]
-    if wanted is not None and wanted not in counts:
+    counts = Counter(name for name in names if name not in (None, NOT_KNOWN, MIXED))
+    by_state = {
+        str(state): {e: [w for w, name in zip(of, names, strict=False) if name == state] for e, of in measured.items()}
+        for state, _ in counts.most_common()
+    }
+    if wanted is not None and wanted not in by_state:
         seen = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
         words = f"the state asked for, {wanted}, never came; seen: {seen}. Repeat the run, or ask for one of these"
-        return Judged(Check(name="host state", state="bad", words=words), states, None, [])
-    headline = wanted or states[0].name
+        return Judged(Check(name="host state", state="bad", words=words), engines=engines, by_state=by_state)
+    headline = wanted or next(iter(by_state))
     first = next(iter(measured))
     marks = [
         ExcludedWindow(engine=first, window=measured[first][n].index, reasons=[_reason(name, headline)])
         for n, name in enumerate(names)
         if name not in (None, headline)
     ]
-    row = next(state for state in states if state.name == headline)
-    others = "".join(f"; {s.name}: {s.windows} windows" for s in states if s.name != headline)
-    check = Check(name="host state", state="good", words=f"{row.words}, {row.windows} windows{others}")
-    return Judged(check, states, headline, marks)
+    others = "".join(f"; {name}: {counts[name]} windows" for name in by_state if name != headline)
+    words = f"{_words(headline, engines, _probes(by_state[headline]))}, {counts[headline]} windows{others}"
+    return Judged(Check(name="host state", state="good", words=words), headline, marks, engines, by_state)
 
 
 def _cannot(words: str, wanted: str | None) -> Check:
@@ -186,9 +189,17 @@ def _busy(window: Window, least: float | None) -> bool:
     return least is not None and any(ratio > BUSY * least for ratio in _wide(window))
 
 
-def _row(name: str, engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> HostState:
-    probes = [w.probe for of in windows.values() for w in of if w.probe and w.probe.complete]
+def _probes(windows: InState) -> list[Probe]:
+    return [w.probe for of in windows.values() for w in of if w.probe and w.probe.complete]
+
+
+def _line_ns(probes: Sequence[Probe]) -> float | None:
     trips = [pair.line_ns for probe in probes for pair in probe.pairs]
+    return median(trips) if trips else None
+
+
+def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostState:
+    probes = _probes(windows)
     rates, p50, stages = {}, {}, {}
     for engine in engines:
         for stage in metrics.stage_rows(windows[engine.name], engine.hello) if engine.hello else ():
@@ -199,21 +210,21 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: Mapping[str, Seque
                 rates[row.workload] = row.responses_per_s
                 p50[row.workload] = row.latency.p50
     count = max((len(of) for of in windows.values()), default=0)
-    line = median(trips) if trips else None
     return HostState(
         name=name,
-        words=_words(name, engines, probes, line),
+        words=_words(name, engines, probes),
         windows=count,
         indexes=[window.index for window in next(iter(windows.values()))],
-        line_ns=line,
+        line_ns=_line_ns(probes),
         responses_per_s=rates,
         p50_ns=p50,
         stage_ns=stages,
     )
 
 
-def _words(name: str, engines: Sequence[EngineRecord], probes: Sequence[Probe], line_ns: float | None) -> str:
+def _words(name: str, engines: Sequence[EngineRecord], probes: Sequence[Probe]) -> str:
     """As in "CPUs 0 and 1: one-l3 (line 91 ns)"."""
+    line_ns = _line_ns(probes)
     cpus = sorted({worker.cpu for engine in engines for worker in engine.plan.workers})
     where = f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"
     return f"{where}: {name}" + (f" (line {line_ns:.0f} ns)" if line_ns is not None else "")
