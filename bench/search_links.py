@@ -66,7 +66,7 @@ class Line:
 
 
 LINES = (Line(100e6, 86, 512), Line(50e6, 86, 512), Line(500e6, 1000, 512), Line(1e9, 1400, 512))
-"""Their queues last 6 to 13 ms, longer than this host pauses a worker every second: a program of the host that runs for 2 ms loses nothing."""
+"""Their queues last 6 to 13 ms. Other programs of a virtual machine take a worker's CPU for 1 to 2 ms each second: that loses nothing."""
 LONG_QUEUE = 4096
 """For latency: no message is lost where p99 is within its limit."""
 WAIT = 8.0

@@ -31,6 +31,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """With `-n` (pytest-xdist) files are shared out among the processes; everything that runs the engine is one group, in one process,
     because its workers want both CPUs. The mark is set here: xdist reads it before any other hook comes."""
     item.add_marker(pytest.mark.xdist_group("engine" if _needs_cpus(item) else str(item.path)))
+    if _needs_cpus(item) or item.get_closest_marker("slow"):
+        item.add_marker(pytest.mark.flaky(reruns=1))  # a host may give a process no CPU for seconds
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

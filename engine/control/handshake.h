@@ -26,9 +26,11 @@ struct handshake {
     std::atomic<slot> refused_slot{slot::empty};
     hello refused{};
 
+    // written where hellos are sent
+    std::atomic<uint32_t> sent{0};  // client: hellos
+
     // written by main
     std::atomic<uint32_t> round{0};  // client: every disp_tx sends one hello a round
-    std::atomic<uint32_t> sent{0};   // client: hellos
     std::atomic<session_state> state{session_state::hello};
     std::atomic<bool> stopped_early{false};
 };

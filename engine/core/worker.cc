@@ -145,7 +145,7 @@ void take_beat(worker &w, uint32_t beat) {
 // Sleeps between two loops until main lets the run go on. A worker may wake up milliseconds after another
 // one: all wait, awake, for the run's time.
 void park(worker &w) {
-    const std::atomic<int> &held = w.signals->held;
+    const std::atomic<hold_state> &held = w.signals->held;
     w.parked.store(true, std::memory_order_release);
     held.wait(hold_state::asleep, std::memory_order_acquire);
     w.parked.store(false, std::memory_order_release);
@@ -158,7 +158,7 @@ void loop(worker &w) {
     uint32_t until_sample = w.sample_every;
     [[maybe_unused]] uint32_t until_trace = traces ? w.trace->every : 0;
     while (likely(!w.signals->stop.load(std::memory_order_relaxed))) {
-        if (unlikely(w.signals->held.load(std::memory_order_relaxed))) park(w);
+        if (unlikely(w.signals->held.load(std::memory_order_relaxed) != hold_state::running)) park(w);
         const uint32_t epoch = w.signals->epoch.load(std::memory_order_acquire);
         if (unlikely(epoch != w.epoch)) switch_window(w, epoch);
         const uint32_t beat = w.signals->beat.load(std::memory_order_relaxed);

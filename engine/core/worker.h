@@ -13,15 +13,15 @@
 namespace wt {
 
 // Whether workers are held: they sleep, or are awake and wait for each other.
-enum hold_state { running = 0, asleep = 1, awake = 2 };
+enum class hold_state : int { running, asleep, awake };
 
 // Signals from main to all workers. Read once a loop; written a few times a second.
 struct alignas(RTE_CACHE_LINE_SIZE) run_signals {
-    std::atomic<uint32_t> epoch{0};     // number of the window
-    std::atomic<uint32_t> beat{0};      // raised when workers are to measure the speed of their cores
-    std::atomic<bool> stop{false};      // leave the loop
-    std::atomic<bool> sending{false};   // clients may make new messages
-    std::atomic<int> held{0};           // a `hold_state`
+    std::atomic<uint32_t> epoch{0};    // number of the window
+    std::atomic<uint32_t> beat{0};     // raised when workers are to measure the speed of their cores
+    std::atomic<bool> stop{false};     // leave the loop
+    std::atomic<bool> sending{false};  // clients may make new messages
+    std::atomic<hold_state> held{hold_state::running};
     uint64_t sending_since = 0;         // TSC; before `sending` was set
     std::atomic<uint32_t> probe_at{0};  // the epoch before which workers join the probe
     host_probe probe;

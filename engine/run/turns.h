@@ -1,8 +1,9 @@
-// Two runs on the same cores, by turns: each runs a window, is held, and hands the turn to the other.
+// Holds: the time of the run (core/clock.h) stands still and its workers sleep, while its supervisor reads a
+// window, or another run has the cores.
 //
+// Two runs on the same cores, by turns: each runs a window, is held, and hands the turn to the other.
 // The turn is a byte that is passed through two pipes. What the host does for seconds at a time then
-// affects both runs equally, which is what `windtunnel compare` needs. The time of a run that is held stands
-// still (core/clock.h).
+// affects both runs equally, which is what `windtunnel compare` needs.
 #pragma once
 
 #include <cstdint>

@@ -57,6 +57,8 @@ class Fake:
         self.behaviour = by_side.get(self.sides[0], said if not by_side else "run")
         self.start = time.monotonic_ns()
         self.changes: dict = {}
+        self.commands: list[str] = []  # heard and not yet taken
+        self.windows = self.reads = 0
 
     def at(self) -> int:
         return time.monotonic_ns() - self.start
@@ -98,8 +100,10 @@ class Fake:
 
     def window(self, index: int, phase: str) -> None:
         self.write(**fake_numbers.window(self.plan, self.sides, index, phase))
+        self.windows += 1
 
     def result(self, reason: str, windows: int) -> None:
+        self.check_reads()
         line = fake_numbers.result(self.plan, self.sides, self.at(), reason, windows)
         for part, values in self.changes.items():
             if isinstance(values, dict):
@@ -109,17 +113,24 @@ class Fake:
         self.write(**line)
 
     def told(self, wait_s: float) -> str | None:
-        """What the control pipe says within the time: "stop", "extend N", "gone" (the parent), or None. That a window was read is not
-        waited for."""
+        """What the control pipe says within the time: "stop", "extend N", "gone" (the parent), or None."""
         by = time.monotonic() + wait_s
-        while select.select([self.control], [], [], max(0.0, by - time.monotonic()))[0]:
+        while not self.commands and select.select([self.control], [], [], max(0.0, by - time.monotonic()))[0]:
             words = os.read(self.control, 64).decode().split("\n")[:-1]
             if not words:
                 return "gone"
-            for word in words:
-                if word != "read":
-                    return word if word.startswith("extend ") else "stop"
-        return None
+            self.reads += words.count("read")
+            self.commands += [word if word.startswith("extend ") else "stop" for word in words if word != "read"]
+        return self.commands.pop(0) if self.commands else None
+
+    def check_reads(self) -> None:
+        """Each window of a plan that holds its workers is told to be read, and no window of another plan."""
+        expected = self.windows if self.plan["phases"]["hold_windows"] else 0
+        by = time.monotonic() + 5
+        while self.reads < expected and time.monotonic() < by:
+            self.told(0.1)
+        if self.reads != expected:
+            sys.exit(f"{self.windows} windows, {expected} held, {self.reads} told to be read")
 
     def take_turn(self) -> None:
         """Waits until the other run hands the turn on, or is gone."""
@@ -132,10 +143,12 @@ class Fake:
                 os.write(self.turn_out, b"t")
 
     def run(self, until_stopped: bool = False, hold_s: float = 0.0) -> None:
-        """An orderly run: windows in their time, then the result; between them, with `hold_s`, a phase that holds its port."""
+        """An orderly run: windows in their time, then the result; between them, with `hold_s`, a phase that holds its port.
+
+        A stop is obeyed after the first measured window: how long a process takes to start decides nothing."""
         phases = self.plan["phases"]
         total = (phases["warmup_ns"] + phases["duration_ns"]) // phases["window_ns"]
-        index, reason = 0, "duration"
+        index, reason, stopped = 0, "duration", False
         while until_stopped or index < total:
             self.take_turn()
             told = self.told(phases["window_ns"] / 1e9)
@@ -143,11 +156,12 @@ class Fake:
                 sys.exit(3)
             if told and told.startswith("extend "):
                 total += int(told.removeprefix("extend "))
+            stopped = stopped or told == "stop"
             warm = (index + 1) * phases["window_ns"] <= phases["warmup_ns"]
             self.window(index, "warmup" if warm else "measure")
             index += 1
             self.hand_on()
-            if told == "stop":
+            if stopped and not warm:
                 reason = "stopped"
                 break
         self.take_turn()

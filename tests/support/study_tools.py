@@ -115,7 +115,7 @@ class PaperEngine(fake_engine.Fake):
         self.plan = history.plan.model_dump(mode="json")
         self.sides = [endpoint["side"] for endpoint in self.plan["endpoints"]]
         self.behaviour = os.environ.get("FAKE_ENGINE", "run")
-        self.start, self.changes = time.monotonic_ns(), {}
+        self.start, self.changes, self.windows = time.monotonic_ns(), {}, 0
         self.turn_in = self.turn_out = None  # nobody takes turns on paper
         self._history, self._listeners = history, listeners
 
@@ -128,6 +128,9 @@ class PaperEngine(fake_engine.Fake):
 
     def told(self, wait_s: float) -> None:
         return None
+
+    def check_reads(self) -> None:
+        """Nothing is told on paper."""
 
 
 @contextmanager

@@ -26,6 +26,12 @@ def test_a_good_run_is_valid_and_every_line_is_forwarded(spec):
     assert kinds == ["phase", "hello", "phase", "ready", *["window"] * 5, "result"]
 
 
+def test_each_window_of_a_plan_that_holds_its_workers_is_told_to_be_read(spec):
+    plan = make_plan()
+    held = plan.model_copy(update={"phases": plan.phases.model_copy(update={"hold_windows": True})})
+    assert judge(spec.run(held)).reasons == []
+
+
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [

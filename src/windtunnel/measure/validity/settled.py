@@ -175,9 +175,8 @@ class _Judged:
     def lacking(self) -> bool:
         if self.level:
             return not self.level.settled or self.level.half_width is None or self.level.half_width > WIDE
-        return (
-            not self.part.unlike and self.part.measured >= steady.LEAST_WINDOWS - 1
-        )  # it is asked a window before the end
+        # One window fewer than are needed: it is asked a window before the end.
+        return not self.part.unlike and self.part.measured >= steady.LEAST_WINDOWS - 1
 
 
 def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
