@@ -15,21 +15,24 @@ void kick(shared_core &core);
 void be_kicked(shared_core &core);
 void kick_from_afar(shared_core &core);
 
-// One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. The thread may
-// run on another core.
+// One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. A tenant that
+// sleeps gets no turn. The thread may run on another core.
 void rotate(shared_core &core);
 
-// Nanoseconds of each member's turn so that a round of all takes a slice for each and shares are as weights:
-// no rounding.
-double turn_ns(const roster &members, size_t which, uint64_t slice_ns);
+// By member: whether it gets turns.
+using turn_takers = std::vector<bool>;
+
+// Nanoseconds of a member's turn so that a round of all that get turns takes a slice for each and shares are
+// as weights: no rounding.
+double turn_ns(const roster &members, const turn_takers &takers, size_t which, uint64_t slice_ns);
 
 // Turns in a round: what would be shorter than the least turn is saved up until it is not.
 class turn_keeper {
   public:
     explicit turn_keeper(uint64_t least_ns) : least_ns_(static_cast<double>(least_ns)) {}
     void begin(const roster &members);
-    // How long the next member's turn is, and whose it is. 0 ns where there is no member.
-    uint64_t next(const roster &members, uint64_t slice_ns, size_t &whose);
+    // How long the next turn is, and whose it is. 0 ns where fewer than two get turns: there is no choice.
+    uint64_t next(const roster &members, const turn_takers &takers, uint64_t slice_ns, size_t &whose);
 
   private:
     double least_ns_;

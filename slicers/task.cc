@@ -85,4 +85,19 @@ std::optional<ran> task_times::read() const {
     return found;
 }
 
+task_state::~task_state() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool task_state::runs() {
+    if (descriptor_ < 0)
+        descriptor_ = open(("/proc/" + std::to_string(tid_) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+    char text[256];
+    const ssize_t size = descriptor_ < 0 ? -1 : pread(descriptor_, text, sizeof text - 1, 0);
+    if (size <= 0) return false;
+    text[size] = '\0';
+    const char *name_end = std::strrchr(text, ')');  // a name may contain one
+    return name_end && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
 }  // namespace wt

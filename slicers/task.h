@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace wt {
 
@@ -43,6 +44,28 @@ class task_times {
 
   private:
     int descriptor_;
+};
+
+// /proc/TID/stat, kept open from the first look (proc_pid_stat(5)).
+class task_state {
+  public:
+    explicit task_state(int tid) : tid_(tid) {}
+    task_state(task_state &&other) noexcept : tid_(other.tid_), descriptor_(other.descriptor_) {
+        other.descriptor_ = -1;
+    }
+    task_state &operator=(task_state &&other) noexcept {
+        std::swap(tid_, other.tid_);
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
+    task_state(const task_state &) = delete;
+    task_state &operator=(const task_state &) = delete;
+    ~task_state();
+    int tid() const { return tid_; }
+    bool runs();  // or could; false where it sleeps, is stopped, or has ended
+
+  private:
+    int tid_, descriptor_ = -1;
 };
 
 }  // namespace wt

@@ -1,14 +1,17 @@
 // What the slicers compute: shares, turns, slices from switches, and the hand-over of numbers.
-// No thread is scheduled.
+// No thread is changed.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "slicers/balance.h"
 #include "slicers/mechanisms.h"
 #include "slicers/slices.h"
+#include "slicers/task.h"
 #include "slicers/tenant_plan.h"
 
 namespace wt {
@@ -24,9 +27,11 @@ roster members_of(const std::vector<uint32_t> &weights) {
 TEST(turns, a_round_has_a_slice_a_member_and_shares_follow_weights) {
     const roster members = members_of({128, 64, 32, 16});
     double round = 0;
-    for (size_t i = 0; i < members.size(); i++) round += turn_ns(members, i, 100'000);
+    for (size_t i = 0; i < members.size(); i++)
+        round += turn_ns(members, turn_takers(members.size(), true), i, 100'000);
     EXPECT_DOUBLE_EQ(round, 400'000);
-    EXPECT_DOUBLE_EQ(turn_ns(members, 0, 100'000), 8 * turn_ns(members, 3, 100'000));
+    const turn_takers all(members.size(), true);
+    EXPECT_DOUBLE_EQ(turn_ns(members, all, 0, 100'000), 8 * turn_ns(members, all, 3, 100'000));
 }
 
 TEST(turns, short_slices_of_many_members_have_no_rounding_loss) {
@@ -39,7 +44,7 @@ TEST(turns, short_slices_of_many_members_have_no_rounding_loss) {
     uint64_t all = 0, shortest = UINT64_MAX;
     while (all < 10'000'000'000) {
         size_t whose;
-        const uint64_t turn = keeper.next(members, 50'000, whose);
+        const uint64_t turn = keeper.next(members, turn_takers(members.size(), true), 50'000, whose);
         ran[whose] += turn;
         all += turn;
         shortest = std::min(shortest, turn);
@@ -54,8 +59,51 @@ TEST(turns, an_empty_set_has_no_turn) {
     turn_keeper keeper(20'000);
     keeper.begin({});
     size_t whose = 7;
-    EXPECT_EQ(keeper.next({}, 50'000, whose), 0u);
+    EXPECT_EQ(keeper.next({}, {}, 50'000, whose), 0u);
     EXPECT_EQ(whose, 7u);
+}
+
+TEST(turns, who_sleeps_has_no_turn_and_lengthens_no_round) {
+    const roster members = members_of({1, 100, 1, 3, 100});
+    const turn_takers takers = {true, false, true, true, false};
+    turn_keeper keeper(20'000);
+    keeper.begin(members);
+    std::vector<uint64_t> ran(members.size());
+    for (int turn = 0; turn < 3; turn++) {
+        size_t whose;
+        const uint64_t length = keeper.next(members, takers, 100'000, whose);
+        ran[whose] += length;
+    }
+    EXPECT_EQ(ran, (std::vector<uint64_t>{60'000, 0, 60'000, 180'000, 0}));
+}
+
+TEST(turns, one_alone_is_not_raised) {
+    const roster members = members_of({1, 1});
+    turn_keeper keeper(20'000);
+    keeper.begin(members);
+    size_t whose = 7;
+    EXPECT_EQ(keeper.next(members, {false, true}, 50'000, whose), 0u);
+    EXPECT_EQ(whose, 7u);
+}
+
+TEST(tasks, a_thread_that_waits_does_not_run) {
+    std::atomic<int> tid = 0;
+    std::atomic<bool> busy = true;
+    std::thread other([&] {
+        tid = own_tid();
+        while (busy) {
+        }
+        busy.wait(false);
+    });
+    while (!tid) std::this_thread::yield();
+    task_state state(tid);
+    EXPECT_TRUE(state.runs());
+    busy = false;
+    while (state.runs()) std::this_thread::yield();
+    busy = true;
+    busy.notify_all();
+    other.join();
+    EXPECT_FALSE(state.runs());
 }
 
 // A core whose kernel shares by nice values: 1.25 a step.

@@ -1,13 +1,17 @@
-"""One trial: polling tenants on one core under one slicer, for some seconds."""
+"""One trial: polling tenants on one core under one slicer, for some seconds, on a core that is shared as the daemon shares it."""
 
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import repeat
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.slicers import SLICERS, Member, SliceReading
+from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.pools.shared_cores import shared_cores, shielding
+from windtunnel.sharing.slicers import SLICERS, SliceReading
+from windtunnel.sharing.slicers.slicer import CPU_WEIGHT
 from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan, TenantWindow
 
 BEGIN_AFTER_NS, BEGIN_EACH_NS = 300_000_000, 10_000_000
@@ -72,9 +76,15 @@ class Trial:
         return done / (self.tenants[0].end_ns - self.tenants[0].begin_ns)
 
     @property
+    def loss(self) -> float:
+        """The part of the core's time outside the tenants' slices."""
+        return max(0.0, 1 - (self.slicer.own_share or 0.0))
+
+    @property
     def off_points(self) -> float:
         """The largest difference between a member's share and its entitlement."""
-        return max(abs((member.share or 0) - member.entitled) for member in self.slicer.members)
+        offs = [abs((one.share or 0) - one.entitled) for one in self.slicer.members if one.entitled is not None]
+        return max(offs, default=0.0)
 
 
 def run(
@@ -86,21 +96,21 @@ def run(
     seconds: float,
     weights: list[int] | None = None,
     seed: int = 1,
+    shield: bool = True,
 ) -> Trial:
     """`seed` draws the arrivals. Raises UserError where the slicer is missing here or something ends too early."""
+    kind = SLICERS[name]
     start = time.monotonic_ns() + BEGIN_AFTER_NS + load.tenants * BEGIN_EACH_NS
     duration = int(seconds * 1e9)
     with ExitStack() as stack:
-        slicer = stack.enter_context(SLICERS[name](journal))
-        slicer.start(cpu, slice_ns)
+        around = stack.enter_context(shielding(shield, kind.raises))
+        carrier = stack.enter_context(shared_cores(journal, kind, (cpu,), slice_ns, around.shield))
+        carrier.warm(cpu)
         plans = [_plan(load, cpu, start, duration, 1000 * seed + n) for n in range(load.tenants)]
         tenants = [stack.enter_context(Tenant(plan)) for plan in plans]
-        slicer.set_members(
-            [
-                Member(tenant.tid, *weights[at : at + 1]) if weights else Member(tenant.tid)
-                for at, tenant in enumerate(tenants)
-            ]
-        )
+        shares = {tenant.tid: weight for tenant, weight in zip(tenants, weights or repeat(CPU_WEIGHT))}
+        carrier.carry(Arrangement({cpu: shares}, groups={tid: str(tid) for tid in shares}), {})
+        slicer = carrier.slicers[cpu]
         _sleep_until(start + WARMUP_NS)
         slicer.read()
         _sleep_until(start + WARMUP_NS + duration)

@@ -1,56 +1,63 @@
-"""Measures what each slicer achieves on this host, and picks one."""
+"""Measures what each slicer achieves on this host, on a core shared as the daemon shares it, and chooses slicer and slice by that.
+
+What a slicer costs a turn does not depend on the length of the turn (bench/sharing_slices.py shows both ends of it). So one slice is
+measured and others are reckoned: the loss is that cost over the slice, and the p99 of N tenants that always poll grows by N - 1 slices.
+"""
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
+from typing import Any, Literal
 
-from windtunnel.host import cpus
+from pydantic import BaseModel, ValidationError
+
+from windtunnel.host import facts, levels
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing import changed_threads, polling_trial
-from windtunnel.sharing import journal as journals
+from windtunnel.sharing import polling_trial
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.host_diagnosis import findings, of_polling
 from windtunnel.sharing.polling_trial import Load, Trial
+from windtunnel.sharing.pools.shield import NoRealTime
 from windtunnel.sharing.slicers import SLICERS
 
-DEFAULT = "kicker"
-CLEARLY = 0.8
-"""Another slicer is picked instead of the default if its p99, or its cost, is below this part of the default's,"""
-P99_AS_GOOD, COST_AS_GOOD = 1.1, 0.02
-"""and the other value is not worse: a p99 of at most this factor, a cost of at most this much more."""
-LONELY = "an isolated core (isolcpus): with any other thread the kernel's fair server takes 50 ms a second"
-"""What slicers with SCHED_FIFO members need. A probe on a quiet core does not show it."""
+SLICE_NS = 150_000
+ROUNDS, SECONDS = 3, 0.5
+RESERVE = 1.25
+"""The slice is so much longer than the probe's cost of a turn asks for: where the CPUs move to two L3s, a turn costs a fifth more."""
+LEAST_AUTO_NS, MOST_AUTO_NS, STEP_NS = 50_000, 1_000_000, 5_000
+MOST_KEPT = 16
+VERSION = 1
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One slicer on this host; if it is not available, only why."""
+    """Medians of one slicer's trials on this host; if it is not available, only why."""
 
     name: str
     summary: str
     missing: str | None = None
-    wants: str | None = None
-    """What it needs and this host may lack: then it is not picked automatically."""
     slice_p50_us: float | None = None
     slice_p99_us: float | None = None
     latency_p50_us: float | None = None
     latency_p99_us: float | None = None
     throughput: float | None = None
     """Useful time of the core, as a share of that of one tenant alone."""
-    own_share: float | None = None
+    loss: float | None = None
+    """Time of the core outside the tenants' slices."""
+    turn_us: float | None = None
+    """Of it for each slice."""
     off_points: float | None = None
     late_p99_us: float | None = None
     source: str | None = None
     warnings: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """Findings of the diagnosis of its trial."""
-
-    @property
-    def cost(self) -> float:
-        """The part of one tenant's throughput that is lost."""
-        return 1 - (self.throughput or 0)
+    """Findings of the diagnosis of its last trial."""
 
     @property
     def excluded(self) -> bool:
@@ -64,91 +71,173 @@ class Probe:
     slice_ns: int
     tenants: int
     seconds: float
+    rounds: int
+    shield: bool
     measured: list[Measured]
-    picked: str
 
 
-def probe(journal: Journal, cpu: int, slice_ns: int, load: Load, seconds: float) -> Probe:
-    """Each slicer for `seconds` in turn, after one tenant alone."""
-    alone = polling_trial.run(journal, "tick", cpu, slice_ns, Load(1, load.rate, load.service_ns), seconds)
-    measured: list[Measured] = []
-    for name, kind in SLICERS.items():
-        why = kind.missing(cpu)
-        if why is not None:
-            measured.append(Measured(name, kind.summary, why))
-        else:
-            measured.append(_measured(polling_trial.run(journal, name, cpu, slice_ns, load, seconds), load, cpu, alone))
-    return Probe(cpu, slice_ns, load.tenants, seconds, measured, pick(measured))
+class Cost(BaseModel):
+    """What is kept of a slicer's trials."""
+
+    turn_ns: float
+    p99_us: float
 
 
-def _measured(finished: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
-    tenants = of_polling(finished.name, finished.tenants, load.service_ns, load.working_set_bytes)
-    late = percentile(finished.slicer.late, 99)
+class Kept(BaseModel):
+    """What is kept of a probe."""
+
+    when: datetime
+    slice_ns: int
+    tenants: int
+    costs: dict[str, Cost]
+
+
+class _File(BaseModel):
+    version: Literal[1]
+    host: dict[str, Any]
+    shield: bool
+    probes: list[Kept]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A slicer and a slice, with what the probes let one expect of them."""
+
+    name: str
+    slice_ns: int
+    p99_us: float
+    loss: float
+
+
+def probe(
+    journal: Journal,
+    cpu: int,
+    slice_ns: int = SLICE_NS,
+    load: Load = Load(),
+    seconds: float = SECONDS,
+    rounds: int = ROUNDS,
+    shield: bool = True,
+) -> Probe:
+    """Each slicer for `seconds` in turn, after one tenant alone; `rounds` times."""
+    alone: list[Trial] = []
+    trials: dict[str, list[Trial]] = {name: [] for name in SLICERS}
+    missing = {name: kind.missing(cpu) for name, kind in SLICERS.items()}
+    for _ in range(rounds):
+        alone.append(
+            polling_trial.run(
+                journal, "tick", cpu, slice_ns, Load(1, load.rate, load.service_ns), seconds, shield=shield
+            )
+        )
+        for name, done in trials.items():
+            if missing[name] is not None:
+                continue
+            try:
+                done.append(polling_trial.run(journal, name, cpu, slice_ns, load, seconds, shield=shield))
+            except NoRealTime as error:
+                missing[name] = error.message
+    measured = [
+        Measured(name, SLICERS[name].summary, why)
+        if (why := missing[name]) is not None
+        else _measured(trials[name], alone, load)
+        for name in SLICERS
+    ]
+    return Probe(cpu, slice_ns, load.tenants, seconds, rounds, shield, measured)
+
+
+def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
+    last = trials[-1]
+    tenants = of_polling(last.name, last.tenants, load.service_ns, load.working_set_bytes)
+    poll_ns = median(one.poll_ns for one in alone)
+    whole = median(one.useful(poll_ns) for one in alone)
+
+    def middle(value: Callable[[Trial], float | None]) -> float | None:
+        found = [value(trial) for trial in trials]
+        numbers = [number for number in found if number is not None]
+        return median(numbers) if len(numbers) == len(found) else None
+
     return Measured(
-        name=finished.name,
-        summary=SLICERS[finished.name].summary,
-        wants=wants(finished.name, cpu),
-        slice_p50_us=finished.slice_us(50),
-        slice_p99_us=finished.slice_us(99),
-        latency_p50_us=finished.latency_us(50),
-        latency_p99_us=finished.latency_us(99),
-        throughput=finished.useful(alone.poll_ns) / alone.useful(alone.poll_ns),
-        own_share=finished.slicer.own_share,
-        off_points=finished.off_points,
-        late_p99_us=None if late is None else late / 1e3,
-        source=finished.slicer.source,
-        warnings=tuple(finished.slicer.warnings),
-        findings=tuple(findings(finished.name, finished.slicer, tenants)),
+        name=last.name,
+        summary=SLICERS[last.name].summary,
+        slice_p50_us=middle(lambda one: one.slice_us(50)),
+        slice_p99_us=middle(lambda one: one.slice_us(99)),
+        latency_p50_us=middle(lambda one: one.latency_us(50)),
+        latency_p99_us=middle(lambda one: one.latency_us(99)),
+        throughput=middle(lambda one: one.useful(poll_ns) / whole),
+        loss=middle(lambda one: one.loss),
+        turn_us=middle(lambda one: one.loss * one.slicer.slice_ns / 1e3),
+        off_points=middle(lambda one: one.off_points),
+        late_p99_us=middle(_late_p99_us),
+        source=last.slicer.source,
+        warnings=tuple(last.slicer.warnings),
+        findings=tuple(findings(last.name, last.slicer, tenants)),
     )
 
 
-def wants(name: str, cpu: int) -> str | None:
-    """What a slicer needs that this host lacks: then it is used only by name."""
-    if SLICERS[name].raises and cpu not in cpus.read_cpus().isolated:
-        return LONELY
-    return None
+def _late_p99_us(trial: Trial) -> float | None:
+    late = percentile(trial.slicer.late, 99)
+    return None if late is None else late / 1e3
 
 
-def pick(measured: list[Measured]) -> str:
-    """The default where it works, unless another one without needs is clearly better in p99 or in cost, and as good in the other.
-    A trial with a neighbour on the core does not count for this."""
-    able = [
-        (one.latency_p99_us, one)
-        for one in measured
-        if one.missing is None and one.wants is None and one.latency_p99_us is not None
-    ]
-    default = next((one for one in able if one[1].name == DEFAULT), None)
-    if default is not None:
-        able = [one for one in able if _clearly_better(one[1], default[1], one[0] / default[0])]
-    return min(able, key=lambda one: one[0])[1].name if able else DEFAULT
+def choose(
+    probes: Sequence[Kept], max_loss: float, slice_ns: int | None = None, among: Collection[str] | None = None
+) -> Choice | None:
+    """The least p99 within the loss limit, by the worst that the probes saw; where nothing is within it, the least loss. Without
+    `slice_ns` each slicer has the shortest slice that keeps the limit. None: nothing was measured of these."""
+    found = []
+    for name in among if among is not None else SLICERS:
+        seen = [(one, one.costs[name]) for one in probes if name in one.costs]
+        if not seen:
+            continue
+        turn_ns = max(cost.turn_ns for _, cost in seen)
+        length = slice_ns or shortest(turn_ns, max_loss)
+        p99_us = max(cost.p99_us + (one.tenants - 1) * (length - one.slice_ns) / 1e3 for one, cost in seen)
+        found.append(Choice(name, length, p99_us, turn_ns / length))
+    within = [choice for choice in found if choice.loss <= max_loss]
+    if within:
+        return min(within, key=lambda choice: choice.p99_us)
+    return min(found, key=lambda choice: choice.loss, default=None)
 
 
-def _clearly_better(one: Measured, default: Measured, p99: float) -> bool:
-    """`p99`: in parts of the default's."""
-    if one.excluded or default.excluded:
-        return False
-    faster = p99 < CLEARLY and one.cost <= default.cost + COST_AS_GOOD
-    cheaper = one.cost < CLEARLY * default.cost and p99 <= P99_AS_GOOD
-    return faster or cheaper
+def shortest(turn_ns: float, max_loss: float) -> int:
+    """The slice at which a slicer that costs `turn_ns` a turn keeps to the limit with RESERVE, in steps."""
+    steps = -(-turn_ns * RESERVE // (max_loss * STEP_NS))
+    return min(max(int(steps) * STEP_NS, LEAST_AUTO_NS), MOST_AUTO_NS)
+
+
+def to_keep(found: Probe) -> Kept:
+    """Trials with a neighbour on the core tell nothing. The tick has no turns."""
+    costs = {
+        one.name: Cost(turn_ns=one.turn_us * 1e3, p99_us=one.latency_p99_us)
+        for one in found.measured
+        if one.turn_us is not None and one.latency_p99_us is not None and not one.excluded and one.name != "tick"
+    }
+    return Kept(when=datetime.now(UTC), slice_ns=found.slice_ns, tenants=found.tenants, costs=costs)
 
 
 def file_of(cpu: int) -> Path:
-    return changed_threads.directory() / f"probe-cpu{cpu}.json"
+    """Beside the host's levels."""
+    return levels.default_file().with_name(f"share-probe-cpu{cpu}.json")
 
 
-def keep(found: Probe) -> None:
-    """For `best`, until the next boot."""
+def kept(cpu: int, shield: bool = True) -> list[Kept]:
+    """The probes of this CPU with this kernel and placement, oldest first; none where the file is of others, or damaged."""
+    with contextlib.suppress(OSError, ValidationError):
+        file = _File.model_validate_json(file_of(cpu).read_bytes())
+        if file.host == levels.identity(facts.collect()) and file.shield == shield:
+            return file.probes
+    return []
+
+
+def keep(found: Probe) -> bool:
+    """Adds it to those of this CPU. False: it cannot be written."""
+    probes = [*kept(found.cpu, found.shield), to_keep(found)][-MOST_KEPT:]
+    file = _File(version=VERSION, host=levels.identity(facts.collect()), shield=found.shield, probes=probes)
     path = file_of(found.cpu)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps({"boot": journals.boot(), "probe": asdict(found)}))
-    new.rename(path)
-
-
-def best(cpu: int) -> str:
-    """The pick of the last probe of this CPU since the boot; the default without one."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        kept = json.loads(file_of(cpu).read_text())
-        if kept["boot"] == journals.boot() and kept["probe"]["picked"] in SLICERS:
-            return str(kept["probe"]["picked"])
-    return DEFAULT
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(file.model_dump(mode="json"), indent=1))
+        part.replace(path)
+    except OSError:
+        return False
+    return True

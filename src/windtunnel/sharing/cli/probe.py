@@ -6,25 +6,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from windtunnel.sharing.probe import Probe
+    from windtunnel.sharing.probe import Choice, Probe
 
 
 def probe(
     cpu: Annotated[
         int | None, typer.Option("--cpu", help="CPU to share. Default: the last one that may be used.")
     ] = None,
-    slice_: Annotated[str, typer.Option("--slice", metavar="TIME", help="How long a tenant keeps the core.")] = "100us",
+    slice_: Annotated[str, typer.Option("--slice", metavar="TIME", help="How long a tenant keeps the core.")] = "150us",
     tenants: Annotated[int, typer.Option("--tenants", min=1, max=64, help="Number of polling tenants.")] = 4,
     rate: Annotated[
         str, typer.Option("--rate", metavar="RATE", help="Requests a second of each tenant, Poisson.")
     ] = "5krps",
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, max=60, help="Length of a trial.")] = 1.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, max=60, help="Length of a trial.")] = 0.5,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=100, help="Trials of each slicer, in turns.")] = 3,
+    max_loss: Annotated[
+        float, typer.Option("--max-loss", min=0.001, max=0.999, help="Time of the core that slices may cost.")
+    ] = 0.08,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
 ) -> None:
-    """Measure what each slicer achieves on this host, and pick one.
+    """Measure what each slicer achieves on this host, and choose slicer and slice.
 
-    Polling tenants, which make their own requests, share one core under each slicer in turn. Every slicer is tried; those that
-    this host lacks are listed with the reason. Threads and kernel settings are restored afterwards.
+    Polling tenants, which make their own requests, share one core under each slicer in turn, in the shield of `share serve`. Every slicer
+    is tried; those that this host lacks are listed with the reason. What a turn costs is kept for `share serve`, which chooses by the
+    worst that was ever measured here. Threads and kernel settings are restored afterwards.
 
     windtunnel share probe
     windtunnel share probe --cpu 3 --slice 50us --tenants 8
@@ -39,20 +44,20 @@ def probe(
     check_slice(slice_ns)
     chosen = shared_cpu(cpu)
     with changed_threads.held(changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}") as journal:
-        found = probing.probe(
-            journal, chosen, slice_ns, Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s")), seconds
-        )
+        load = Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s"))
+        found = probing.probe(journal, chosen, slice_ns, load, seconds, rounds)
     probing.keep(found)
+    picked = probing.choose(probing.kept(chosen) or [probing.to_keep(found)], max_loss)
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        print(dumps(asdict(found), indent=1))
+        print(dumps(asdict(found) | {"picked": asdict(picked) if picked else None}, indent=1))
         return
-    _show(found)
+    _show(found, picked, max_loss)
 
 
-def _show(found: "Probe") -> None:
+def _show(found: "Probe", picked: "Choice | None", max_loss: float) -> None:
     from rich.console import Console
 
     from windtunnel.sharing.views.daemon import findings_text, probe_table
@@ -64,15 +69,20 @@ def _show(found: "Probe") -> None:
             console.print(f"[bold]{one.name}[/]: not available: {one.missing}")
         for warning in one.warnings:
             console.print(f"[bold]{one.name}[/]: {warning}")
-        if one.wants:
-            console.print(f"[bold]{one.name}[/]: needs {one.wants}; not picked automatically")
     console.print(findings_text([(one.name, finding) for one in found.measured for finding in one.findings]))
     excluded = [one.name for one in found.measured if one.excluded]
     if excluded:
         console.print(
             f"other threads ran on the core: {', '.join(excluded)} excluded; probe again when the host is idle"
         )
-    console.print(f"picked: [bold]{found.picked}[/]")
+    if picked is None:
+        console.print("picked: none, nothing was measured")
+        return
+    over = "" if picked.loss <= max_loss else f", more than {max_loss:.0%}: no slicer keeps it"
+    console.print(
+        f"picked: [bold]{picked.name}[/], slices of {picked.slice_ns / 1e3:g} us: {found.tenants} tenants have a p99 of "
+        f"{picked.p99_us:.0f} us and lose {picked.loss:.1%}{over}"
+    )
 
 
 def shared_cpu(asked: int | None) -> int:

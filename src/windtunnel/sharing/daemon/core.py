@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import slicers, threads
+from windtunnel.sharing import changed_threads, probe, slicers, threads
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Seen, step
@@ -26,12 +26,15 @@ READING_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Chosen:
-    """The slicer of a daemon."""
+    """The slicer of a daemon, and its slice."""
 
     name: str
     make: Callable[[SlicerJournal], Slicer]
+    slice_ns: int
     raises: bool = False
     """It makes tenants SCHED_FIFO."""
+    why: str = ""
+    """How it was chosen, where the file leaves that to Windtunnel."""
 
 
 class Core:
@@ -41,7 +44,8 @@ class Core:
         self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer.name, shield
         self._raises = slicer.raises
         self._carrier, self._journal = carrier, journal
-        self.slice_ns = keys.slice
+        self.slice_ns = slicer.slice_ns
+        self.chosen = slicer
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
@@ -180,21 +184,44 @@ def same_process(pid: int, started: int) -> bool:
     return found is not None and found.started == started
 
 
-def choose(keys: Serve, cpus: tuple[int, ...]) -> Chosen:
-    """The slicer of the file, or the pick of the last probe of the first CPU of ls.
+def choose(keys: Serve, cpus: tuple[int, ...], say: Callable[[str], None]) -> Chosen:
+    """Slicer and slice of the file; what it leaves open is chosen by the probes of the first CPU of ls, which is probed where it was
+    not before.
 
     Raises UserError for an unknown slicer, or one that cannot work on this host.
     """
-    name = _best(cpus[-1]) if keys.slicer == "auto" else keys.slicer
+    cpu = cpus[-1]
+    if keys.slicer != "auto":
+        named = _chosen(keys.slicer, probe.SLICE_NS if keys.slice == "auto" else keys.slice, cpu)
+        if keys.slice != "auto" or named.name == "tick":
+            return named
+    slice_ns = None if keys.slice == "auto" else keys.slice
+    probes = probe.kept(cpu, keys.shield) or [_probed(cpu, keys.shield, say)]
+    capped = any(tenant.cap for tenant in keys.tenant)
+    able = [
+        name for name, kind in slicers.SLICERS.items() if kind.missing(cpu) is None and not (capped and kind.raises)
+    ]
+    found = probe.choose(probes, keys.max_loss, slice_ns, able if keys.slicer == "auto" else [keys.slicer])
+    if found is None:
+        name = "kicker" if keys.slicer == "auto" else keys.slicer
+        return _chosen(name, slice_ns or probe.SLICE_NS, cpu, "the probe measured nothing of it")
+    over = "" if found.loss <= keys.max_loss else f", more than max_loss = {keys.max_loss:g}"
+    why = f"by {len(probes)} probe{'s' if len(probes) > 1 else ''}: {found.loss:.1%} lost{over}"
+    return _chosen(found.name, found.slice_ns, cpu, why)
+
+
+def _chosen(name: str, slice_ns: int, cpu: int, why: str = "") -> Chosen:
     kind = slicers.SLICERS.get(name)
     if kind is None:
         raise UserError(f'no slicer "{name}"', remedy=f"one of {', '.join(slicers.SLICERS)}, or auto")
-    if why := kind.missing(cpus[-1]):
-        raise UserError(f"slicer {name}: {why}", remedy="slicer = auto, or another one")
-    return Chosen(name, kind, kind.raises)
+    if missing := kind.missing(cpu):
+        raise UserError(f"slicer {name}: {missing}", remedy="slicer = auto, or another one")
+    return Chosen(name, kind, slice_ns, kind.raises, why)
 
 
-def _best(cpu: int) -> str:
-    from windtunnel.sharing.probe import best  # it imports what measuring needs
-
-    return best(cpu)
+def _probed(cpu: int, shield: bool, say: Callable[[str], None]) -> probe.Kept:
+    say(f"no probe of CPU {cpu} with this kernel and placement yet: the slicers are measured first, for half a minute")
+    with changed_threads.held(changed_threads.directory() / f"probe-cpu{cpu}{changed_threads.SUFFIX}") as journal:
+        found = probe.probe(journal, cpu, shield=shield)
+    probe.keep(found)
+    return probe.to_keep(found)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
 from windtunnel.errors import UserError
 from windtunnel.scenario.load import parsed, refusal_of
@@ -45,6 +45,17 @@ def _address(text: str) -> str:
     return text
 
 
+def _slice(value: Any) -> Any:
+    return value if value == "auto" else SLICE.read(value)
+
+
+SLICE = Duration("10us", "1s")
+Slice = Annotated[
+    Literal["auto"] | int,
+    PlainValidator(_slice),
+    Wanted(f'"auto" or {SLICE.wanted()}'),
+    WithJsonSchema({"type": "string"}),
+]
 Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
@@ -154,10 +165,13 @@ class Serve(Table):
     slicer: Text = Field(
         "auto",
         max_length=32,
-        description="auto: the pick of `windtunnel share probe` since the boot; kicker without a probe",
+        description="auto: the least p99 within max_loss, by the probes of this host (`windtunnel share probe`); without one the CPU is probed first",
     )
-    slice: Annotated[int, Duration("10us", "1s")] = Field(
-        "100us", validate_default=True, description="slice of the tenants of ls"
+    slice: Slice = Field(
+        "auto", description="slice of the tenants of ls; auto: the shortest within max_loss"
+    )
+    max_loss: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.08, description="what auto may take: time of a CPU of ls outside its tenants' slices"
     )
     shield: bool = Field(
         True, description="a cgroup keeps other processes from the tenants' time, where the host allows one"

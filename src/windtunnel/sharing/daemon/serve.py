@@ -22,16 +22,11 @@ from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.sharing.daemon.lock import only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
-from windtunnel.sharing.pools import cgroups
-from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Machine
-from windtunnel.sharing.pools.shield import Shield, clean
-from windtunnel.sharing.softirqs import softirqs_first
+from windtunnel.sharing.pools.shared_cores import shared_cores, shielding
 
 SAVE_S = 0.25
 """A change is in the state file so long after it was made, at the latest."""
-RT_US = 400_000
-"""Of each second, for slicers that make tenants SCHED_FIFO: cgroup v1 gives a new group none."""
 
 
 def default_directory() -> Path:
@@ -50,7 +45,11 @@ class Daemon:
     """
 
     def __init__(
-        self, keys: Serve, base: Path, choose: Callable[[Serve, tuple[int, ...]], Chosen], say: Callable[[str], None]
+        self,
+        keys: Serve,
+        base: Path,
+        choose: Callable[[Serve, tuple[int, ...], Callable[[str], None]], Chosen],
+        say: Callable[[str], None],
     ):
         self._keys, self._base, self._say = keys, base, say
         self._directory = base / keys.state if keys.state else default_directory()
@@ -82,18 +81,16 @@ class Daemon:
         stack.enter_context(only_one(self._directory, cpus))
         kept = state.read(self._directory / "state.json")
         self._sockets = self._listen(stack)
-        chosen = self._choose(keys, cpus)
-        shield, why = self._shield(chosen.raises)
-        if shield is not None:
-            stack.enter_context(shield.swept())
+        chosen = self._choose(keys, cpus, self._say)
+        around = stack.enter_context(shielding(keys.shield, chosen.raises))
         rights.drop()
         journal = stack.enter_context(changed_threads.held(self._directory / f"share{changed_threads.SUFFIX}"))
         standing = Standing(cpus[: keys.be_cpus])
-        stack.enter_context(softirqs_first(journal, cpus))
-        carrier = Carrier(journal, chosen.make, keys.slice, shield, standing.everywhere)
-        stack.callback(carrier.close)
+        carrier = stack.enter_context(
+            shared_cores(journal, chosen.make, cpus, chosen.slice_ns, around.shield, standing.everywhere)
+        )
         self.sharing = Sharing(machine, carrier, Events(), self._base)
-        self.core = Core(keys, self.sharing, carrier, journal, chosen, why)
+        self.core = Core(keys, self.sharing, carrier, journal, chosen, around.words)
         self._begin(kept)
         if keys.api.metrics:
             stack.enter_context(MetricsServer(_address(keys.api.metrics), self.core.metrics))
@@ -111,19 +108,6 @@ class Daemon:
         if keys.pvcc:
             sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
         return sockets
-
-    def _shield(self, raises: bool) -> tuple[Shield | None, str]:
-        if not self._keys.shield:
-            return None, "none: `shield = false`"
-        found = cgroups.find()
-        if isinstance(found, cgroups.Nowhere):
-            return None, f"none: {found.why}"
-        clean(found)
-        try:
-            shield = Shield(found, str(os.getpid()), RT_US if raises else 0)
-        except UserError as error:
-            return None, f"none: {error.message}"
-        return shield, f"cgroup v{found.version} {shield.path}"
 
     def _begin(self, kept: state.State) -> None:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
@@ -200,7 +184,8 @@ class Daemon:
     def _start_lines(self) -> Iterator[str]:
         keys, plan = self._keys, self.sharing.plan
         yield f"sharing CPUs {_list(self.sharing.machine.cpus)}: ls {_list(plan.ls)}, be {_list(plan.be)}"
-        yield f"slicer {self.core.slicer}, {keys.slice / 1000:g} us; shield {self.core.shield}"
+        why = f" ({self.core.chosen.why})" if self.core.chosen.why else ""
+        yield f"slicer {self.core.slicer}, {self.core.slice_ns / 1000:g} us{why}; shield {self.core.shield}"
         yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
         if keys.pvcc:
             yield f"PvCC's protocol on {keys.pvcc.listen}"

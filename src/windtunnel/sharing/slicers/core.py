@@ -17,6 +17,10 @@ from windtunnel.sharing.threads import Value
 ORDINARY = (sched.OTHER, 0, 0)
 RAISED = (sched.FIFO, 1, sched.RESET_ON_FORK)
 """raised_priority of slicers/task.h."""
+ALWAYS = 0.9
+"""Of the interval runnable: it wanted all that it could get (slicers/balance.cc)."""
+LEAST_INTERVAL_NS = 100_000_000
+"""In which that can be told: the kernel counts what a thread waited when it runs again."""
 
 
 class CoreSlicer(Slicer):
@@ -118,7 +122,6 @@ class CoreSlicer(Slicer):
         seen = self._running().ask({"do": "read"})
         interval = seen["interval_ns"]
         ran = sum(one["ran_ns"] for one in seen["members"])
-        weights = sum(one.weight for one in self._members)
         turns = sum(one["slices"] or 0 for one in seen["members"])
         histograms = {
             name: Histogram.model_validate(seen[name]) if seen[name] else None for name in ("slice", "gap", "late")
@@ -129,10 +132,10 @@ class CoreSlicer(Slicer):
             MemberReading(
                 **one,
                 weight=member.weight,
-                entitled=member.weight / weights,
+                entitled=due,
                 share=one["ran_ns"] / ran if ran else None,
             )
-            for one, member in zip(seen["members"], self._members, strict=True)
+            for one, member, due in zip(seen["members"], self._members, _entitled(seen, self._members), strict=True)
         ]
         reading = SliceReading(
             cpu=self.cpu,
@@ -191,6 +194,22 @@ class CoreSlicer(Slicer):
         for tid in list(self._steps):
             self.journal.put_back(tid)
         self._members, self._steps = [], {}
+
+
+def _entitled(seen: dict[str, Any], members: list[Member]) -> list[float | None]:
+    """Those that wanted the core all the time divide by weight what the others left. Who cannot be told is one of them."""
+    interval = seen["interval_ns"]
+    wanted = [
+        one["waited_ns"] is None or interval < LEAST_INTERVAL_NS or one["ran_ns"] + one["waited_ns"] >= ALWAYS * interval
+        for one in seen["members"]
+    ]
+    ran = sum(one["ran_ns"] for one in seen["members"])
+    theirs = sum(one["ran_ns"] for one, wants in zip(seen["members"], wanted, strict=True) if wants)
+    weights = sum(member.weight for member, wants in zip(members, wanted, strict=True) if wants)
+    return [
+        member.weight / weights * theirs / ran if wants and ran else None
+        for member, wants in zip(members, wanted, strict=True)
+    ]
 
 
 def _lives(tid: int) -> bool:

@@ -9,8 +9,8 @@ KICK_NS = 12_000
 
 
 class MemberReading(BaseModel):
-    """One member over the interval. `entitled` is its weight over all weights, `share` its part of the members' CPU time; null where
-    none ran."""
+    """One member over the interval. `share` is its part of the members' CPU time, null where none ran. `entitled` is what its weight
+    makes of it, among those that wanted the core all the time; null where it did not."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -20,7 +20,7 @@ class MemberReading(BaseModel):
     ran_ns: int
     slices: int | None = Field(description="times that it got the core; null where the kernel does not tell")
     waited_ns: int | None = Field(description="runnable and not running; null where the kernel does not tell")
-    entitled: float
+    entitled: float | None
     share: float | None
 
 

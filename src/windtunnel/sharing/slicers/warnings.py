@@ -24,7 +24,9 @@ def about(reading: SliceReading, why_no_switches: str | None, apart: bool) -> li
             "give them a cpu cgroup of their own, or kernel.sched_autogroup_enabled=0"
         )
     for member in reading.members:
-        if member.share is not None and abs(member.share - member.entitled) > OFF_POINTS:
+        if member.share is None or member.entitled is None:
+            continue
+        if abs(member.share - member.entitled) > OFF_POINTS:
             said.append(
                 f"thread {member.tid} had {member.share:.1%} of the members' CPU time; its weight entitles it to {member.entitled:.1%}"
             )

@@ -81,7 +81,7 @@ def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
 
 def probe_table(found: "Probe") -> Table:
     """The measurements of each slicer."""
-    title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.seconds:g} s each"
+    title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.rounds} times {found.seconds:g} s each"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
     table.add_column("\nslicer")
     for heading in (
@@ -90,7 +90,8 @@ def probe_table(found: "Probe") -> Table:
         "latency\np50",
         "\np99",
         "through-\nput",
-        "own\nCPU",
+        "\nloss",
+        "loss of\na turn",
         "share\noff by",
         "late\np99",
     ):
@@ -99,8 +100,8 @@ def probe_table(found: "Probe") -> Table:
         if one.missing:
             continue
         times = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
-        shares = (one.throughput, one.own_share, one.off_points)
-        table.add_row(one.name, *map(_time, times), *map(fmt.percent, shares), _time(one.late_p99_us, ""))
+        costs = (fmt.percent(one.throughput), fmt.percent(one.loss), _time(one.turn_us, ""))
+        table.add_row(one.name, *map(_time, times), *costs, fmt.percent(one.off_points), _time(one.late_p99_us, ""))
     return table
 
 

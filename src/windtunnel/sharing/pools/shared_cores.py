@@ -1,0 +1,64 @@
+"""Cores as the daemon shares them: shield, softirq threads, slicers. The daemon, the probe, the figures and the benches share cores by
+this alone, so that what one measures is what another one runs."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.pools import cgroups
+from windtunnel.sharing.pools.apply import Carrier
+from windtunnel.sharing.pools.shield import NoRealTime, Shield, clean
+from windtunnel.sharing.slicers import Slicer
+from windtunnel.sharing.slicers.slicer import SlicerJournal
+from windtunnel.sharing.softirqs import softirqs_first
+
+
+@dataclass(frozen=True)
+class Shielding:
+    """The shield, and in words which one, or why there is none."""
+
+    shield: Shield | None
+    words: str
+
+
+@contextmanager
+def shielding(wanted: bool, raises: bool) -> Iterator[Shielding]:
+    """The shield of this process, made with the rights of the moment and removed at every end. `raises`: of a slicer that makes
+    tenants SCHED_FIFO.
+
+    Raises UserError where the slicer cannot work in the shield of this host.
+    """
+    made = _made(raises) if wanted else Shielding(None, "none: `shield = false`")
+    with made.shield.swept() if made.shield else nullcontext():
+        yield made
+
+
+def _made(raises: bool) -> Shielding:
+    found = cgroups.find()
+    if isinstance(found, cgroups.Nowhere):
+        return Shielding(None, f"none: {found.why}")
+    clean(found)
+    try:
+        shield = Shield(found, str(os.getpid()), raises)
+    except NoRealTime:
+        raise
+    except UserError as error:
+        return Shielding(None, f"none: {error.message}")
+    return Shielding(shield, f"cgroup v{found.version} {shield.path}")
+
+
+@contextmanager
+def shared_cores(
+    journal: Journal,
+    make: Callable[[SlicerJournal], Slicer],
+    cpus: Sequence[int],
+    slice_ns: int,
+    shield: Shield | None,
+    starting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Iterator[Carrier]:
+    """What carries out arrangements on these CPUs. `starting`: within it a slicer is started. At the end every thread is restored."""
+    with softirqs_first(journal, cpus), closing(Carrier(journal, make, slice_ns, shield, starting)) as carrier:
+        yield carrier
