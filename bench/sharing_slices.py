@@ -1,114 +1,209 @@
-"""How far is a slicer's p99 below the tick's, and what does it cost? (--slicer; else the one that the last probe of this CPU picked, or the kicker)
+"""How far below the tick's is the p99 of tenants that `windtunnel share serve` shares a core among, and what does it cost?
 
-4 and 8 tenants that always poll share one core, each with 5,000 requests a second (Poisson, made inside the tenant) of 2.5 us. Each
-round has one tenant alone, then the tick, then the slicer. Throughput is the time of the core that went into polls and service at
-the price that they have for a tenant alone, so that switches, kicks and cold caches count as lost. The tenants' own part of the core is shown:
-what other programs took is neither slicer's doing.
+The daemon as shipped, in turns with the tick and with what its file says (--slicer, --slice; without them: auto, so that the host is probed
+first, once). Its tenants are programs of the bench's own (bench/poll_tenant.c), each with a thread that polls, one that sleeps and wakes, and
+one that waits for its input; all their threads are shared (`threads = "*"`). Each has 5,000 requests a second (Poisson) of 2.5 us, and measures
+its own latency and CPU time. Loss is the wall's time of the core minus the tenants' CPU time. Weights lie between steps of nice values.
 
-Then weights that lie between the steps of nice values, for 10 s: the largest distance of a share from what it should be.
+With --neighbour, instead: for a minute a program that never sleeps is on the tenants' core, outside the shield.
 """
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
+from harness.engine_run import COMMAND
 from harness.main import main
-from harness.options import positive
 from harness.results import Result
 from harness.session import Session
-from harness.statistics import Goal, interval, judge
+from harness.statistics import Goal, extent, interval, judge
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, polling_trial
-from windtunnel.sharing.polling_trial import Load, Trial
-from windtunnel.sharing.probe import best
-from windtunnel.sharing.slicers import SLICERS
-from windtunnel.sharing.slicers.weights import by_steps_alone
 
 GOALS = {4: 20.0, 8: 15.0}
 """By tenants: p99 of the tick, in p99 of the slicer."""
-LEAST_THROUGHPUT = 92.0
+MOST_LOSS, MOST_OFF_POINTS = 8.0, 1.0
 WEIGHTS = [100, 70, 45, 30]
-WEIGHTS_S = 10.0
-MOST_OFF_POINTS = 3.0
+WEIGHTS_S, NEIGHBOUR_S = 10.0, 60.0
+RATE, SERVICE_NS = 5000, 2500
+START_S, PATIENCE_S = 0.7, 120.0
+"""To the first request: by then the daemon has seen which threads want CPU."""
+TENANT = Path(__file__).parents[1] / "build" / "bench" / "poll_tenant"
 
 
 def more(parser: ArgumentParser) -> None:
     """Options that only this bench has."""
-    parser.add_argument("--slicer", choices=SLICERS, help="without: what the last probe picked")
-    parser.add_argument("--slice-us", type=positive(int), default=120)
+    parser.add_argument("--slicer", default="auto", help="as in the daemon's file")
+    parser.add_argument("--slice", default="auto", help="as in the daemon's file")
+    parser.add_argument("--neighbour", action="store_true", help="beside a busy program outside the shield")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the tenants measured of themselves. `slices`: slicer and slice, by the daemon."""
+
+    slices: str
+    tenants: list[dict[str, int]]
+    seconds: float
+
+    @property
+    def p99_us(self) -> float:
+        """The worst tenant's."""
+        return max(one["p99_ns"] for one in self.tenants) / 1e3
+
+    @property
+    def loss(self) -> float:
+        """In percent."""
+        return 100 * (1 - sum(one["own_ns"] for one in self.tenants) / (self.seconds * 1e9))
+
+    @property
+    def shares(self) -> list[float]:
+        everything = sum(one["own_ns"] for one in self.tenants)
+        return [one["own_ns"] / everything for one in self.tenants]
 
 
 def measure(session: Session) -> list[Result]:
-    name = session.options.slicer or best(session.cpu)
-    with changed_threads.held(session.directory / "bench.journal") as journal:
-        results = [result for count in GOALS for result in against_the_tick(session, journal, name, count)]
-        return [*results, shares(session, journal, name)]
+    if session.options.neighbour:
+        return beside_a_neighbour(session)
+    return [result for count in GOALS for result in against_the_tick(session, count)] + [shares(session)]
 
 
-def run_trial(session: Session, journal: changed_threads.Journal, name: str, load: Load) -> Trial:
-    measured = polling_trial.run(journal, name, session.cpu, session.options.slice_us * 1000, load, session.seconds)
-    if measured.latency_us(99) is None:
-        raise UserError(f"{measured.served} requests are too few for p99", remedy="more --seconds")
-    return measured
-
-
-def against_the_tick(session: Session, journal: changed_threads.Journal, slicer: str, count: int) -> list[Result]:
-    ratios, throughputs, ticks, own, p99s = [], [], [], [], []
-    for _ in range(session.options.pairs):
-        alone = run_trial(session, journal, "tick", Load(1))
-        tick, sliced = (run_trial(session, journal, name, Load(count)) for name in ("tick", slicer))
-        ratios.append(tick.latency_us(99) / sliced.latency_us(99))
-        p99s.append((tick.latency_us(99), sliced.latency_us(99)))
-        whole = alone.useful(alone.poll_ns)
-        ticks.append(100 * tick.useful(alone.poll_ns) / whole)
-        throughputs.append(100 * sliced.useful(alone.poll_ns) / whole)
-        own += [100 * tick.slicer.own_share, 100 * sliced.slicer.own_share]
-    ours, theirs = interval([p99 for _, p99 in p99s]), interval([p99 for p99, _ in p99s])
-    goal, floor = Goal(GOALS[count], "at least"), Goal(LEAST_THROUGHPUT, "at least")
-    ratio, throughput = interval(ratios), interval(throughputs)
+def against_the_tick(session: Session, count: int) -> list[Result]:
+    chosen = session.options.slicer, session.options.slice
+    ticks, sliced = [], []
+    for number in range(session.options.pairs):
+        ticks.append(trial(session, ("tick", "4ms"), [256 // count] * count, session.seconds, number))
+        sliced.append(trial(session, chosen, [256 // count] * count, session.seconds, number))
+        session.log(f"{count} tenants: tick {ticks[-1].p99_us:.0f} us, {sliced[-1].slices} {sliced[-1].p99_us:.0f} us")
+    ratio = interval([tick.p99_us / ours.p99_us for tick, ours in zip(ticks, sliced, strict=True)])
+    loss = interval([one.loss for one in sliced])
+    off = interval([100 * max(abs(share - 1 / count) for share in one.shares) for one in sliced])
+    goals = Goal(GOALS[count], "at least"), Goal(MOST_LOSS, "at most"), Goal(MOST_OFF_POINTS, "at most")
     return [
         Result(
-            f"{count} tenants: p99 of the tick by that of {slicer}, {session.options.slice_us} us",
+            f"{count} tenants: p99 of the tick by that under {sliced[0].slices}",
             session.memory,
             ratio,
             "x",
-            ours=f"{ours.median:.0f} us",
-            reference=f"{theirs.median:.0f} us",
-            goal=goal,
-            verdict=judge(ratio, goal),
-            details={"tick_and_sliced_p99_us": p99s},
+            ours=f"{interval([one.p99_us for one in sliced]).median:.0f} us",
+            reference=f"{interval([one.p99_us for one in ticks]).median:.0f} us",
+            goal=goals[0],
+            verdict=judge(ratio, goals[0]),
+            details={"tick_us": [one.p99_us for one in ticks], "sliced_us": [one.p99_us for one in sliced]},
         ),
         Result(
-            f"{count} tenants: throughput under {slicer}, of one tenant alone",
+            f"{count} tenants: core time outside their slices",
             session.memory,
-            throughput,
+            loss,
             "%",
-            reference=f"tick {interval(ticks).median:.1f} %",
-            goal=floor,
-            verdict=judge(throughput, floor),
-            details={slicer: throughputs, "tick": ticks},
+            reference=f"tick {interval([one.loss for one in ticks]).median:.1f} %",
+            goal=goals[1],
+            verdict=judge(loss, goals[1]),
         ),
-        Result(f"{count} tenants: their own part of the core", session.memory, interval(own), "%"),
+        Result(
+            f"{count} equal tenants: furthest from an equal share",
+            session.memory,
+            off,
+            "points",
+            goal=goals[2],
+            verdict=judge(off, goals[2]),
+        ),
     ]
 
 
-def shares(session: Session, journal: changed_threads.Journal, slicer: str) -> Result:
-    measured = polling_trial.run(
-        journal, slicer, session.cpu, session.options.slice_us * 1000, Load(len(WEIGHTS)), WEIGHTS_S, WEIGHTS
-    )
-    entitled = [weight / sum(WEIGHTS) for weight in WEIGHTS]
-    steps = max(abs(a - b) for a, b in zip(by_steps_alone(WEIGHTS), entitled, strict=True))
-    off = interval([100 * measured.off_points])
-    goal = Goal(MOST_OFF_POINTS, "at most", least_samples=1)
+def shares(session: Session) -> Result:
+    chosen = session.options.slicer, session.options.slice
+    due = [weight / sum(WEIGHTS) for weight in WEIGHTS]
+    found = [trial(session, chosen, WEIGHTS, WEIGHTS_S, number) for number in range(max(3, session.options.pairs // 3))]
+    off = extent([100 * max(abs(a - b) for a, b in zip(one.shares, due, strict=True)) for one in found])
+    goal = Goal(MOST_OFF_POINTS, "at most", least_samples=3)
     return Result(
         f"weights {WEIGHTS} over {WEIGHTS_S:g} s: furthest from its share",
         session.memory,
         off,
         "points",
-        reference=f"nearest nice values alone: {100 * steps:.1f}",
         goal=goal,
         verdict=judge(off, goal),
-        details={"members": [member.model_dump() for member in measured.slicer.members]},
+        details={"shares": [one.shares for one in found]},
     )
+
+
+def beside_a_neighbour(session: Session) -> list[Result]:
+    """A minute beside a program on the same core that never sleeps: the kernel's fair server may give it time."""
+    chosen = session.options.slicer, session.options.slice
+    quiet = trial(session, chosen, [64] * 4, NEIGHBOUR_S, 1)
+    command = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{session.cpu}])\nwhile True: pass"]
+    neighbour = subprocess.Popen(command)
+    try:
+        beside = trial(session, chosen, [64] * 4, NEIGHBOUR_S, 1)
+        fields = Path(f"/proc/{neighbour.pid}/schedstat").read_text().split()
+    finally:
+        neighbour.kill()
+        neighbour.wait()
+    rows = [("alone", quiet), ("beside a busy program", beside)]
+    results = []
+    for where, one in rows:
+        results.append(Result(f"{one.slices}, {where}: p99", session.memory, extent([one.p99_us]), "us"))
+        results.append(Result(f"{one.slices}, {where}: loss", session.memory, extent([one.loss]), "%"))
+    had = extent([100 * int(fields[0]) / 1e9 / NEIGHBOUR_S])
+    return [*results, Result("the program had of the core, its start included", session.memory, had, "%")]
+
+
+def trial(session: Session, chosen: tuple[str, str], weights: list[int], seconds: float, seed: int) -> Trial:
+    """Tenants of these weights for `seconds`."""
+    with ExitStack() as stack:
+        tenants = [stack.enter_context(_tenant(100 * seed + n)) for n in range(len(weights))]
+        pids = [int(tenant.stdout.readline()) for tenant in tenants]
+        slices = stack.enter_context(_daemon(session, chosen, list(zip(pids, weights, strict=True))))
+        begin = time.monotonic_ns() + round(START_S * 1e9)
+        for tenant in tenants:
+            tenant.stdin.write(f"{begin} {round(seconds * 1e9)}\n")
+            tenant.stdin.flush()
+        return Trial(slices, [json.loads(tenant.stdout.readline()) for tenant in tenants], seconds)
+
+
+@contextmanager
+def _tenant(seed: int) -> Iterator[subprocess.Popen[str]]:
+    words = [TENANT, str(RATE), str(SERVICE_NS), str(seed)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def _daemon(session: Session, chosen: tuple[str, str], tenants: list[tuple[int, int]]) -> Iterator[str]:
+    """A daemon that shares the last CPU; yields its slicer and slice, in its own words. Raises UserError."""
+    slicer, slice_ = chosen
+    file = session.directory / "share.toml"
+    others = sorted(os.sched_getaffinity(0) - {session.cpu})
+    tables = "".join(f'[[tenant]]\nname = "t{pid}"\npid = {pid}\nweight = {weight}\n' for pid, weight in tenants)
+    file.write_text(
+        f'state = "state"\ncpus = {[others[0], session.cpu]}\nslicer = "{slicer}"\nslice = "{slice_}"\n{tables}'
+    )
+    process = subprocess.Popen([COMMAND, "share", "serve", file], stdout=subprocess.PIPE, text=True)
+    try:
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith("HTTP on"):
+                break
+        else:
+            raise UserError(f"the daemon ended: {''.join(said)}")
+        yield next(line for line in said if line.startswith("slicer ")).split(";")[0].removeprefix("slicer ").strip()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from windtunnel.sharing.pools.shield import NoRealTime
 from windtunnel.sharing.slicers import SLICERS
 
 SLICE_NS = 150_000
-ROUNDS, SECONDS = 3, 0.5
+ROUNDS, SECONDS, LOAD = 3, 0.5, Load()
 RESERVE = 1.25
 """The slice is so much longer than the probe's cost of a turn asks for: where the CPUs move to two L3s, a turn costs a fifth more."""
 LEAST_AUTO_NS, MOST_AUTO_NS, STEP_NS = 50_000, 1_000_000, 5_000
@@ -113,7 +113,7 @@ def probe(
     journal: Journal,
     cpu: int,
     slice_ns: int = SLICE_NS,
-    load: Load = Load(),
+    load: Load = LOAD,
     seconds: float = SECONDS,
     rounds: int = ROUNDS,
     shield: bool = True,

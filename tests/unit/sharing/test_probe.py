@@ -1,78 +1,155 @@
-"""The probe measures what is here, says what is not, and picks by what it measured."""
+"""The probe measures what is here, says what is not, and chooses by what it measured."""
 
 import json
-from types import SimpleNamespace
+from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sharing_tools import needs_rights
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
-from windtunnel.host import cpus
-from windtunnel.sharing import changed_threads, journal
+from windtunnel.host import levels
+from windtunnel.sharing import changed_threads, polling_trial
 from windtunnel.sharing.diagnose import Finding
-from windtunnel.sharing.probe import DEFAULT, Measured, best, file_of, pick, wants
+from windtunnel.sharing.pools.shield import NoRealTime
+from windtunnel.sharing.probe import (
+    LEAST_AUTO_NS,
+    MOST_AUTO_NS,
+    MOST_KEPT,
+    Choice,
+    Cost,
+    Kept,
+    Measured,
+    Probe,
+    choose,
+    file_of,
+    keep,
+    kept,
+    probe,
+    shortest,
+    to_keep,
+)
 from windtunnel.sharing.slicers import SLICERS
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    monkeypatch.setattr(changed_threads, "directory", lambda: tmp_path / "run")
+    monkeypatch.setattr(levels, "default_file", lambda: tmp_path / "state" / "host-states.json")
+    return tmp_path
 
 
 @pytest.mark.slow
 @needs_rights
-def test_every_slicer_is_measured_or_missing_with_a_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(changed_threads, "directory", lambda: tmp_path)
-    done = CliRunner().invoke(app, ["share", "probe", "--seconds", "0.2", "--tenants", "2", "--json"])
+def test_every_slicer_is_measured_or_missing_with_a_reason(places):
+    words = ["share", "probe", "--seconds", "0.2", "--rounds", "1", "--tenants", "2", "--json"]
+    done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.exception
     found = json.loads(done.stdout)
     assert [one["name"] for one in found["measured"]] == list(SLICERS)
     for one in found["measured"]:
         if one["missing"] is None:
-            assert one["latency_p50_us"] > 0 and 0 < one["throughput"] and 0 <= one["own_share"] <= 1.01
+            assert one["latency_p50_us"] > 0 and 0 < one["throughput"] and 0 <= one["loss"] < 1
         else:
             assert one["throughput"] is None
-    assert best(found["cpu"]) == found["picked"]
-    assert [file.name for file in tmp_path.iterdir()] == [file_of(found["cpu"]).name]
+    assert choose(kept(found["cpu"]), 0.08) == (Choice(**found["picked"]) if found["picked"] else None)
+    assert list((places / "run").iterdir()) == []
 
 
-def measured(name, p99, throughput, **others):
-    return Measured(name, "", latency_p99_us=p99, throughput=throughput, **others)
+def of(slice_us=150, tenants=4, **costs):
+    """A kept probe; costs: the loss of a turn and the p99, both in us."""
+    named = {name.replace("_", "-"): Cost(turn_ns=turn * 1e3, p99_us=p99) for name, (turn, p99) in costs.items()}
+    return Kept(when=datetime(2026, 11, 23, tzinfo=UTC), slice_ns=slice_us * 1000, tenants=tenants, costs=named)
 
 
-def test_the_default_is_kept_unless_another_is_clearly_better_and_affordable():
-    tick, kicker = measured("tick", 12_000, 1.0), measured("kicker", 400, 0.94)
-    assert pick([tick, kicker, measured("rotor", 350, 0.95)]) == "kicker"
-    assert pick([tick, kicker, measured("rotor", 200, 0.95)]) == "rotor"
-    assert pick([tick, kicker, measured("rotor", 200, 0.80)]) == "kicker"
-    assert pick([tick, kicker, measured("kicker-far", 420, 0.97)]) == "kicker-far"
-    assert pick([tick, kicker, measured("kicker-far", 500, 0.97)]) == "kicker"
-    assert pick([tick, kicker, measured("rotor", 200, 0.95, wants="an isolated core")]) == "kicker"
-    assert pick([tick, kicker, Measured("hrtick", "", missing="locked")]) == "kicker"
-    assert pick([tick, measured("kicker", 400, 0.5)]) == "kicker"
-    assert pick([tick, Measured("kicker", "", missing="no")]) == "tick"
-    assert pick([Measured("kicker", "", missing="no")]) == DEFAULT
+def test_the_least_p99_within_the_loss_limit_is_chosen():
+    found = of(rotor_far=(10, 459), kicker_far=(14, 530), kicker=(27, 420))
+    assert choose([found], 0.08, 150_000) == Choice("rotor-far", 150_000, 459, 10 / 150)
+    assert choose([found], 0.2, 150_000).name == "kicker"
+    assert choose([found], 0.01, 150_000).name == "rotor-far"  # none keeps it: the least loss
+    assert choose([found], 0.08, 150_000, ["kicker", "kicker-far"]).name == "kicker-far"
+    assert choose([found], 0.08, 150_000, ["hrtick"]) is None and choose([], 0.08) is None
 
 
-def test_a_trial_that_a_neighbour_was_in_takes_no_side():
-    seen = (Finding("neighbour", "", "", ""),)
-    kicker, better = measured("kicker", 4000, 0.5, findings=seen), measured("hrtick", 200, 0.95)
-    assert pick([measured("tick", 12_000, 1.0), kicker, better]) == "kicker"
-    assert pick([measured("kicker", 400, 0.9), measured("hrtick", 200, 0.95, findings=seen)]) == "kicker"
-    assert pick([measured("kicker", 400, 0.9), better]) == "hrtick"
+def test_the_slice_is_the_shortest_that_keeps_the_limit_with_a_reserve():
+    found = choose([of(rotor_far=(10, 459))], 0.08)
+    assert found == Choice("rotor-far", 160_000, 459 + 3 * 10, 10 / 160)
+    assert choose([of(rotor_far=(10, 459), kicker_far=(14, 530))], 0.08).name == "rotor-far"
 
 
-def test_what_a_neighbour_would_stop_is_picked_on_isolated_cores_alone(monkeypatch):
-    """A probe sees no neighbours on a quiet core; who stays for days meets them."""
-    monkeypatch.setattr(cpus, "read_cpus", lambda: SimpleNamespace(isolated=[3]))
-    assert all(wants(name, 3) is None and "isolcpus" in wants(name, 2) for name in ("rotor", "rotor-far"))
-    assert wants("kicker", 2) is None
+def test_the_worst_that_was_seen_counts():
+    one_l3, two_l3s = of(rotor_far=(10, 459), kicker_far=(14, 530)), of(rotor_far=(12, 470))
+    assert choose([one_l3, two_l3s], 0.08, 150_000) == Choice("rotor-far", 150_000, 470, 12 / 150)
+    assert choose([one_l3, of(rotor_far=(40, 470))], 0.1, 150_000).name == "kicker-far"
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"boot": "another", "probe": {"picked": "rotor"}}', '{"probe": 1}'])
-def test_a_kept_probe_that_says_nothing_of_this_boot_is_passed_over(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(changed_threads, "directory", lambda: tmp_path)
-    file_of(0).write_text(text)
-    assert best(0) == DEFAULT
-    file_of(0).write_text(json.dumps({"boot": journal.boot(), "probe": {"picked": "rotor"}}))
-    assert best(0) == "rotor"
+@given(st.floats(10, 1e6), st.floats(0.001, 0.9))
+def test_a_slice_keeps_the_limit_or_is_the_longest(turn_ns, max_loss):
+    length = shortest(turn_ns, max_loss)
+    assert LEAST_AUTO_NS <= length <= MOST_AUTO_NS
+    assert turn_ns / length <= max_loss or length == MOST_AUTO_NS
+
+
+def measured(name, **others):
+    return Measured(name, "", **({"latency_p99_us": 459.0, "turn_us": 10.0} | others))
+
+
+def probed(*them, cpu=1, shield=True):
+    return Probe(cpu, 150_000, 4, 0.5, 3, shield, list(them))
+
+
+def test_what_tells_nothing_is_not_kept():
+    neighbour = (Finding("neighbour", "", "", ""),)
+    found = probed(
+        measured("tick"),
+        measured("kicker", findings=neighbour),
+        measured("rotor", latency_p99_us=None),
+        Measured("hrtick", "", missing="locked"),
+        measured("rotor-far"),
+    )
+    assert to_keep(found).costs == {"rotor-far": Cost(turn_ns=10_000, p99_us=459)}
+
+
+def test_probes_are_kept_by_cpu_kernel_and_placement(places, monkeypatch):
+    assert kept(1) == []
+    assert keep(probed(measured("rotor-far"))) and keep(probed(measured("kicker")))
+    assert [set(one.costs) for one in kept(1)] == [{"rotor-far"}, {"kicker"}]
+    assert kept(0) == [] and kept(1, shield=False) == []
+    for _ in range(MOST_KEPT):
+        keep(probed(measured("kicker")))
+    assert len(kept(1)) == MOST_KEPT and all(set(one.costs) == {"kicker"} for one in kept(1))
+    monkeypatch.setattr(levels, "identity", lambda host: {"kernel": "another"})
+    assert kept(1) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"version": 2}', '{"version": 1, "host": {}, "shield": true, "probes": [1]}']
+)
+def test_a_damaged_file_is_passed_over_and_written_anew(places, text):
+    file_of(1).parent.mkdir(parents=True)
+    file_of(1).write_text(text)
+    assert kept(1) == []
+    assert keep(probed(measured("kicker"))) and len(kept(1)) == 1
+
+
+def test_probes_that_cannot_be_kept_are_no_failure(places):
+    file_of(1).parent.parent.joinpath("state").write_text("a file where a directory should be")
+    assert not keep(probed(measured("kicker")))
+
+
+def test_a_slicer_that_the_shield_has_no_budget_for_is_missing(monkeypatch):
+    monkeypatch.setattr("windtunnel.sharing.probe.SLICERS", {"rotor": SLICERS["rotor"]})
+    monkeypatch.setattr(polling_trial, "run", lambda journal, name, *others, **more: _refuse(name))
+    found = probe(None, 0, rounds=1)
+    assert [(one.name, one.missing) for one in found.measured] == [("rotor", "no budget")]
+
+
+def _refuse(name):
+    if name == "rotor":
+        raise NoRealTime("no budget")
 
 
 @pytest.mark.parametrize(
@@ -84,9 +161,10 @@ def test_a_kept_probe_that_says_nothing_of_this_boot_is_passed_over(tmp_path, mo
         ["--cpu", "4095"],
         ["--rate", "fast"],
         ["--seconds", "0"],
+        ["--rounds", "0"],
+        ["--max-loss", "1"],
     ],
 )
-def test_what_cannot_be_probed_is_refused(tmp_path, monkeypatch, words):
-    monkeypatch.setattr(changed_threads, "directory", lambda: tmp_path)
+def test_what_cannot_be_probed_is_refused(places, words):
     done = CliRunner().invoke(app, ["share", "probe", *words])
     assert done.exit_code == 2 or isinstance(done.exception, UserError)

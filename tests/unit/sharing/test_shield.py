@@ -1,13 +1,15 @@
 """The shield's files, for cgroups v1 and v2, on trees made for it: what the kernel would have read."""
 
+import errno
 import os
 import subprocess
 
 import pytest
 
 from windtunnel.errors import UserError
+from windtunnel.sharing.pools import shield as shields
 from windtunnel.sharing.pools.cgroups import Hierarchy, Nowhere, find
-from windtunnel.sharing.pools.shield import PREFIX, Cap, Shield, bandwidth, clean
+from windtunnel.sharing.pools.shield import PREFIX, Cap, NoRealTime, Shield, bandwidth, clean
 
 V1 = ("cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us", "tasks")
 V2 = ("cpu.weight", "cpu.max", "cgroup.procs", "cgroup.subtree_control")
@@ -111,3 +113,63 @@ def test_a_shield_that_is_empty_at_the_moment_is_not_taken_from_who_lives(tmp_pa
         (tmp_path / name).mkdir()
     assert {path.name for path in clean(Hierarchy(1, tmp_path, "cpu"))} == set(names[2:])
     assert {path.name for path in tmp_path.iterdir()} == set(names[:2])
+
+
+def real_time(tmp_path, everything="950000", **others):
+    """A tree of v1 whose root has a real-time budget, of which others have some."""
+    (tmp_path / "cpu.rt_runtime_us").write_text(everything)
+    (tmp_path / "cpu.rt_period_us").write_text("1000000")
+    for name, taken in others.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cpu.rt_runtime_us").write_text(taken)
+    return Hierarchy(1, tmp_path, "cpu")
+
+
+@pytest.mark.parametrize(("everything", "given"), [("950000", "940000"), ("-1", "-1"), ("1000000", "990000")])
+def test_fifo_members_have_all_of_the_real_time_budget_but_a_rest(tmp_path, everything, given):
+    made = Shield(real_time(tmp_path, everything), "test", raises=True)
+    assert (made.path / "cpu.rt_runtime_us").read_text() == given
+
+
+def test_a_slicer_that_raises_nobody_takes_no_real_time_budget(tmp_path):
+    made = Shield(real_time(tmp_path), "test")
+    assert not (made.path / "cpu.rt_runtime_us").exists()
+
+
+def test_without_enough_real_time_budget_the_shield_is_refused_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(shields, "DYING_S", 0.05)
+    with pytest.raises(NoRealTime, match="real-time budget"):
+        Shield(real_time(tmp_path, other="200000"), "test", raises=True)
+    assert not (tmp_path / f"{PREFIX}test").exists()
+
+
+def test_the_budget_of_a_group_that_dies_is_waited_for(tmp_path, monkeypatch):
+    write, refused = shields._write, []
+
+    def written(path, value):
+        if path.name == "cpu.rt_runtime_us" and len(refused) < 3:
+            refused.append(value)
+            raise OSError(errno.EINVAL, "the group that was removed has it still")
+        write(path, value)
+
+    monkeypatch.setattr(shields, "_write", written)
+    made = Shield(real_time(tmp_path), "test", raises=True)
+    assert (made.path / "cpu.rt_runtime_us").read_text() == "940000" and len(refused) == 3
+
+
+def test_a_shield_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
+    def refused(path, value):
+        raise OSError(errno.EACCES, "read-only")
+
+    monkeypatch.setattr(shields, "_write", refused)
+    with pytest.raises(UserError, match="cannot make a shield"):
+        Shield(Hierarchy(1, tmp_path, "cpu"), "test")
+    assert not (tmp_path / f"{PREFIX}test").exists()
+
+
+def test_caps_are_refused_where_they_would_not_hold(tmp_path):
+    made = Shield(real_time(tmp_path), "test", raises=True)
+    made.enters_through(Moved())
+    made.hold({7: "a"}, {"a": Cap(64, None)})
+    with pytest.raises(UserError, match="SCHED_FIFO"):
+        made.hold({7: "a"}, {"a": Cap(64, 32)})

@@ -167,9 +167,7 @@ class Serve(Table):
         max_length=32,
         description="auto: the least p99 within max_loss, by the probes of this host (`windtunnel share probe`); without one the CPU is probed first",
     )
-    slice: Slice = Field(
-        "auto", description="slice of the tenants of ls; auto: the shortest within max_loss"
-    )
+    slice: Slice = Field("auto", description="slice of the tenants of ls; auto: the shortest within max_loss")
     max_loss: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.08, description="what auto may take: time of a CPU of ls outside its tenants' slices"
     )

@@ -109,6 +109,34 @@ class Carrier:
             self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
         )
 
+    def reslice(self, make: type[Slicer], slice_ns: int) -> None:
+        """Another slicer, or another slice, from now on. Between two slicers the members run as without any, for some milliseconds.
+
+        Raises UserError where it fails; then everything is as before.
+        """
+        before = self._make, self._slice_ns
+        try:
+            self._reslice(make, slice_ns)
+        except (UserError, OSError) as error:
+            self._reslice(*before)
+            raise _in_words(error) from None
+
+    def _reslice(self, make: type[Slicer], slice_ns: int) -> None:
+        if make is self._make:
+            for slicer in self.slicers.values():
+                slicer.set_slice(slice_ns)
+        else:
+            if self._shield is not None:
+                self._shield.serve_slicer(make.raises)
+            for cpu in list(self.slicers):
+                self._drop(cpu)
+            self._given.clear()
+            self._at.clear()
+            wanted, self.now = self.now, replace(self.now, turns={})
+            self._make, self._slice_ns = make, slice_ns
+            self._carry(wanted, self._caps)
+        self._slice_ns = slice_ns
+
     def close(self) -> None:
         """Stops the slicers and restores every thread."""
         for slicer in self.slicers.values():

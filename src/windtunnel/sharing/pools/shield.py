@@ -38,6 +38,10 @@ DYING_S = 1.0
 """The budget of a group that was removed is free again after some milliseconds."""
 
 
+UNCAPPED = "a cap does not hold for tenants that are SCHED_FIFO, as this slicer makes them"
+OTHER_SLICER = "no caps, or a slicer that makes nobody SCHED_FIFO: kicker-far, kicker"
+
+
 class NoRealTime(UserError):
     """The host has no real-time budget for a shield whose slicer makes tenants SCHED_FIFO."""
 
@@ -66,7 +70,7 @@ class Shield:
         self._hierarchy = hierarchy
         self._places: Places | None = None
         self._base = hierarchy.mount / f"{PREFIX}{name}"
-        self._raises = raises
+        self._raises = False
         self._tenants: dict[str, Cap] = {}
         self._in: dict[int, str] = {}
         try:
@@ -75,8 +79,7 @@ class Shield:
             _remove(self._base)
             _make(self._base)
             self._weigh(self._base, MOST_SHARES, MOST_V2)
-            if raises and hierarchy.version == 1 and (hierarchy.mount / RT_RUNTIME).exists():
-                _give_real_time(self._base)
+            self.serve_slicer(raises)
         except NoRealTime:
             _remove(self._base)
             raise
@@ -96,14 +99,20 @@ class Shield:
         """What remembers where threads were: to be called before `hold`."""
         self._places = places
 
+    def serve_slicer(self, raises: bool) -> None:
+        """For a slicer that makes members SCHED_FIFO, or one that does not. Raises NoRealTime, OSError; UserError where there are caps."""
+        if raises and self._tenants:
+            raise UserError(UNCAPPED, remedy=OTHER_SLICER)
+        real_time = self._hierarchy.version == 1 and (self._hierarchy.mount / RT_RUNTIME).exists()
+        if raises and not self._raises and real_time:
+            _give_real_time(self._base)
+        self._raises = raises
+
     def hold(self, groups: Mapping[int, str], caps: Mapping[str, Cap]) -> None:
         """Lets exactly these threads in; those that left are put where they were by who took them out. Raises OSError, UserError."""
         own = caps if any(cap.cap for cap in caps.values()) else {}
         if own and self._raises:
-            raise UserError(
-                "a cap does not hold for tenants that are SCHED_FIFO, as this slicer makes them",
-                remedy="no caps, or a slicer that makes nobody SCHED_FIFO: kicker-far, kicker",
-            )
+            raise UserError(UNCAPPED, remedy=OTHER_SLICER)
         for name in own.keys() - self._tenants.keys():
             self._split()
             _make(self._base / name)

@@ -200,7 +200,9 @@ def _entitled(seen: dict[str, Any], members: list[Member]) -> list[float | None]
     """Those that wanted the core all the time divide by weight what the others left. Who cannot be told is one of them."""
     interval = seen["interval_ns"]
     wanted = [
-        one["waited_ns"] is None or interval < LEAST_INTERVAL_NS or one["ran_ns"] + one["waited_ns"] >= ALWAYS * interval
+        one["waited_ns"] is None
+        or interval < LEAST_INTERVAL_NS
+        or one["ran_ns"] + one["waited_ns"] >= ALWAYS * interval
         for one in seen["members"]
     ]
     ran = sum(one["ran_ns"] for one in seen["members"])
