@@ -100,7 +100,7 @@ class Fig10(Figure):
                 for n in range(count)
             ]
             carrier = stack.enter_context(
-                sharing(place.sharing_journal, self.slicer, cpu, arm["slice_us"] * 1000, [t.tid for t in tenants])
+                sharing(place.sharing_journal, self.slicer, (cpu,), arm["slice_us"] * 1000, [t.tid for t in tenants])
             )
             slicer = carrier.slicers[cpu]
             time.sleep(max(0, start + WARMUP_NS - time.monotonic_ns()) / 1e9)

@@ -10,14 +10,14 @@ Tenants (windtunnel-tenant) make their own arrivals. The batch job is windtunnel
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any
 
 from sharing import charts
 from sharing.batch import Batch
 from sharing.claims import Claim, Verdict, above, below, verdict
 from sharing.figure import Figure, Picture, Place
-from sharing.shared_core import first_of_all, of_slicers, shield, shielded
+from sharing.shared_core import first_of_all, of_slicers, sharing, shielded
 from sharing.site import watching
 from sharing.timeline import Timeline, Window, scaled_steps
 from sharing.trials import POLL_MODE, Arm, Row, exclusion_reason, pairs
@@ -98,9 +98,8 @@ class Fig11(Figure):
                 theirs.append((batch.pid, batch.pid))
             stack.enter_context(first_of_all())
             if way == "scaled" and batch:
-                around = stack.enter_context(shield())
-                carrier = Carrier(place.sharing_journal, SLICERS[self.slicer], SLICE_NS, around)
-                with closing(carrier), watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
+                carrier = stack.enter_context(sharing(place.sharing_journal, self.slicer, cpus, SLICE_NS))
+                with watching(cpus, lambda: [*theirs, *of_slicers(carrier)]) as cores:
                     said = self._scale(carrier, tenants, batch, cpus, start, place)
             else:
                 where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}

@@ -21,7 +21,6 @@ from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.diagnose import SharedTenant as Diagnosed
 from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.slicers import SLICERS, SliceReading
-from windtunnel.sharing.softirqs import softirqs_first
 
 TENANTS = 4
 SLICE_NS = 100_000
@@ -92,9 +91,10 @@ class Fig6(Figure):
                 )
                 for n in range(count)
             ]
-            stack.enter_context(softirqs_first(place.sharing_journal, (cpu, place.site.client_cpu)))
             carrier = stack.enter_context(
-                sharing(place.sharing_journal, name, cpu, SLICE_NS, [tenant.worker for tenant in tenants])
+                sharing(
+                    place.sharing_journal, name, (cpu, place.site.client_cpu), SLICE_NS, [t.worker for t in tenants]
+                )
             )
             client = stack.enter_context(Client(self._plan(arm, place, tenants[0]), place.directory))
             core = stack.enter_context(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
@@ -10,7 +10,7 @@ from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Arrangement
-from windtunnel.sharing.pools.shield import Shield
+from windtunnel.sharing.pools.shared_cores import shared_cores, shielding
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import SLICERS, SliceReading
 from windtunnel.sharing.slicers.core import CoreSlicer
@@ -26,18 +26,6 @@ def check_slicer(name: str, cpu: int) -> None:
         raise UserError(f"{name}: {why}", remedy="windtunnel share probe shows the slicers that work on this host")
 
 
-@contextmanager
-def shield() -> Iterator[Shield | None]:
-    """A cgroup that keeps other processes from the tenants' time; None where the host offers no cgroups. Removed at the end."""
-    found = cgroups.find()
-    if isinstance(found, cgroups.Nowhere):
-        yield None
-        return
-    made = Shield(found, f"figure-{os.getpid()}")
-    with made.swept():
-        yield made
-
-
 def shield_words() -> str:
     """For the page."""
     found = cgroups.find()
@@ -47,23 +35,28 @@ def shield_words() -> str:
 
 
 @contextmanager
-def sharing(journal: Journal, name: str, cpu: int, slice_ns: int, tids: Sequence[int]) -> Iterator[Carrier]:
-    """Threads of equal weight share a core; at the end each is restored."""
-    with shield() as around, closing(Carrier(journal, SLICERS[name], slice_ns, around)) as carrier:
-        carrier.carry(Arrangement({cpu: dict.fromkeys(tids, CPU_WEIGHT)}, groups=_groups(tids)), {})
+def sharing(
+    journal: Journal, name: str, cpus: Sequence[int], slice_ns: int, tids: Sequence[int] = ()
+) -> Iterator[Carrier]:
+    """Cores shared as the daemon shares them: threads of equal weight on the first CPU. The softirq threads of all these CPUs go before
+    tenants. At the end each thread is restored."""
+    kind = SLICERS[name]
+    with shielding(True, kind.raises) as around, shared_cores(journal, kind, cpus, slice_ns, around.shield) as carrier:
+        if tids:
+            carrier.carry(Arrangement({cpus[0]: dict.fromkeys(tids, CPU_WEIGHT)}, groups=_groups(tids)), {})
         yield carrier
 
 
 @contextmanager
 def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Iterator[None]:
     """Threads on given CPUs, scheduled by the kernel, shielded from neighbours."""
-    with shield() as around:
+    with shielding(True, raises=False) as around:
         try:
             for tid, cpus in affinities.items():
                 journal.change(tid, affinity=cpus)
-            if around is not None:
-                around.enters_through(journal)
-                around.hold(_groups(affinities), {})
+            if around.shield is not None:
+                around.shield.enters_through(journal)
+                around.shield.hold(_groups(affinities), {})
             yield
         finally:
             journal.put_back_all()

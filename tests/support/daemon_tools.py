@@ -24,7 +24,7 @@ from windtunnel.sharing.daemon.core import Chosen
 from windtunnel.sharing.daemon.serve import Daemon
 file = Path(sys.argv[1])
 try:
-    with Daemon(read(file), file.parent, lambda keys, cpus: Chosen("turns", Turns), lambda line: print(line, flush=True)) as daemon:
+    with Daemon(read(file), file.parent, lambda keys, cpus, say: Chosen(Turns, 100_000), lambda line: print(line, flush=True)) as daemon:
         print("ready", flush=True)
         daemon.run()
 except UserError as error:

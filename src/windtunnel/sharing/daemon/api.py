@@ -168,7 +168,7 @@ def _change(core: Core, name: str, fields: Fields) -> Change:
     if values.get("slo_p99_ns") and "weight" not in values:
         wish = core.sharing.tenant(name).wish
         least, most = changes.get("least", wish.least), changes.get("most", wish.most)
-        wanted = max(least, weight_for(values["slo_p99_ns"], core.slice_ns))
+        wanted = max(least, weight_for(values["slo_p99_ns"], core.chosen.slice_ns))
         changes["weight"] = min(most, wanted) if most else wanted
     return Change(name, changes)
 

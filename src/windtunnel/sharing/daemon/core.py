@@ -18,7 +18,6 @@ from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import Slicer, SliceReading
-from windtunnel.sharing.slicers.slicer import SlicerJournal
 
 READING_NS = 1_000_000_000
 """Interval of the slicers' readings."""
@@ -28,11 +27,8 @@ READING_NS = 1_000_000_000
 class Chosen:
     """The slicer of a daemon, and its slice."""
 
-    name: str
-    make: Callable[[SlicerJournal], Slicer]
+    kind: type[Slicer]
     slice_ns: int
-    raises: bool = False
-    """It makes tenants SCHED_FIFO."""
     why: str = ""
     """How it was chosen, where the file leaves that to Windtunnel."""
 
@@ -40,12 +36,9 @@ class Chosen:
 class Core:
     """One thread does everything; `upkeep` runs every `keys.check`."""
 
-    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, slicer: Chosen, shield: str):
-        self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer.name, shield
-        self._raises = slicer.raises
+    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, chosen: Chosen, shield: str):
+        self.keys, self.sharing, self.chosen, self.shield = keys, sharing, chosen, shield
         self._carrier, self._journal = carrier, journal
-        self.slice_ns = slicer.slice_ns
-        self.chosen = slicer
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
@@ -107,6 +100,16 @@ class Core:
             self._read_at = now
             self._try(self._read)
 
+    def reslice(self, slicer: str | None = None, slice_ns: int | None = None) -> None:
+        """Another slicer, or another slice, for all CPUs of ls. Raises UserError; then nothing has changed."""
+        before = self.chosen
+        wanted = _chosen(slicer or before.kind.name, slice_ns or before.slice_ns, self.sharing.machine.cpus[-1])
+        if (wanted.kind, wanted.slice_ns) == (before.kind, before.slice_ns):
+            return
+        self._carrier.reslice(wanted.kind, wanted.slice_ns)
+        self.chosen = wanted
+        self.sharing.events.publish("slicer", slicer=wanted.kind.name, slice_ns=wanted.slice_ns)
+
     def died(self, tenant: Tenant) -> None:
         """Its pidfd is readable."""
         self.sharing.gone(tenant)
@@ -131,11 +134,12 @@ class Core:
                 self._carrier.broken(cpu)
                 self.sharing.stir()
         self.readings = readings
+        kind = self.chosen.kind
         names = {tid: tenant.name for tenant in self.sharing.tenants.values() for tid in tenant.tids}
         self.metrics.read(
             readings,
             {
-                cpu: [said.code for said in findings(self.slicer, seen, of_members(seen, self._raises, names))]
+                cpu: [said.code for said in findings(kind.name, seen, of_members(seen, kind.raises, names))]
                 for cpu, seen in readings.items()
             },
         )
@@ -193,7 +197,7 @@ def choose(keys: Serve, cpus: tuple[int, ...], say: Callable[[str], None]) -> Ch
     cpu = cpus[-1]
     if keys.slicer != "auto":
         named = _chosen(keys.slicer, probe.SLICE_NS if keys.slice == "auto" else keys.slice, cpu)
-        if keys.slice != "auto" or named.name == "tick":
+        if keys.slice != "auto" or keys.slicer == "tick":
             return named
     slice_ns = None if keys.slice == "auto" else keys.slice
     probes = probe.kept(cpu, keys.shield) or [_probed(cpu, keys.shield, say)]
@@ -216,7 +220,7 @@ def _chosen(name: str, slice_ns: int, cpu: int, why: str = "") -> Chosen:
         raise UserError(f'no slicer "{name}"', remedy=f"one of {', '.join(slicers.SLICERS)}, or auto")
     if missing := kind.missing(cpu):
         raise UserError(f"slicer {name}: {missing}", remedy="slicer = auto, or another one")
-    return Chosen(name, kind, slice_ns, kind.raises, why)
+    return Chosen(kind, slice_ns, why)
 
 
 def _probed(cpu: int, shield: bool, say: Callable[[str], None]) -> probe.Kept:

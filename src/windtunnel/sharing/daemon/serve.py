@@ -82,12 +82,12 @@ class Daemon:
         kept = state.read(self._directory / "state.json")
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
-        around = stack.enter_context(shielding(keys.shield, chosen.raises))
+        around = stack.enter_context(shielding(keys.shield, chosen.kind.raises))
         rights.drop()
         journal = stack.enter_context(changed_threads.held(self._directory / f"share{changed_threads.SUFFIX}"))
         standing = Standing(cpus[: keys.be_cpus])
         carrier = stack.enter_context(
-            shared_cores(journal, chosen.make, cpus, chosen.slice_ns, around.shield, standing.everywhere)
+            shared_cores(journal, chosen.kind, cpus, chosen.slice_ns, around.shield, standing.everywhere)
         )
         self.sharing = Sharing(machine, carrier, Events(), self._base)
         self.core = Core(keys, self.sharing, carrier, journal, chosen, around.words)
@@ -184,8 +184,9 @@ class Daemon:
     def _start_lines(self) -> Iterator[str]:
         keys, plan = self._keys, self.sharing.plan
         yield f"sharing CPUs {_list(self.sharing.machine.cpus)}: ls {_list(plan.ls)}, be {_list(plan.be)}"
-        why = f" ({self.core.chosen.why})" if self.core.chosen.why else ""
-        yield f"slicer {self.core.slicer}, {self.core.slice_ns / 1000:g} us{why}; shield {self.core.shield}"
+        chosen = self.core.chosen
+        why = f" ({chosen.why})" if chosen.why else ""
+        yield f"slicer {chosen.kind.name}, {chosen.slice_ns / 1000:g} us{why}; shield {self.core.shield}"
         yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
         if keys.pvcc:
             yield f"PvCC's protocol on {keys.pvcc.listen}"

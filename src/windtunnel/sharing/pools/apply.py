@@ -12,7 +12,6 @@ from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Cap, Shield
 from windtunnel.sharing.slicers import Member, Slicer
-from windtunnel.sharing.slicers.slicer import SlicerJournal
 from windtunnel.sharing.threads import Fields, Value
 
 Members = Mapping[int, int]
@@ -56,13 +55,13 @@ class Carrier:
     def __init__(
         self,
         journal: Journal,
-        make: Callable[[SlicerJournal], Slicer],
+        kind: type[Slicer],
         slice_ns: int,
         shield: Shield | None = None,
         starting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ):
         """`starting`: within it a slicer is started."""
-        self._journal, self._make, self._slice_ns, self._shield = journal, make, slice_ns, shield
+        self._journal, self._kind, self._slice_ns, self._shield = journal, kind, slice_ns, shield
         self._starting = starting
         if shield is not None:
             shield.enters_through(journal)
@@ -96,7 +95,7 @@ class Carrier:
     def warm(self, cpu: int) -> None:
         """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
         if cpu not in self.slicers:
-            slicer = self._make(self._handover)
+            slicer = self._kind(self._handover)
             with self._starting():
                 slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer
@@ -109,31 +108,31 @@ class Carrier:
             self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
         )
 
-    def reslice(self, make: type[Slicer], slice_ns: int) -> None:
+    def reslice(self, kind: type[Slicer], slice_ns: int) -> None:
         """Another slicer, or another slice, from now on. Between two slicers the members run as without any, for some milliseconds.
 
         Raises UserError where it fails; then everything is as before.
         """
-        before = self._make, self._slice_ns
+        before = self._kind, self._slice_ns
         try:
-            self._reslice(make, slice_ns)
+            self._reslice(kind, slice_ns)
         except (UserError, OSError) as error:
             self._reslice(*before)
             raise _in_words(error) from None
 
-    def _reslice(self, make: type[Slicer], slice_ns: int) -> None:
-        if make is self._make:
+    def _reslice(self, kind: type[Slicer], slice_ns: int) -> None:
+        if kind is self._kind:
             for slicer in self.slicers.values():
                 slicer.set_slice(slice_ns)
         else:
             if self._shield is not None:
-                self._shield.serve_slicer(make.raises)
+                self._shield.serve_slicer(kind.raises)
             for cpu in list(self.slicers):
                 self._drop(cpu)
             self._given.clear()
             self._at.clear()
             wanted, self.now = self.now, replace(self.now, turns={})
-            self._make, self._slice_ns = make, slice_ns
+            self._kind, self._slice_ns = kind, slice_ns
             self._carry(wanted, self._caps)
         self._slice_ns = slice_ns
 

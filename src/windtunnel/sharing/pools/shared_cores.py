@@ -12,7 +12,6 @@ from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.shield import NoRealTime, Shield, clean
 from windtunnel.sharing.slicers import Slicer
-from windtunnel.sharing.slicers.slicer import SlicerJournal
 from windtunnel.sharing.softirqs import softirqs_first
 
 
@@ -53,12 +52,12 @@ def _made(raises: bool) -> Shielding:
 @contextmanager
 def shared_cores(
     journal: Journal,
-    make: Callable[[SlicerJournal], Slicer],
+    kind: type[Slicer],
     cpus: Sequence[int],
     slice_ns: int,
     shield: Shield | None,
     starting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Iterator[Carrier]:
     """What carries out arrangements on these CPUs. `starting`: within it a slicer is started. At the end every thread is restored."""
-    with softirqs_first(journal, cpus), closing(Carrier(journal, make, slice_ns, shield, starting)) as carrier:
+    with softirqs_first(journal, cpus), closing(Carrier(journal, kind, slice_ns, shield, starting)) as carrier:
         yield carrier

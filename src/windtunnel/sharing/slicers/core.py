@@ -24,10 +24,9 @@ LEAST_INTERVAL_NS = 100_000_000
 
 
 class CoreSlicer(Slicer):
-    """`mechanism` is what the native process does; `raises`: it makes members SCHED_FIFO for a while."""
+    """`mechanism` is what the native process does."""
 
     mechanism: ClassVar[str] = "watch"
-    raises: ClassVar[bool] = False
 
     def __init__(self, journal: SlicerJournal):
         super().__init__(journal)

@@ -53,6 +53,8 @@ class Slicer(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    raises: ClassVar[bool] = False
+    """It makes members SCHED_FIFO for a while."""
 
     def __init__(self, journal: SlicerJournal):
         self.journal = journal

@@ -1,0 +1,52 @@
+"""What is measured is what runs: one way to share cores."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import windtunnel.sharing
+from windtunnel.sharing.pools import cgroups, shared_cores
+from windtunnel.sharing.pools.shared_cores import Shielding, shielding
+from windtunnel.sharing.pools.shield import NoRealTime
+
+PRODUCT = Path(windtunnel.sharing.__file__).parent
+CHECKOUT = PRODUCT.parents[2]
+ONLY_THERE = {"Shield", "Carrier", "softirqs_first"}
+"""What makes a core a shared one."""
+
+
+def callers(name: str) -> set[str]:
+    found = set()
+    for root in (PRODUCT, CHECKOUT / "bench", CHECKOUT / "studies"):
+        for path in root.rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+                    found.add(str(path.relative_to(CHECKOUT)))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_THERE))
+def test_daemon_probe_figures_and_benches_share_cores_by_the_same_function(name):
+    assert callers(name) == {"src/windtunnel/sharing/pools/shared_cores.py"}
+
+
+def test_no_shield_is_wanted():
+    with shielding(wanted=False, raises=True) as around:
+        assert around == Shielding(None, "none: `shield = false`")
+
+
+def test_a_host_without_cgroups_has_no_shield_and_says_why(monkeypatch):
+    monkeypatch.setattr(cgroups, "find", lambda: cgroups.Nowhere("no cgroup hierarchy is mounted"))
+    with shielding(wanted=True, raises=True) as around:
+        assert around == Shielding(None, "none: no cgroup hierarchy is mounted")
+
+
+def test_a_slicer_without_its_budget_is_refused_instead_of_run_without_a_shield(monkeypatch, tmp_path):
+    def refused(*_):
+        raise NoRealTime("no budget")
+
+    monkeypatch.setattr(cgroups, "find", lambda: cgroups.Hierarchy(1, tmp_path, "cpu"))
+    monkeypatch.setattr(shared_cores, "Shield", refused)
+    with pytest.raises(NoRealTime), shielding(wanted=True, raises=True):
+        pass
