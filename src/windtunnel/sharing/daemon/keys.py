@@ -45,9 +45,24 @@ def _address(text: str) -> str:
     return text
 
 
+def _group(text: str) -> str:
+    parts = text.strip("/").split("/")
+    if not text.startswith("/") or not parts[0] or {"", ".", ".."} & set(parts):
+        raise ValueError(f'"{text}" is not the path of a cgroup below the root')
+    return "/" + "/".join(parts)
+
+
+def _unit(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9:_.@\\-]{1,240}\.(service|scope|slice)", text, re.ASCII):
+        raise ValueError(f'"{text}" is not a unit that has processes')
+    return text
+
+
 Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
+Group = Annotated[str, AfterValidator(_group), Wanted('the path of a cgroup, as in "/system.slice/nginx.service"')]
+Unit = Annotated[str, AfterValidator(_unit), Wanted('a service, scope or slice of systemd, as in "nginx.service"')]
 Network = Annotated[str, AfterValidator(_network), Wanted('a network, as in "192.0.2.0/24"')]
 
 
@@ -82,12 +97,18 @@ class Autoscale(Table):
 
 
 class TenantKeys(Table):
-    """A process whose threads share CPUs, named by one of pid, pidfile and command."""
+    """A process whose threads share CPUs, or all processes of a cgroup, named by one of pid, pidfile, command, cgroup and unit."""
 
     name: Name = Field(description="its name in the API and in metrics; PvCC's clients number tenants from 1")
     pid: Annotated[int, Field(ge=1, lt=1 << 22)] | None = Field(None, description="of the process")
     pidfile: Text | None = Field(None, description="a file that holds the pid, relative to this file")
-    command: Text | None = Field(None, description="a text in the command line of exactly one process")
+    command: Text | None = Field(
+        None, description="a text in the command line of exactly one process; the daemon and its own do not count"
+    )
+    cgroup: Group | None = Field(
+        None, description="all processes of this cgroup and of those within; a container is one"
+    )
+    unit: Unit | None = Field(None, description="all processes of the cgroup of this unit of systemd")
     threads: Text = Field(
         "*",
         description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"',
@@ -105,8 +126,9 @@ class TenantKeys(Table):
 
     @model_validator(mode="after")
     def _fits(self) -> "TenantKeys":
-        if sum(given is not None for given in (self.pid, self.pidfile, self.command)) != 1:
-            raise ValueError("takes one of pid, pidfile and command")
+        named_by = (self.pid, self.pidfile, self.command, self.cgroup, self.unit)
+        if sum(given is not None for given in named_by) != 1 or "" in named_by:
+            raise ValueError("takes one of pid, pidfile, command, cgroup and unit")
         if not self.min <= self.weight <= (self.max or MOST_WEIGHT):
             raise ValueError(f"weight {self.weight} is not between min {self.min} and max {self.max or MOST_WEIGHT}")
         if self.autoscale and self.autoscale.by == "p99" and self.slo_p99 is None:
