@@ -207,6 +207,12 @@ def tcp_socket(address: str) -> socket.socket:
     return listening
 
 
+def shown(listening: socket.socket) -> str:
+    """Where a socket listens: a path, or an address and a port."""
+    name = listening.getsockname()
+    return name if listening.family == socket.AF_UNIX else f"{f'[{name[0]}]' if ':' in name[0] else name[0]}:{name[1]}"
+
+
 def token_of(path: Path) -> str:
     """Raises UserError for a token that is short, or that others may read."""
     try:

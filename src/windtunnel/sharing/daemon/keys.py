@@ -58,9 +58,16 @@ def _unit(text: str) -> str:
     return text
 
 
+def _listen(text: str) -> str:
+    return text if "/" in text else _address(text)
+
+
 Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
+Listen = Annotated[
+    Text, AfterValidator(_listen), Wanted('a path with a "/", or an address and a port, as in "127.0.0.1:7777"')
+]
 Group = Annotated[str, AfterValidator(_group), Wanted('the path of a cgroup, as in "/system.slice/nginx.service"')]
 Unit = Annotated[str, AfterValidator(_unit), Wanted('a service, scope or slice of systemd, as in "nginx.service"')]
 Network = Annotated[str, AfterValidator(_network), Wanted('a network, as in "192.0.2.0/24"')]
@@ -158,11 +165,16 @@ class Api(Table):
 
 
 class Pvcc(Table):
-    """PvCC's own text protocol, for its clients. It has no password: only `allow` protects it."""
+    """PvCC's text protocol, for its clients. No password: a Unix socket is its owner's, TCP is for all in `allow`."""
 
-    listen: Address = Field("127.0.0.1:7777", description="where it listens")
+    listen: Listen | None = Field(
+        None,
+        description="Unix socket, for its owner only, or an address of TCP; without: pvcc.sock in the state directory",
+    )
     allow: list[Network] = Field(
-        default_factory=lambda: ["127.0.0.0/8", "::1/128"], max_length=64, description="who may connect (loopback)"
+        default_factory=lambda: ["127.0.0.0/8", "::1/128"],
+        max_length=64,
+        description="who may connect over TCP (loopback)",
     )
 
 
@@ -196,7 +208,7 @@ class Serve(Table):
         description="directory of the state, the lock and the journal; without: share in windtunnel's runtime directory",
     )
     api: Api = Field(Api(), description="the HTTP/JSON API")
-    pvcc: Pvcc | None = Field(None, description="PvCC's text protocol")
+    pvcc: Pvcc | None = Field(None, description="PvCC's text protocol; without: off")
     tenant: list[TenantKeys] = Field(default_factory=list, max_length=MOST_TENANTS, description="one table a tenant")
 
     @model_validator(mode="after")
