@@ -16,7 +16,7 @@ from windtunnel.sharing.daemon import find_tenant
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.find_tenant import Found, find
-from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.sharing.pools.plan import Machine
 
 WORD = f"word-of-{os.getpid()}"
@@ -116,6 +116,8 @@ def test_one_process_is_not_two_tenants(apart):
         with pytest.raises(UserError, match=f"b: process {one.pid} is the tenant a already"):
             sharing.add(keys("b", pid=one.pid), added=True)
         assert list(sharing.tenants) == ["a"]
+        with pytest.raises(BadValue, match="b: no process 4194303"):
+            sharing.add(keys("b", pid=(1 << 22) - 1), added=True)
         sharing.add(keys("b", pid=two.pid))
         assert sharing.tenants["b"].pid == two.pid
 

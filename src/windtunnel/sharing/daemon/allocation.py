@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.events import Events
-from windtunnel.sharing.daemon.keys import MOST_TENANTS, TenantKeys
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, BadValue, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
 from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
@@ -84,7 +84,7 @@ class Sharing:
             raise
         if added and tenant.pid is None:
             self._forget(tenant)
-            raise UserError(f"{keys.name}: no process {keys.pid}")
+            raise BadValue(f"{keys.name}: no process {keys.pid}")
         self.events.publish("added", tenant=keys.name, pid=tenant.pid, pool=tenant.wish.pool, weight=tenant.wish.weight)
         return tenant
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 
 PROC = Path("/proc")
 MAX_PIDFILE_BYTES = 64
@@ -45,9 +45,9 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
     if pid is None or found is None:
         return None
     if found.kernel:
-        raise UserError(f"{keys.name}: {pid} is a thread of the kernel, which is nobody's tenant", "name a process")
+        raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which is nobody's tenant", "name a process")
     if found.pid != pid:
-        raise UserError(f"{keys.name}: {pid} is a thread of process {found.pid}", f"pid = {found.pid}")
+        raise BadValue(f"{keys.name}: {pid} is a thread of process {found.pid}", f"pid = {found.pid}")
     return Found(pid) if _not_ours(keys.name, [pid]) else None
 
 
@@ -107,7 +107,7 @@ def _not_ours(name: str, pids: Iterable[int]) -> dict[int, int]:
     """The processes that live, each with its start, without threads of the kernel. Raises UserError where the daemon is among them."""
     living = {pid: found.started for pid in sorted(pids) if (found := threads.stat(pid)) and not found.kernel}
     if mine := sorted(_family() & living.keys()) if living else []:
-        raise UserError(
+        raise BadValue(
             f"{name}: process {_named(mine)} is this daemon, or was started by it, or has started it",
             "name the tenant by its pid, or in a cgroup of its own",
         )

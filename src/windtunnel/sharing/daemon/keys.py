@@ -20,6 +20,10 @@ MOST_TENANTS = 1024
 SIGNALS = ("p99", "queue", "polls")
 
 
+class BadValue(UserError):
+    """A value that cannot be, whatever the state of the pools."""
+
+
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", text, re.ASCII):
         raise ValueError(f'"{text}" is not a name')

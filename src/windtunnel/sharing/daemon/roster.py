@@ -10,7 +10,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.find_tenant import Found, find, processes_of, tids_of
-from windtunnel.sharing.daemon.keys import Autoscale, TenantKeys
+from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys
 from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
 from windtunnel.sharing.tenants.find_threads import cpu_ns
@@ -123,16 +123,16 @@ class Tenant:
         return True
 
     def asked(self, before: Wish, changes: Mapping[str, Any]) -> Wish:
-        """A wish after changes; who changes the weight takes a parked tenant back. Raises UserError in words."""
+        """A wish after changes; who changes the weight takes a parked tenant back. Raises BadValue."""
         wish = replace(before, **changes)
         if "weight" in changes and wish.parked:
             wish = replace(wish, parked=False)
         most = wish.most or max(CPU_WEIGHT * max(1, len(self.tids)), wish.least)
         if wish.least > most:
-            raise UserError(f"{self.name}: min {wish.least} is above max {most}")
+            raise BadValue(f"{self.name}: min {wish.least} is above max {most}")
         if not wish.least <= wish.weight <= most:
             what = "max" if wish.most else f"{CPU_WEIGHT} for each of its {max(1, len(self.tids))} threads"
-            raise UserError(
+            raise BadValue(
                 f"{self.name}: a weight of {wish.weight} is not between {wish.least} and {most} ({what})",
                 remedy=f"{CPU_WEIGHT} is one CPU",
             )
