@@ -4,6 +4,7 @@ from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.find_tenant import Found
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.pools.plan import Arrangement, Machine
@@ -51,7 +52,7 @@ class Pools(Sharing):
 
 def _appear(self, tenant: Tenant) -> None:
     """Without /proc: everybody is there."""
-    tenant.pid = 1
+    tenant.found = Found(1)
     self._total += tenant.wish.weight if tenant.wish.shares else 0
     self.stir()
 

@@ -8,9 +8,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import sched
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.tenants.find_threads import PROC
-
-KERNEL_THREAD = 0x00200000
-"""PF_KTHREAD (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
+from windtunnel.sharing.threads import KERNEL_THREAD
 
 
 @contextmanager

@@ -23,15 +23,18 @@ Value = tuple[int, ...] | int | str
 Fields = dict[str, Value]
 """`affinity`, `policy`, `nice`, `runtime_ns`, and `cgroup HIERARCHY` for each (`cgroup ` is v2's, `cgroup cpu` one of v1)."""
 CGROUP = "cgroup "
+KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
 
 
 @dataclass(frozen=True)
 class Stat:
-    """Of /proc/PID/task/TID/stat: process, parent, start in clock ticks since boot."""
+    """Of /proc/PID/task/TID/stat: process, parent, start in clock ticks since boot. `kernel`: a thread of the kernel's."""
 
     pid: int
     parent: int
     started: int
+    kernel: bool
 
 
 def stat(tid: int) -> Stat | None:
@@ -43,7 +46,7 @@ def stat(tid: int) -> Stat | None:
     if fields[0] in "ZX":
         return None
     pid = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("Tgid:"))
-    return Stat(pid, int(fields[1]), int(fields[19]))
+    return Stat(pid, int(fields[1]), int(fields[19]), bool(int(fields[6]) & KERNEL_THREAD))
 
 
 def started(tid: int) -> int | None:

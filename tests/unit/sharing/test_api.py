@@ -14,6 +14,7 @@ from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon import api, http
+from windtunnel.sharing.daemon.api_page import kind
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.events import WAITING, Events
@@ -65,7 +66,7 @@ def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing():
 
     dry, bad, carried, pools = talk(ask)
     assert (dry["ls"], dry["dry_run"]) == ([2, 1], True)
-    assert bad.status_code == 409
+    assert bad.status_code == 422
     assert "kv2: a weight of 257 is not between 1 and 256" in bad.json()["error"]
     assert pools.weights() == {"kv1": 64, "kv2": 64}
     assert len(pools.carrier.carried) == carried
@@ -87,14 +88,17 @@ def test_what_the_system_refuses_is_taken_back():
         ("GET", "/v1/tenants/nobody", None, 404),
         ("PATCH", "/v1/tenants/nobody", {"weight": 1}, 404),
         ("DELETE", "/v1/tenants/nobody", None, 404),
-        ("PATCH", "/v1/tenants/kv1", {"weight": 0}, 409),
-        ("PATCH", "/v1/tenants/kv1", {"weight": -5}, 409),
-        ("PATCH", "/v1/tenants/kv1", {"weight": 10**9}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 0}, 422),
+        ("PATCH", "/v1/tenants/kv1", {"weight": -5}, 422),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 10**9}, 422),
         ("PATCH", "/v1/tenants/kv1", {"weight": 10**30}, 422),
         ("PATCH", "/v1/tenants/kv1", {"weight": "64"}, 422),
-        ("PATCH", "/v1/tenants/kv1", {"weight": None}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"weight": None}, 422),
         ("PATCH", "/v1/tenants/kv1", {"wieght": 64}, 422),
-        ("PATCH", "/v1/tenants/kv1", {"min": 100}, 409),
+        ("PATCH", "/v1/tenants/kv1", {"min": 100}, 422),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 512, "max": 512}, 409),
+        ("POST", "/v1/tenants", {"name": "kv1", "pid": 1}, 409),
+        ("POST", "/v1/tenants", {"name": "x", "pid": 1, "weight": 8, "min": 9}, 422),
         ("POST", "/v1/batch", {"changes": []}, 422),
         ("POST", "/v1/tenants", {"name": "../x", "pid": 1}, 422),
         ("POST", "/v1/tenants/kv1/report", {"polls": 2}, 422),
@@ -107,7 +111,35 @@ def test_bad_requests_are_refused_and_change_nothing(method, path, body, status)
         assert pools.weights() == before
         return response
 
-    assert talk(ask).status_code == status
+    response = talk(ask)
+    assert (response.status_code, response.json().keys()) == (status, {"error", "remedy"})
+
+
+def test_who_is_added_is_where_the_response_says():
+    async def ask(client, pools):
+        added = await client.post("/v1/tenants", json={"name": "kv.3", "pid": 1, "weight": 1})
+        return added, await client.get(added.headers["location"])
+
+    added, there = talk(ask)
+    assert (added.status_code, added.headers["location"]) == (201, "/v1/tenants/kv.3")
+    assert (there.status_code, there.json()) == (200, added.json())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "words"),
+    [
+        ("GET", "/v2/tenants", 404, "no /v2/tenants"),
+        ("PUT", "/v1/tenants/kv1", 405, "no PUT of /v1/tenants/kv1"),
+        ("POST", "/docs", 405, "no POST of /docs"),
+    ],
+)
+def test_a_path_or_method_that_is_not_there_is_an_error_like_others(method, path, status, words):
+    async def ask(client, pools):
+        return await client.request(method, path)
+
+    response = talk(ask)
+    assert (response.status_code, response.json()["error"]) == (status, words)
+    assert status == 404 or response.headers["allow"]
 
 
 def test_an_objective_alone_chooses_a_weight():
@@ -165,8 +197,43 @@ def test_the_api_is_described():
     async def ask(client, pools):
         return (await client.get("/openapi.json")).json()
 
-    paths = talk(ask)["paths"]
+    described = talk(ask)
+    paths = described["paths"]
     assert {"/v1/tenants", "/v1/batch", "/v1/watch", "/v1/pools", "/v1/exit", "/metrics"} <= paths.keys()
+    assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert described["security"] == [{"token": []}, {}]
+
+
+def test_the_docs_are_a_page_that_needs_no_network_and_no_token():
+    async def ask(client, pools):
+        return await client.get("/docs"), (await client.get("/openapi.json")).json()
+
+    page, described = talk(ask, token="t" * 40)
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "default-src 'none'" in page.text
+    assert not [word for word in ("<script", "src=", "//", "url(", "@import") if word in page.text]
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            assert f">{method.upper()} {path}</h3>" in page.text
+            assert operation["description"].split(".")[0].replace("'", "&#39;") in page.text
+    for name, body in described["components"]["schemas"].items():
+        assert f'<h3 id="{name}">' in page.text
+        assert all(f"<td>{field}</td>" in page.text for field in body.get("properties", {}))
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"$ref": "#/components/schemas/Fields"}, "Fields"),
+        ({"type": "integer", "minimum": 1, "maximum": 256}, "a whole number from 1 to 256"),
+        ({"type": "number", "exclusiveMinimum": 0}, "a number from 0"),
+        ({"anyOf": [{"enum": ["ls", "be"]}, {"type": "null"}]}, '"ls", or "be", or null'),
+        ({"type": "array", "items": {"type": "string", "maxLength": 9}}, "a list of: text of at most 9 characters"),
+        ({}, "any JSON"),
+    ],
+)
+def test_a_schema_in_words(schema, words):
+    assert kind(schema) == words
 
 
 @pytest.mark.parametrize("sent", [None, "Bearer", "Bearer wrong", "Basic " + "t" * 40, "Bearer " + "t" * 39])

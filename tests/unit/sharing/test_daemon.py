@@ -1,5 +1,6 @@
 """The daemon as a whole: tenants taken in, moved, put back; kills, restarts, rights, a second daemon."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -217,6 +218,27 @@ def test_pvccs_client_and_http_see_the_same(tmp_path):
                 assert old.recv(1024).startswith(b"NG no tenant")
             assert client.get("/v1/tenants/b")["weight"] == 77
             assert heard.wait(60)
+
+
+def test_pvccs_protocol_is_off_or_on_a_unix_socket_or_where_it_is_set(tmp_path):
+    path = tmp_path / "state" / "pvcc.sock"
+    with daemon(write(tmp_path, "", HEAD)):
+        assert not path.exists()
+    for keys, where in (("", path), ('listen = "./mine.sock"', tmp_path / "mine.sock")):
+        with tenant() as one, daemon(write(tmp_path, f"[pvcc]\n{keys}\n" + tenant_toml("a", one.pid), HEAD)) as running:
+            assert os.stat(where).st_mode & 0o777 == 0o600
+            with socket.socket(socket.AF_UNIX) as old, running.client() as client:
+                old.connect(str(where))
+                old.sendall(b"SET 1 77")
+                assert old.recv(1024) == b"OK\n"
+                assert client.get("/v1/tenants/a")["weight"] == 77
+                with socket.socket(socket.AF_UNIX) as page:
+                    page.connect(str(where))
+                    page.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\nSET 1 1\nEXIT\n")
+                    with contextlib.suppress(ConnectionResetError):
+                        assert page.recv(1024) == b""
+                assert client.get("/v1/tenants/a")["weight"] == 77
+        assert not where.exists()
 
 
 def test_only_the_rights_that_are_needed_are_kept(tmp_path):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 
 import pytest
 from hypothesis import given
@@ -147,9 +148,13 @@ def test_lines_are_the_same_however_they_are_cut(chunks):
     assert [line for chunk in chunks for line in parts.feed(chunk)] + parts.flush() == expected
 
 
-async def _serve(pools, allow=("127.0.0.0/8",)):
+def nothing():
+    raise AssertionError("not another protocol")
+
+
+async def _serve(pools, allow=("127.0.0.0/8",), foreign=nothing):
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Pvcc(pools, allow), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: Pvcc(pools, allow, foreign), "127.0.0.1", 0)
     return server, server.sockets[0].getsockname()[1]
 
 
@@ -209,6 +214,13 @@ def test_a_hundred_thousand_in_a_row():
         (b"\xff\xfe\n", "NG not ASCII\n"),
         (b"SET 1 100\nEND\nSET 1 200\n", "OK\nOK\n"),
         (b"SET 1 100", "OK\n"),
+        (b"SET 1 100\0", "OK\n"),
+        (b"SET 1 100\n\0SET 2 100\r\nSET 3 10\rSET 4 10", "OK\n" * 4),
+        (b"SET 1 100\0END\0SET 1 200\0", "OK\nOK\n"),
+        (b"SET1 100\n", "OK\n"),
+        (b"SET 1 +100 \t\n", "OK\n"),
+        (b"SET01 100\n", "OK\n"),
+        (b"\r\n \n\0\n", ""),
     ],
 )
 def test_over_a_socket(sent, said):
@@ -219,6 +231,81 @@ def test_over_a_socket(sent, said):
         return responses
 
     assert asyncio.run(talk()) == said
+
+
+@pytest.mark.parametrize("end", [b"", b"\0", b"\n", b"\r\n", b"\n\0", b"\r"])
+@pytest.mark.parametrize("last", [b"", b"\0", b"\n"])
+def test_every_message_gets_a_response_however_it_ends(end, last):
+    async def talk():
+        server, port = await _serve(Pools(range(6), **FIG_11))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        said = []
+        for message in (b"SET 1 100" + end, b"SET 2 100", b"HELLO" + last, b"END" + last):
+            writer.write(message)
+            said.append((await asyncio.wait_for(reader.readline(), 30))[:2])
+        rest = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+        server.close()
+        return said, rest
+
+    assert asyncio.run(talk()) == ([b"OK", b"OK", b"NG", b"OK"], b"")
+
+
+HEADS = [b"%s / HTTP/1.1\r\n" % method for method in (b"GET", b"POST", b"OPTIONS", b"HEAD", b"PUT", b"DELETE")]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        *([head + b"Host: x\r\n\r\nSET 1 1\nEXIT\n"] for head in HEADS),
+        [HEADS[1] + b"Host: x\r\nContent-Length: 7\r\n\r\n", b"SET 1 1"],
+        [b"POST /" + b"x" * 5000 + b" HTTP/1.1\r\nHost: x\r\n\r\nSET 1 1\nEXIT\n"],
+        [b"POST /", b" HTTP/1.1\r\n\r\nSET 1 1\n"],
+        [b"SEARCH / HTTP/1.0\r\n\r\nSET 1 1\n"],
+        [b"\r\nPOST / HTTP/1.1\r\n\r\nSET 1 1\n"],
+        [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nSET 1 1\n"],
+        [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\nSET 1 1\nEXIT\n"],
+    ],
+)
+def test_what_a_web_page_sends_is_closed_counted_and_not_carried_out(parts):
+    async def talk():
+        pools, counted = Pools(range(6), **FIG_11), []
+        server, port = await _serve(pools, foreign=lambda: counted.append(1))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.02)  # a body comes in a packet of its own
+            said = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+        again = await _talk(port, b"SET 2 64\n")
+        server.close()
+        return said, counted, list(pools.weights().values()), again
+
+    assert asyncio.run(talk()) == (b"", [1], [128, 64, 32, 16], "OK\n")
+
+
+def test_over_a_unix_socket_allow_is_not_asked(tmp_path):
+    async def talk():
+        pools = Pools(range(6), **FIG_11)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_unix_server(lambda: Pvcc(pools, ["192.0.2.0/24"], nothing), tmp_path / "pvcc.sock")
+        said = []
+        for name in (None, "client.sock"):
+            with socket.socket(socket.AF_UNIX) as client:
+                if name:
+                    client.bind(str(tmp_path / name))
+                client.connect(str(tmp_path / "pvcc.sock"))
+                reader, writer = await asyncio.open_unix_connection(sock=client)
+                writer.write(b"SET 1 77")
+                said.append(await asyncio.wait_for(reader.read(1024), 30))
+                writer.close()
+        server.close()
+        return said, pools.weights()["seastar1"], [e["by"] for e in pools.events.since(0) if e["event"] == "changed"]
+
+    assert asyncio.run(talk()) == ([b"OK\n"] * 2, 77, ["pvcc"])
 
 
 def test_who_is_not_allowed_is_told_so():
@@ -271,7 +358,7 @@ def test_who_does_not_read_is_cut_off(monkeypatch):
 def test_whatever_is_sent_the_next_client_is_served(chunks):
     async def talk():
         pools = Pools(range(6), **FIG_11)
-        server, port = await _serve(pools)
+        server, port = await _serve(pools, foreign=lambda: None)
         try:
             said = await _talk(port, *chunks)
         except ConnectionError:

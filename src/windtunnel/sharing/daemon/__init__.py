@@ -9,6 +9,7 @@ events            the events, for those who watch
 find_tenant       which tenant a process is
 pvcc              PvCC's text protocol
 api, http         the HTTP/JSON API, and its server with limits
+api_page          the API as a page for people
 bodies            the bodies of requests and responses
 build_bodies      makes the bodies of responses
 client            the client of the command line

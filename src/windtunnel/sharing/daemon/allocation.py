@@ -5,14 +5,14 @@ in between, so a thousand changes are carried out at once: `settle_soon` delays 
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.events import Events
-from windtunnel.sharing.daemon.keys import MOST_TENANTS, TenantKeys
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, BadValue, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
 from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
@@ -84,7 +84,7 @@ class Sharing:
             raise
         if added and tenant.pid is None:
             self._forget(tenant)
-            raise UserError(f"{keys.name}: no process {keys.pid}")
+            raise BadValue(f"{keys.name}: no process {keys.pid}")
         self.events.publish("added", tenant=keys.name, pid=tenant.pid, pool=tenant.wish.pool, weight=tenant.wish.weight)
         return tenant
 
@@ -104,11 +104,12 @@ class Sharing:
 
     def look(self, tenant: Tenant) -> None:
         """Whether its process and threads are still the same. Raises UserError where it has come and does not fit."""
-        if tenant.pid is None:
+        if tenant.found is None:
             self._appear(tenant)
             return
         before = set(tenant.tids)
-        if tenant.look(self.base):
+        taken = {pid for other in self._others(tenant) for pid in other.processes} if tenant.found.groups else ()
+        if tenant.look(self.base, taken):
             self.stir()
             for what, tids in (("thread in", set(tenant.tids) - before), ("thread out", before - set(tenant.tids))):
                 if tids:
@@ -127,17 +128,26 @@ class Sharing:
             self._leave(tenant)
 
     def _appear(self, tenant: Tenant) -> None:
-        tenant.look(self.base)
-        if tenant.pid is None:
-            return
         try:
+            tenant.look(self.base)
+            for other in self._others(tenant):
+                if both := other.processes.keys() & tenant.processes.keys():
+                    raise UserError(
+                        f"{tenant.name}: process {min(both)} is the tenant {other.name} already",
+                        "a process is one tenant",
+                    )
             check_room([t.share for t in self._sharing()], self.machine)
         except UserError:
             tenant.leave()
             raise
+        if tenant.found is None:
+            return
         self._total += tenant.wish.weight if tenant.wish.shares else 0
         self.stir()
         self.on_process(tenant)
+
+    def _others(self, tenant: Tenant) -> Iterator[Tenant]:
+        return (other for other in self.tenants.values() if other is not tenant)
 
     def _leave(self, tenant: Tenant) -> None:
         if tenant.pid is not None and tenant.wish.shares:

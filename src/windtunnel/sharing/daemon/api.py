@@ -1,4 +1,4 @@
-"""The HTTP/JSON API; FastAPI describes it at /openapi.json and shows it at /docs.
+"""The HTTP/JSON API; FastAPI describes it at /openapi.json, and /docs is a page of that.
 
 Every handler is a coroutine without a wait between what it asks and what is carried out: requests do not overlap.
 """
@@ -8,20 +8,23 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, Query, Request
+from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from windtunnel.errors import UserError
 from windtunnel.scenario.quantities import write
 from windtunnel.sharing.daemon import build_bodies
 from windtunnel.sharing.daemon.allocation import Change, Unknown
+from windtunnel.sharing.daemon.api_page import page
 from windtunnel.sharing.daemon.autoscale import weight_for
 from windtunnel.sharing.daemon.bodies import Addition, Batch, Fields, Planned, PoolsView, Refused, Report, TenantView
 from windtunnel.sharing.daemon.core import Core
 from windtunnel.sharing.daemon.events import Event, Events
-from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.version import __version__
 
 BEAT_S = 15.0
@@ -29,7 +32,16 @@ BEAT_S = 15.0
 RENAMED = {"min": "least", "max": "most", "slo_p99_ns": "slo_ns"}
 NEEDED = ("weight", "min", "pool")
 """Fields that have no null."""
-REFUSED: Any = {status: {"model": Refused} for status in (404, 409, 422)}
+REFUSED: Any = {
+    401: {"model": Refused, "description": "Over TCP: without the token"},
+    404: {"model": Refused, "description": "No such tenant"},
+    409: {"model": Refused, "description": "What is there now does not allow it: no room, or the kernel refuses"},
+    413: {"model": Refused, "description": "The body is too long, or takes too long"},
+    422: {"model": Refused, "description": "A value that cannot be"},
+}
+SECURITY: Any = {
+    "token": {"type": "http", "scheme": "bearer", "description": "Over TCP. On the Unix socket its mode is the guard."}
+}
 MOST_FAULTS = 3
 """Of a body, told at once."""
 
@@ -41,13 +53,34 @@ def make(core: Core) -> FastAPI:
         version=__version__,
         description="Many poll-mode tenants on few cores.",
         responses=REFUSED,
+        docs_url=None,  # FastAPI's own load their scripts from a network
+        redoc_url=None,
     )
     app.add_exception_handler(UserError, _refuse)
     app.add_exception_handler(RequestValidationError, _misread)
+    app.add_exception_handler(ValidationError, _misread)
+    app.add_exception_handler(HTTPException, _no_route)
+    _describing(app)
     _reading(app, core)
     _changing(app, core)
     _watching(app, core.sharing.events)
     return app
+
+
+def _describing(app: FastAPI) -> None:
+    without_security = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = without_security()
+        found["components"]["securitySchemes"] = SECURITY
+        found["security"] = [{name: []} for name in SECURITY] + [{}]  # or none
+        return found
+
+    app.openapi = described  # type: ignore[method-assign]
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(page(app.openapi()))
 
 
 def _reading(app: FastAPI, core: Core) -> None:
@@ -99,11 +132,13 @@ def _changing(app: FastAPI, core: Core) -> None:
         return change([(entry.tenant, entry) for entry in batch.changes], batch.dry_run)
 
     @app.post("/v1/tenants", status_code=201)
-    async def add(addition: Addition) -> TenantView:
-        """Add a process."""
+    async def add(addition: Addition, response: Response) -> TenantView:
+        """Add a process. `Location` is the path of the tenant."""
         slo = addition.slo_p99_ns
         keys = addition.model_dump(exclude={"slo_p99_ns"}) | {"slo_p99": write("duration", slo) if slo else None}
-        return build_bodies.tenant(sharing, core.take_in(TenantKeys.model_validate(keys)))
+        tenant = core.take_in(TenantKeys.model_validate(keys))
+        response.headers["Location"] = app.url_path_for("tenant", name=tenant.name)
+        return build_bodies.tenant(sharing, tenant)
 
     @app.delete("/v1/tenants/{name}", status_code=204)
     async def remove(name: str) -> None:
@@ -158,12 +193,12 @@ async def _stream(events: Events, since: int | None, request: Request) -> AsyncI
 
 
 def _change(core: Core, name: str, fields: Fields) -> Change:
-    """Raises UserError for a null where none can be."""
+    """Raises BadValue for a null where none can be."""
     given = fields.model_fields_set - {"tenant"}
     values = {field: getattr(fields, field) for field in given}
     for field in NEEDED:
         if field in values and values[field] is None:
-            raise UserError(f"{field} cannot be null", remedy=f"leave {field} out to keep it")
+            raise BadValue(f"{field} cannot be null", remedy=f"leave {field} out to keep it")
     changes = {RENAMED.get(field, field): value for field, value in values.items()}
     if values.get("slo_p99_ns") and "weight" not in values:
         wish = core.sharing.tenant(name).wish
@@ -175,11 +210,23 @@ def _change(core: Core, name: str, fields: Fields) -> Change:
 
 async def _refuse(_: Request, error: Exception) -> JSONResponse:
     body = {"error": getattr(error, "message", str(error)), "remedy": getattr(error, "remedy", None)}
-    return JSONResponse(body, 404 if isinstance(error, Unknown) else 409)
+    return JSONResponse(body, 404 if isinstance(error, Unknown) else 422 if isinstance(error, BadValue) else 409)
+
+
+async def _no_route(request: Request, error: Exception) -> JSONResponse:
+    """An unknown path, or a method that the path does not have."""
+    assert isinstance(error, HTTPException)
+    words = {404: f"no {request.scope['path']}", 405: f"no {request.method} of {request.scope['path']}"}
+    body = {"error": words.get(error.status_code, error.detail), "remedy": "/docs and /openapi.json say what there is"}
+    return JSONResponse(body, error.status_code, error.headers)
 
 
 async def _misread(_: Request, error: Exception) -> JSONResponse:
     """As FastAPI's own, but what was sent is not in it: it may be anything, and no JSON."""
-    assert isinstance(error, RequestValidationError)
-    faults = [f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in error.errors()[:MOST_FAULTS]]
-    return JSONResponse({"error": "; ".join(faults), "remedy": "/openapi.json says what is taken"}, 422)
+    assert isinstance(error, RequestValidationError | ValidationError)
+    faults = [
+        (".".join(map(str, fault["loc"])).removeprefix("body."), fault["msg"].removeprefix("Value error, "))
+        for fault in error.errors()[:MOST_FAULTS]
+    ]
+    words = "; ".join(f"{where}: {fault}" if where else fault for where, fault in faults)
+    return JSONResponse({"error": words, "remedy": "/docs and /openapi.json say what is taken"}, 422)

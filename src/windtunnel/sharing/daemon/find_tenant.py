@@ -1,57 +1,171 @@
-"""A tenant's process and threads, as the file names them."""
+"""A tenant's processes and threads, as the file names them. The daemon, what it started and what started it are nobody's tenant."""
 
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 
 PROC = Path("/proc")
 MAX_PIDFILE_BYTES = 64
+SYSTEMD = ("", "name=systemd")
+"""Hierarchies in which systemd has its units: v2, else its own of v1."""
+MOST_NAMED = 8
+"""Processes that a message names."""
 
 
-def pid_of(keys: TenantKeys, base: Path) -> int | None:
-    """The process of a tenant; None where there is none at the moment. `base` is the directory of the file.
+@dataclass(frozen=True)
+class Found:
+    """A tenant that is there. `pid`: its process, of several the oldest. `groups`: directories of the cgroup that has them all."""
 
-    Raises UserError where several processes have the text in their command line.
+    pid: int
+    groups: tuple[Path, ...] = ()
+
+
+def find(keys: TenantKeys, base: Path) -> Found | None:
+    """None where there is no process at the moment. `base` is the directory of the file.
+
+    Raises UserError where there are several to choose from, and for one that cannot be a tenant.
     """
-    if keys.pid is not None:
-        return keys.pid if threads.stat(keys.pid) else None
+    if keys.cgroup is not None or keys.unit is not None:
+        groups = _groups_of(keys)
+        starts = _not_ours(keys.name, _pids_in(groups))
+        return Found(min(starts, key=lambda pid: (starts[pid], pid)), groups) if starts else None
+    pid = keys.pid
     if keys.pidfile is not None:
         pid = _in_file(base / keys.pidfile)
-        return pid if pid and threads.stat(pid) else None
-    found = [pid for pid in _pids() if keys.command and keys.command in _command_line(pid)]
+    elif keys.command is not None:
+        pid = _commanded(keys.name, keys.command)
+    found = threads.stat(pid) if pid else None
+    if pid is None or found is None:
+        return None
+    if found.kernel:
+        raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which is nobody's tenant", "name a process")
+    if found.pid != pid:
+        raise BadValue(f"{keys.name}: {pid} is a thread of process {found.pid}", f"pid = {found.pid}")
+    return Found(pid) if _not_ours(keys.name, [pid]) else None
+
+
+def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> dict[int, int]:
+    """The processes of a tenant that is there, each with its start. Of a cgroup: those in it, those of `known` that live, and their
+    children, since a shield of v2 takes them out of the cgroup. Raises UserError as `find`."""
+    if not found.groups:
+        return dict(known) or _not_ours(keys.name, [found.pid])
+    pids = _pids_in(found.groups) | {pid for pid, started in known.items() if threads.started(pid) == started}
+    return _not_ours(keys.name, _with_children(pids))
+
+
+def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
+    """Threads of processes whose name matches. `known` remembers for each thread whether it does, and is changed in place: a thread
+    is asked once, since most name themselves as they begin."""
+    now = [(pid, tid) for pid in pids for tid in threads.threads_of(pid)]
+    for gone in known.keys() - {tid for _, tid in now}:
+        del known[gone]
+    for pid, tid in now:
+        if tid not in known:
+            known[tid] = fnmatchcase(_thread_name(pid, tid), pattern)
+    return tuple(tid for _, tid in now if known[tid])
+
+
+def _commanded(name: str, command: str) -> int | None:
+    found = [pid for pid in _pids() if command in _command_line(pid)]
+    if found:
+        mine = _family()
+        found = [pid for pid in found if pid not in mine]
     if len(found) > 1:
-        pids = ", ".join(map(str, found[:8]))
         raise UserError(
-            f'{keys.name}: several processes have "{keys.command}" in their command line: {pids}', "pid = ..."
+            f'{name}: several processes have "{command}" in their command line: {_named(found)}', "pid = ..."
         )
     return found[0] if found else None
 
 
-def tids_of(pid: int, pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
-    """Threads of a process whose name matches. `known` remembers for each thread whether it does, and is changed in place: a thread
-    is asked once, since most name themselves as they begin."""
-    now = threads.threads_of(pid)
-    for tid in known.keys() - set(now):
-        del known[tid]
-    for tid in now:
-        if tid not in known:
-            known[tid] = fnmatchcase(_thread_name(pid, tid), pattern)
-    return tuple(tid for tid in now if known[tid])
+def _groups_of(keys: TenantKeys) -> tuple[Path, ...]:
+    """Raises UserError where several cgroups have the name of the unit, as one of the system and one of a user may."""
+    mounted = threads.mounts()
+    if keys.cgroup is not None:
+        return tuple(group for mount in mounted.values() if (group := mount / keys.cgroup[1:]).is_dir())
+    hierarchy = next((name for name in SYSTEMD if name in mounted and any(mounted[name].glob("*.slice"))), None)
+    if hierarchy is None:
+        raise UserError(f"{keys.name}: there are no units, because systemd does not run here", 'cgroup = "/..."')
+    found: dict[Path, int] = {}
+    for pid in _pids():
+        parts = _cgroup(pid, hierarchy).split("/")
+        if keys.unit in parts:
+            found.setdefault(mounted[hierarchy].joinpath(*parts[1 : parts.index(keys.unit) + 1]), pid)
+    if len(found) > 1:
+        where = ", ".join(f"{group} (process {pid})" for group, pid in found.items())
+        raise UserError(f"{keys.name}: several units are called {keys.unit}: {where}", 'cgroup = "/..."')
+    return tuple(found)
+
+
+def _not_ours(name: str, pids: Iterable[int]) -> dict[int, int]:
+    """The processes that live, each with its start, without threads of the kernel. Raises UserError where the daemon is among them."""
+    living = {pid: found.started for pid in sorted(pids) if (found := threads.stat(pid)) and not found.kernel}
+    if mine := sorted(_family() & living.keys()) if living else []:
+        raise BadValue(
+            f"{name}: process {_named(mine)} is this daemon, or was started by it, or has started it",
+            "name the tenant by its pid, or in a cgroup of its own",
+        )
+    return living
+
+
+def _with_children(pids: Iterable[int]) -> list[int]:
+    children_of, found = threads.children(), list(pids)
+    for pid in found:  # which grows
+        found += children_of(pid)
+    return found
+
+
+def _family() -> set[int]:
+    """This process, with the guardian, slicers and whatever else it started, and those that started it."""
+    return {*_with_children([os.getpid()]), *_ancestors(os.getpid())}
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    while (found := threads.stat(pid)) is not None and found.parent:
+        pid = found.parent
+        yield pid
 
 
 def _in_file(path: Path) -> int | None:
+    """None where there is no number, or no file: reading a FIFO would wait for ever."""
     try:
-        with path.open() as file:
-            return int(file.read(MAX_PIDFILE_BYTES).split()[0])
-    except (OSError, ValueError, IndexError):
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return None
+    with os.fdopen(fd) as file:
+        try:
+            return int(file.read(MAX_PIDFILE_BYTES).split()[0]) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        except (OSError, ValueError, IndexError):
+            return None
 
 
 def _pids() -> list[int]:
-    return sorted(int(path.name) for path in PROC.iterdir() if path.name.isdecimal())
+    return sorted(int(name) for name in os.listdir(PROC) if name.isdecimal())
+
+
+def _pids_in(groups: Iterable[Path]) -> set[int]:
+    """Processes of these cgroups and of those within; those of another pid namespace are 0, and not among them."""
+    found: set[int] = set()
+    for group in groups:
+        for where, _, _ in os.walk(group):
+            try:
+                found |= {int(line) for line in Path(where, "cgroup.procs").read_text().split()}
+            except OSError:  # removed meanwhile, or threaded: then its processes are in a group above
+                continue
+    return found - {0}
+
+
+def _cgroup(pid: int, hierarchy: str) -> str:
+    try:
+        return threads.cgroups_of(pid).get(hierarchy, "")
+    except OSError:
+        return ""
 
 
 def _command_line(pid: int) -> str:
@@ -66,3 +180,7 @@ def _thread_name(pid: int, tid: int) -> str:
         return (PROC / str(pid) / "task" / str(tid) / "comm").read_text(errors="replace").rstrip("\n")
     except OSError:
         return ""
+
+
+def _named(pids: list[int]) -> str:
+    return ", ".join(map(str, pids[:MOST_NAMED]))

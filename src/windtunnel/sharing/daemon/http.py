@@ -24,6 +24,8 @@ MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 """For a request's head, its body, an answer that nobody reads, and between two requests."""
 LEAST_TOKEN = 32
+OPEN = ("/docs", "/openapi.json")
+"""Paths without a token: a browser has none, and they say only what this program is."""
 
 
 class Guarded(H11Protocol):
@@ -78,7 +80,7 @@ class Limits:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        if self._token is not None and not self._knows(scope["headers"]):
+        if self._token is not None and scope["path"] not in OPEN and not self._knows(scope["headers"]):
             await _refuse(send, 401, "a token is needed", [(b"www-authenticate", b"Bearer")])
         elif any(name == b"content-length" and not _fits(value) for name, value in scope["headers"]):
             await _refuse(send, 413, f"a body has at most {MOST_BODY} bytes", [(b"connection", b"close")])
@@ -205,6 +207,12 @@ def tcp_socket(address: str) -> socket.socket:
             f"{address}: cannot listen there: {error.strerror}", remedy="set a free port of this host"
         ) from None
     return listening
+
+
+def shown(listening: socket.socket) -> str:
+    """Where a socket listens: a path, or an address and a port."""
+    name = listening.getsockname()
+    return name if listening.family == socket.AF_UNIX else f"{f'[{name[0]}]' if ':' in name[0] else name[0]}:{name[1]}"
 
 
 def token_of(path: Path) -> str:

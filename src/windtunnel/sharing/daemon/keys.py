@@ -20,6 +20,10 @@ MOST_TENANTS = 1024
 SIGNALS = ("p99", "queue", "polls")
 
 
+class BadValue(UserError):
+    """A value that cannot be, whatever the state of the pools."""
+
+
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", text, re.ASCII):
         raise ValueError(f'"{text}" is not a name')
@@ -56,9 +60,31 @@ Slice = Annotated[
     Wanted(f'"auto" or {SLICE.wanted()}'),
     WithJsonSchema({"type": "string"}),
 ]
+def _group(text: str) -> str:
+    parts = text.strip("/").split("/")
+    if not text.startswith("/") or not parts[0] or {"", ".", ".."} & set(parts):
+        raise ValueError(f'"{text}" is not the path of a cgroup below the root')
+    return "/" + "/".join(parts)
+
+
+def _unit(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9:_.@\\-]{1,240}\.(service|scope|slice)", text, re.ASCII):
+        raise ValueError(f'"{text}" is not a unit that has processes')
+    return text
+
+
+def _listen(text: str) -> str:
+    return text if "/" in text else _address(text)
+
+
 Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
+Listen = Annotated[
+    Text, AfterValidator(_listen), Wanted('a path with a "/", or an address and a port, as in "127.0.0.1:7777"')
+]
+Group = Annotated[str, AfterValidator(_group), Wanted('the path of a cgroup, as in "/system.slice/nginx.service"')]
+Unit = Annotated[str, AfterValidator(_unit), Wanted('a service, scope or slice of systemd, as in "nginx.service"')]
 Network = Annotated[str, AfterValidator(_network), Wanted('a network, as in "192.0.2.0/24"')]
 
 
@@ -93,12 +119,18 @@ class Autoscale(Table):
 
 
 class TenantKeys(Table):
-    """A process whose threads share CPUs, named by one of pid, pidfile and command."""
+    """A process whose threads share CPUs, or all processes of a cgroup, named by one of pid, pidfile, command, cgroup and unit."""
 
     name: Name = Field(description="its name in the API and in metrics; PvCC's clients number tenants from 1")
     pid: Annotated[int, Field(ge=1, lt=1 << 22)] | None = Field(None, description="of the process")
     pidfile: Text | None = Field(None, description="a file that holds the pid, relative to this file")
-    command: Text | None = Field(None, description="a text in the command line of exactly one process")
+    command: Text | None = Field(
+        None, description="a text in the command line of exactly one process; the daemon and its own do not count"
+    )
+    cgroup: Group | None = Field(
+        None, description="all processes of this cgroup and of those within; a container is one"
+    )
+    unit: Unit | None = Field(None, description="all processes of the cgroup of this unit of systemd")
     threads: Text = Field(
         "*",
         description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"',
@@ -116,8 +148,9 @@ class TenantKeys(Table):
 
     @model_validator(mode="after")
     def _fits(self) -> "TenantKeys":
-        if sum(given is not None for given in (self.pid, self.pidfile, self.command)) != 1:
-            raise ValueError("takes one of pid, pidfile and command")
+        named_by = (self.pid, self.pidfile, self.command, self.cgroup, self.unit)
+        if sum(given is not None for given in named_by) != 1 or "" in named_by:
+            raise ValueError("takes one of pid, pidfile, command, cgroup and unit")
         if not self.min <= self.weight <= (self.max or MOST_WEIGHT):
             raise ValueError(f"weight {self.weight} is not between min {self.min} and max {self.max or MOST_WEIGHT}")
         if self.autoscale and self.autoscale.by == "p99" and self.slo_p99 is None:
@@ -147,11 +180,16 @@ class Api(Table):
 
 
 class Pvcc(Table):
-    """PvCC's own text protocol, for its clients. It has no password: only `allow` protects it."""
+    """PvCC's text protocol, for its clients. No password: a Unix socket is its owner's, TCP is for all in `allow`."""
 
-    listen: Address = Field("127.0.0.1:7777", description="where it listens")
+    listen: Listen | None = Field(
+        None,
+        description="Unix socket, for its owner only, or an address of TCP; without: pvcc.sock in the state directory",
+    )
     allow: list[Network] = Field(
-        default_factory=lambda: ["127.0.0.0/8", "::1/128"], max_length=64, description="who may connect (loopback)"
+        default_factory=lambda: ["127.0.0.0/8", "::1/128"],
+        max_length=64,
+        description="who may connect over TCP (loopback)",
     )
 
 
@@ -186,7 +224,7 @@ class Serve(Table):
         description="directory of the state, the lock and the journal; without: share in windtunnel's runtime directory",
     )
     api: Api = Field(Api(), description="the HTTP/JSON API")
-    pvcc: Pvcc | None = Field(None, description="PvCC's text protocol")
+    pvcc: Pvcc | None = Field(None, description="PvCC's text protocol; without: off")
     tenant: list[TenantKeys] = Field(default_factory=list, max_length=MOST_TENANTS, description="one table a tenant")
 
     @model_validator(mode="after")

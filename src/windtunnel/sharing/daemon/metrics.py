@@ -37,7 +37,7 @@ class Metrics(Collector):
         self._times: dict[str, dict[str, Times]] = {name: defaultdict(Times) for name in TIMES}
         self._sums: dict[str, Counter[str]] = {"kicks": Counter(), "ran": Counter(), "waited": Counter()}
         self._steps: Counter[str] = Counter()
-        self._strays = 0
+        self._strays = self._foreign = 0
         self._readings: Mapping[int, SliceReading] = {}
         self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
@@ -80,6 +80,10 @@ class Metrics(Collector):
 
     def strayed(self) -> None:
         self._strays += 1
+
+    def foreign(self) -> None:
+        """A connection to PvCC's protocol sent another one."""
+        self._foreign += 1
 
     def _pools(self) -> Iterator[Metric]:
         plan = self._sharing.plan
@@ -180,5 +184,10 @@ class Metrics(Collector):
         yield steps
         yield CounterMetricFamily(
             "windtunnel_share_strays", "Times that a thread ran on other CPUs than its own", self._strays
+        )
+        yield CounterMetricFamily(
+            "windtunnel_share_pvcc_foreign",
+            "Connections to PvCC's protocol that sent HTTP or TLS and were closed",
+            self._foreign,
         )
         yield CounterMetricFamily("windtunnel_share_events", "Events so far", self._sharing.events.last)

@@ -5,14 +5,18 @@ Responses are `OK` and `NG`, one line each, as in the original; a space and the 
 original: an unknown command is NG, EXIT is OK and leaves the server running, a weight need not be a power of two, and a refusal of the
 system is NG.
 
-The original has no line ends: a message is what one recv() returns, and its clients send none. Here a message ends with a line end, with
-the connection, or, for a client that has sent no line end yet, after QUIET_S without another byte.
+The original has no line ends: a message is what one recv() returns, and its clients send none, a NUL, or any other. Here a message ends
+with CR, LF and NUL in any number, with the connection, or after a time without another byte: QUIET_S, or CUT_S for a client that has sent
+a line end, whose line may have been cut in two on its way.
+
+A web page can make a browser connect to a port of this host and send what it likes in the body of a request. So a connection that sends
+HTTP, or the TLS of https, is closed at once, and nothing of it is carried out.
 """
 
 import asyncio
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
@@ -22,10 +26,12 @@ MOST_LINE = 256
 MOST_CONNECTIONS = 64
 MOST_AT_ONCE = 256
 """Lines that are carried out together, before other work of the daemon."""
-QUIET_S, IDLE_S, SLOW_S = 0.001, 60.0, 5.0
-"""Times after which: a message without a line end is complete; an idle connection is closed; a client that reads no responses is
-disconnected."""
-_SET = re.compile(r"SET[ \t]+([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})[ \t]+([+-]?[0-9]{1,12})[ \t]*", re.ASCII)
+QUIET_S, CUT_S, IDLE_S, SLOW_S = 0.001, 0.2, 60.0, 5.0
+"""Times after which: a message without a line end is complete, of a client that has sent none before, and of another; an idle connection
+is closed; a client that reads no responses is disconnected."""
+_ENDS = re.compile(rb"[\r\n\0]+")
+_FOREIGN = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH)[ \t]|.*HTTP/[0-9]|\x16\x03", re.DOTALL)
+_SET = re.compile(r"SET(?:[ \t]+|(?=[0-9]))([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})[ \t]+([+-]?[0-9]{1,12})[ \t]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,10 @@ class Set:
 
 class Wrong(Exception):
     """Not a message of this protocol, and why."""
+
+
+class Foreign(Wrong):
+    """A message of another protocol."""
 
 
 def parse(line: str) -> Set | str:
@@ -51,7 +61,7 @@ def parse(line: str) -> Set | str:
 
 
 class Lines:
-    """Bytes into lines. Holds MOST_LINE bytes of an unfinished one; raises Wrong for a longer one."""
+    """Bytes into messages. Holds MOST_LINE bytes of an unfinished one; raises Wrong for a longer one, and Foreign."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -59,12 +69,13 @@ class Lines:
         """There has been a line end."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if any(len(line) > MOST_LINE for line in (*lines, self._rest)):
-            self._rest = b""
+        *lines, self._rest = everything = _ENDS.split(self._rest + data)
+        if any(_FOREIGN.match(line) for line in everything):
+            raise Foreign("HTTP, or TLS")
+        if any(len(line) > MOST_LINE for line in everything):
             raise Wrong(f"a line longer than {MOST_LINE} bytes")
         self.lined = self.lined or bool(lines)
-        return lines
+        return [line for line in lines if line.strip()]
 
     def flush(self) -> list[bytes]:
         """What is left without a line end, if anything is."""
@@ -82,7 +93,7 @@ def response(sharing: Sharing, lines: Sequence[bytes], by: str) -> tuple[list[st
     granted: list[int] = []
     for raw in lines:
         try:
-            asked = parse(raw.decode("ascii").rstrip("\r"))
+            asked = parse(raw.decode("ascii"))
             if isinstance(asked, Set):
                 sharing.ask([Change(asked.vm, {"weight": asked.weight})], by)
                 granted.append(len(responses))
@@ -113,12 +124,12 @@ def _settled(sharing: Sharing, responses: list[str], granted: list[int]) -> list
 
 
 class Pvcc(asyncio.Protocol):
-    """One connection."""
+    """One connection. `allowed` are the networks of TCP's clients; `foreign` is called where it sends another protocol."""
 
     connections = 0
 
-    def __init__(self, sharing: Sharing, allowed: Sequence[str]):
-        self._sharing = sharing
+    def __init__(self, sharing: Sharing, allowed: Sequence[str], foreign: Callable[[], None]):
+        self._sharing, self._foreign = sharing, foreign
         self._allowed = [ipaddress.ip_network(network) for network in allowed]
         self._loop = asyncio.get_running_loop()
         self._lines = Lines()
@@ -132,11 +143,8 @@ class Pvcc(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
-        host = transport.get_extra_info("peername")[0]
-        self._by = f"pvcc {host}"
-        address = ipaddress.ip_address(host.partition("%")[0])
-        address = getattr(address, "ipv4_mapped", None) or address
-        if not any(address in network for network in self._allowed):
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple) and not self._allows(peer[0]):  # a Unix socket's is a path, or nothing
             self._refuse("not from this address")
         elif Pvcc.connections >= MOST_CONNECTIONS:
             self._refuse(f"at most {MOST_CONNECTIONS} connections")
@@ -145,11 +153,22 @@ class Pvcc(asyncio.Protocol):
             self._counted = True
             self._idle = self._loop.call_later(IDLE_S, self._listen)
 
+    def _allows(self, host: str) -> bool:
+        self._by = f"pvcc {host}"
+        address = ipaddress.ip_address(host.partition("%")[0])
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in network for network in self._allowed)
+
     def data_received(self, data: bytes) -> None:
         if self._ended:
             return
         try:
             self._waiting += self._lines.feed(data)
+        except Foreign:
+            self._ended = True
+            self._foreign()
+            self._transport.abort()
+            return
         except Wrong as wrong:
             self._refuse(str(wrong))
             return
@@ -197,8 +216,8 @@ class Pvcc(asyncio.Protocol):
         elif not self._transport.is_closing():
             if self._slow is None:
                 self._transport.resume_reading()
-            if self._lines.unfinished and not self._lines.lined:
-                self._timer = self._loop.call_later(QUIET_S, self._quiet)
+            if self._lines.unfinished:
+                self._timer = self._loop.call_later(CUT_S if self._lines.lined else QUIET_S, self._quiet)
 
     def _quiet(self) -> None:
         self._waiting += self._lines.flush()

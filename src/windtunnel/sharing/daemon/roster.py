@@ -1,17 +1,16 @@
 """The tenants: what is wanted for each, and which process and threads it has at the moment."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.bodies import Report
-from windtunnel.sharing.daemon.find_tenant import pid_of, tids_of
-from windtunnel.sharing.daemon.keys import Autoscale, TenantKeys
+from windtunnel.sharing.daemon.find_tenant import Found, find, processes_of, tids_of
+from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys
 from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
 from windtunnel.sharing.tenants.find_threads import cpu_ns
@@ -53,8 +52,9 @@ class Tenant:
     wish: Wish
     added: bool = False
     """Through the API: it is forgotten with its process."""
-    pid: int | None = None
-    started: int | None = None
+    found: Found | None = None
+    processes: dict[int, int] = field(default_factory=dict)
+    """Each with its start."""
     pid_fd: int | None = None
     tids: tuple[int, ...] = ()
     busy: frozenset[int] = frozenset()
@@ -64,6 +64,10 @@ class Tenant:
     """Its last report."""
     _known: dict[int, bool] = field(default_factory=dict)
     _ran: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def pid(self) -> int | None:
+        return self.found.pid if self.found else None
 
     @property
     def share(self) -> Share:
@@ -78,11 +82,15 @@ class Tenant:
         """The most weight that it can have: what was set, else a CPU for each thread."""
         return self.wish.most or CPU_WEIGHT * max(1, len(self.tids))
 
-    def look(self, base: Path) -> bool:
-        """Finds its process and threads. Returns whether anything is different. Raises UserError as `pid_of`."""
-        if self.pid is None and not self._arrive(pid_of(self.keys, base)):
+    def look(self, base: Path, taken: Container[int] = ()) -> bool:
+        """Finds its processes and threads; `taken` are processes of other tenants. Returns whether anything is different. Raises
+        UserError as `find`."""
+        if self.found is None and not self._arrive(find(self.keys, base)):
             return False
-        tids = tids_of(self.pid, self.keys.threads, self._known) if self.pid else ()
+        assert self.found is not None
+        processes = processes_of(self.found, self.keys, self.processes)
+        self.processes = {pid: started for pid, started in processes.items() if pid not in taken}
+        tids = tids_of(self.processes, self.keys.threads, self._known)
         different, self.tids = tids != self.tids, tids
         return different
 
@@ -90,41 +98,41 @@ class Tenant:
         """Its process has ended."""
         if self.pid_fd is not None:
             os.close(self.pid_fd)
-        self.pid = self.started = self.pid_fd = None
+        self.found = self.pid_fd = None
+        self.processes = {}
         self.tids, self.busy = (), frozenset()
         self._known, self._ran = {}, {}
 
     def weigh(self, interval_ns: int) -> bool:
         """Which of its threads want CPU, by what they had in the interval. Returns whether it is others than before."""
-        ran = {tid: cpu_ns(tid, self.pid)[0] for tid in self.tids}
+        ran = {tid: cpu_ns(tid)[0] for tid in self.tids}
         part = {tid: (time - self._ran[tid]) / interval_ns for tid, time in ran.items() if tid in self._ran}
         self._ran = ran
         busy = frozenset(tid for tid, used in part.items() if used >= (IDLE if tid in self.busy else BUSY))
         different, self.busy = busy != self.busy, busy
         return different
 
-    def _arrive(self, pid: int | None) -> bool:
-        found = threads.stat(pid) if pid else None
-        if pid is None or found is None:
+    def _arrive(self, found: Found | None) -> bool:
+        if found is None:
             return False
         try:
-            self.pid_fd = os.pidfd_open(pid)
+            self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:
-            raise UserError(f"{self.name}: process {pid} cannot be watched: {error.strerror}") from None
-        self.pid, self.started = pid, found.started
+            raise UserError(f"{self.name}: process {found.pid} cannot be watched: {error.strerror}") from None
+        self.found = found
         return True
 
     def asked(self, before: Wish, changes: Mapping[str, Any]) -> Wish:
-        """A wish after changes; who changes the weight takes a parked tenant back. Raises UserError in words."""
+        """A wish after changes; who changes the weight takes a parked tenant back. Raises BadValue."""
         wish = replace(before, **changes)
         if "weight" in changes and wish.parked:
             wish = replace(wish, parked=False)
         most = wish.most or max(CPU_WEIGHT * max(1, len(self.tids)), wish.least)
         if wish.least > most:
-            raise UserError(f"{self.name}: min {wish.least} is above max {most}")
+            raise BadValue(f"{self.name}: min {wish.least} is above max {most}")
         if not wish.least <= wish.weight <= most:
             what = "max" if wish.most else f"{CPU_WEIGHT} for each of its {max(1, len(self.tids))} threads"
-            raise UserError(
+            raise BadValue(
                 f"{self.name}: a weight of {wish.weight} is not between {wish.least} and {most} ({what})",
                 remedy=f"{CPU_WEIGHT} is one CPU",
             )

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,8 +35,11 @@ def default_directory() -> Path:
 
 
 def socket_of(keys: Serve, base: Path) -> Path:
-    directory = base / keys.state if keys.state else default_directory()
-    return base / keys.api.socket if keys.api.socket else directory / "share.sock"
+    return base / keys.api.socket if keys.api.socket else _directory(keys, base) / "share.sock"
+
+
+def _directory(keys: Serve, base: Path) -> Path:
+    return base / keys.state if keys.state else default_directory()
 
 
 class Daemon:
@@ -52,7 +56,7 @@ class Daemon:
         say: Callable[[str], None],
     ):
         self._keys, self._base, self._say = keys, base, say
-        self._directory = base / keys.state if keys.state else default_directory()
+        self._directory = _directory(keys, base)
         self._choose = choose
         self._stack = ExitStack()
 
@@ -98,15 +102,16 @@ class Daemon:
     def _listen(self, stack: ExitStack) -> dict[str, Any]:
         """All sockets, opened while there are rights to."""
         keys, sockets = self._keys, {}
-        path = socket_of(keys, self._base)
-        sockets["unix"] = stack.enter_context(http.unix_socket(path))
-        stack.callback(path.unlink, missing_ok=True)
+        sockets["unix"] = _unix_socket(stack, socket_of(keys, self._base))
         self._token = None
         if keys.api.tcp and keys.api.token_file:
             self._token = http.token_of(self._base / keys.api.token_file)
             sockets["tcp"] = stack.enter_context(http.tcp_socket(keys.api.tcp))
-        if keys.pvcc:
+        if keys.pvcc and keys.pvcc.listen and "/" not in keys.pvcc.listen:
             sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
+        elif keys.pvcc:
+            path = self._base / keys.pvcc.listen if keys.pvcc.listen else self._directory / "pvcc.sock"
+            sockets["pvcc"] = _unix_socket(stack, path)
         return sockets
 
     def _begin(self, kept: state.State) -> None:
@@ -135,8 +140,9 @@ class Daemon:
         tasks += [loop.create_task(self._keep_up()), loop.create_task(self._save())]
         pvcc = None
         if self._keys.pvcc:
-            allowed = self._keys.pvcc.allow
-            pvcc = await loop.create_server(lambda: Pvcc(self.sharing, allowed), sock=self._sockets["pvcc"])
+            listening, allowed = self._sockets["pvcc"], self._keys.pvcc.allow
+            start = loop.create_unix_server if listening.family == socket.AF_UNIX else loop.create_server
+            pvcc = await start(lambda: Pvcc(self.sharing, allowed, self.core.metrics.foreign), sock=listening)
         for line in self._start_lines():
             self._say(line)
         ended = loop.create_task(end.wait())
@@ -189,10 +195,16 @@ class Daemon:
         yield f"slicer {chosen.kind.name}, {chosen.slice_ns / 1000:g} us{why}; shield {self.core.shield}"
         yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
         if keys.pvcc:
-            yield f"PvCC's protocol on {keys.pvcc.listen}"
+            yield f"PvCC's protocol on {http.shown(self._sockets['pvcc'])}"
         absent = [tenant.name for tenant in self.sharing.tenants.values() if tenant.pid is None]
         if absent:
             yield f"waiting for: {', '.join(absent)}"
+
+
+def _unix_socket(stack: ExitStack, path: Path) -> socket.socket:
+    listening = stack.enter_context(http.unix_socket(path))
+    stack.callback(path.unlink, missing_ok=True)
+    return listening
 
 
 def _list(cpus: tuple[int, ...]) -> str:

@@ -99,8 +99,8 @@ def of(sharing: Sharing) -> State:
     tenants = []
     for tenant in sharing.tenants.values():
         added = None
-        if tenant.added and tenant.pid is not None and tenant.started is not None:
-            added = KeptProcess(pid=tenant.pid, started=tenant.started, threads=tenant.keys.threads)
+        if tenant.added and tenant.pid is not None and (started := tenant.processes.get(tenant.pid)) is not None:
+            added = KeptProcess(pid=tenant.pid, started=started, threads=tenant.keys.threads)
         first, wish = (KeptWish(**asdict(wish)) for wish in (first_wish(tenant.keys), tenant.wish))
         tenants.append(KeptTenant(name=tenant.name, first=first, wish=wish, added=added))
     return State(tenants=tenants)

@@ -1,0 +1,241 @@
+"""Which processes a tenant has; and which are never one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pool_tools import Remembers
+from pydantic import ValidationError
+from sharing_tools import SLEEP, needs_rights, tenant, until
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import find_tenant
+from windtunnel.sharing.daemon.allocation import Sharing
+from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.find_tenant import Found, find
+from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
+from windtunnel.sharing.pools.plan import Machine
+
+WORD = f"word-of-{os.getpid()}"
+FORKS = "import os, time\nos.fork()\ntime.sleep(60)"
+
+
+def keys(name="a", **by):
+    return TenantKeys(name=name, **by)
+
+
+def found(**by):
+    return find(keys(**by), Path())
+
+
+def looking(code: str) -> str:
+    """What a process of its own says after `code`, in which it looks for the word that its command line has."""
+    head = f"from test_find_tenant import found\nWORD = {WORD!r}\n"
+    done = subprocess.run(
+        [sys.executable, "-c", head + code, WORD],
+        capture_output=True,
+        check=False,
+        text=True,
+        cwd=Path(__file__).parent,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_word_in_the_daemons_own_command_line_finds_the_tenant_alone():
+    with tenant(f"{SLEEP} # {WORD}") as one:
+        assert looking("print(found(command=WORD).pid)") == f"{one.pid}\n"
+
+
+def test_a_word_in_the_daemons_own_command_line_is_no_tenant():
+    assert looking("print(found(command=WORD))") == "None\n"
+
+
+def test_what_the_daemon_started_and_what_started_it_are_no_tenant():
+    code = """
+import os, subprocess, sys
+with subprocess.Popen([sys.executable, "-c", "input()", WORD + "!"], stdin=subprocess.PIPE) as helper:
+    print(found(command=WORD + "!"))
+    helper.communicate(b"\\n")
+"""
+    assert looking(code) == "None\n"
+    with tenant() as one, pytest.raises(UserError, match=f"a: process {one.pid} is this daemon, or was started by it"):
+        found(pid=one.pid)  # this process is that of the daemon here
+    for pid in (os.getpid(), os.getppid(), 1):
+        with pytest.raises(UserError, match=f"process {pid} is this daemon, or"):
+            found(pid=pid)
+
+
+@pytest.fixture
+def apart(monkeypatch):
+    """Processes that a test starts are not the daemon's."""
+    monkeypatch.setattr(find_tenant, "_family", lambda: {os.getpid()})
+
+
+def test_two_of_a_command_are_refused_with_both_pids(apart):
+    with tenant(f"{SLEEP} # {WORD}") as one, tenant(f"{SLEEP} # {WORD}") as two:
+        both = ", ".join(map(str, sorted((one.pid, two.pid))))
+        with pytest.raises(UserError, match=f'several processes have "{WORD}" in their command line: {both}'):
+            found(command=WORD)
+
+
+@pytest.mark.parametrize("by", ["pid", "pidfile"])
+def test_a_thread_of_the_kernel_is_no_tenant(tmp_path, by):
+    kernel = next((pid for pid in find_tenant._pids() if (one := threads.stat(pid)) and one.kernel), None)
+    if kernel is None:
+        pytest.skip("the kernel's threads are not seen from here")
+    (tmp_path / "pid").write_text(f"{kernel}\n")
+    with pytest.raises(UserError, match=f"{kernel} is a thread of the kernel"):
+        find(keys(**{by: kernel if by == "pid" else "pid"}), tmp_path)
+
+
+def test_a_thread_is_told_its_process(apart):
+    code = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()" + SLEEP
+    with tenant(code) as one:
+        until(lambda: len(threads.threads_of(one.pid)) == 2)
+        with pytest.raises(UserError, match=f"is a thread of process {one.pid}"):
+            found(pid=threads.threads_of(one.pid)[1])
+
+
+def test_a_pidfile_that_is_a_fifo_names_nobody(tmp_path, apart):
+    os.mkfifo(tmp_path / "pid")
+    assert find(keys(pidfile="pid"), tmp_path) is None
+    (tmp_path / "pid").unlink()
+    (tmp_path / "pid").write_text(f"{os.getppid()} and more\n")
+    assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
+
+
+def test_one_process_is_not_two_tenants(apart):
+    with tenant() as one, tenant() as two:
+        sharing = Sharing(Machine((0, 1), 1), Remembers(), Events())
+        sharing.add(keys("a", pid=one.pid))
+        with pytest.raises(UserError, match=f"b: process {one.pid} is the tenant a already"):
+            sharing.add(keys("b", pid=one.pid), added=True)
+        assert list(sharing.tenants) == ["a"]
+        with pytest.raises(BadValue, match="b: no process 4194303"):
+            sharing.add(keys("b", pid=(1 << 22) - 1), added=True)
+        sharing.add(keys("b", pid=two.pid))
+        assert sharing.tenants["b"].pid == two.pid
+
+
+@pytest.mark.parametrize(
+    ("by", "fault"),
+    [
+        ({}, "takes one of"),
+        ({"pid": 1, "unit": "a.service"}, "takes one of"),
+        ({"command": ""}, "takes one of"),
+        ({"cgroup": "/"}, "not the path of a cgroup"),
+        ({"cgroup": "system.slice/a.service"}, "not the path of a cgroup"),
+        ({"cgroup": "/a/../b"}, "not the path of a cgroup"),
+        ({"unit": "nginx"}, "not a unit"),
+        ({"unit": "a/b.service"}, "not a unit"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(by, fault):
+    with pytest.raises(ValidationError, match=fault):
+        keys(**by)
+
+
+def test_a_cgroups_path_may_end_with_a_slash():
+    assert keys(cgroup="/system.slice/a.service/").cgroup == "/system.slice/a.service"
+
+
+@pytest.fixture
+def groups():
+    """Makes cgroups in systemd's hierarchy (v1), or in v2; removes them at the end, with what was made above them."""
+    mounted = threads.mounts()
+    root = next((mounted[name] for name in ("name=systemd", "") if name in mounted), None)
+    made: list[Path] = []
+
+    def make(path: str) -> Path:
+        assert root is not None
+        group = root / path
+        try:
+            for one in reversed([group, *group.parents]):
+                if not one.exists():
+                    one.mkdir()
+                    made.append(one)
+        except OSError as error:
+            pytest.skip(f"no cgroup can be made in {root}: {error.strerror}")
+        return group
+
+    if root is None or os.geteuid() != 0:
+        pytest.skip("needs root and cgroups")
+    yield make
+    for group in reversed(made):
+        until(lambda group=group: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+
+
+@needs_rights
+class TestGroups:
+    def test_all_processes_of_a_cgroup_are_the_tenant_the_oldest_first(self, groups, apart):
+        group, inner = groups(f"windtunnel-test-{os.getpid()}"), groups(f"windtunnel-test-{os.getpid()}/inner")
+        with tenant() as one, tenant() as two, tenant(FORKS) as other:
+            (inner / "cgroup.procs").write_text(str(two.pid))
+            (group / "cgroup.procs").write_text(str(one.pid))
+            sharing = Sharing(Machine((0, 1), 1), Remembers(), Events())
+            web = sharing.add(keys("web", cgroup=f"/{group.name}"))
+            assert (web.pid, web.tids) == (one.pid, tuple(sorted((one.pid, two.pid))))
+            with pytest.raises(UserError, match=f"b: process {two.pid} is the tenant web already"):
+                sharing.add(keys("b", pid=two.pid))
+            until(lambda: threads.children()(other.pid))
+            (group / "cgroup.procs").write_text(str(other.pid))
+            sharing.look(web)  # with the child of one that came
+            assert len(web.tids) == 4 and {one.pid, two.pid, other.pid} < set(web.tids)
+            (group.parent / "cgroup.procs").write_text(str(two.pid))  # as a shield of v2 does
+            sharing.look(web)
+            assert two.pid in web.tids
+            two.kill()
+            two.wait()
+            sharing.look(web)
+            assert two.pid not in web.tids
+            sharing.remove("web")
+            for pid in threads.children()(other.pid):
+                os.kill(pid, 9)
+
+    def test_who_is_another_tenant_already_stays_that(self, groups, apart):
+        group = groups(f"windtunnel-test-{os.getpid()}")
+        with tenant() as one, tenant() as two:
+            sharing = Sharing(Machine((0, 1), 1), Remembers(), Events())
+            (group / "cgroup.procs").write_text(str(one.pid))
+            web = sharing.add(keys("web", cgroup=f"/{group.name}"))
+            sharing.add(keys("b", pid=two.pid))
+            (group / "cgroup.procs").write_text(str(two.pid))
+            sharing.look(web)
+            assert web.tids == (one.pid,)
+
+    def test_a_cgroup_that_has_the_daemon_is_refused(self, groups):
+        group = groups(f"windtunnel-test-{os.getpid()}")
+        with tenant() as one:
+            (group / "cgroup.procs").write_text(str(one.pid))
+            with pytest.raises(UserError, match=f"process {one.pid} is this daemon, or was started by it"):
+                found(cgroup=f"/{group.name}")
+
+    def test_a_cgroup_that_is_not_there_or_empty_has_nobody(self, groups, apart):
+        group = groups(f"windtunnel-test-{os.getpid()}")
+        assert found(cgroup=f"/{group.name}") is None
+        assert found(cgroup=f"/{group.name}/none") is None
+
+    def test_a_unit_is_its_cgroup_and_two_of_a_name_are_refused(self, groups, apart):
+        unit = f"windtunnel-test-{os.getpid()}.service"
+        groups("system.slice")
+        here, there = groups(f"system.slice/{unit}"), groups(f"user.slice/user-1.slice/{unit}")
+        assert found(unit=unit) is None
+        with tenant() as one, tenant() as two:
+            (here / "cgroup.procs").write_text(str(one.pid))
+            assert found(unit=unit) == Found(one.pid, (here,))
+            (there / "cgroup.procs").write_text(str(two.pid))
+            with pytest.raises(UserError, match="several units") as refused:
+                found(unit=unit)
+            assert f"(process {one.pid})" in refused.value.message and f"(process {two.pid})" in refused.value.message
+
+
+def test_without_systemd_a_unit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(threads, "mounts", lambda: {"": tmp_path})
+    with pytest.raises(UserError, match="systemd does not run here"):
+        found(unit="a.service")
