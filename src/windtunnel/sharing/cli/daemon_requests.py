@@ -43,26 +43,58 @@ def list_(socket: Socket = None, json: Json = False) -> None:
 
 
 def set_(
-    pairs: Annotated[list[str], typer.Argument(metavar="TENANT=WEIGHT...", help="New weights. 256 is one CPU.")],
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TENANT=WEIGHT]...", help="New weights. 256 is one CPU.", show_default=False),
+    ] = None,
     slo: Annotated[
         str | None,
         typer.Option(
             "--slo", metavar="TIME", help="SLO for p99, as in 500us. For a TENANT without weight it chooses the weight."
         ),
     ] = None,
+    autoscale: Annotated[
+        str | None,
+        typer.Option(
+            "--autoscale",
+            metavar="RULE",
+            help="How reports change the weight of each TENANT: p99, queue, polls or off.",
+        ),
+    ] = None,
+    slicer: Annotated[
+        str | None, typer.Option("--slicer", metavar="NAME", help="Slicer of all CPUs of ls; `share probe` shows them.")
+    ] = None,
+    slice_: Annotated[str | None, typer.Option("--slice", metavar="TIME", help="Slice of all CPUs of ls.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result, change nothing.")] = False,
     socket: Socket = None,
 ) -> None:
-    """Change weights: all of them, or none if one is refused.
+    """Change weights, all of them or none if one is refused; slicer and slice; or the autoscaler.
+
+    Slicer, slice and autoscaler hold until the daemon ends: its file says what holds at its start.
 
     windtunnel share set kv1=128 kv2=128
     windtunnel share set kv1 --slo 500us
+    windtunnel share set kv1 --autoscale p99
+    windtunnel share set --slicer kicker-far --slice 200us
     windtunnel share set kv1=256 --dry-run
     """
-    changes = [_change(pair, slo) for pair in pairs]
+    slicing = _slicing(slicer, slice_)
+    _check_set(pairs or [], slo, autoscale, slicing, dry_run)
     with _client(socket) as client:
-        planned = client.ask("POST", "/v1/batch", {"changes": changes, "dry_run": dry_run})
-        tenants = [] if dry_run else client.get("/v1/tenants")
+        if slicing:
+            pools = client.ask("PATCH", "/v1/pools", slicing)
+            print(f"slicer {pools['slicer']}, {pools['slice_ns'] / 1000:g} us")
+        if autoscale is not None:
+            _autoscale(client, [pair.partition("=")[0] for pair in pairs or []], autoscale)
+        changes = [_change(pair, slo) for pair in pairs or [] if "=" in pair or slo]
+        if changes:
+            _weigh(client, changes, dry_run)
+
+
+def _weigh(client: "Client", changes: list[dict[str, Any]], dry_run: bool) -> None:
+    """Asks for the weights, and shows what came of it."""
+    planned = client.ask("POST", "/v1/batch", {"changes": changes, "dry_run": dry_run})
+    tenants = [] if dry_run else client.get("/v1/tenants")
     asked = {change["tenant"] for change in changes}
     for one in tenants:
         if {one["name"], str(one["number"])} & asked:
@@ -118,6 +150,43 @@ def _client(socket: Path | None) -> "Client":
 
         socket = changed_threads.directory() / "share" / "share.sock"
     return Client(socket)
+
+
+def _slicing(slicer: str | None, slice_: str | None) -> dict[str, Any]:
+    """Raises UserError for a slice that cannot be read."""
+    from windtunnel.scenario.quantities import option
+
+    given = {"slicer": slicer, "slice_ns": option("--slice", "duration", slice_, "10us", "1s") if slice_ else None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _check_set(
+    pairs: list[str], slo: str | None, autoscale: str | None, slicing: dict[str, Any], dry_run: bool
+) -> None:
+    """Raises UserError before anything is asked for."""
+    from windtunnel.errors import UserError
+    from windtunnel.sharing.daemon.keys import SIGNALS
+
+    if not pairs and not slicing:
+        raise UserError("nothing to set", remedy="TENANT=WEIGHT, --slicer or --slice")
+    if autoscale is not None and autoscale not in (*SIGNALS, "off"):
+        raise UserError(f"--autoscale {autoscale}", remedy=f"one of {', '.join(SIGNALS)}, off")
+    if not pairs and (autoscale or slo):
+        raise UserError("--autoscale and --slo need a TENANT", remedy="windtunnel share set kv1 --autoscale p99")
+    if dry_run and (slicing or autoscale):
+        raise UserError("--dry-run shows weights only", remedy="leave --slicer, --slice and --autoscale out")
+    if autoscale is None:
+        for pair in pairs:
+            _change(pair, slo)
+
+
+def _autoscale(client: "Client", tenants: list[str], rule: str) -> None:
+    for name in tenants:
+        if rule == "off":
+            client.ask("DELETE", f"/v1/tenants/{name}/autoscale")
+        else:
+            client.ask("PUT", f"/v1/tenants/{name}/autoscale", {"by": rule})
+        print(f"{name}: {'its reports no longer change its weight' if rule == 'off' else f'autoscaled by {rule}'}")
 
 
 def _change(pair: str, slo: str | None) -> dict[str, Any]:

@@ -21,10 +21,20 @@ from windtunnel.sharing.daemon import build_bodies
 from windtunnel.sharing.daemon.allocation import Change, Unknown
 from windtunnel.sharing.daemon.api_page import page
 from windtunnel.sharing.daemon.autoscale import weight_for
-from windtunnel.sharing.daemon.bodies import Addition, Batch, Fields, Planned, PoolsView, Refused, Report, TenantView
+from windtunnel.sharing.daemon.bodies import (
+    Addition,
+    Batch,
+    Fields,
+    Planned,
+    PoolsView,
+    Refused,
+    Report,
+    Slicing,
+    TenantView,
+)
 from windtunnel.sharing.daemon.core import Core
 from windtunnel.sharing.daemon.events import Event, Events
-from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
+from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys
 from windtunnel.version import __version__
 
 BEAT_S = 15.0
@@ -145,6 +155,26 @@ def _changing(app: FastAPI, core: Core) -> None:
         """Remove a tenant, and restore its threads."""
         sharing.remove(sharing.tenant(name).name)
         sharing.settle()
+
+    @app.patch("/v1/pools")
+    async def reslice(slicing: Slicing) -> PoolsView:
+        """Another slicer, or another slice, until the daemon ends."""
+        core.reslice(slicing.slicer, slicing.slice_ns)
+        return build_bodies.pools(core)
+
+    @app.put("/v1/tenants/{name}/autoscale")
+    async def autoscale(name: str, rule: Autoscale) -> TenantView:
+        """The rule by which the reports of a tenant change its weight, until the daemon ends."""
+        tenant = sharing.tenant(name)
+        core.autoscale(tenant, rule)
+        return build_bodies.tenant(sharing, tenant)
+
+    @app.delete("/v1/tenants/{name}/autoscale")
+    async def hold_weight(name: str) -> TenantView:
+        """Reports no longer change the weight of a tenant."""
+        tenant = sharing.tenant(name)
+        core.autoscale(tenant, None)
+        return build_bodies.tenant(sharing, tenant)
 
     @app.post("/v1/exit", status_code=204)
     async def exit_() -> None:

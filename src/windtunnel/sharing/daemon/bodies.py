@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel.sharing.daemon.keys import Name, Weight
 from windtunnel.sharing.pools.weights import MOST_WEIGHT
+from windtunnel.sharing.slicers.slicer import LEAST_SLICE_NS, MOST_SLICE_NS
 
 MOST_CHANGES = 4096
 """In one batch."""
@@ -29,6 +30,15 @@ class Fields(Body):
     cap: Weight | None = Field(None, description="most CPU while others are idle, in weight; null: all")
     slo_p99_ns: Ns | None = Field(None, description="objective for its p99; null: none")
     pool: Literal["ls", "be"] | None = None
+
+
+class Slicing(Body):
+    """Slicer and slice of all CPUs of ls; fields that are left out stay."""
+
+    slicer: str | None = Field(
+        None, min_length=1, max_length=32, description="`windtunnel share probe` shows those that work"
+    )
+    slice_ns: Annotated[int, Field(ge=LEAST_SLICE_NS, le=MOST_SLICE_NS)] | None = None
 
 
 class ChangeOf(Fields):

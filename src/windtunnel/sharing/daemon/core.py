@@ -9,9 +9,9 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, probe, slicers, threads
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.daemon.allocation import Change, Sharing
-from windtunnel.sharing.daemon.autoscale import Seen, step
+from windtunnel.sharing.daemon.autoscale import Memory, Seen, step
 from windtunnel.sharing.daemon.bodies import Report
-from windtunnel.sharing.daemon.keys import Serve, TenantKeys
+from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import Tenant, Wish
 from windtunnel.sharing.host_diagnosis import findings, of_members
@@ -99,6 +99,13 @@ class Core:
         if now - self._read_at >= READING_NS:
             self._read_at = now
             self._try(self._read)
+
+    def autoscale(self, tenant: Tenant, rule: Autoscale | None) -> None:
+        """The rule by which its reports change its weight; None: they do not. Raises BadValue for a rule that needs an SLO."""
+        if rule and rule.by == "p99" and tenant.wish.slo_ns is None:
+            raise BadValue(f"{tenant.name} has no slo_p99, which autoscaling by p99 needs", remedy="set it first")
+        tenant.rule, tenant.memory = rule, Memory()
+        self.sharing.events.publish("autoscaling", tenant=tenant.name, by=rule.by if rule else None)
 
     def reslice(self, slicer: str | None = None, slice_ns: int | None = None) -> None:
         """Another slicer, or another slice, for all CPUs of ls. Raises UserError; then nothing has changed."""

@@ -53,13 +53,6 @@ def _slice(value: Any) -> Any:
     return value if value == "auto" else SLICE.read(value)
 
 
-SLICE = Duration("10us", "1s")
-Slice = Annotated[
-    Literal["auto"] | int,
-    PlainValidator(_slice),
-    Wanted(f'"auto" or {SLICE.wanted()}'),
-    WithJsonSchema({"type": "string"}),
-]
 def _group(text: str) -> str:
     parts = text.strip("/").split("/")
     if not text.startswith("/") or not parts[0] or {"", ".", ".."} & set(parts):
@@ -77,6 +70,13 @@ def _listen(text: str) -> str:
     return text if "/" in text else _address(text)
 
 
+SLICE = Duration("10us", "1s")
+Slice = Annotated[
+    Literal["auto"] | int,
+    PlainValidator(_slice),
+    Wanted(f'"auto" or {SLICE.wanted()}'),
+    WithJsonSchema({"type": "string"}),
+]
 Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
