@@ -19,14 +19,16 @@ from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.events import WAITING, Events
 from windtunnel.sharing.daemon.keys import Autoscale, Serve
+from windtunnel.sharing.slicers import SLICERS
 
 KV = {"kv1": {"weight": 64, "slo_p99": "1ms"}, "kv2": {"weight": 64}}
 
 
 def make_core(pools):
-    return Core(
-        Serve(), pools, SimpleNamespace(slicers={}, now=pools.carrier.now), None, Chosen(Turns, 100_000), "none"
+    carrier = SimpleNamespace(
+        slicers={}, now=pools.carrier.now, reslice=lambda kind, slice_ns: pools.carrier.reslice(kind, slice_ns)
     )
+    return Core(Serve(), pools, carrier, None, Chosen(Turns, 100_000), "none")
 
 
 def talk(ask, pools=None, token=None):
@@ -50,6 +52,48 @@ def test_a_weight_is_changed_and_shown():
     assert planned == {"dry_run": False, "changed": 1, "ls": [2], "be": [0, 1], "loads": {"2": 256}, "overfull": {}}
     assert (tenant["weight"], tenant["cpus"], tenant["promised"], tenant["entitled"]) == (192, [2], 0.75, 0.75)
     assert (pools["weight"], pools["room"]) == (256, 256)
+
+
+def test_slicer_and_slice_change_without_a_restart(monkeypatch):
+    done = []
+    monkeypatch.setitem(SLICERS, "other", type("Other", (Turns,), {"name": "other"}))
+    monkeypatch.setitem(SLICERS, "turns", Turns)
+    monkeypatch.setattr(Turns, "missing", classmethod(lambda kind, cpu: None))
+
+    async def ask(client, pools):
+        pools.carrier.reslice = lambda kind, slice_ns: done.append((kind.name, slice_ns))
+        answers = [
+            await client.patch("/v1/pools", json=body)
+            for body in (
+                {"slice_ns": 200_000},
+                {"slicer": "other"},
+                {"slicer": "other"},
+                {"slicer": "none"},
+                {"slice_ns": 5},
+            )
+        ]
+        return [(one.status_code, one.json()) for one in answers]
+
+    (one, two, same, unknown, short) = talk(ask)
+    assert done == [("turns", 200_000), ("other", 200_000)]
+    assert (one[1]["slicer"], one[1]["slice_ns"]) == ("turns", 200_000)
+    assert [answer[1]["slicer"] for answer in (two, same)] == ["other", "other"]
+    assert unknown[0] == 422 and 'no slicer "none"' in unknown[1]["error"]
+    assert short[0] == 422 and "slice_ns" in short[1]["error"]
+
+
+def test_the_autoscaler_of_a_tenant_changes_without_a_restart():
+    async def ask(client, pools):
+        rule = await client.put("/v1/tenants/kv1/autoscale", json={"by": "queue", "queue": 9})
+        kept = pools.tenants["kv1"].rule
+        without = await client.put("/v1/tenants/kv2/autoscale", json={"by": "p99"})
+        bad = await client.put("/v1/tenants/kv2/autoscale", json={"by": "load"})
+        off = await client.delete("/v1/tenants/kv1/autoscale")
+        return rule.json()["autoscaled"], kept.queue, without, bad.status_code, off.json()["autoscaled"]
+
+    autoscaled, queue, without, bad, after = talk(ask)
+    assert (autoscaled, queue, bad, after) == (True, 9, 422, False)
+    assert without.status_code == 422 and "kv2 has no slo_p99" in without.json()["error"]
 
 
 def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing():

@@ -102,3 +102,42 @@ def test_everybody_is_put_back_at_the_end(carried):
     carrier.close()
     assert places(one, two) == [CPUS, CPUS]
     assert [threads.read(tid)["nice"] for tid in (one, two)] == [os.getpriority(os.PRIO_PROCESS, 0)] * 2
+
+
+class Other(Telling):
+    name = "other"
+    raises = True
+
+
+class Unable(Telling):
+    name = "unable"
+
+    def start(self, cpu, slice_ns):
+        raise UserError("not here")
+
+
+def test_another_slicer_takes_the_same_members(carried):
+    carrier, one, two = carried
+    carrier.reslice(Other, 200_000)
+    assert {type(slicer) for slicer in carrier.slicers.values()} == {Other}
+    assert [told[:2] for told in Telling.told] == [(CPUS[-1], {one: 128, two: 128})]
+    assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
+    carrier.carry(Arrangement({CPUS[-1]: {one: 128}}), {})
+    assert len(places(two)[0]) == len(CPUS)
+
+
+def test_another_slice_leaves_the_slicers_and_their_members(carried):
+    carrier, one, two = carried
+    before = carrier.slicers[CPUS[-1]]
+    carrier.reslice(Telling, 200_000)
+    assert carrier.slicers[CPUS[-1]] is before and before.slice_ns == 200_000
+    assert Telling.told == []
+
+
+def test_a_slicer_that_cannot_start_leaves_everything_as_it_was(carried):
+    carrier, one, two = carried
+    with pytest.raises(UserError, match="not here"):
+        carrier.reslice(Unable, 200_000)
+    assert [type(slicer) for slicer in carrier.slicers.values()] == [Telling]
+    assert [told[:2] for told in Telling.told] == [(CPUS[-1], {one: 128, two: 128})]
+    assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]

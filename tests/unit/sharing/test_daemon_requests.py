@@ -42,7 +42,7 @@ class Daemon:
     """Answers as one does; `asked` is what it was told to change."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.paths = [], []
         pools = {
             "ls": [1],
             "be": [0],
@@ -68,9 +68,10 @@ class Daemon:
     def get(self, path: str):
         return self.responses[path]
 
-    def ask(self, method: str, path: str, body: dict):
+    def ask(self, method: str, path: str, body: dict | None = None):
         self.asked.append(body)
-        return {"ls": [1], "be": [0], "overfull": {}}
+        self.paths.append((method, path))
+        return {"ls": [1], "be": [0], "overfull": {}, "slicer": "kicker-far", "slice_ns": 200_000}
 
 
 @pytest.fixture
@@ -105,3 +106,40 @@ def test_what_is_no_journal_is_not_touched(tmp_path):
     mine = tmp_path / "notes.txt"
     mine.write_text("")
     assert refused("share", "restore", str(mine)).remedy and mine.exists()
+
+
+def test_slicer_and_slice_are_set_without_a_tenant(daemon):
+    assert invoke("share", "set", "--slicer", "kicker-far", "--slice", "200us") == "slicer kicker-far, 200 us\n"
+    assert invoke("share", "set", "--slice", "200us")
+    assert daemon.paths == [("PATCH", "/v1/pools")] * 2
+    assert daemon.asked == [{"slicer": "kicker-far", "slice_ns": 200_000}, {"slice_ns": 200_000}]
+
+
+def test_the_autoscaler_of_tenants_is_set_and_switched_off(daemon):
+    assert "kv1: autoscaled by p99" in invoke("share", "set", "kv1", "kv2", "--autoscale", "p99")
+    invoke("share", "set", "kv1=64", "--autoscale", "off")
+    assert daemon.paths == [
+        ("PUT", "/v1/tenants/kv1/autoscale"),
+        ("PUT", "/v1/tenants/kv2/autoscale"),
+        ("DELETE", "/v1/tenants/kv1/autoscale"),
+        ("POST", "/v1/batch"),
+    ]
+    assert daemon.asked[-1] == {"changes": [{"tenant": "kv1", "weight": 64}], "dry_run": False}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to set"),
+        (["kv1", "--autoscale", "load"], "--autoscale load"),
+        (["--autoscale", "p99"], "need a TENANT"),
+        (["--slice", "1ms", "--dry-run"], "--dry-run shows weights only"),
+        (["--slice", "fast"], "--slice"),
+        (["--slice", "2s"], "--slice"),
+        (["kv1"], "kv1: not TENANT=WEIGHT"),
+        (["kv1", "--slicer", "kicker"], "kv1: not TENANT=WEIGHT"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_before_anything_is_asked_for(daemon, words, said):
+    assert said in refused("share", "set", *words).message
+    assert daemon.asked == []

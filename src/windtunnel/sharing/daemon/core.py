@@ -224,7 +224,7 @@ def choose(keys: Serve, cpus: tuple[int, ...], say: Callable[[str], None]) -> Ch
 def _chosen(name: str, slice_ns: int, cpu: int, why: str = "") -> Chosen:
     kind = slicers.SLICERS.get(name)
     if kind is None:
-        raise UserError(f'no slicer "{name}"', remedy=f"one of {', '.join(slicers.SLICERS)}, or auto")
+        raise BadValue(f'no slicer "{name}"', remedy=f"one of {', '.join(slicers.SLICERS)}, or auto")
     if missing := kind.missing(cpu):
         raise UserError(f"slicer {name}: {missing}", remedy="slicer = auto, or another one")
     return Chosen(kind, slice_ns, why)
