@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from windtunnel.sharing.slicers.weights import by_steps_alone, kernel_weight, st
 CPU = max(os.sched_getaffinity(0))
 SLICE_NS = 200_000
 LATE_NS = 1_000_000
+LEAST_TURNS = 100
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -123,6 +125,52 @@ def test_a_member_that_ends_does_not_affect_the_others(tmp_path):
         with pytest.raises(UserError, match="no such thread"):
             slicer.set_members([Member(one.pid), Member(two.pid)])
         slicer.set_members([Member(two.pid)])
+
+
+SLEEP_THEN_POLL = "import sys; sys.stdin.readline()\nwhile True: pass"
+
+
+@needs_rights
+@pytest.mark.parametrize("name", ["rotor", "rotor-far"])
+def test_who_sleeps_gets_no_turn_until_it_wakes(tmp_path, name):
+    with (
+        tenant(POLL) as one,
+        tenant(POLL) as two,
+        tenant() as asleep,
+        subprocess.Popen([sys.executable, "-c", SLEEP_THEN_POLL], stdin=subprocess.PIPE) as later,
+        held(tmp_path / "a.journal") as journal,
+        started(name, journal) as slicer,
+    ):
+        until(lambda: state(later.pid) == "S")
+        slicer.set_members([Member(each.pid) for each in (one, two, asleep, later)])
+
+        def halves():
+            """The two that poll divide the core, and each of their turns is one slice."""
+            seen = interval(slicer)
+            first, second, *sleepers = seen.members
+            took_turns = seen.kicks >= LEAST_TURNS and seen.mean_slice_ns < 1.5 * SLICE_NS
+            return (
+                took_turns
+                and all(member.entitled is not None and member.share > 0.4 for member in (first, second))
+                and all(member.entitled is None and member.ran_ns == 0 for member in sleepers)
+            )
+
+        until(halves)
+        later.stdin.write(b"\n")
+        later.stdin.flush()
+        until(lambda: interval(slicer).members[3].share > 0.2)
+        later.kill()
+
+
+def state(tid):
+    return (threads.PROC / str(tid) / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def interval(slicer):
+    """A reading of some tenths of a second."""
+    slicer.read()
+    time.sleep(0.3)
+    return slicer.read()
 
 
 @needs_rights

@@ -127,7 +127,7 @@ def test_another_slicer_takes_the_same_members(carried):
 
 
 def test_another_slice_leaves_the_slicers_and_their_members(carried):
-    carrier, one, two = carried
+    carrier, *_ = carried
     before = carrier.slicers[CPUS[-1]]
     carrier.reslice(Telling, 200_000)
     assert carrier.slicers[CPUS[-1]] is before and before.slice_ns == 200_000
