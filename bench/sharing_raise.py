@@ -3,7 +3,7 @@
 `share serve` with the kicker, slices of 1 ms, and four memcached servers of the system's package on the last CPU, always polling (preloaded shim); the client and
 the daemon are on the first. One of them gets 1,000 requests a second, Poisson, open loop; the others poll. Its p99 from intended time at
 weight 20 of 80, at 160 of 220 after `SET 1 160`, again at 20, and at 160 after a PATCH; what the metrics then say of its weight and of
-the CPU that it had. The kernel's softirq threads are SCHED_FIFO meanwhile, as in Fig. 6: behind a shield they wait for milliseconds. A round is all four. Requests without a right response are counted over the whole.
+the CPU that it had. A round is all four. Requests without a right response are counted over the whole.
 """
 
 import os
@@ -20,8 +20,6 @@ from harness.statistics import Goal, extent, judge
 
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing.changed_threads import held
-from windtunnel.sharing.softirqs import softirqs_first
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # the figures' servers and client
 from sharing.client import Client as Load
@@ -42,8 +40,6 @@ def measure(session: Session) -> list[Result]:
     directory = session.directory / "raise"
     directory.mkdir()
     with ExitStack() as stack:
-        journal = stack.enter_context(held(directory / "softirqs.journal"))
-        stack.enter_context(softirqs_first(journal, (first, last)))
         servers = [
             stack.enter_context(Server("memcached", directory / name, cpu=last, polling=True, name=name))
             for name in (f"m{n}" for n in range(1, SERVERS + 1))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -115,6 +116,12 @@ def test_a_shield_that_is_empty_at_the_moment_is_not_taken_from_who_lives(tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == set(names[:2])
 
 
+@pytest.fixture
+def kernel(monkeypatch):
+    """The files of a cgroup go with its directory."""
+    monkeypatch.setattr(shields, "_remove", lambda group: shutil.rmtree(group, ignore_errors=True))
+
+
 def real_time(tmp_path, everything="950000", **others):
     """A tree of v1 whose root has a real-time budget, of which others have some."""
     (tmp_path / "cpu.rt_runtime_us").write_text(everything)
@@ -136,7 +143,7 @@ def test_a_slicer_that_raises_nobody_takes_no_real_time_budget(tmp_path):
     assert not (made.path / "cpu.rt_runtime_us").exists()
 
 
-def test_without_enough_real_time_budget_the_shield_is_refused_and_leaves_nothing(tmp_path, monkeypatch):
+def test_without_enough_real_time_budget_the_shield_is_refused_and_leaves_nothing(tmp_path, monkeypatch, kernel):
     monkeypatch.setattr(shields, "DYING_S", 0.05)
     with pytest.raises(NoRealTime, match="real-time budget"):
         Shield(real_time(tmp_path, other="200000"), "test", raises=True)
@@ -157,7 +164,7 @@ def test_the_budget_of_a_group_that_dies_is_waited_for(tmp_path, monkeypatch):
     assert (made.path / "cpu.rt_runtime_us").read_text() == "940000" and len(refused) == 3
 
 
-def test_a_shield_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
+def test_a_shield_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch, kernel):
     def refused(path, value):
         raise OSError(errno.EACCES, "read-only")
 

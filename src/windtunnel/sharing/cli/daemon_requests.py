@@ -167,12 +167,12 @@ def _check_set(
     from windtunnel.errors import UserError
     from windtunnel.sharing.daemon.keys import SIGNALS
 
+    if not pairs and (autoscale or slo):
+        raise UserError("--autoscale and --slo need a TENANT", remedy="windtunnel share set kv1 --autoscale p99")
     if not pairs and not slicing:
         raise UserError("nothing to set", remedy="TENANT=WEIGHT, --slicer or --slice")
     if autoscale is not None and autoscale not in (*SIGNALS, "off"):
         raise UserError(f"--autoscale {autoscale}", remedy=f"one of {', '.join(SIGNALS)}, off")
-    if not pairs and (autoscale or slo):
-        raise UserError("--autoscale and --slo need a TENANT", remedy="windtunnel share set kv1 --autoscale p99")
     if dry_run and (slicing or autoscale):
         raise UserError("--dry-run shows weights only", remedy="leave --slicer, --slice and --autoscale out")
     if autoscale is None:

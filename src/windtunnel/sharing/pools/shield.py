@@ -190,7 +190,7 @@ def _give_real_time(group: Path) -> None:
         free = everything - sum(_number(other / RT_RUNTIME) for other in others) - RT_LEFT_US
         if everything < 0 or free * 1_000_000 >= LEAST_RT_US * period:
             try:
-                _write(group / RT_RUNTIME, min(free, everything))
+                _write(group / RT_RUNTIME, free if everything >= 0 else everything)
                 return
             except OSError as error:
                 if error.errno != errno.EINVAL:
