@@ -3,7 +3,7 @@
 The daemon as shipped, in turns with the tick and with what its file says (--slicer, --slice; without them: auto, so that the host is probed
 first, once). Its tenants are programs of the bench's own (bench/poll_tenant.c), each with a thread that polls, one that sleeps and wakes, and
 one that waits for its input; all their threads are shared (`threads = "*"`). Each has 5,000 requests a second (Poisson) of 2.5 us, and measures
-its own latency and CPU time. Loss is the wall's time of the core minus the tenants' CPU time. Weights lie between steps of nice values.
+its own latency and slices: what is longer than 10 us between two looks at the clock is not its own. Loss is the core's time outside the tenants' slices. Weights lie between steps of nice values.
 
 With --neighbour, instead: for a minute a program that never sleeps is on the tenants' core, outside the shield.
 """

@@ -76,13 +76,13 @@ def test_the_least_p99_within_the_loss_limit_is_chosen():
 
 def test_the_slice_is_the_shortest_that_keeps_the_limit_with_a_reserve():
     found = choose([of(rotor_far=(10, 459))], 0.08)
-    assert found == Choice("rotor-far", 160_000, 459 + 3 * 10, 10 / 160)
+    assert found == Choice("rotor-far", 135_000, 459 - 3 * 15, 10 / 135)
     assert choose([of(rotor_far=(10, 459), kicker_far=(14, 530))], 0.08).name == "rotor-far"
 
 
-def test_the_worst_that_was_seen_counts():
+def test_the_most_that_a_turn_was_seen_to_cost_counts():
     one_l3, two_l3s = of(rotor_far=(10, 459), kicker_far=(14, 530)), of(rotor_far=(12, 470))
-    assert choose([one_l3, two_l3s], 0.08, 150_000) == Choice("rotor-far", 150_000, 470, 12 / 150)
+    assert choose([one_l3, two_l3s], 0.08, 150_000) == Choice("rotor-far", 150_000, 464.5, 12 / 150)
     assert choose([one_l3, of(rotor_far=(40, 470))], 0.1, 150_000).name == "kicker-far"
 
 
