@@ -41,6 +41,7 @@ class Core:
         self.keys, self.sharing, self.slicer, self.shield = keys, sharing, slicer.name, shield
         self._raises = slicer.raises
         self._carrier, self._journal = carrier, journal
+        carrier.on_replaced = lambda cpu, why: sharing.events.publish("slicer replaced", cpu=cpu, why=why)
         self.slice_ns = keys.slice
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
@@ -123,8 +124,7 @@ class Core:
             try:
                 readings[cpu] = self._carrier.slicers[cpu].read()
             except UserError as error:
-                self.sharing.events.publish("slicer ended", cpu=cpu, why=error.message)
-                self._carrier.broken(cpu)
+                self._carrier.broken(cpu, error.message)
                 self.sharing.stir()
         self.readings = readings
         names = {tid: tenant.name for tenant in self.sharing.tenants.values() for tid in tenant.tids}

@@ -72,6 +72,8 @@ class Carrier:
         self._caps: Mapping[str, Cap] = {}
         self._given: dict[int, Members] = {}
         """The members that each slicer was given last. Of those in `_unsure`: the members that they may have."""
+        self.on_replaced: Callable[[int, str], None] = lambda cpu, why: None
+        """Called with the CPU of a slicer that had to be replaced, and why."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -101,9 +103,10 @@ class Carrier:
                 slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer
 
-    def broken(self, cpu: int) -> None:
-        """The slicer of a CPU ended by itself: the next `carry` starts another."""
+    def broken(self, cpu: int, why: str) -> None:
+        """The slicer of a CPU ended by itself, or had to be killed: the next `carry` starts another."""
         self._drop(cpu)
+        self.on_replaced(cpu, why)
         self._given.pop(cpu, None)
         self.now = replace(
             self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
@@ -177,10 +180,11 @@ class Carrier:
         self._unsure.add(cpu)
         try:
             self.slicers[cpu].set_members(wanted)
-        except UserError:
+        except UserError as error:
             if any(threads.stat(tid) is None for tid in members):
                 raise
             self._drop(cpu)
+            self.on_replaced(cpu, error.message)
             self.warm(cpu)
             self.slicers[cpu].set_members(wanted)
         self._given[cpu] = members
