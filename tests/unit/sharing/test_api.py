@@ -24,9 +24,7 @@ KV = {"kv1": {"weight": 64, "slo_p99": "1ms"}, "kv2": {"weight": 64}}
 
 
 def make_core(pools):
-    return Core(
-        Serve(), pools, SimpleNamespace(slicers={}, now=pools.carrier.now), None, Chosen("turns", Turns), "none"
-    )
+    return Core(Serve(), pools, SimpleNamespace(slicers={}, now=pools.carrier.now), Chosen("turns", Turns), "none")
 
 
 def talk(ask, pools=None, token=None):
