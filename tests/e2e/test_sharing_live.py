@@ -1,6 +1,7 @@
 """`windtunnel share serve` with its real slicer and real servers: what a client asks for is what they get."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -66,6 +67,10 @@ def metric(client, name, tenant):
     return None
 
 
+def program(pid):
+    return (threads.PROC / str(pid) / "cmdline").read_text().partition("\0")[0]
+
+
 def test_the_kicker_shares_by_weight_moves_and_puts_back(tmp_path):
     needs_native("slicer")
     with tenant(POLL) as one, tenant(POLL) as two:
@@ -79,6 +84,31 @@ def test_the_kicker_shares_by_weight_moves_and_puts_back(tmp_path):
             assert {*os.sched_getaffinity(one.pid), *os.sched_getaffinity(two.pid)} == {CPUS[0], CPUS[-1]}
             assert client.get("/v1/pools")["moved_ns"] <= client.get("/v1/pools")["carried_ns"]
         assert [threads.read(process.pid) for process in (one, two)] == before
+
+
+def test_a_stopped_slicer_is_replaced_by_the_request_that_finds_it(tmp_path):
+    needs_native("slicer")
+    with tenant(POLL) as one, tenant(POLL) as two:
+        toml = tenant_toml("a", one.pid, weight=30) + tenant_toml("b", two.pid, weight=30)
+        with serve(tmp_path, toml, be_cpus=0) as (client, _):
+            daemon = int((tmp_path / "state" / "lock").read_text())
+
+            def slicers():
+                children = threads.children()(daemon)
+                return {
+                    pid for pid in children if (threads.PROC / str(pid) / "comm").read_text() == "windtunnel-slic\n"
+                }
+
+            stopped = slicers()
+            assert stopped
+            for pid in stopped:
+                os.kill(pid, signal.SIGSTOP)
+            client.ask("PATCH", "/v1/tenants/a", {"weight": 90})
+            told = [event for event in client.get("/v1/events") if event["event"] == "slicer replaced"]
+            assert told and all("sent no line for 1 s" in event["why"] for event in told)
+            assert [os.sched_getaffinity(process.pid) for process in (one, two)] == [{CPUS[-1]}] * 2
+            until(lambda: (metric(client, "had_cpus", "a") or 0) > 1.5 * (metric(client, "had_cpus", "b") or 1))
+            assert any(threads.stat(pid) is None for pid in stopped)
 
 
 def test_a_memcached_is_raised_by_text_and_by_http_and_loses_nothing(tmp_path):

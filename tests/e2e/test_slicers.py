@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sharing_tools import POLL, as_before, needs_rights, tenant, until
+from tenant_tools import needs_native
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import held
-from windtunnel.sharing.slicers import SLICERS, Member, warnings
+from windtunnel.sharing.slicers import SLICERS, Member, core, warnings
 from windtunnel.sharing.slicers.weights import by_steps_alone, kernel_weight, steps
 
 CPU = max(os.sched_getaffinity(0))
@@ -91,6 +92,44 @@ def test_a_killed_slicer_leaves_its_members_as_they_were(tmp_path, name):
         until(as_before(two.pid, before[1]))
         with pytest.raises(UserError, match="has ended: SIGKILL"):
             slicer.read()
+
+
+@needs_rights
+@pytest.mark.parametrize("name", ["kicker", "rotor"])
+def test_a_stopped_slicer_is_killed_and_leaves_its_members_as_they_were(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(core, "RESPONSE_S", 0.2)
+    with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
+        before = [threads.read(each.pid) for each in (one, two)]
+        asks = (
+            lambda: slicer.set_members([Member(one.pid, 1), Member(two.pid)]),
+            lambda: slicer.set_members([Member(two.pid)]),
+            lambda: slicer.read(),
+        )
+        for ask in asks:
+            with started(name, journal) as slicer:
+                slicer.set_members([Member(one.pid), Member(two.pid)])
+                os.kill(slicer.pid, signal.SIGSTOP)
+                pid = slicer.pid
+                with pytest.raises(UserError, match=r"sent no line for 0.2 s"):
+                    ask()
+                assert threads.stat(pid) is None
+                assert [threads.read(each.pid) for each in (one, two)] == before
+                with pytest.raises(UserError, match="has ended: windtunnel-slicer sent no line"):
+                    slicer.read()
+        with started(name, journal) as slicer:
+            slicer.set_members([Member(one.pid), Member(two.pid)])
+            pid = slicer.pid
+            os.kill(pid, signal.SIGSTOP)
+        assert threads.stat(pid) is None
+        assert [threads.read(each.pid) for each in (one, two)] == before
+
+
+@needs_rights
+def test_a_command_to_a_stopped_slicer_does_not_wait_for_room(tmp_path):
+    needs_native("slicer")
+    with held(tmp_path / "a.journal") as journal, started("kicker", journal) as slicer:
+        os.kill(slicer.pid, signal.SIGSTOP)
+        slicer._native.send({"do": "members", "members": ["x" * 80] * 4096})
 
 
 @needs_rights

@@ -1,6 +1,7 @@
 """The native programs that do what needs microseconds: found next to the engine, driven by JSON lines over pipes."""
 
 import contextlib
+import fcntl
 import json
 import queue
 import shutil
@@ -17,6 +18,12 @@ from windtunnel.errors import UserError
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
 PATIENCE_S = 20.0
 """For an answer: what asks for one is done in microseconds, but the core may be everybody's."""
+PIPE_BYTES = 1 << 20
+"""A command of any length fits: who sends one to a program that is stopped does not wait."""
+
+
+class Silent(UserError):
+    """A program sent no line in time."""
 
 
 def find_native(name: str, room: str = "slicers") -> Path:
@@ -53,6 +60,9 @@ class Native:
         except OSError as error:
             raise UserError(f"{name} cannot be started: {error.strerror}") from error
         self.pid = self._process.pid
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # beyond what one user may have of pipes
+            fcntl.fcntl(self._process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._reader = threading.Thread(target=self._read, name=f"reads {name}", daemon=True)
         self._reader.start()
         self.send(first)
@@ -73,23 +83,25 @@ class Native:
             self._process.stdin.flush()
 
     def next(self, patience_s: float = PATIENCE_S) -> dict[str, Any] | None:
-        """Its next line; None at its end. Raises UserError for an error line, or where none comes in time."""
-        try:
-            text = self._lines.get(timeout=patience_s)
-        except queue.Empty:
-            raise UserError(f"{self.name} sent no line for {patience_s:g} s") from None
+        """Its next line; None at its end. Raises UserError for an error line, and Silent where none comes in time."""
+        for _ in range(2):  # in halves: after a pause of the whole machine the line is a moment away
+            with contextlib.suppress(queue.Empty):
+                text = self._lines.get(timeout=patience_s / 2)
+                break
+        else:
+            raise Silent(f"{self.name} sent no line for {patience_s:g} s")
         line: dict[str, Any] | None = None if text is None else json.loads(text)
         if line is not None and line["type"] == "error":
             raise UserError(line["message"], line["remedy"] or None)
         return line
 
-    def ask(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Raises UserError where it has ended."""
+    def ask(self, command: dict[str, Any], patience_s: float = PATIENCE_S) -> dict[str, Any]:
+        """Raises UserError where it has ended, and Silent."""
         self.send(command)
-        return self.response()
+        return self.response(patience_s)
 
-    def response(self) -> dict[str, Any]:
-        line = self.next()
+    def response(self, patience_s: float = PATIENCE_S) -> dict[str, Any]:
+        line = self.next(patience_s)
         if line is None:
             raise UserError(f"{self.name} has ended: {signal_name(self._process.wait()) or 'without a message'}")
         return line
@@ -101,11 +113,11 @@ class Native:
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
 
-    def close(self) -> None:
+    def close(self, patience_s: float = PATIENCE_S) -> None:
         """Ends it and waits. It is killed when it does not end by itself."""
         self.close_input()
         try:
-            self._process.wait(PATIENCE_S)
+            self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

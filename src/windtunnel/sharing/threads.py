@@ -133,11 +133,12 @@ def _scheduling(tid: int) -> dict[str, Any]:
 
 def write(tid: int, fields: Fields) -> None:
     """Sets `fields` of a thread; the others stay. Raises OSError."""
-    for name, value in fields.items():  # first: moving between cpusets sets the affinity
-        if name.startswith(CGROUP):
-            move(tid, name.removeprefix(CGROUP), str(value))
-    if "affinity" in fields:
-        os.sched_setaffinity(tid, numbers(fields, "affinity"))
+    affinity = set(numbers(fields, "affinity")) if "affinity" in fields else os.sched_getaffinity(tid)
+    hierarchies = {name.removeprefix(CGROUP): str(path) for name, path in fields.items() if name.startswith(CGROUP)}
+    for hierarchy, path in hierarchies.items():
+        move(tid, hierarchy, path)
+    if "affinity" in fields or any("cpuset" in hierarchy.split(",") for hierarchy in hierarchies):
+        os.sched_setaffinity(tid, affinity)  # afterwards: moving between cpusets sets it
     if fields.keys() & {"policy", "nice", "runtime_ns"}:
         now = _scheduling(tid) | fields
         policy, priority, flags = now["policy"]

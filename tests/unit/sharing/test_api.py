@@ -28,7 +28,7 @@ def make_core(pools):
     carrier = SimpleNamespace(
         slicers={}, now=pools.carrier.now, reslice=lambda kind, slice_ns: pools.carrier.reslice(kind, slice_ns)
     )
-    return Core(Serve(), pools, carrier, None, Chosen(Turns, 100_000), "none")
+    return Core(Serve(), pools, carrier, Chosen(Turns, 100_000), "none")
 
 
 def talk(ask, pools=None, token=None):

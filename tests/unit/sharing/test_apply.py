@@ -90,7 +90,10 @@ def test_what_a_slicer_refuses_is_taken_back_and_the_next_try_holds(carried, gro
 
 def test_who_was_with_a_slicer_that_ended_is_taken_again(carried):
     carrier, one, two = carried
-    carrier.broken(CPUS[-1])
+    told = []
+    carrier.on_replaced = lambda cpu, why: told.append((cpu, why))
+    carrier.broken(CPUS[-1], "it ended")
+    assert told == [(CPUS[-1], "it ended")]
     assert places(one, two) == [CPUS, CPUS]
     carrier.carry(Arrangement({CPUS[-1]: {one: 128, two: 128}}), {})
     assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]

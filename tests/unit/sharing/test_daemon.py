@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import threading
+from contextlib import contextmanager
 
 import pytest
 from daemon_tools import CPUS, daemon, start, tenant_toml, write
@@ -21,6 +22,13 @@ pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs"),
 ]
+STRAYS = f"""
+import os
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+while True:
+    try: os.sched_setaffinity(0, {{{CPUS[0]}}})
+    except OSError: pass
+"""
 HEAD = f"cpus = {CPUS}\nbe_cpus = 0"
 NEW_THREAD = """
 import sys, threading, time
@@ -179,6 +187,43 @@ def test_one_that_changes_its_affinity_is_told_and_put_right_or_left(tmp_path, s
                 until(lambda: affinity(one.pid) == [CPUS[-1]])
             else:
                 assert affinity(one.pid) == CPUS[:1]
+
+
+@contextmanager
+def confined(tmp_path):
+    """A daemon with two tenants, of which `a` strayed until it was confined; that one, and the directory of its cpuset."""
+    mount = threads.mounts().get("cpuset")
+    if mount is None or not os.access(mount, os.W_OK):
+        pytest.skip("no cpusets of cgroup v1 can be made here")
+    with tenant(STRAYS) as one, tenant() as two:
+        before = threads.cgroups_of(one.pid)["cpuset"]
+        toml = tenant_toml("a", one.pid) + tenant_toml("b", two.pid)
+        with daemon(write(tmp_path, toml, HEAD)) as running, running.client() as client:
+            until(lambda: any(event["event"] == "confined" for event in client.get("/v1/events")))
+            group = mount / f"windtunnel-share-{running.process.pid}"
+            yield running, client, one, group
+        until(lambda: threads.cgroups_of(one.pid)["cpuset"] == before)
+        until(lambda: not group.exists())
+
+
+def test_one_that_strays_again_and_again_is_kept_where_it_belongs(tmp_path):
+    with confined(tmp_path) as (_, client, one, group):
+        told = [event for event in client.get("/v1/events") if event["event"] == "confined"]
+        assert [(event["tenant"], event["tid"], event["cpus"]) for event in told] == [("a", one.pid, [CPUS[-1]])]
+        assert "windtunnel_share_confined_total 1.0" in client.text("/metrics")
+        for weights in ({"a": 128, "b": 128}, {"a": 256, "b": 128}, {"a": 64, "b": 256}, {"a": 64, "b": 64}):
+            changes = [
+                {"tenant": name, "weight": weight} for name, weight in sorted(weights.items(), key=lambda w: w[1])
+            ]
+            client.ask("POST", "/v1/batch", {"changes": changes})
+            cpus = client.get("/v1/tenants/a")["cpus"]
+            assert threads.cgroups_of(one.pid)["cpuset"] == f"/{group.name}/{cpus[0]}"
+            assert {tuple(affinity(one.pid)) for _ in range(5000)} == {tuple(cpus)}
+
+
+def test_one_that_is_confined_is_let_go_after_a_kill(tmp_path):
+    with confined(tmp_path) as (running, *_):
+        running.kill()
 
 
 def test_a_tenant_that_cannot_be_is_refused_with_nothing_changed(tmp_path):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, probe, slicers, threads
-from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, Seen, step
 from windtunnel.sharing.daemon.bodies import Report
@@ -23,6 +22,10 @@ READING_NS = 1_000_000_000
 """Interval of the slicers' readings."""
 
 
+AGAIN_NS = 10_000_000_000
+"""A thread that strays a second time within it is confined."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """The slicer of a daemon, and its slice."""
@@ -34,14 +37,18 @@ class Chosen:
 
 
 class Core:
-    """One thread does everything; `upkeep` runs every `keys.check`."""
+    """One thread does everything; `upkeep` runs every `keys.check`, `put_strays_right` at least as often."""
 
-    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, journal: Journal, chosen: Chosen, shield: str):
+    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, chosen: Chosen, shield: str):
         self.keys, self.sharing, self.chosen, self.shield = keys, sharing, chosen, shield
-        self._carrier, self._journal = carrier, journal
+        self._carrier = carrier
+        carrier.on_replaced = lambda cpu, why: sharing.events.publish("slicer replaced", cpu=cpu, why=why)
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
+        self._put_right_at: dict[int, int] = {}
+        self._tried: set[int] = set()
+        """Threads that are confined, or cannot be."""
         self._read_at = self._looked_at = time.monotonic_ns()
         self._said = ""
 
@@ -86,7 +93,7 @@ class Core:
         self.metrics.scaled(tenant.name)
 
     def upkeep(self) -> None:
-        """Looks for new processes and threads, strayed ones, and tenants that need CPU; carries out what is due."""
+        """Looks for new processes and threads, and tenants that need CPU; carries out what is due."""
         now = time.monotonic_ns()
         for tenant in list(self.sharing.tenants.values()):
             self._try(self.sharing.look, tenant)
@@ -95,7 +102,6 @@ class Core:
         self._looked_at = now
         self._try(self.sharing.settle)
         self._try(self._warm)
-        self._strays()
         if now - self._read_at >= READING_NS:
             self._read_at = now
             self._try(self._read)
@@ -137,8 +143,7 @@ class Core:
             try:
                 readings[cpu] = self._carrier.slicers[cpu].read()
             except UserError as error:
-                self.sharing.events.publish("slicer ended", cpu=cpu, why=error.message)
-                self._carrier.broken(cpu)
+                self._carrier.broken(cpu, error.message)
                 self.sharing.stir()
         self.readings = readings
         kind = self.chosen.kind
@@ -157,8 +162,8 @@ class Core:
         if len(plan.be) > self.sharing.machine.be_least:
             self._carrier.warm(plan.be[-1])
 
-    def _strays(self) -> None:
-        """Threads that are not on their CPUs, because they or another program chose others."""
+    def put_strays_right(self) -> None:
+        """Looks for threads that are not on their CPUs, because they or another program chose others."""
         now = self._carrier.now
         wanted: dict[int, tuple[int, ...]] = {tid: (cpu,) for cpu, members in now.turns.items() for tid in members}
         wanted |= {tid: tuple(sorted(cpus)) for tid, cpus in now.be.items()}
@@ -169,6 +174,8 @@ class Core:
             elif self._strayed.get(tid) != found or self.keys.strays == "put back":
                 self._stray(tid, cpus, found)
         self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}
+        self._put_right_at = {tid: at for tid, at in self._put_right_at.items() if tid in wanted}
+        self._tried &= wanted.keys()
 
     def _stray(self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...]) -> None:
         self.metrics.strayed()
@@ -178,7 +185,30 @@ class Core:
             self.sharing.events.publish("strayed", tid=tid, cpus=list(found), belongs=list(cpus), done=done)
         self._strayed[tid] = found
         if back:
-            self._try(lambda: self._journal.change(tid, affinity=cpus))
+            last, now = self._put_right_at.get(tid), time.monotonic_ns()
+            self._put_right_at[tid] = now
+            if last is None or now - last > AGAIN_NS or not self._confine(tid, cpus):
+                self._try(self._carrier.pin, tid, cpus)
+
+    def _confine(self, tid: int, cpus: tuple[int, ...]) -> bool:
+        """Whether it could be done. Tells the result once for each thread."""
+        facts = {
+            "tenant": next((one.name for one in self.sharing.tenants.values() if tid in one.tids), None),
+            "tid": tid,
+        }
+        try:
+            self._carrier.confine(tid, cpus)
+        except UserError as error:
+            if tid not in self._tried:
+                self.sharing.events.publish("not confined", **facts, why=error.message, remedy=error.remedy)
+            return False
+        else:
+            if tid not in self._tried:
+                self.sharing.events.publish("confined", **facts, cpus=list(cpus))
+                self.metrics.confined()
+            return True
+        finally:
+            self._tried.add(tid)
 
 
 def _affinity(tid: int) -> tuple[int, ...] | None:

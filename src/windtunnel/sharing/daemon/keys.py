@@ -214,10 +214,12 @@ class Serve(Table):
     )
     strays: Literal["put back", "leave"] = Field(
         "put back",
-        description="what happens to a tenant that changes its own affinity; both publish an event and count it",
+        description="what happens to a thread that changes its own affinity; both publish an event and count it",
     )
     check: Annotated[int, Duration("10ms", "1min")] = Field(
-        "250ms", validate_default=True, description="interval of the search for new, ended and strayed threads"
+        "250ms",
+        validate_default=True,
+        description="interval of the search for new, ended and strayed threads; for strayed ones at most 250ms",
     )
     state: Text | None = Field(
         None,

@@ -37,7 +37,7 @@ class Metrics(Collector):
         self._times: dict[str, dict[str, Times]] = {name: defaultdict(Times) for name in TIMES}
         self._sums: dict[str, Counter[str]] = {"kicks": Counter(), "ran": Counter(), "waited": Counter()}
         self._steps: Counter[str] = Counter()
-        self._strays = self._foreign = 0
+        self._strays = self._confined = self._foreign = 0
         self._readings: Mapping[int, SliceReading] = {}
         self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
@@ -80,6 +80,9 @@ class Metrics(Collector):
 
     def strayed(self) -> None:
         self._strays += 1
+
+    def confined(self) -> None:
+        self._confined += 1
 
     def foreign(self) -> None:
         """A connection to PvCC's protocol sent another one."""
@@ -184,6 +187,9 @@ class Metrics(Collector):
         yield steps
         yield CounterMetricFamily(
             "windtunnel_share_strays", "Times that a thread ran on other CPUs than its own", self._strays
+        )
+        yield CounterMetricFamily(
+            "windtunnel_share_confined", "Threads that strayed again and were confined to their CPUs", self._confined
         )
         yield CounterMetricFamily(
             "windtunnel_share_pvcc_foreign",

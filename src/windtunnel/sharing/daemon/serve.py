@@ -13,7 +13,7 @@ from typing import Any, Self
 from windtunnel.errors import UserError
 from windtunnel.exchange.metrics_server import Address
 from windtunnel.exchange.metrics_server import Server as MetricsServer
-from windtunnel.sharing import changed_threads
+from windtunnel.sharing import changed_threads, threads
 from windtunnel.sharing.daemon import api, http, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
@@ -23,11 +23,14 @@ from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.sharing.daemon.lock import only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
+from windtunnel.sharing.pools.cpusets import KEY, Cpusets
 from windtunnel.sharing.pools.plan import Machine
 from windtunnel.sharing.pools.shared_cores import shared_cores, shielding
 
 SAVE_S = 0.25
 """A change is in the state file so long after it was made, at the latest."""
+STRAYS_S = 0.25
+"""Threads that strayed are looked for so often, at the least: one that does it again is confined within half a second."""
 
 
 def default_directory() -> Path:
@@ -87,14 +90,17 @@ class Daemon:
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
         around = stack.enter_context(shielding(keys.shield, chosen.kind.raises))
+        cpusets = Cpusets(threads.mounts().get(KEY))
+        stack.enter_context(cpusets.swept())
         rights.drop()
         journal = stack.enter_context(changed_threads.held(self._directory / f"share{changed_threads.SUFFIX}"))
         standing = Standing(cpus[: keys.be_cpus])
         carrier = stack.enter_context(
             shared_cores(journal, chosen.kind, cpus, chosen.slice_ns, around.shield, standing.everywhere)
         )
+        carrier.confines_by(cpusets)
         self.sharing = Sharing(machine, carrier, Events(), self._base)
-        self.core = Core(keys, self.sharing, carrier, journal, chosen, around.words)
+        self.core = Core(keys, self.sharing, carrier, chosen, around.words)
         self._begin(kept)
         if keys.api.metrics:
             stack.enter_context(MetricsServer(_address(keys.api.metrics), self.core.metrics))
@@ -137,7 +143,8 @@ class Daemon:
         if "tcp" in self._sockets:
             servers["tcp"] = http.server(app, self._token)
         tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
-        tasks += [loop.create_task(self._keep_up()), loop.create_task(self._save())]
+        tasks += [loop.create_task(self._keep_up()), loop.create_task(self._look_for_strays())]
+        tasks += [loop.create_task(self._save())]
         pvcc = None
         if self._keys.pvcc:
             listening, allowed = self._sockets["pvcc"], self._keys.pvcc.allow
@@ -178,6 +185,11 @@ class Daemon:
         while True:
             await asyncio.sleep(self._keys.check / 1e9)
             self.core.upkeep()
+
+    async def _look_for_strays(self) -> None:
+        while True:
+            await asyncio.sleep(min(self._keys.check / 1e9, STRAYS_S))
+            self.core.put_strays_right()
 
     async def _save(self) -> None:
         written = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.pools.cpusets import Cpusets
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Cap, Shield
 from windtunnel.sharing.slicers import Member, Slicer
@@ -20,17 +21,39 @@ Members = Mapping[int, int]
 class Handover:
     """The journal for slicers: a thread that moves from one core's slicer to another's is not restored in between.
 
-    It runs where it was until the next slicer takes it.
+    It runs where it was until the next slicer takes it. The CPUs of a thread that is confined are those of a cpuset.
     """
 
     def __init__(self, journal: Journal):
         self._journal = journal
+        self.cpusets = Cpusets()
         self.moving: frozenset[int] = frozenset()
+        self._confined: set[int] = set()
+
+    def confine(self, tid: int, cpus: tuple[int, ...]) -> None:
+        """Keeps a thread on CPUs, wherever they are, until it is put back. Raises UserError."""
+        new = tid not in self._confined
+        self._confined.add(tid)
+        try:
+            self.change(tid, affinity=cpus)
+        except UserError:
+            if new:
+                self._confined.discard(tid)
+            raise
 
     def put_back(self, tid: int) -> list[str]:
-        return [] if tid in self.moving else self._journal.put_back(tid)
+        if tid in self.moving:
+            return []
+        self._confined.discard(tid)
+        return self._journal.put_back(tid)
+
+    def put_back_all(self) -> None:
+        self._confined.clear()
+        self._journal.put_back_all()
 
     def change(self, tid: int, cgroups: dict[str, str] | None = None, **fields: Value) -> None:
+        if tid in self._confined and "affinity" in fields:
+            cgroups = (cgroups or {}) | self.cpusets.group(threads.numbers(fields, "affinity"))
         self._journal.change(tid, cgroups, **fields)
 
     def allow(self, tid: int, **values: list[Value]) -> None:
@@ -61,7 +84,7 @@ class Carrier:
         starting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ):
         """`starting`: within it a slicer is started."""
-        self._journal, self._kind, self._slice_ns, self._shield = journal, kind, slice_ns, shield
+        self._kind, self._slice_ns, self._shield = kind, slice_ns, shield
         self._starting = starting
         if shield is not None:
             shield.enters_through(journal)
@@ -71,6 +94,8 @@ class Carrier:
         self._caps: Mapping[str, Cap] = {}
         self._given: dict[int, Members] = {}
         """The members that each slicer was given last. Of those in `_unsure`: the members that they may have."""
+        self.on_replaced: Callable[[int, str], None] = lambda cpu, why: None
+        """Called with the CPU of a slicer that had to be replaced, and why."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -100,9 +125,10 @@ class Carrier:
                 slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer
 
-    def broken(self, cpu: int) -> None:
-        """The slicer of a CPU ended by itself: the next `carry` starts another."""
+    def broken(self, cpu: int, why: str) -> None:
+        """The slicer of a CPU ended by itself, or had to be killed: the next `carry` starts another."""
         self._drop(cpu)
+        self.on_replaced(cpu, why)
         self._given.pop(cpu, None)
         self.now = replace(
             self.now, turns={other: members for other, members in self.now.turns.items() if other != cpu}
@@ -136,12 +162,24 @@ class Carrier:
             self._carry(wanted, self._caps)
         self._slice_ns = slice_ns
 
+    def pin(self, tid: int, cpus: tuple[int, ...]) -> None:
+        """Puts a thread on CPUs, from which it may stray. Raises UserError."""
+        self._handover.change(tid, affinity=cpus)
+
+    def confines_by(self, cpusets: Cpusets) -> None:
+        """What keeps threads on CPUs: to be called before `confine`."""
+        self._handover.cpusets = cpusets
+
+    def confine(self, tid: int, cpus: tuple[int, ...]) -> None:
+        """Puts a thread on CPUs, and keeps it on those that it is put on later. Raises UserError where the host cannot."""
+        self._handover.confine(tid, cpus)
+
     def close(self) -> None:
         """Stops the slicers and restores every thread."""
         for slicer in self.slicers.values():
             slicer.stop()
         self.slicers.clear()
-        self._journal.put_back_all()
+        self._handover.put_back_all()
 
     def _without_the_dead(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
         gone: frozenset[int] = frozenset()
@@ -164,7 +202,7 @@ class Carrier:
         for tid in old.be.keys() - to.be.keys() | (set(old.be) if old.spare != to.spare else set()):
             self._put_back(tid)
         for tid in [tid for tid, cpu in self._at.items() if where.get(tid, cpu) != cpu]:
-            self._journal.change(tid, affinity=(where[tid],))  # first: slicers are told afterwards
+            self.pin(tid, (where[tid],))  # first: slicers are told afterwards
             self._at[tid] = where[tid]
         self.moved_at_ns = time.perf_counter_ns()
         for cpu in to.turns:
@@ -204,10 +242,11 @@ class Carrier:
         self._unsure.add(cpu)
         try:
             self.slicers[cpu].set_members(wanted)
-        except UserError:
+        except UserError as error:
             if any(threads.stat(tid) is None for tid in members):
                 raise
             self._drop(cpu)
+            self.on_replaced(cpu, error.message)
             self.warm(cpu)
             self.slicers[cpu].set_members(wanted)
         self._given[cpu] = members
@@ -232,10 +271,10 @@ class Carrier:
         fields: Fields = {"affinity": tuple(sorted(cpus))}
         if spare:
             fields["policy"] = (sched.IDLE, 0, 0)
-        self._journal.change(tid, None, **fields)
+        self._handover.change(tid, None, **fields)
 
     def _put_back(self, tid: int) -> None:
-        self._journal.put_back(tid)
+        self._handover.put_back(tid)
         if self._shield is not None:
             self._shield.forget(tid)
 

@@ -1,15 +1,34 @@
-"""`python -m windtunnel.sharing.pools.remove_groups FD GROUP`: removes the shield's groups once the daemon is gone, kill -9 included.
+"""`python -m windtunnel.sharing.pools.remove_groups FD GROUP`: removes groups once the daemon is gone, kill -9 included.
 
-A process of its own, from before the daemon gave up its rights: the directory above a cgroup of root's may be written by nobody else.
-It waits for the end of a pipe, and then for the guardian, which takes the tenants out.
+A process of its own, for the shield from before the daemon gave up its rights: the directory above a cgroup of root's may be written by
+nobody else. It waits for the end of a pipe, and then for the guardian, which takes the tenants out.
 """
 
 import os
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PATIENCE_S, LOOK_S = 30.0, 0.05
+
+
+@contextmanager
+def swept(group: Path) -> Iterator[None]:
+    """Starts the process: at the exit, also by a kill, a group and those within are removed."""
+    read_end, write_end = os.pipe()
+    try:
+        command = [sys.executable, "-m", "windtunnel.sharing.pools.remove_groups", str(read_end), str(group)]
+        sweeper = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[read_end], start_new_session=True)
+    finally:
+        os.close(read_end)
+    try:
+        yield
+    finally:
+        os.close(write_end)
+        sweeper.wait()
 
 
 def sweep(fd: int, group: Path) -> None:

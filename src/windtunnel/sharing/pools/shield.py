@@ -10,16 +10,16 @@ v1 takes single threads. v2 takes whole processes: their other threads come alon
 import contextlib
 import errno
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.cgroups import Hierarchy
+from windtunnel.sharing.pools.remove_groups import swept
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 
 PREFIX = "windtunnel-share-"
@@ -132,20 +132,9 @@ class Shield:
         """A restored thread is no longer in the shield."""
         self._in.pop(tid, None)
 
-    @contextlib.contextmanager
-    def swept(self) -> Iterator[None]:
+    def swept(self) -> AbstractContextManager[None]:
         """Entered with root rights; at every exit, also by a kill, the groups are removed."""
-        read_end, write_end = os.pipe()
-        try:
-            command = [sys.executable, "-m", "windtunnel.sharing.pools.remove_groups", str(read_end), str(self._base)]
-            sweeper = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[read_end], start_new_session=True)
-        finally:
-            os.close(read_end)
-        try:
-            yield
-        finally:
-            os.close(write_end)
-            sweeper.wait()
+        return swept(self._base)
 
     def _enter(self, tid: int, where: str) -> None:
         assert self._places is not None

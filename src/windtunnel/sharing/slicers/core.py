@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
-from windtunnel.sharing.native import SLICER, Native
+from windtunnel.sharing.native import SLICER, Native, Silent
 from windtunnel.sharing.slicers import warnings
 from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
 from windtunnel.sharing.slicers.slicer import Member, Slicer, SlicerJournal, check_members, check_slice
@@ -21,6 +21,8 @@ ALWAYS = 0.9
 """Of the interval runnable: it wanted all that it could get (slicers/balance.cc)."""
 LEAST_INTERVAL_NS = 100_000_000
 """In which that can be told: the kernel counts what a thread waited when it runs again."""
+RESPONSE_S = 1.0
+"""For the response to a command. A slicer that is silent for so long hangs, or was stopped: it is killed."""
 
 
 class CoreSlicer(Slicer):
@@ -86,7 +88,7 @@ class CoreSlicer(Slicer):
         for member in members:
             if member.tid in new or not _lives(member.tid):
                 threads.check(member.tid)
-        native = self._running()
+        self._running()
         found, self._said = steps([member.weight for member in members])
         now = {member.tid: step for member, step in zip(members, found, strict=True)}
         before = dict(self._steps)
@@ -95,8 +97,8 @@ class CoreSlicer(Slicer):
         self.journal.allow_all(
             {tid: {"nice": _nices(step, before.get(tid, step))} for tid, step in now.items() if before.get(tid) != step}
         )
-        self._members, self._steps = members, now
-        native.ask(
+        self._members, self._steps = members, before | now  # who leaves is put back too if it breaks here
+        self._ask(
             {
                 "do": "members",
                 "members": [
@@ -105,12 +107,13 @@ class CoreSlicer(Slicer):
                 ],
             }
         )
+        self._steps = now
         for tid in before.keys() - now.keys():
             self._said += self.journal.put_back(tid)
 
     def set_slice(self, slice_ns: int) -> None:
         check_slice(slice_ns)
-        self._running().ask({"do": "slice", "slice_ns": slice_ns})
+        self._ask({"do": "slice", "slice_ns": slice_ns})
         before, self.slice_ns = self.runtime_ns(self.slice_ns), slice_ns
         if self.runtime_ns(slice_ns) != before:
             for member in self._members:
@@ -118,7 +121,7 @@ class CoreSlicer(Slicer):
                     self.journal.change(member.tid, runtime_ns=self.runtime_ns(slice_ns))
 
     def read(self) -> SliceReading:
-        seen = self._running().ask({"do": "read"})
+        seen = self._ask({"do": "read"})
         interval = seen["interval_ns"]
         ran = sum(one["ran_ns"] for one in seen["members"])
         turns = sum(one["slices"] or 0 for one in seen["members"])
@@ -156,7 +159,7 @@ class CoreSlicer(Slicer):
 
     def stop(self) -> None:
         if self._native is not None:
-            self._native.close()
+            self._native.close(RESPONSE_S)
             self._native = None
         self._leave()
 
@@ -183,6 +186,16 @@ class CoreSlicer(Slicer):
         if self._native is None:
             raise UserError(f"{self.name} is not started")
         return self._native
+
+    def _ask(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Raises UserError where it has ended, or is silent; then it is killed, and its members run as before."""
+        native = self._running()
+        try:
+            return native.ask(command, RESPONSE_S)
+        except Silent as error:
+            native.close(0)
+            self._break(error.message)
+            raise
 
     def _break(self, how: str) -> None:
         """The native process has ended by itself, or was killed: its members run as before."""

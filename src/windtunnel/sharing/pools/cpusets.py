@@ -1,0 +1,61 @@
+"""Cgroups that keep a thread on its CPUs which strays from them again and again: an affinity is only a wish, which every thread may
+change for itself. Of v1, which takes single threads. One of v2 would take the whole process, whose threads have different CPUs.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.pools.cgroups import Hierarchy
+from windtunnel.sharing.pools.remove_groups import swept
+from windtunnel.sharing.pools.shield import PREFIX, clean
+
+KEY = "cpuset"
+"""Of the hierarchy, in /proc/PID/cgroup: one that has another controller too may be the shield's."""
+
+
+class Cpusets:
+    """A group of one daemon for each set of CPUs. `mount`: of the hierarchy, where there is one; root's rights make the group above them."""
+
+    def __init__(self, mount: Path | None = None):
+        self._base: Path | None = None
+        self._why = "this host has no cpusets of cgroup v1"
+        if mount is not None:
+            clean(Hierarchy(1, mount, KEY))
+            try:
+                self._base = _make(mount / f"{PREFIX}{os.getpid()}", (mount / "cpuset.cpus").read_text())
+            except OSError as error:
+                self._why = f"{mount}: no cpuset can be made: {error.strerror}"
+
+    def group(self, cpus: Iterable[int]) -> dict[str, str]:
+        """The path of the group of these CPUs, by hierarchy. Raises UserError where none can be had."""
+        if self._base is None:
+            raise UserError(
+                self._why, "run the tenant in a cpuset of its own: AllowedCPUs= of its unit, docker run --cpuset-cpus"
+            )
+        name = ",".join(map(str, sorted(cpus)))
+        try:
+            _make(self._base / name, name)
+        except OSError as error:
+            raise UserError(f"{self._base / name}: no cpuset can be made: {error.strerror}") from None
+        return {KEY: f"/{self._base.name}/{name}"}
+
+    def swept(self) -> AbstractContextManager[None]:
+        """Entered with root's rights; at every exit, also by a kill, the groups are removed."""
+        return swept(self._base) if self._base else nullcontext()
+
+
+def _make(group: Path, cpus: str) -> Path:
+    """A group with the memory of the one above: without CPUs and memory, no thread may enter."""
+    group.mkdir(exist_ok=True)
+    try:
+        (group / "cpuset.cpus").write_text(cpus)
+        (group / "cpuset.mems").write_text((group.parent / "cpuset.mems").read_text())
+    except OSError:
+        with contextlib.suppress(OSError):  # it was there before, and somebody is in it
+            group.rmdir()
+        raise
+    return group

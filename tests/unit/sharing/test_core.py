@@ -1,0 +1,65 @@
+"""The upkeep of the daemon, without a machine."""
+
+from pool_tools import Pools, Turns
+
+from windtunnel.errors import UserError
+from windtunnel.sharing.daemon import core
+from windtunnel.sharing.daemon.core import Chosen, Core
+from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.sharing.pools.plan import Arrangement
+
+
+class Holds:
+    """A carrier whose threads are where a test says; `refuses` is why it cannot confine one."""
+
+    def __init__(self, now, refuses=None):
+        self.now, self.refuses, self.did = now, refuses, []
+
+    def pin(self, tid, cpus):
+        self.did.append(("pin", tid, cpus))
+
+    def confine(self, tid, cpus):
+        if self.refuses:
+            raise UserError(self.refuses)
+        self.did.append(("confine", tid, cpus))
+
+
+def looked(monkeypatch, found, refuses=None, strays="put back", step_ns=250_000_000):
+    """What is done and told when thread 100 is found on these CPUs in turn; it belongs on CPU 2."""
+    pools = Pools((0, 1, 2), a={})
+    holds = Holds(Arrangement({2: {100: 128}}), refuses)
+    upkeep = Core(Serve(strays=strays), pools, holds, Chosen("turns", Turns), "none")
+    monkeypatch.setattr(core.time, "monotonic_ns", lambda: upkeep_ns[0])
+    upkeep_ns, before = [0], pools.events.last
+    for cpus in found:
+        upkeep_ns[0] += step_ns
+        monkeypatch.setattr(core, "_affinity", lambda tid, cpus=cpus: cpus)
+        upkeep.put_strays_right()
+    told = [event["event"] for event in pools.events.since(before)]
+    return [done for done, *_ in holds.did], told, upkeep.metrics.text().decode()
+
+
+def test_who_strays_once_is_put_right_and_again_is_confined(monkeypatch):
+    did, told, text = looked(monkeypatch, [(0,), (2,), (0,), (2,)])
+    assert (did, told) == (["pin", "confine"], ["strayed", "strayed", "confined"])
+    assert "windtunnel_share_confined_total 1.0" in text and "windtunnel_share_strays_total 2.0" in text
+
+
+def test_who_strays_without_end_is_confined_at_the_second_look_and_told_once(monkeypatch):
+    did, told, _ = looked(monkeypatch, [(0,)] * 4)
+    assert (did, told) == (["pin", "confine", "confine", "confine"], ["strayed", "confined"])
+
+
+def test_who_strays_once_a_minute_is_put_right(monkeypatch):
+    did, told, _ = looked(monkeypatch, [(0,), (2,)] * 3, step_ns=30_000_000_000)
+    assert (did, told) == (["pin"] * 3, ["strayed"] * 3)
+
+
+def test_who_cannot_be_confined_is_put_right_and_told_once(monkeypatch):
+    did, told, text = looked(monkeypatch, [(0,)] * 4, refuses="no cpusets")
+    assert (did, told) == (["pin"] * 4, ["strayed", "not confined"])
+    assert "windtunnel_share_confined_total 0.0" in text
+
+
+def test_who_may_stray_is_left(monkeypatch):
+    assert looked(monkeypatch, [(0,)] * 4, strays="leave")[:2] == ([], ["strayed"])
