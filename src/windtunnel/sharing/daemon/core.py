@@ -59,10 +59,11 @@ class Core:
             raise
         return tenant
 
-    def take_in_first(self, keys: TenantKeys, wish: Wish | None) -> None:
+    def take_in_first(self, keys: TenantKeys, wish: Wish | None, named: int | None) -> Tenant:
         """Adds a tenant of the file, at the start. Raises UserError."""
-        self.sharing.add(keys, wish=wish)
+        tenant = self.sharing.add(keys, wish=wish, named=named)
         self.sharing.settle()
+        return tenant
 
     def report(self, tenant: Tenant, told: Report) -> None:
         """A tenant's report. The autoscaler's step is carried out at once, as far as there is room."""

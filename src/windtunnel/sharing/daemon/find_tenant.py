@@ -6,6 +6,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.text_file import beginning
 
 PROC = Path("/proc")
 MAX_PIDFILE_BYTES = 64
@@ -44,8 +45,7 @@ def tids_of(pid: int, pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
 
 def _in_file(path: Path) -> int | None:
     try:
-        with path.open() as file:
-            return int(file.read(MAX_PIDFILE_BYTES).split()[0])
+        return int(beginning(path, MAX_PIDFILE_BYTES).split()[0])
     except (OSError, ValueError, IndexError):
         return None
 

@@ -56,6 +56,8 @@ class Tenant:
     pid: int | None = None
     started: int | None = None
     pid_fd: int | None = None
+    named: int | None = None
+    """Start of the process that `keys.pid` named first: the number may be used again, and then it is another one."""
     tids: tuple[int, ...] = ()
     busy: frozenset[int] = frozenset()
     rule: Autoscale | None = None
@@ -107,6 +109,10 @@ class Tenant:
         found = threads.stat(pid) if pid else None
         if pid is None or found is None:
             return False
+        if self.keys.pid is not None:
+            if self.named not in (None, found.started):
+                return False
+            self.named = found.started
         try:
             self.pid_fd = os.pidfd_open(pid)
         except OSError as error:

@@ -12,14 +12,14 @@ from typing import Any, Self
 from windtunnel.errors import UserError
 from windtunnel.exchange.metrics_server import Address
 from windtunnel.exchange.metrics_server import Server as MetricsServer
-from windtunnel.sharing import changed_threads
+from windtunnel.sharing import changed_threads, threads
 from windtunnel.sharing.daemon import api, http, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.daemon_placement import Standing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import Serve
-from windtunnel.sharing.daemon.lock import only_one
+from windtunnel.sharing.daemon.lock import JOURNAL, SOCKET, STATE, default_directory, only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.pools import cgroups
@@ -34,13 +34,9 @@ RT_US = 400_000
 """Of each second, for slicers that make tenants SCHED_FIFO: cgroup v1 gives a new group none."""
 
 
-def default_directory() -> Path:
-    return changed_threads.directory() / "share"
-
-
 def socket_of(keys: Serve, base: Path) -> Path:
     directory = base / keys.state if keys.state else default_directory()
-    return base / keys.api.socket if keys.api.socket else directory / "share.sock"
+    return base / keys.api.socket if keys.api.socket else directory / SOCKET
 
 
 class Daemon:
@@ -56,6 +52,7 @@ class Daemon:
         self._directory = base / keys.state if keys.state else default_directory()
         self._choose = choose
         self._stack = ExitStack()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -80,14 +77,14 @@ class Daemon:
                 f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
         stack.enter_context(only_one(self._directory, cpus))
-        kept = state.read(self._directory / "state.json")
+        kept = state.read(self._directory / STATE)
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus)
         shield, why = self._shield(chosen.raises)
         if shield is not None:
             stack.enter_context(shield.swept())
         rights.drop()
-        journal = stack.enter_context(changed_threads.held(self._directory / f"share{changed_threads.SUFFIX}"))
+        journal = stack.enter_context(changed_threads.held(self._directory / JOURNAL, self._tell))
         standing = Standing(cpus[: keys.be_cpus])
         stack.enter_context(softirqs_first(journal, cpus))
         carrier = Carrier(journal, chosen.make, keys.slice, shield, standing.everywhere)
@@ -129,9 +126,11 @@ class Daemon:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
         for keys in self._keys.tenant:
             try:
-                self.core.take_in_first(keys, kept.wish_of(keys))
+                tenant = self.core.take_in_first(keys, kept.wish_of(keys), kept.named_by(keys))
             except UserError as error:
                 raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
+            if tenant.pid is None and keys.pid is not None and threads.stat(keys.pid):
+                self._say(f"tenant {keys.name}: process {keys.pid} is another one than before, and is left alone")
         for tenant in kept.tenants:
             added = tenant.keys()
             if added is not None and tenant.name not in self.sharing.tenants:
@@ -139,7 +138,8 @@ class Daemon:
                     self.core.take_in(added, tenant.wish.wish())
 
     async def _serve(self) -> None:
-        loop, end = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = loop = asyncio.get_running_loop()
+        end = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, end.set)
         self._watch_processes(loop)
@@ -163,11 +163,13 @@ class Daemon:
             one.should_exit = True
         for task in tasks[len(servers) :]:
             task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        state.write(self._directory / "state.json", self.sharing)
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
+        errors = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
+        try:
+            state.write(self._directory / STATE, self.sharing)
+        except UserError as error:
+            errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _watch_processes(self, loop: asyncio.AbstractEventLoop) -> None:
         def watch(tenant: Tenant) -> None:
@@ -190,12 +192,27 @@ class Daemon:
             self.core.upkeep()
 
     async def _save(self) -> None:
-        written = None
+        """A disk that is full ends nobody's sharing: it is said once, and tried again."""
+        events, written, trouble = self.sharing.events, None, ""
         while True:
-            if (now := self.sharing.events.last) != written:
-                state.write(self._directory / "state.json", self.sharing)
-                written = now
+            if trouble or events.last != written:
+                try:
+                    state.write(self._directory / STATE, self.sharing)
+                    now = ""
+                except UserError as error:
+                    now = error.message
+                if now != trouble:
+                    events.publish("state not saved" if now else "state saved", why=now or None)
+                    self._say(f"the state is not saved, and tried again: {now}" if now else "the state is saved again")
+                written, trouble = events.last, now
             await asyncio.sleep(SAVE_S)
+
+    def _tell(self, line: str) -> None:
+        """Of the guardian, from another thread."""
+        self._say(line)
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(lambda: self.sharing.events.publish("guardian", why=line))
 
     def _start_lines(self) -> Iterator[str]:
         keys, plan = self._keys, self.sharing.plan
