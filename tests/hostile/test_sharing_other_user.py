@@ -9,16 +9,19 @@ import shutil
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 from daemon_tools import CPUS, daemon, tenant_toml, write
-from hostile_run import COMMAND, run
+from hostile_run import COMMAND, ended
 from sharing_tools import SLEEP
 
+import windtunnel
 from windtunnel.sharing import journal, threads
 
 A, B = 61_871, 61_872
@@ -33,26 +36,39 @@ pytestmark = [
 def user(uid: int, **environment: str) -> dict:
     """How to start a process as a user without a runtime directory of their own, unless `environment` names one."""
     names = {name: value for name, value in os.environ.items() if name not in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY")}
-    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    path = {"PYTHONPATH": os.pathsep.join((str(Path(windtunnel.__file__).parents[1]), sysconfig.get_path("purelib")))}
     return {"user": uid, "group": uid, "extra_groups": [], "cwd": "/", "env": names | path | environment}
+
+
+@cache
+def python() -> str | None:
+    """An interpreter that both may run: ours may be in somebody's home."""
+    for path in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        with suppress(OSError, subprocess.CalledProcessError):
+            for uid in (A, B):
+                subprocess.run(
+                    [path, "-c", "import typer, pydantic, windtunnel"], **user(uid), check=True, capture_output=True
+                )
+            return path
+    return None
+
+
+@pytest.fixture(autouse=True)
+def both_can_run_it():
+    if python() is None:
+        pytest.skip("other users cannot run this Python, or not read this checkout")
 
 
 def as_user(uid: int, code: str, *words: object) -> str:
     """What a Python program says as that user."""
-    command = [sys.executable, "-c", code, *map(str, words)]
+    command = [python(), "-c", code, *map(str, words)]
     return subprocess.run(command, **user(uid), check=True, capture_output=True, text=True).stdout
 
 
-@pytest.fixture(autouse=True)
-def two_users():
-    for uid in (A, B):
-        try:
-            if subprocess.run(
-                [*COMMAND[:2], "import windtunnel"], check=False, **user(uid), capture_output=True
-            ).returncode:
-                pytest.skip("another user cannot read this checkout")
-        except PermissionError:
-            pytest.skip("another user cannot run this Python")
+def restore(*words: object, **how) -> tuple[int, str]:
+    """`windtunnel share restore`: exit code, and all that was said."""
+    command = [python(), "-c", COMMAND[2], "share", "restore", *map(str, words)]
+    return ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how))
 
 
 @pytest.fixture
@@ -79,7 +95,7 @@ def fallback() -> Iterator[Path]:
 @contextmanager
 def process_of(uid: int) -> Iterator[subprocess.Popen]:
     """That sleeps, at nice 5: there is room to make it nicer."""
-    command = ["nice", "-n", "5", sys.executable, "-c", f"print('ready', flush=True)\n{SLEEP}"]
+    command = ["nice", "-n", "5", python(), "-c", f"print('ready', flush=True)\n{SLEEP}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
         try:
             assert process.stdout.readline() == "ready\n"
@@ -127,7 +143,7 @@ def test_a_journal_that_another_user_placed_is_refused(everybodys, fallback, mod
         as_user(B, PLACE, directory, forged(victim.pid, mine), mode, name)
         how = user(A) if without else user(A, XDG_RUNTIME_DIR=str(everybodys))
         for words in ([], [str(directory / name)]):
-            code, said = run(["share", "restore", *words], **how)
+            code, said = restore(*words, **how)
             assert code == 2 and f"of user {B}, and this is user {A}" in said
             assert "restored" not in said
         assert victim.poll() is None and threads.read(victim.pid) == before
@@ -142,7 +158,7 @@ def test_a_link_of_another_users_is_not_followed(everybodys, fallback):
     for path in (everybodys / "home", mine):
         os.chown(path, A, A)
     as_user(B, LINK, everybodys / "home", fallback)
-    code, said = run(["share", "restore"], **user(A))
+    code, said = restore(**user(A))
     assert code == 2 and "a link" in said and mine.read_text() == "mine"
 
 
@@ -160,10 +176,10 @@ def test_a_journal_of_our_own_that_others_may_write_is_refused(everybodys):
             os.chown(path, A, A)
         before = threads.read(victim.pid)
         how = user(A, XDG_RUNTIME_DIR=str(everybodys))
-        code, said = run(["share", "restore"], **how)
+        code, said = restore(**how)
         assert code == 2 and "other users may write it" in said
         file.chmod(0o600)
-        code, said = run(["share", "restore"], **how)  # it is A's by now: what no journal of ours says is refused
+        code, said = restore(**how)  # it is A's by now: what no journal of ours says is refused
         assert code == 2 and "is not below /proc/sys" in said
         assert victim.poll() is None and threads.read(victim.pid) == before
     assert mine.read_text() == "mine"
@@ -175,8 +191,7 @@ def test_root_does_not_restore_from_the_journal_of_a_user(everybodys):
         text = forged(victim.pid, Path("/proc/sys/kernel/sched_autogroup_enabled"))
         directory = everybodys / "windtunnel"
         as_user(B, PLACE, directory, text, "700", "share.journal")
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        code, said = run(["share", "restore", str(directory / "share.journal")], env=environment)
+        code, said = restore(str(directory / "share.journal"), env=user(0)["env"])
         assert code == 2 and f"of user {B}, and this is user 0" in said
         assert threads.read(victim.pid) == before and other.poll() is None
 
@@ -194,8 +209,7 @@ with held(directory() / "mine.journal") as journal:
 def test_our_own_journals_are_ours_alone_and_found(fallback):
     """Without a runtime directory, and with both processes killed."""
     with process_of(A) as victim:
-        before = threads.read(victim.pid)
-        command = [sys.executable, "-c", HOLD, str(victim.pid)]
+        command = [python(), "-c", HOLD, str(victim.pid)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(A)) as holder:
             assert holder.stdout.readline() == "held\n"
             found = fallback.stat()
@@ -203,17 +217,15 @@ def test_our_own_journals_are_ours_alone_and_found(fallback):
             assert threads.read(victim.pid)["nice"] == 9
             refused = "import os, sys\ntry: os.listdir(sys.argv[1])\nexcept PermissionError: print('refused')"
             assert as_user(B, refused, fallback) == "refused\n"
-            code, said = run(["share", "restore", str(fallback / "mine.journal")], **user(B))
+            code, said = restore(str(fallback / "mine.journal"), **user(B))
             assert code == 2 and "Permission denied" in said and threads.read(victim.pid)["nice"] == 9
             for child in threads.children()(holder.pid):
                 os.kill(child, 9)
             holder.kill()
         # Only CAP_SYS_NICE may raise a priority again: without it the journal is kept for later.
-        code, said = run(["share", "restore"], **user(A))
+        code, said = restore(**user(A))
         assert code == 2 and "nice could not be restored to 5" in said and "the journal is kept" in said
         assert (fallback / "mine.journal").exists()
-        code, said = run(["share", "restore"], **(user(A) | {"user": None, "group": None, "extra_groups": None}))
-        assert threads.read(victim.pid)["nice"] == 9 and before["nice"] == 5  # root has a directory of its own
 
 
 REQUEST = """

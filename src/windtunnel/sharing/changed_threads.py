@@ -181,8 +181,11 @@ class Journal:
             threads.check_policy(tid)
             return entry
         found = threads.check(tid)
-        before = inherited_changes.own_fields(tid, found, self._contents.entries)
-        self._add(journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), before)))
+        now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
+        lines = [journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back))]
+        if back:
+            lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})
+        self._add(*lines)
         return self._contents.entries[tid]
 
     def _forget(self, tid: int) -> None:
@@ -271,13 +274,12 @@ class Guardian:
         """Waits for its end, or for `close`."""
         guardian = os.pidfd_open(self.pid)
         try:
-            ready, _, _ = select.select([guardian, self._stop_read], [], [])
+            return not _ready(self._stop_read, guardian)
         finally:
             os.close(guardian)
-        return self._stop_read not in ready
 
     def _closing(self, seconds: float) -> bool:
-        return bool(select.select([self._stop_read], [], [], seconds)[0])
+        return _ready(self._stop_read, seconds=seconds)
 
     def close(self) -> None:
         """Ends it. Call it after the journal is closed: then it has nothing to do."""
@@ -340,6 +342,14 @@ def _locked(path: Path) -> Iterator[None]:
     with own_directory.opened(path.parent) as directory_fd:
         fcntl.flock(directory_fd, fcntl.LOCK_EX)
         yield
+
+
+def _ready(descriptor: int, *others: int, seconds: float | None = None) -> bool:
+    """Waits until one of them is; whether the first is. Numbers may be large, which `select` does not take."""
+    poll = select.poll()
+    for one in (descriptor, *others):
+        poll.register(one, select.POLLIN)
+    return descriptor in dict(poll.poll(None if seconds is None else 1000 * seconds))
 
 
 def _words(fields: Fields) -> str:

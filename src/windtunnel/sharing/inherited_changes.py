@@ -77,14 +77,15 @@ def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: 
     return said
 
 
-def own_fields(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> Fields:
-    """How a thread runs that gets an entry, without what it inherited of our changes: it is a thread, or a child, of a remembered one.
+def inherited_by(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> tuple[Fields, Fields]:
+    """How a thread runs that is not remembered, and what it would have instead of what it inherited of our changes: it may be a thread, or
+    a child, of a remembered one.
 
     Raises ProcessLookupError where it has ended.
     """
     now = threads.read(tid)
     family = _family_of(found, remembered)
-    return now | _inherited(now, family, {entry.tid: _values(entry) for entry in family})
+    return now, _inherited(now, family, {entry.tid: _values(entry) for entry in family})
 
 
 def is_changed(entry: Entry) -> bool:

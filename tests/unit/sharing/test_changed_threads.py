@@ -380,7 +380,7 @@ def test_nice_and_slice_are_put_back_under_a_policy_that_does_not_show_them(tmp_
 
 
 @pytest.mark.parametrize(
-    "path", ["{}/profile", "/proc/sys/../../{}/profile", "/sys/kernel/debug/sched", "/proc/1/oom_adj"]
+    "path", ["{}/profile", "/proc/sys/../..{}/profile", "/sys/kernel/debug/sched", "/proc/1/oom_adj"]
 )
 def test_a_journal_that_would_write_elsewhere_is_refused_before_anything_is_done(tmp_path, path):
     (tmp_path / "profile").write_text("mine")

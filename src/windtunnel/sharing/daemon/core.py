@@ -59,11 +59,10 @@ class Core:
             raise
         return tenant
 
-    def take_in_first(self, keys: TenantKeys, wish: Wish | None, named: int | None) -> Tenant:
+    def take_in_first(self, keys: TenantKeys, wish: Wish | None, named: int | None) -> None:
         """Adds a tenant of the file, at the start. Raises UserError."""
-        tenant = self.sharing.add(keys, wish=wish, named=named)
+        self.sharing.add(keys, wish=wish, named=named)
         self.sharing.settle()
-        return tenant
 
     def report(self, tenant: Tenant, told: Report) -> None:
         """A tenant's report. The autoscaler's step is carried out at once, as far as there is room."""

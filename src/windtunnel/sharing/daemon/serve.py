@@ -126,11 +126,9 @@ class Daemon:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
         for keys in self._keys.tenant:
             try:
-                tenant = self.core.take_in_first(keys, kept.wish_of(keys), kept.named_by(keys))
+                self.core.take_in_first(keys, kept.wish_of(keys), kept.named_by(keys))
             except UserError as error:
                 raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
-            if tenant.pid is None and keys.pid is not None and threads.stat(keys.pid):
-                self._say(f"tenant {keys.name}: process {keys.pid} is another one than before, and is left alone")
         for tenant in kept.tenants:
             added = tenant.keys()
             if added is not None and tenant.name not in self.sharing.tenants:
@@ -221,9 +219,12 @@ class Daemon:
         yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
         if keys.pvcc:
             yield f"PvCC's protocol on {keys.pvcc.listen}"
-        absent = [tenant.name for tenant in self.sharing.tenants.values() if tenant.pid is None]
+        absent = [tenant for tenant in self.sharing.tenants.values() if tenant.pid is None]
         if absent:
-            yield f"waiting for: {', '.join(absent)}"
+            yield f"waiting for: {', '.join(tenant.name for tenant in absent)}"
+        for tenant in absent:
+            if (number := tenant.keys.pid) is not None and threads.stat(number):
+                yield f"tenant {tenant.name}: process {number} is another one than before, and is left alone"
 
 
 def _list(cpus: tuple[int, ...]) -> str:
