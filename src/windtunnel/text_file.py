@@ -1,5 +1,8 @@
 """Reading a text that a user names."""
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 from windtunnel.errors import UserError, check_name
@@ -22,6 +25,18 @@ def read_text(file: Path, most_bytes: int, remedy: str) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         what = f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8"
         raise UserError(what, remedy=f"{remedy}, saved as UTF-8") from None
+
+
+def beginning(file: Path, most_bytes: int) -> str:
+    """Of a regular file, for who may not wait: a FIFO has perhaps no writer. Raises OSError, also for what is no
+    regular file."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(file))
+        return os.read(descriptor, most_bytes).decode(errors="replace")
+    finally:
+        os.close(descriptor)
 
 
 def _size(count: int) -> str:

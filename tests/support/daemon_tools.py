@@ -70,10 +70,10 @@ class Running:
 
 
 @contextmanager
-def daemon(file: Path) -> Iterator[Running]:
-    """It answers when this is entered; it is ended at the end, and must end well."""
+def daemon(file: Path, socket: Path | None = None) -> Iterator[Running]:
+    """It answers when this is entered; it is ended at the end, and must end well. `socket`: where the file says."""
     process = start(file)
-    running = Running(process, file.parent / "state" / "share.sock")
+    running = Running(process, socket or file.parent / "state" / "share.sock")
     try:
         line = process.stdout.readline()
         assert line == "ready\n", line + process.stderr.read()

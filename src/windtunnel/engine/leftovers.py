@@ -44,7 +44,7 @@ def runtime_directory() -> Path:
     """Where EAL keeps its runtime directories: the choice of eal_create_runtime_dir."""
     if systemd := os.environ.get("RUNTIME_DIRECTORY"):
         return Path(systemd)
-    return Path("/var/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
+    return Path("/var/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
 
 
 def hugetlbfs_mounts(mounts: Path = Path("/proc/mounts")) -> list[Path]:

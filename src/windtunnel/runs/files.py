@@ -11,9 +11,11 @@ from windtunnel.errors import UserError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def cannot_write(path: Path, error: OSError) -> UserError:
-    """The words for a write that failed."""
-    remedy = "free some space, or choose another directory with --out" if error.errno in _FULL else None
+def cannot_write(
+    path: Path, error: OSError, space: str = "free some space, or choose another directory with --out"
+) -> UserError:
+    """The words for a write that failed; `space`: what to do where the disk is full."""
+    remedy = space if error.errno in _FULL else None
     return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
 
 
@@ -43,7 +45,7 @@ def replace(path: Path, text: str) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """As `replace`, for what somebody else writes: enters with the name of a file that takes the place of `path` at the end."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = temporary_of(path)
     try:
         yield temporary
         with open(temporary, "rb") as file:
@@ -54,6 +56,11 @@ def replacing(path: Path) -> Iterator[Path]:
         raise cannot_write(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def temporary_of(path: Path) -> Path:
+    """What `replacing` leaves where it is killed."""
+    return path.with_name(f".{path.name}.tmp")
 
 
 class LineFile:

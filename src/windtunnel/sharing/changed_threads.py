@@ -10,38 +10,50 @@ journal has ended, also after kill -9. `windtunnel share restore` does so when b
 import contextlib
 import fcntl
 import os
+import select
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
-from windtunnel.sharing import inherited_changes, journal, sched, threads
+from windtunnel.sharing import inherited_changes, journal, own_directory, sched, threads
 from windtunnel.sharing.journal import Entry, Process
 from windtunnel.sharing.threads import Fields, Value
 
 SUFFIX = ".journal"
+REST_S = 1.0
+"""Between two starts of a guardian."""
 
 
 def directory() -> Path:
-    """The default directory of journals. A boot empties it."""
-    return runtime_directory() / "windtunnel"
+    """The default directory of journals. A boot empties it. Raises UserError where it is there and is not ours alone."""
+    base = runtime_directory()
+    # Everybody may write the temporary directory: there the name has to be ours as well.
+    found = base / (f"windtunnel-{os.getuid()}" if base == Path("/tmp") else "windtunnel")
+    if os.path.lexists(found):
+        with own_directory.opened(found):
+            pass
+    return found
 
 
 class Journal:
     """How threads ran before they were changed. One holder at a time; its methods may be called from any of its threads.
 
-    A journal whose holder has ended is taken over with all its entries. Raises UserError where a living process holds it, or the file
-    cannot be written.
+    A journal whose holder has ended is taken over with all its entries. Raises UserError where a living process holds it, where it cannot
+    be written, or where its directory is not ours alone. A method that changes something raises UserError, and changes nothing, where its
+    line cannot be written.
     """
 
     def __init__(self, path: Path):
         self.path = path
         self._lock = threading.RLock()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        own_directory.make(path.parent)
         with _locked(path):
             self._contents = journal.read(path)
             me, holder = Process.of(os.getpid()), self._contents.holder
@@ -52,10 +64,7 @@ class Journal:
             inherited_changes.end(self._contents.helpers)
             self._contents.helpers = []
             self._contents.holder = me
-            try:
-                self._file = journal.File(path, self._contents)
-            except OSError as error:
-                raise UserError(f"{path} cannot be written: {error.strerror}") from None
+            self._file = journal.File(path, self._contents)
 
     @property
     def tids(self) -> list[int]:
@@ -71,9 +80,7 @@ class Journal:
         Raises UserError where no such thread is, or it is SCHED_DEADLINE.
         """
         with self._lock:
-            entry = self._entry(tid)
-            if not entry.whole:
-                entry.whole = True
+            if not self._entry(tid).whole:
                 self._add({"is": "whole", "tid": tid})
 
     def allow(self, tid: int, **values: list[Value]) -> None:
@@ -89,7 +96,6 @@ class Journal:
             for tid, them in values.items():
                 ours = (self._contents.entries.get(tid) or self._entry(tid)).ours
                 if any(ours.get(name) != value for name, value in them.items()):
-                    ours |= them
                     lines.append({"is": "ours", "tid": tid, "values": them})
             if lines:
                 self._add(*lines)
@@ -119,18 +125,16 @@ class Journal:
     def helper(self, pid: int) -> None:
         """Adds a process that changes threads for us. The guardian ends it before it restores them."""
         with self._lock:
-            process = Process.of(pid)
-            self._contents.helpers.append(process)
-            self._add({"is": "helper", "pid": pid, "started": process.started})
+            self._add({"is": "helper", "pid": pid, "started": Process.of(pid).started})
 
     def set_setting(self, path: Path, before: str, to: str) -> None:
         """Writes a file of the kernel's (a scheduler feature, a sysctl), and remembers what to write to have it as it was.
 
-        Raises UserError where it may not be written.
+        Raises UserError where it may not be written, ValueError for a file that no journal may restore.
         """
+        journal.check_setting(path)
         with self._lock:
             if str(path) not in self._contents.settings:
-                self._contents.settings[str(path)] = before
                 self._add({"is": "setting", "path": str(path), "before": before})
             try:
                 path.write_text(to)
@@ -140,8 +144,7 @@ class Journal:
     def put_settings_back(self) -> list[str]:
         with self._lock:
             said = inherited_changes.put_settings_back(self._contents.settings)
-            self._contents.settings.clear()
-            self._add({"is": "settings back"})
+            self._done({"is": "settings back"})
             return said
 
     def put_back(self, tid: int) -> list[str]:
@@ -170,7 +173,7 @@ class Journal:
         with self._lock:
             self.put_back_all()
             self._file.close()
-            self.path.unlink(missing_ok=True)
+            journal.remove(self.path)
 
     def _entry(self, tid: int) -> Entry:
         entry = self._contents.entries.get(tid)
@@ -178,31 +181,46 @@ class Journal:
             threads.check_policy(tid)
             return entry
         found = threads.check(tid)
-        entry = Entry(tid, found.pid, found.started, threads.ticks_now(), threads.read(tid))
-        self._contents.entries[tid] = entry
-        self._add(journal.line_of(entry))
-        return entry
+        now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
+        lines = [journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back))]
+        if back:
+            lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})
+        self._add(*lines)
+        return self._contents.entries[tid]
 
     def _forget(self, tid: int) -> None:
-        del self._contents.entries[tid]
-        self._add({"is": "back", "tid": tid})
+        self._done({"is": "back", "tid": tid})
+
+    def _done(self, line: dict[str, Any]) -> None:
+        """Something is restored. Where that cannot be written it stays recorded: to restore it once more changes nothing."""
+        with contextlib.suppress(UserError):
+            self._add(line)
 
     def _add(self, *lines: dict[str, Any]) -> None:
         self._file.add(self._contents, *lines)
 
 
 class Guardian:
-    """A process in its own session that waits for our end, and then restores what the journal records.
+    """A process in its own session that waits for our end, and then restores what the journal records. One that ends before us is replaced.
 
     It holds the read end of a pipe; we hold the only write end, which no program that we start inherits. (A child that was forked
     and went on in Python without exec would hold it too.)
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, say: Callable[[str], object] = lambda line: None):
+        """`say` is called, on a thread of its own, with a line about a guardian that ended."""
         self.path = path
-        self._start()
+        self._say = say
+        try:
+            self._start()
+        except OSError as error:
+            raise UserError(f"no guardian process can be started: {error.strerror}") from None
+        self._stop_read, self._stop_write = os.pipe()
+        self._watch = threading.Thread(target=self._keep, name="keeps the guardian", daemon=True)
+        self._watch.start()
 
     def _start(self) -> None:
+        """Raises OSError."""
         read_end, self._write_end = os.pipe()
         me = Process.of(os.getpid())
         try:
@@ -220,67 +238,118 @@ class Guardian:
                 pass_fds=[read_end],
                 start_new_session=True,
             )
+        except OSError:
+            self._let_go()
+            raise
         finally:
             os.close(read_end)
+
+    def _let_go(self) -> None:
+        if self._write_end >= 0:
+            os.close(self._write_end)
+        self._write_end = -1
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def keep(self) -> bool:
-        """Starts another one if it has ended. Returns whether it had."""
-        if self._process.poll() is None:
-            return False
-        os.close(self._write_end)
-        self._start()
-        return True
+    def _keep(self) -> None:
+        """Until `close`."""
+        while self._ends_first():
+            how = signal_name(self._process.wait()) or "by itself"
+            self._let_go()
+            while True:
+                try:
+                    self._start()
+                    self._say(f"the guardian process ended ({how}); process {self.pid} is the new one")
+                    break
+                except OSError as error:
+                    self._say(f"the guardian process ended ({how}), and no other can be started: {error.strerror}")
+                    if self._closing(REST_S):
+                        return
+            if self._closing(REST_S):
+                return
+
+    def _ends_first(self) -> bool:
+        """Waits for its end, or for `close`."""
+        guardian = os.pidfd_open(self.pid)
+        try:
+            return not _ready(self._stop_read, guardian)
+        finally:
+            os.close(guardian)
+
+    def _closing(self, seconds: float) -> bool:
+        return _ready(self._stop_read, seconds=seconds)
 
     def close(self) -> None:
         """Ends it. Call it after the journal is closed: then it has nothing to do."""
-        os.close(self._write_end)
+        os.close(self._stop_write)
+        self._watch.join()
+        os.close(self._stop_read)
+        self._let_go()
         self._process.wait()
 
 
 @contextlib.contextmanager
-def held(path: Path) -> Iterator[Journal]:
-    """A journal with its guardian; at the end everything is restored."""
-    journal_ = Journal(path)
-    guardian = Guardian(path)
-    try:
+def held(path: Path, say: Callable[[str], object] = lambda line: None) -> Iterator[Journal]:
+    """A journal with its guardian; at the end everything is restored. `say`: of `Guardian`."""
+    with contextlib.ExitStack() as last, contextlib.closing(Journal(path)) as journal_:
+        last.callback(Guardian(path, say).close)
         yield journal_
-    finally:
-        journal_.close()
-        guardian.close()
 
 
-def restore(path: Path) -> tuple[int, list[str]]:
-    """Restores what a journal records whose holder has ended. Ends the helpers first, and removes the journal.
+def left_behind() -> list[Path]:
+    """The journals in the default directory, and in those of daemons below it."""
+    files = [file for suffix in (SUFFIX, SUFFIX + journal.NEW) for file in directory().rglob(f"*{suffix}")]
+    return sorted({file.with_name(file.name.removesuffix(journal.NEW)) for file in files})
 
-    Returns the number of its threads, and what stays changed. Raises UserError while its holder lives.
+
+@dataclass(frozen=True)
+class Restored:
+    """What became of a journal's threads. `said`: what stays as it is, and why. `failed`: some of it is still ours."""
+
+    threads: int
+    said: list[str]
+    failed: bool
+
+
+def restore(path: Path) -> Restored:
+    """Restores what a journal records whose holder has ended. Ends the helpers first, and removes the journal unless something failed,
+    which can then be tried again.
+
+    Raises UserError while its holder lives, where there is no journal, and where the journal or its directory is not ours alone.
     """
     with _locked(path):
+        if not any(os.path.lexists(file) for file in (path, journal.new_of(path))):
+            raise UserError(f"{path}: no such journal", remedy=f"without arguments: all in {directory()}")
         contents = journal.read(path)
         if contents.holder is not None and contents.holder.lives:
             raise UserError(f"{path} is held by process {contents.holder.pid}", remedy="stop it first")
         inherited_changes.end(contents.helpers)
+        entries = list(contents.entries.values())
         said = inherited_changes.put_settings_back(contents.settings)
-        said += inherited_changes.put_back(list(contents.entries.values()), contents.entries)
-        path.unlink(missing_ok=True)
-    return len(contents.entries), said
+        failed = bool(said)
+        said += inherited_changes.put_back(entries, contents.entries)
+        failed |= any(inherited_changes.is_changed(entry) for entry in entries)
+        if not failed:
+            journal.remove(path)
+    return Restored(len(entries), said, failed)
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """One process at a time takes over or restores a journal."""
-    try:
-        directory_fd = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise UserError(f"{path.parent}: {error.strerror}") from None
-    try:
+    with own_directory.opened(path.parent) as directory_fd:
         fcntl.flock(directory_fd, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(directory_fd)
+
+
+def _ready(descriptor: int, *others: int, seconds: float | None = None) -> bool:
+    """Waits until one of them is; whether the first is. Numbers may be large, which `select` does not take."""
+    poll = select.poll()
+    for one in (descriptor, *others):
+        poll.register(one, select.POLLIN)
+    return descriptor in dict(poll.poll(None if seconds is None else 1000 * seconds))
 
 
 def _words(fields: Fields) -> str:

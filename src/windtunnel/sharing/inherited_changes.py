@@ -7,12 +7,13 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from windtunnel.sharing import threads
 from windtunnel.sharing.journal import Entry, Process
-from windtunnel.sharing.threads import Fields
+from windtunnel.sharing.native import SLICER
+from windtunnel.sharing.threads import Fields, Stat, Value
 
 PASSES = 5
 """Passes in which threads are found that were forked during the last pass."""
@@ -21,15 +22,10 @@ GRACE_S, PATIENCE_S = 0.5, 5.0
 
 def end(helpers: Iterable[Process]) -> None:
     """Ends processes that change threads, and waits until they are gone. Each ends by itself when its holder does; one that
-    does not is killed."""
+    does not is killed, if it is a slicer of ours."""
     living = [one for one in helpers if one.lives]
-    if _gone(living, GRACE_S):
-        return
-    for one in living:
-        if one.lives:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one.pid, signal.SIGKILL)
-    _gone(living, PATIENCE_S)
+    if not _gone(living, GRACE_S):
+        _gone([one for one in living if _kill(one)], PATIENCE_S)
 
 
 def _gone(processes: list[Process], patience_s: float) -> bool:
@@ -41,26 +37,62 @@ def _gone(processes: list[Process], patience_s: float) -> bool:
     return True
 
 
+def _kill(helper: Process) -> bool:
+    """Through a descriptor: what is looked at and what is killed are one process. False where it is no slicer of ours, or has ended."""
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        descriptor = os.pidfd_open(helper.pid)
+        try:
+            named = threads.name(helper.pid) == SLICER[: threads.MOST_NAME]
+            if helper.lives and named and _owner(helper.pid) == os.geteuid():
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def _owner(pid: int) -> int:
+    return os.stat(f"{threads.PROC}/{pid}").st_uid
+
+
 def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: bool = True) -> list[str]:
     """Returns what stays changed, and why. Threads in `remembered` inherited nothing: each has an entry of its own."""
     said = []
-    ours: dict[int, list[Fields]] = {entry.tid: _values(entry) for entry in entries}
+    ours = {entry.tid: _values(entry) for entry in entries}
     for entry in entries:
         now = _now(entry.tid, entry.started)
         if now is not None:
             theirs, left = _mend(entry, now)
-            ours[entry.tid].append({name: now[name] for name in theirs})
+            ours[entry.tid] += [(name, now[name]) for name in theirs]
             said += left
     if with_children:
-        done = set(remembered)
+        done = {(tid, entry.started) for tid, entry in remembered.items()}
         for _ in range(PASSES):
-            new = [(tid, entry) for tid, entry in _inheriting(entries) if tid not in done]
+            new = [(thread, family) for thread, family in _inheriting(entries) if thread not in done]
             if not new:
                 break
-            for tid, entry in new:
-                done.add(tid)
-                _mend_inheriting(tid, entry, ours[entry.tid])
+            for thread, family in new:
+                done.add(thread)
+                _mend_inheriting(thread[0], family, ours)
     return said
+
+
+def inherited_by(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> tuple[Fields, Fields]:
+    """How a thread runs that is not remembered, and what it would have instead of what it inherited of our changes: it may be a thread, or
+    a child, of a remembered one.
+
+    Raises ProcessLookupError where it has ended.
+    """
+    now = threads.read(tid)
+    family = _family_of(found, remembered)
+    return now, _inherited(now, family, {entry.tid: _values(entry) for entry in family})
+
+
+def is_changed(entry: Entry) -> bool:
+    """Whether a thread still runs with something that is ours, or that a helper of ours may have set."""
+    now = _now(entry.tid, entry.started) or {}
+    differing = [name for name, value in now.items() if value != entry.before.get(name, value)]
+    return any(entry.whole or now[name] in entry.ours.get(name, []) for name in differing)
 
 
 def put_settings_back(settings: dict[str, str]) -> list[str]:
@@ -74,8 +106,8 @@ def put_settings_back(settings: dict[str, str]) -> list[str]:
     return said
 
 
-def _values(entry: Entry) -> list[Fields]:
-    return [{name: value} for name, values in entry.ours.items() for value in values]
+def _values(entry: Entry) -> list[tuple[str, Value]]:
+    return [(name, value) for name, values in entry.ours.items() for value in values]
 
 
 def _now(tid: int, started: int) -> Fields | None:
@@ -115,30 +147,60 @@ def _write(tid: int, fields: Fields) -> list[str]:
         return said
 
 
-def _inheriting(entries: list[Entry]) -> list[tuple[int, Entry]]:
-    """Threads of the remembered threads' processes and of these processes' children that began since, each with the entry whose
-    change it may have inherited."""
-    first: dict[int, Entry] = {}
+def _inheriting(entries: list[Entry]) -> list[tuple[tuple[int, int], list[Entry]]]:
+    """Threads (number and start) of the remembered threads' processes and of these processes' children that began since, each with the entries whose
+    change it may have inherited. A process whose number was used again is none of them."""
+    by_pid: dict[int, list[Entry]] = {}
     for entry in entries:
-        first.setdefault(entry.pid, entry)
+        by_pid.setdefault(entry.pid, []).append(entry)
     children_of = threads.children()
     found = []
-    for pid, entry in first.items():
+    for pid, remembered in by_pid.items():
+        if not any(_same_process(pid, entry) for entry in remembered):
+            continue
         family = [pid]
         for member in family:  # which grows
             family += children_of(member)
         for member in family:
             for tid in threads.threads_of(member):
-                born = threads.stat(tid)
-                if born is not None and born.started >= entry.since - 1:
-                    found.append((tid, entry))
-    return found
+                born = threads.started(tid)
+                if born is not None:
+                    found.append(((tid, born), [entry for entry in remembered if born >= entry.since - 1]))
+    return [(thread, remembered) for thread, remembered in found if remembered]
 
 
-def _mend_inheriting(tid: int, entry: Entry, ours: list[Fields]) -> None:
+def _family_of(found: Stat, remembered: Mapping[int, Entry]) -> list[Entry]:
+    """The entries of its process, else of the nearest process above it that has any, from before it began."""
+    pids = {entry.pid for entry in remembered.values()}
+    pid = found.pid
+    while pid and pid not in pids:
+        above = threads.stat(pid)
+        pid = above.parent if above else 0
+    return [
+        entry
+        for entry in remembered.values()
+        if entry.pid == pid and found.started >= entry.since - 1 and _same_process(pid, entry)
+    ]
+
+
+def _same_process(pid: int, entry: Entry) -> bool:
+    """Whether the process of this number is the one that had it when its thread was remembered."""
+    began = threads.started(pid)
+    return began is not None and began <= entry.since
+
+
+def _inherited(now: Fields, family: list[Entry], ours: Mapping[int, list[tuple[str, Value]]]) -> Fields:
+    """What a thread had, if it had not inherited our change: which of the family forked it is not known, so any value of theirs counts."""
+    before: Fields = {}
+    for entry in family:
+        for name, value in ours[entry.tid]:
+            if name not in before and name in entry.before and now.get(name) == value != entry.before[name]:
+                before[name] = entry.before[name]
+    return before
+
+
+def _mend_inheriting(tid: int, family: list[Entry], ours: Mapping[int, list[tuple[str, Value]]]) -> None:
     with contextlib.suppress(ProcessLookupError):
-        now = threads.read(tid)
-        inherited = {name for fields in ours for name, value in fields.items() if now.get(name) == value}
-        back = {name: entry.before[name] for name in inherited if now[name] != entry.before[name]}
+        back = _inherited(threads.read(tid), family, ours)
         if back:
             _write(tid, back)

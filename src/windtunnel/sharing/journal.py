@@ -1,9 +1,10 @@
 """The journal: how threads ran before they were changed. JSON lines, appended, rewritten when there are many.
 
-A line is written before the change that it records. A kill -9 in the middle of a line leaves a last line without its end, which is
-ignored. A journal is valid until the next boot: then there are other threads.
+A line is written before the change that it records: where it cannot be, the change is not made. A kill -9 in the middle of a line leaves a
+last line without its end, which is ignored. A journal is valid until the next boot: then there are other threads.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable
@@ -12,13 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
+from windtunnel.runs.files import cannot_write
+from windtunnel.sharing import own_directory, threads
 from windtunnel.sharing.threads import Fields, Value
 
 VERSION = 1
 MOST_LINES = 4096
 MOST_BYTES = 64 << 20
 BOOT = Path("/proc/sys/kernel/random/boot_id")
+SETTINGS = (Path("/proc/sys"), Path("/sys/kernel/debug/sched"))
+"""Below these are the files of the kernel that may be written when a journal is restored."""
+NEW = ".new"
+"""Ends the name of a journal that is being rewritten."""
+SPACE = "free some space: no thread is changed without its line in the journal"
 
 
 @dataclass
@@ -69,20 +76,18 @@ class Contents:
 
 
 def read(path: Path) -> Contents:
-    """Empty where the file does not exist or is of another boot. Raises UserError for a file that is not a journal."""
+    """Empty where the file does not exist or is of another boot. Raises UserError for a file that is not a journal, or not ours alone."""
     found = Contents()
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UserError(f"{path}: larger than {MOST_BYTES >> 20} MiB: not a journal")
-        *lines, _ = path.read_bytes().split(b"\n")
+        *lines, _ = own_directory.read(path, MOST_BYTES).split(b"\n")
     except FileNotFoundError:
         return found
     try:
         for line in lines:
-            _take(found, json.loads(line))
+            take(found, json.loads(line))
     except _AnotherBoot:
         return Contents()
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{path}: not a journal: {error}",
             remedy="nothing was restored from it; remove the file if it is not needed",
@@ -94,33 +99,46 @@ class _AnotherBoot(Exception):
     pass
 
 
-def _take(found: Contents, line: dict[str, Any]) -> None:
+def take(contents: Contents, line: dict[str, Any]) -> None:
+    """What a line says becomes part of the contents. Raises ValueError, KeyError, TypeError or AttributeError for one that is malformed."""
     kind = line["is"]
     if kind == "journal":
         if line["version"] != VERSION:
             raise ValueError(f"version {line['version']}, this windtunnel reads version {VERSION}")
         if line["boot"] != boot():
             raise _AnotherBoot
-        found.holder = Process(line["pid"], line["started"])
+        contents.holder = _process(line)
     elif kind == "helper":
-        found.helpers.append(Process(line["pid"], line["started"]))
+        contents.helpers.append(_process(line))
     elif kind == "before":
+        tid, pid, started, since = (int(line[name]) for name in ("tid", "pid", "started", "since"))
         before = {name: _value(value) for name, value in line["before"].items()}
-        found.entries[line["tid"]] = Entry(line["tid"], line["pid"], line["started"], line["since"], before)
+        contents.entries[tid] = Entry(tid, pid, started, since, before)
     elif kind == "whole":
-        found.entries[line["tid"]].whole = True
+        contents.entries[line["tid"]].whole = True
     elif kind == "ours":
-        entry = found.entries[line["tid"]]
+        entry = contents.entries[line["tid"]]
         for name, values in line["values"].items():
             entry.ours[name] = [_value(value) for value in values]
     elif kind == "setting":
-        found.settings[line["path"]] = line["before"]
+        check_setting(Path(line["path"]))
+        contents.settings[line["path"]] = line["before"]
     elif kind == "settings back":
-        found.settings.clear()
+        contents.settings.clear()
     elif kind == "back":
-        found.entries.pop(line["tid"], None)
+        contents.entries.pop(line["tid"], None)
     else:
         raise ValueError(f"a line of kind {kind!r}")
+
+
+def check_setting(path: Path) -> None:
+    """Raises ValueError for a file that no journal may restore."""
+    if ".." in path.parts or not any(root in path.parents for root in SETTINGS):
+        raise ValueError(f"{path} is not below {' or '.join(map(str, SETTINGS))}")
+
+
+def _process(line: dict[str, Any]) -> Process:
+    return Process(int(line["pid"]), int(line["started"]))
 
 
 def _value(value: list[int] | int | str) -> Value:
@@ -161,35 +179,80 @@ def lines_of(contents: Contents) -> list[dict[str, Any]]:
     return lines
 
 
+def remove(path: Path) -> None:
+    """With what a kill in the middle of a rewrite left of it. Raises UserError where the directory is not ours alone."""
+    with own_directory.opened(path.parent) as directory:
+        for file in (path, new_of(path)):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file.name, dir_fd=directory)
+
+
+def new_of(path: Path) -> Path:
+    return path.with_name(path.name + NEW)
+
+
 class File:
-    """The open journal of one holder. Each line is written to the kernel at once: a kill -9 of the holder loses nothing."""
+    """The open journal of one holder. Each line is written to the kernel at once: a kill -9 of the holder loses nothing.
+
+    Raises UserError where it cannot be made.
+    """
 
     def __init__(self, path: Path, contents: Contents):
         self.path = path
-        self._lines = 0
+        self._lines = self._size = 0
+        self._most_lines = MOST_LINES
         self._fd = -1
-        self.rewrite(contents)
+        try:
+            self._rewrite(contents)
+        except OSError as error:
+            raise cannot_write(path, error, SPACE) from None
 
     def add(self, contents: Contents, *lines: dict[str, Any]) -> None:
-        """`contents`: the contents of the journal with these lines."""
-        os.write(self._fd, _text(lines))
+        """Writes lines, and takes them into `contents`. Raises UserError where they cannot be written: then there is none of them in either."""
+        text = _text(lines)
+        try:
+            _write(self._fd, text)
+        except OSError as error:
+            os.ftruncate(self._fd, self._size)
+            raise cannot_write(self.path, error, SPACE) from None
+        self._size += len(text)
         self._lines += len(lines)
-        if self._lines > MOST_LINES + 4 * len(contents.entries):
-            self.rewrite(contents)
+        for line in lines:
+            take(contents, line)
+        if self._lines > self._most_lines + 4 * len(contents.entries):
+            try:
+                self._rewrite(contents)
+            except (OSError, UserError):  # the long one is as good: again when there are twice as many
+                self._most_lines = 2 * self._lines
 
-    def rewrite(self, contents: Contents) -> None:
+    def _rewrite(self, contents: Contents) -> None:
         lines = lines_of(contents)
-        new = self.path.with_name(self.path.name + ".new")
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        os.write(fd, _text(lines))
-        os.rename(new, self.path)
+        text, new = _text(lines), new_of(self.path).name
+        with own_directory.opened(self.path.parent) as directory:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(new, dir_fd=directory)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_APPEND | os.O_CLOEXEC
+            fd = os.open(new, flags, 0o600, dir_fd=directory)
+            try:
+                _write(fd, text)
+                os.rename(new, self.path.name, src_dir_fd=directory, dst_dir_fd=directory)
+            except OSError:
+                os.close(fd)
+                os.unlink(new, dir_fd=directory)
+                raise
         self.close()
-        self._fd, self._lines = fd, len(lines)
+        self._fd, self._lines, self._size, self._most_lines = fd, len(lines), len(text), MOST_LINES
 
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _write(fd: int, text: bytes) -> None:
+    """All of it. Raises OSError."""
+    while text:
+        text = text[os.write(fd, text) :]
 
 
 def _text(lines: Iterable[dict[str, Any]]) -> bytes:

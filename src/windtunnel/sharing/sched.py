@@ -12,6 +12,8 @@ from functools import cache
 
 OTHER, FIFO, RR, BATCH, IDLE, DEADLINE = 0, 1, 2, 3, 5, 6
 NAMES = {OTHER: "other", FIFO: "fifo", RR: "rr", BATCH: "batch", IDLE: "idle", DEADLINE: "deadline"}
+FAIR = (OTHER, BATCH)
+"""Policies of which the kernel takes a nice value and a slice."""
 RESET_ON_FORK = 1
 LEAST_SLICE_NS, MOST_SLICE_NS = 100_000, 100_000_000
 """The kernel's limits of a custom slice."""
@@ -34,7 +36,8 @@ class _Attr(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Attributes:
-    """How a thread is scheduled. `runtime_ns` is the EEVDF slice of an ordinary thread; 0 where the kernel has none."""
+    """How a thread is scheduled. `runtime_ns` is the EEVDF slice of an ordinary thread; 0 where the kernel has none, or tells none
+    (of a real-time thread)."""
 
     policy: int
     priority: int
@@ -60,10 +63,10 @@ def get(tid: int) -> Attributes:
     """Raises ProcessLookupError where the thread does not exist."""
     attr = _Attr()
     _call(1, ctypes.c_int(tid), ctypes.byref(attr), ctypes.c_uint(ctypes.sizeof(attr)), ctypes.c_uint(0))
-    ordinary = attr.policy in (OTHER, BATCH, IDLE)
-    return Attributes(
-        attr.policy, attr.priority, attr.nice, attr.runtime if ordinary else 0, attr.flags & RESET_ON_FORK
-    )
+    ordinary = attr.policy in (*FAIR, IDLE)
+    # A real-time thread keeps a nice value for later, which sched_getattr does not tell.
+    nice = attr.nice if ordinary else os.getpriority(os.PRIO_PROCESS, tid)
+    return Attributes(attr.policy, attr.priority, nice, attr.runtime if ordinary else 0, attr.flags & RESET_ON_FORK)
 
 
 def put(tid: int, to: Attributes) -> None:
@@ -85,7 +88,7 @@ def default_slice_ns() -> int:
     def ask() -> None:
         me = get_native_id()
         mine = get(me)
-        if mine.policy in (OTHER, BATCH):
+        if mine.policy in FAIR:
             put(me, Attributes(mine.policy, 0, mine.nice, 0, mine.flags))
             found[0] = get(me).runtime_ns
 

@@ -17,6 +17,8 @@ from windtunnel.sharing import sched
 
 PROC = Path("/proc")
 MOST_TEXT = 1 << 14
+MOST_NAME = 15
+"""Bytes of a name that the kernel keeps."""
 TICKS = os.sysconf("SC_CLK_TCK")
 Value = tuple[int, ...] | int | str
 """Of one field: CPUs, (policy, priority, flags), nice, slice in ns, or the path of a cgroup."""
@@ -56,6 +58,11 @@ def started(tid: int) -> int | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] in "ZX" else int(fields[19])
+
+
+def name(tid: int) -> str:
+    """Raises FileNotFoundError or ProcessLookupError where it has ended."""
+    return _text(tid, "comm").rstrip("\n")
 
 
 def _fields(tid: int) -> list[str]:
@@ -140,9 +147,14 @@ def write(tid: int, fields: Fields) -> None:
     if "affinity" in fields or any("cpuset" in hierarchy.split(",") for hierarchy in hierarchies):
         os.sched_setaffinity(tid, affinity)  # afterwards: moving between cpusets sets it
     if fields.keys() & {"policy", "nice", "runtime_ns"}:
-        now = _scheduling(tid) | fields
+        before = _scheduling(tid)
+        now = before | fields
         policy, priority, flags = now["policy"]
-        sched.put(tid, sched.Attributes(policy, priority, now["nice"], now["runtime_ns"], flags))
+        nice, runtime_ns = now["nice"], now["runtime_ns"]
+        if policy not in sched.FAIR and (nice, runtime_ns) != (before["nice"], before["runtime_ns"]):
+            # The kernel takes these two of a fair thread only; under another policy they wait until it is fair again.
+            sched.put(tid, sched.Attributes(sched.OTHER, 0, nice, runtime_ns, flags))
+        sched.put(tid, sched.Attributes(policy, priority, nice, runtime_ns, flags))
 
 
 def numbers(fields: Fields, name: str) -> tuple[int, ...]:
@@ -173,6 +185,8 @@ def move(tid: int, hierarchy: str, path: str) -> None:
     mounted = mounts().get(hierarchy)
     if mounted is None:
         raise OSError(errno.ENOENT, f"the cgroup hierarchy {hierarchy or 'v2'} is not mounted")
+    if ".." in Path(path).parts:
+        raise OSError(errno.EXDEV, f"{path} is outside of this cgroup namespace")
     group = mounted / path.lstrip("/")
     if hierarchy:
         (group / "tasks").write_text(str(tid))

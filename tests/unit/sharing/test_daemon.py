@@ -1,7 +1,9 @@
 """The daemon as a whole: tenants taken in, moved, put back; kills, restarts, rights, a second daemon."""
 
 import contextlib
+import json
 import os
+import resource
 import signal
 import socket
 import threading
@@ -317,3 +319,109 @@ def test_ctrl_c_puts_everything_back(tmp_path):
             running.process.send_signal(signal.SIGINT)
             assert running.process.wait(60) == 0
         assert threads.read(one.pid) == before
+
+
+def events(client, kind):
+    return [event for event in client.get("/v1/events") if event["event"] == kind]
+
+
+def test_a_full_disk_ends_nobodys_sharing_and_changes_nobody_unrecorded(tmp_path):
+    """No file of the daemon's may grow: what is kept is as it was, and follows when there is room again."""
+    kept = tmp_path / "state" / "state.json"
+    with tenant() as one, tenant() as two:
+        before = threads.read(two.pid)
+        with daemon(write(tmp_path, tenant_toml("a", one.pid), HEAD)) as running, running.client() as client:
+            until(lambda: '"a"' in kept.read_text())
+            full = (0, resource.RLIM_INFINITY)
+            limits = resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, full)
+            client.ask("PATCH", "/v1/tenants/a", {"weight": 77})
+            until(lambda: events(client, "state not saved"))
+            (said,) = events(client, "state not saved")
+            assert "cannot be written" in said["why"] and '"weight":77' not in kept.read_text()
+            with pytest.raises(UserError, match="share.journal: cannot be written"):
+                client.ask("POST", "/v1/tenants", {"name": "b", "pid": two.pid})
+            assert threads.read(two.pid) == before
+            assert client.get("/v1/tenants/a")["weight"] == 77 and affinity(one.pid) == [CPUS[-1]]
+            resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, limits)
+            until(lambda: events(client, "state saved"))
+            assert '"weight":77' in kept.read_text()
+            client.ask("POST", "/v1/tenants", {"name": "b", "pid": two.pid})
+            assert affinity(two.pid) == [CPUS[-1]]
+            running.process.terminate()
+            said = running.process.stdout.read()
+            assert "the state is not saved, and tried again" in said and "the state is saved again" in said
+            assert running.process.wait(60) == 0
+
+
+def test_a_pid_file_that_became_a_fifo_holds_nobody_up(tmp_path):
+    pidfile = '[[tenant]]\nname = "late"\npidfile = "late.pid"\n'
+    with tenant() as one:
+        (tmp_path / "late.pid").write_text(f"{one.pid}\n")
+        with daemon(write(tmp_path, pidfile, HEAD)) as running, running.client() as client:
+            until(lambda: client.get("/v1/tenants/late")["pid"] == one.pid)
+            (tmp_path / "late.pid").unlink()
+            os.mkfifo(tmp_path / "late.pid")
+            one.kill()
+            one.wait()
+            until(lambda: events(client, "ended"))
+            for weight in range(20, 25):
+                client.ask("PATCH", "/v1/tenants/late", {"weight": weight})
+            assert client.get("/v1/tenants/late")["pid"] is None
+
+
+def guardians(pid):
+    """Of a daemon."""
+    found = []
+    for child in threads.children()(pid):
+        words = (threads.PROC / str(child) / "cmdline").read_bytes().split(b"\0")
+        found += [child] if b"windtunnel.sharing.guardian" in words and threads.stat(child) else []
+    return found
+
+
+def test_a_guardian_that_is_killed_alone_has_a_successor(tmp_path):
+    with tenant() as one:
+        before = threads.read(one.pid)
+        with daemon(write(tmp_path, tenant_toml("a", one.pid), HEAD)) as running:
+            (first,) = guardians(running.process.pid)
+            os.kill(first, signal.SIGKILL)
+            until(lambda: guardians(running.process.pid) not in ([], [first]))
+            with running.client() as client:
+                until(lambda: events(client, "guardian"))
+                assert "SIGKILL" in events(client, "guardian")[0]["why"]
+            assert threads.read(one.pid) != before
+            running.kill()
+            until(lambda: threads.read(one.pid) == before)
+
+
+def test_a_number_that_was_used_again_while_no_daemon_ran_is_left_alone(tmp_path):
+    with tenant() as one:
+        before = threads.read(one.pid)
+        file = write(tmp_path, tenant_toml("a", one.pid), HEAD)
+        state = tmp_path / "state" / "state.json"
+        with daemon(file):
+            assert affinity(one.pid) == [CPUS[-1]]
+        kept = json.loads(state.read_text())
+        assert kept["tenants"][0]["named"]["pid"] == one.pid
+        kept["tenants"][0]["named"]["started"] -= 1  # another process had the number
+        state.write_text(json.dumps(kept))
+        with daemon(file) as running, running.client() as client:
+            assert client.get("/v1/tenants/a")["pid"] is None and threads.read(one.pid) == before
+            running.process.terminate()
+            assert f"process {one.pid} is another one than before" in running.process.stdout.read()
+        kept["boot"] = "another"  # then numbers and times say nothing
+        state.write_text(json.dumps(kept))
+        with daemon(file):
+            assert affinity(one.pid) == [CPUS[-1]]
+
+
+@pytest.mark.parametrize("name", ["state.json", "lock", "share.journal"])
+def test_a_state_directory_that_others_may_write_is_refused(tmp_path, name):
+    file = write(tmp_path, "", HEAD)
+    (tmp_path / "state").mkdir()
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "state" / name).symlink_to(tmp_path / "mine")
+    (tmp_path / "state").chmod(0o777)
+    process = start(file)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, "other users may write it" in said) == (2, True), said
+    assert (tmp_path / "mine").read_text() == "mine"

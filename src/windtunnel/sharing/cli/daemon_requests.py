@@ -146,9 +146,9 @@ def _client(socket: Path | None) -> "Client":
     from windtunnel.sharing.daemon.client import Client
 
     if socket is None:
-        from windtunnel.sharing import changed_threads
+        from windtunnel.sharing.daemon.lock import SOCKET, default_directory
 
-        socket = changed_threads.directory() / "share" / "share.sock"
+        socket = default_directory() / SOCKET
     return Client(socket)
 
 

@@ -1,5 +1,6 @@
-"""`windtunnel share restore`: does by hand what the guardian process does."""
+"""`windtunnel share restore`: does by hand what the guardian and the sweeper do."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,41 +12,66 @@ def restore(
         list[Path] | None,
         typer.Argument(
             metavar="[JOURNAL]...",
-            help="Journals to restore from. Default: all in the runtime directory.",
+            help="Journals to restore from. Default: all in the runtime directory, a daemon's with them.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Restore the threads of tenants after the process that shared them and its guardian were both killed.
 
-    Restores affinity, policy, priority, nice value, slice and cgroup. Threads that have ended are skipped. Settings that a thread
-    has changed itself meanwhile stay. A journal that a running process holds is left alone.
+    Restores affinity, policy, priority, nice value, slice and cgroup, and removes the shields of processes that have ended. Threads that
+    have ended are skipped. Settings that a thread has changed itself meanwhile stay. A journal that a running process holds is left alone; so
+    is one of another user, or in a directory that others may write. Exit code 2: something could not be restored.
 
     windtunnel share restore
     windtunnel share restore /run/windtunnel/mine.journal
     """
     from windtunnel.errors import UserError
     from windtunnel.sharing import changed_threads
+    from windtunnel.sharing.daemon.lock import default_directory, tidy
 
-    in_use = []
-    if journals:
-        for path in journals:
-            if not path.is_file() or path.suffix != changed_threads.SUFFIX:
-                raise UserError(
-                    f"{path}: not a journal (*{changed_threads.SUFFIX})",
-                    remedy=f"without arguments: all in {changed_threads.directory()}",
-                )
-    found = journals or sorted(changed_threads.directory().glob(f"*{changed_threads.SUFFIX}"))
+    for path in journals or ():
+        if path.suffix != changed_threads.SUFFIX:
+            raise UserError(
+                f"{path}: not a journal (*{changed_threads.SUFFIX})",
+                remedy=f"without arguments: all in {changed_threads.directory()}",
+            )
+    found = journals or changed_threads.left_behind()
+    refused = []
+    directories = {default_directory()}
     for path in found:
         try:
-            count, notes = changed_threads.restore(path)
+            done = changed_threads.restore(path)
+            directories.add(path.parent)
         except UserError as error:
-            in_use.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
+            refused.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
             continue
-        print(f"{path}: {count} thread{'' if count == 1 else 's'} restored")
-        for line in notes:
+        print(
+            f"{path}: {done.threads} thread{'' if done.threads == 1 else 's'} {'read' if done.failed else 'restored'}"
+        )
+        for line in done.said:
             print(f"  {line}")
+        if done.failed:
+            refused.append(f"{path}: not everything could be restored; the journal is kept: try again with more rights")
     if not found:
         print(f"no journals in {changed_threads.directory()}")
-    if in_use:
-        raise UserError("\n".join(in_use))
+    refused += _remove_shields()
+    for directory in directories:
+        if directory.exists():
+            tidy(directory)
+    if refused:
+        raise UserError("\n".join(refused))
+
+
+def _remove_shields() -> list[str]:
+    """Prints those that were removed, and returns words about those that stay."""
+    from windtunnel.sharing.pools import cgroups
+    from windtunnel.sharing.pools.shield import clean, left_behind
+
+    hierarchy = cgroups.find()
+    if isinstance(hierarchy, cgroups.Nowhere):
+        return []
+    for group in clean(hierarchy):
+        print(f"{group}: removed")
+    left = [group for group in left_behind(hierarchy) if group.stat().st_uid == os.geteuid()]
+    return [f"{group}: cannot be removed: threads are in it ({group}/tasks, or cgroup.threads)" for group in left]

@@ -1,5 +1,6 @@
 """`windtunnel share serve`: the daemon."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -28,5 +29,11 @@ def serve(
     from windtunnel.sharing.daemon.core import choose
     from windtunnel.sharing.daemon.serve import Daemon
 
-    with Daemon(keys, file.parent, choose, lambda line: print(line, flush=True)) as daemon:
+    with Daemon(keys, file.parent, choose, _say) as daemon:
         daemon.run()
+
+
+def _say(line: str) -> None:
+    """A log on a full disk, or nobody who reads it, ends no daemon."""
+    with suppress(OSError):
+        print(line, flush=True)

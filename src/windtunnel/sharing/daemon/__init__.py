@@ -15,6 +15,6 @@ build_bodies      makes the bodies of responses
 client            the client of the command line
 metrics           OpenMetrics
 daemon_placement  where the daemon itself runs
-state, lock       what survives a restart; one daemon at a time
+state, lock       what survives a restart; the directory of the daemon, one at a time
 rights            which rights the daemon keeps, and which it drops
 """

@@ -4,6 +4,7 @@
 in between, so a thousand changes are carried out at once: `settle_soon` delays what can wait. What cannot be carried out is undone as a whole.
 """
 
+import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -59,6 +60,7 @@ class Sharing:
         self._total = 0
         self._numbers: dict[int, Tenant] = {}
         self._dirty = self._urgent = False
+        self._processes = select.poll()
         self.later: Callable[[float], object] | None = None
         """Calls `settle_late` after a delay in seconds; without it nothing is delayed."""
         self._put_off = False
@@ -68,14 +70,14 @@ class Sharing:
 
     # the tenants
 
-    def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None) -> Tenant:
-        """Adds a tenant. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
+    def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None, named: int | None = None) -> Tenant:
+        """Adds a tenant. `named`: of `Tenant`. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
         if keys.name in self.tenants:
             raise UserError(f'there is a tenant "{keys.name}"', remedy="use another name, or change this tenant")
         if len(self.tenants) >= MOST_TENANTS:
             raise UserError(f"a daemon has at most {MOST_TENANTS} tenants")
         number = max(self._numbers, default=0) + 1
-        tenant = Tenant(keys.name, number, keys, wish or first_wish(keys), added, rule=keys.autoscale)
+        tenant = Tenant(keys.name, number, keys, wish or first_wish(keys), added, named=named, rule=keys.autoscale)
         self.tenants[keys.name] = self._numbers[number] = tenant
         try:
             self._appear(tenant)
@@ -144,6 +146,8 @@ class Sharing:
             return
         self._total += tenant.wish.weight if tenant.wish.shares else 0
         self.stir()
+        if tenant.pid_fd is not None:
+            self._processes.register(tenant.pid_fd, select.POLLIN)
         self.on_process(tenant)
 
     def _others(self, tenant: Tenant) -> Iterator[Tenant]:
@@ -153,6 +157,7 @@ class Sharing:
         if tenant.pid is not None and tenant.wish.shares:
             self._total -= tenant.wish.weight
         if tenant.pid_fd is not None:
+            self._processes.unregister(tenant.pid_fd)
             self.on_leave(tenant.pid_fd)
         tenant.leave()
         self.stir()
@@ -244,7 +249,12 @@ class Sharing:
             self.events.publish("not carried out", why=error.message, remedy=error.remedy)
 
     def settle(self) -> None:
-        """Carries out what was granted. Raises UserError where that cannot be; then nothing of it was."""
+        """Carries out what was granted. Raises UserError where that cannot be; then nothing of it was.
+
+        Tenants whose process has ended are out before: its number may be another's by now.
+        """
+        for fd, _ in self._processes.poll(0):
+            self.gone(next(tenant for tenant in self.tenants.values() if tenant.pid_fd == fd))
         if not self._dirty:
             return
         begin = time.perf_counter_ns()

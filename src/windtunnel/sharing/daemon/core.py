@@ -63,9 +63,9 @@ class Core:
             raise
         return tenant
 
-    def take_in_first(self, keys: TenantKeys, wish: Wish | None) -> None:
+    def take_in_first(self, keys: TenantKeys, wish: Wish | None, named: int | None) -> None:
         """Adds a tenant of the file, at the start. Raises UserError."""
-        self.sharing.add(keys, wish=wish)
+        self.sharing.add(keys, wish=wish, named=named)
         self.sharing.settle()
 
     def report(self, tenant: Tenant, told: Report) -> None:

@@ -1,7 +1,6 @@
 """A tenant's processes and threads, as the file names them. The daemon, what it started and what started it are nobody's tenant."""
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
+from windtunnel.text_file import beginning
 
 PROC = Path("/proc")
 MAX_PIDFILE_BYTES = 64
@@ -135,14 +135,9 @@ def _ancestors(pid: int) -> Iterator[int]:
 def _in_file(path: Path) -> int | None:
     """None where there is no number, or no file: reading a FIFO would wait for ever."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        return int(beginning(path, MAX_PIDFILE_BYTES).split()[0])
+    except (OSError, ValueError, IndexError):
         return None
-    with os.fdopen(fd) as file:
-        try:
-            return int(file.read(MAX_PIDFILE_BYTES).split()[0]) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-        except (OSError, ValueError, IndexError):
-            return None
 
 
 def _pids() -> list[int]:

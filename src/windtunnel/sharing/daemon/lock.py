@@ -1,26 +1,37 @@
-"""One daemon for each state directory and each CPU of the machine."""
+"""The daemon's directory: one daemon for each, and for each CPU of the machine."""
 
 import fcntl
 import os
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.runs.files import temporary_of
+from windtunnel.sharing import changed_threads, own_directory
+
+STATE, SOCKET, LOCK = "state.json", "share.sock", "lock"
+JOURNAL = f"share{changed_threads.SUFFIX}"
+
+
+def default_directory() -> Path:
+    """Raises UserError where it is there and is not ours alone."""
+    return changed_threads.directory() / "share"
 
 
 @contextmanager
 def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[None]:
-    """Holds both until the end, or until the process is killed. Raises UserError where another daemon is there."""
-    path = directory / "lock"
+    """Holds both until the end, or until the process is killed. Makes the directory, for its owner alone, where it is not there.
+
+    Raises UserError where another daemon is there, and where the directory is not ours alone.
+    """
+    own_directory.make(directory)
+    path = directory / LOCK
     try:
-        directory.mkdir(parents=True, exist_ok=True)
         file = path.open("a+")
     except OSError as error:
-        raise UserError(
-            f"{error.filename}: {error.strerror}", remedy="set `state` to a directory that can be written"
-        ) from None
+        raise UserError(f"{path}: {error.strerror}", remedy="set `state` to a directory that can be written") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -32,14 +43,29 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[None]:
                 remedy="stop it first, or set another `state` directory and other CPUs",
             ) from None
         file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
+        with suppress(OSError):  # for words alone: the disk may be full
+            os.write(file.fileno(), f"{os.getpid()}\n".encode())
         held = [_cpu(cpu) for cpu in cpus]
         try:
             yield
         finally:
             for one in held:
                 one.close()
+
+
+def tidy(directory: Path) -> None:
+    """Removes what a killed daemon left: its socket, and a state that was not written to the end. Of a daemon that lives, nothing.
+
+    Raises UserError where the directory is not ours alone.
+    """
+    with (
+        own_directory.opened(directory),
+        suppress(FileNotFoundError, BlockingIOError),
+        (directory / LOCK).open("r+") as file,
+    ):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for left in (directory / SOCKET, temporary_of(directory / STATE)):
+            left.unlink(missing_ok=True)
 
 
 def _cpu(cpu: int) -> socket.socket:

@@ -56,6 +56,8 @@ class Tenant:
     processes: dict[int, int] = field(default_factory=dict)
     """Each with its start."""
     pid_fd: int | None = None
+    named: int | None = None
+    """Start of the process that `keys.pid` named first: the number may be used again, and then it is another one."""
     tids: tuple[int, ...] = ()
     busy: frozenset[int] = frozenset()
     rule: Autoscale | None = None
@@ -115,6 +117,10 @@ class Tenant:
     def _arrive(self, found: Found | None) -> bool:
         if found is None:
             return False
+        if self.keys.pid is not None:
+            if self.named not in (None, found.started):
+                return False
+            self.named = found.started
         try:
             self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:

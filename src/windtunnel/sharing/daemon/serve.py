@@ -20,7 +20,7 @@ from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.daemon_placement import Standing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import Serve
-from windtunnel.sharing.daemon.lock import only_one
+from windtunnel.sharing.daemon.lock import JOURNAL, SOCKET, STATE, default_directory, only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.pools.cpusets import KEY, Cpusets
@@ -33,12 +33,8 @@ STRAYS_S = 0.25
 """Threads that strayed are looked for so often, at the least: one that does it again is confined within half a second."""
 
 
-def default_directory() -> Path:
-    return changed_threads.directory() / "share"
-
-
 def socket_of(keys: Serve, base: Path) -> Path:
-    return base / keys.api.socket if keys.api.socket else _directory(keys, base) / "share.sock"
+    return base / keys.api.socket if keys.api.socket else _directory(keys, base) / SOCKET
 
 
 def _directory(keys: Serve, base: Path) -> Path:
@@ -62,6 +58,7 @@ class Daemon:
         self._directory = _directory(keys, base)
         self._choose = choose
         self._stack = ExitStack()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -86,14 +83,14 @@ class Daemon:
                 f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
         stack.enter_context(only_one(self._directory, cpus))
-        kept = state.read(self._directory / "state.json")
+        kept = state.read(self._directory / STATE)
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
         around = stack.enter_context(shielding(keys.shield, chosen.kind.raises))
         cpusets = Cpusets(threads.mounts().get(KEY))
         stack.enter_context(cpusets.swept())
         rights.drop()
-        journal = stack.enter_context(changed_threads.held(self._directory / f"share{changed_threads.SUFFIX}"))
+        journal = stack.enter_context(changed_threads.held(self._directory / JOURNAL, self._tell))
         standing = Standing(cpus[: keys.be_cpus])
         carrier = stack.enter_context(
             shared_cores(journal, chosen.kind, cpus, chosen.slice_ns, around.shield, standing.everywhere)
@@ -124,7 +121,7 @@ class Daemon:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
         for keys in self._keys.tenant:
             try:
-                self.core.take_in_first(keys, kept.wish_of(keys))
+                self.core.take_in_first(keys, kept.wish_of(keys), kept.named_by(keys))
             except UserError as error:
                 raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
         for tenant in kept.tenants:
@@ -134,7 +131,8 @@ class Daemon:
                     self.core.take_in(added, tenant.wish.wish())
 
     async def _serve(self) -> None:
-        loop, end = asyncio.get_running_loop(), asyncio.Event()
+        self._loop = loop = asyncio.get_running_loop()
+        end = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, end.set)
         self._watch_processes(loop)
@@ -160,11 +158,13 @@ class Daemon:
             one.should_exit = True
         for task in tasks[len(servers) :]:
             task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        state.write(self._directory / "state.json", self.sharing)
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
+        errors = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
+        try:
+            state.write(self._directory / STATE, self.sharing)
+        except UserError as error:
+            errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _watch_processes(self, loop: asyncio.AbstractEventLoop) -> None:
         def watch(tenant: Tenant) -> None:
@@ -192,12 +192,27 @@ class Daemon:
             self.core.put_strays_right()
 
     async def _save(self) -> None:
-        written = None
+        """A disk that is full ends nobody's sharing: it is said once, and tried again."""
+        events, written, trouble = self.sharing.events, None, ""
         while True:
-            if (now := self.sharing.events.last) != written:
-                state.write(self._directory / "state.json", self.sharing)
-                written = now
+            if trouble or events.last != written:
+                try:
+                    state.write(self._directory / STATE, self.sharing)
+                    now = ""
+                except UserError as error:
+                    now = error.message
+                if now != trouble:
+                    events.publish("state not saved" if now else "state saved", why=now or None)
+                    self._say(f"the state is not saved, and tried again: {now}" if now else "the state is saved again")
+                written, trouble = events.last, now
             await asyncio.sleep(SAVE_S)
+
+    def _tell(self, line: str) -> None:
+        """Of the guardian, from another thread."""
+        self._say(line)
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(lambda: self.sharing.events.publish("guardian", why=line))
 
     def _start_lines(self) -> Iterator[str]:
         keys, plan = self._keys, self.sharing.plan
@@ -208,9 +223,12 @@ class Daemon:
         yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
         if keys.pvcc:
             yield f"PvCC's protocol on {http.shown(self._sockets['pvcc'])}"
-        absent = [tenant.name for tenant in self.sharing.tenants.values() if tenant.pid is None]
+        absent = [tenant for tenant in self.sharing.tenants.values() if tenant.pid is None]
         if absent:
-            yield f"waiting for: {', '.join(absent)}"
+            yield f"waiting for: {', '.join(tenant.name for tenant in absent)}"
+        for tenant in absent:
+            if (number := tenant.keys.pid) is not None and threads.stat(number):
+                yield f"tenant {tenant.name}: process {number} is another one than before, and is left alone"
 
 
 def _unix_socket(stack: ExitStack, path: Path) -> socket.socket:

@@ -1,7 +1,7 @@
 """What survives a restart: what is wanted for each tenant, and which processes were taken in. Written whole or not at all.
 
-Schema 1: {"schema": 1, "tenants": [{name, first, wish, added: null or {pid, started, threads}}]}. `first` is what the file of tenants said:
-where it says something else by now, the file holds.
+Schema 1: {"schema": 1, "boot", "tenants": [{name, first, wish, added: null or {pid, started, threads}, named: null or {pid, started}}]}. `first`
+is what the file of tenants said: where it says something else by now, the file holds. `named` is the process that had the file's `pid`.
 """
 
 from dataclasses import asdict
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.runs.files import replace
+from windtunnel.sharing import journal
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import same_process
 from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys, Weight
@@ -38,9 +39,12 @@ class KeptWish(_Part):
         return Wish(**self.model_dump())
 
 
-class KeptProcess(_Part):
+class KeptNumber(_Part):
     pid: int
     started: int
+
+
+class KeptProcess(KeptNumber):
     threads: str
 
 
@@ -49,6 +53,7 @@ class KeptTenant(_Part):
     first: KeptWish
     wish: KeptWish
     added: KeptProcess | None
+    named: KeptNumber | None = None
 
     def keys(self) -> TenantKeys | None:
         """Of a tenant that was taken in through the API and whose process is still there."""
@@ -61,11 +66,22 @@ class State(_Part):
     """The file's content."""
 
     schema_: int = Field(SCHEMA, alias="schema")
+    boot: str | None = None
     tenants: Annotated[list[KeptTenant], Field(max_length=MOST_TENANTS)] = []
+
+    def _of(self, keys: TenantKeys) -> KeptTenant | None:
+        return next((tenant for tenant in self.tenants if tenant.name == keys.name), None)
+
+    def named_by(self, keys: TenantKeys) -> int | None:
+        """Start of the process that the `pid` of a tenant of the file named before; None where that is not known."""
+        kept = self._of(keys)
+        if kept is None or kept.named is None or kept.named.pid != keys.pid or self.boot != journal.boot():
+            return None
+        return kept.named.started
 
     def wish_of(self, keys: TenantKeys) -> Wish | None:
         """What was wanted last for a tenant of the file; None where the file says something else than then."""
-        kept = next((tenant for tenant in self.tenants if tenant.name == keys.name), None)
+        kept = self._of(keys)
         return kept.wish.wish() if kept and kept.first.wish() == first_wish(keys) else None
 
 
@@ -91,8 +107,11 @@ def read(path: Path) -> State:
 
 
 def write(path: Path, sharing: Sharing) -> None:
-    """Raises UserError where it cannot."""
-    replace(path, of(sharing).model_dump_json(by_alias=True) + "\n")
+    """Raises UserError where it cannot; then the one before is still there."""
+    try:
+        replace(path, of(sharing).model_dump_json(by_alias=True) + "\n")
+    except UserError as error:
+        raise UserError(error.message, remedy="free some space there") from None
 
 
 def of(sharing: Sharing) -> State:
@@ -102,5 +121,8 @@ def of(sharing: Sharing) -> State:
         if tenant.added and tenant.pid is not None and (started := tenant.processes.get(tenant.pid)) is not None:
             added = KeptProcess(pid=tenant.pid, started=started, threads=tenant.keys.threads)
         first, wish = (KeptWish(**asdict(wish)) for wish in (first_wish(tenant.keys), tenant.wish))
-        tenants.append(KeptTenant(name=tenant.name, first=first, wish=wish, added=added))
-    return State(tenants=tenants)
+        number, named = tenant.keys.pid, None
+        if not tenant.added and number is not None and tenant.named is not None:
+            named = KeptNumber(pid=number, started=tenant.named)
+        tenants.append(KeptTenant(name=tenant.name, first=first, wish=wish, added=added, named=named))
+    return State(boot=journal.boot(), tenants=tenants)

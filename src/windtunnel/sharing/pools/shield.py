@@ -203,12 +203,17 @@ def _number(path: Path) -> int:
 def clean(hierarchy: Hierarchy) -> list[Path]:
     """Removes groups that somebody left behind who was killed, once nothing is in them. Returns those that it removed. The shield of
     another daemon or study that lives may be empty at the moment, and stays."""
-    found = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
-    left = [path for path in found if not _lives(path.name.rpartition("-")[2])]
+    left = left_behind(hierarchy)
     for path in left:
         with contextlib.suppress(OSError):
             _remove(path)
     return [path for path in left if not path.exists()]
+
+
+def left_behind(hierarchy: Hierarchy) -> list[Path]:
+    """The groups whose makers have ended."""
+    found = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
+    return sorted(path for path in found if not _lives(path.name.rpartition("-")[2]))
 
 
 def _lives(owner: str) -> bool:

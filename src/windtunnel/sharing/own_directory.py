@@ -1,0 +1,76 @@
+"""Directories that only their owner writes: where journals and a daemon's state are kept, since what is read there is believed.
+
+A name in a directory that others may write says nothing about whose file it is. So a directory is opened without following a link, owner
+and mode are asked of the open descriptor, and its files are opened below that descriptor.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from windtunnel.errors import UserError
+
+MODE = 0o700
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def make(path: Path) -> None:
+    """Makes the directory, and those above it, for its owner alone, where they are not there. Raises UserError where it cannot be made, or is not ours."""
+    try:
+        for missing in reversed([one for one in (path, *path.parents) if not os.path.lexists(one)]):
+            with contextlib.suppress(FileExistsError):
+                missing.mkdir(mode=MODE)
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror}", remedy=_remedy(path)) from None
+    with opened(path):
+        pass
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A descriptor of the directory. Raises UserError where it is not there, is a link, is another user's, or others may write it."""
+    try:
+        descriptor = os.open(path, _DIRECTORY)
+    except OSError as error:
+        words = "not a directory, or a link to one" if error.errno in (errno.ENOTDIR, errno.ELOOP) else error.strerror
+        raise UserError(f"{path}: {words}", remedy=_remedy(path)) from None
+    try:
+        _check(path, os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def read(path: Path, most_bytes: int) -> bytes:
+    """A file of ours, in a directory of ours. Raises UserError where it is not, FileNotFoundError where there is none."""
+    with opened(path.parent) as directory:
+        try:
+            descriptor = os.open(path.name, _FILE, dir_fd=directory)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise UserError(f"{path}: {'a link' if error.errno == errno.ELOOP else error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise UserError(f"{path}: not a file")
+        _check(path, found)
+        if found.st_size > most_bytes:
+            raise UserError(f"{path}: larger than {most_bytes >> 20} MiB")
+        return file.read(most_bytes)
+
+
+def _check(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise UserError(f"{path}: of user {found.st_uid}, and this is user {os.geteuid()}", remedy=_remedy(path))
+    if found.st_mode & _OTHERS_WRITE:
+        raise UserError(f"{path}: other users may write it", remedy=f"chmod go-w {path}, if all in it is yours")
+
+
+def _remedy(path: Path) -> str:
+    return f"use a directory of your own instead of {path}: XDG_RUNTIME_DIR, or the daemon's `state`, names one"

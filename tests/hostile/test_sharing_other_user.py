@@ -1,0 +1,273 @@
+"""Another user of this host, with write access to the temporary directory or to the daemon's port, changes nothing of ours.
+
+Two user ids that nobody has: A shares, or restores; B attacks.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+from daemon_tools import CPUS, daemon, tenant_toml, write
+from hostile_run import COMMAND, ended
+from sharing_tools import SLEEP
+
+import windtunnel
+from windtunnel.sharing import journal, threads
+
+A, B = 61_871, 61_872
+TOKEN = "0123456789abcdef0123456789abcdef"
+pytestmark = [
+    pytest.mark.fake_engine,
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become two other users"),
+]
+
+
+def user(uid: int, **environment: str) -> dict:
+    """How to start a process as a user without a runtime directory of their own, unless `environment` names one."""
+    names = {name: value for name, value in os.environ.items() if name not in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY")}
+    path = {"PYTHONPATH": os.pathsep.join((str(Path(windtunnel.__file__).parents[1]), sysconfig.get_path("purelib")))}
+    return {"user": uid, "group": uid, "extra_groups": [], "cwd": "/", "env": names | path | environment}
+
+
+@cache
+def python() -> str | None:
+    """An interpreter that both may run: ours may be in somebody's home."""
+    for path in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        with suppress(OSError, subprocess.CalledProcessError):
+            for uid in (A, B):
+                subprocess.run(
+                    [path, "-c", "import typer, pydantic, windtunnel"], **user(uid), check=True, capture_output=True
+                )
+            return path
+    return None
+
+
+@pytest.fixture(autouse=True)
+def both_can_run_it():
+    if python() is None:
+        pytest.skip("other users cannot run this Python, or not read this checkout")
+
+
+def as_user(uid: int, code: str, *words: object) -> str:
+    """What a Python program says as that user."""
+    command = [python(), "-c", code, *map(str, words)]
+    return subprocess.run(command, **user(uid), check=True, capture_output=True, text=True).stdout
+
+
+def restore(*words: object, **how) -> tuple[int, str]:
+    """`windtunnel share restore`: exit code, and all that was said."""
+    command = [python(), "-c", COMMAND[2], "share", "restore", *map(str, words)]
+    return ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how))
+
+
+@pytest.fixture
+def everybodys() -> Iterator[Path]:
+    """A directory as /tmp is."""
+    made = Path(tempfile.mkdtemp(dir="/tmp", prefix="windtunnel-test-"))
+    made.chmod(0o1777)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def fallback() -> Iterator[Path]:
+    """Where A's journals are without a runtime directory."""
+    path = Path("/tmp") / f"windtunnel-{A}"
+    assert not os.path.lexists(path)
+    yield path
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
+
+
+@contextmanager
+def process_of(uid: int) -> Iterator[subprocess.Popen]:
+    """That sleeps, at nice 5: there is room to make it nicer."""
+    command = ["nice", "-n", "5", python(), "-c", f"print('ready', flush=True)\n{SLEEP}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def forged(victim: int, file: Path) -> str:
+    """A journal that A's own would look like: a thread to be changed, a process to be ended, a file to be written."""
+    before = threads.read(victim)
+    found = threads.stat(victim)
+    contents = journal.Contents(holder=journal.Process(1, 1), helpers=[journal.Process(victim, found.started)])
+    contents.entries[victim] = journal.Entry(
+        victim, found.pid, found.started, found.started, before | {"nice": 19}, ours={"nice": [before["nice"]]}
+    )
+    contents.settings[str(file)] = "theirs"
+    return "".join(json.dumps(line) + "\n" for line in journal.lines_of(contents))
+
+
+PLACE = """
+import os, sys
+from pathlib import Path
+directory, text, mode, name = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3], 8), sys.argv[4]
+os.umask(0)
+(directory / name).parent.mkdir(mode=mode, parents=True)
+(directory / name).write_text(text)
+directory.chmod(mode)
+(directory / name).chmod(0o666)
+"""
+LINK = "import os, sys; os.symlink(sys.argv[1], sys.argv[2])"
+
+
+@pytest.mark.parametrize("mode", ["755", "777"])
+@pytest.mark.parametrize("name", ["share.journal", "share/share.journal"])
+@pytest.mark.parametrize("without", [True, False])
+def test_a_journal_that_another_user_placed_is_refused(everybodys, fallback, mode, name, without):
+    """B was first in the temporary directory, under the name that A's journals have."""
+    mine = everybodys / "profile"
+    mine.write_text("mine")
+    os.chown(mine, A, A)
+    directory = fallback if without else everybodys / "windtunnel"
+    with process_of(A) as victim:
+        before = threads.read(victim.pid)
+        as_user(B, PLACE, directory, forged(victim.pid, mine), mode, name)
+        how = user(A) if without else user(A, XDG_RUNTIME_DIR=str(everybodys))
+        for words in ([], [str(directory / name)]):
+            code, said = restore(*words, **how)
+            assert code == 2 and f"of user {B}, and this is user {A}" in said
+            assert "restored" not in said
+        assert victim.poll() is None and threads.read(victim.pid) == before
+    assert mine.read_text() == "mine"
+
+
+def test_a_link_of_another_users_is_not_followed(everybodys, fallback):
+    """It leads to a directory of A's, where a file has a journal's name."""
+    (everybodys / "home").mkdir(mode=0o700)
+    mine = everybodys / "home" / "notes.journal"
+    mine.write_text("mine")
+    for path in (everybodys / "home", mine):
+        os.chown(path, A, A)
+    as_user(B, LINK, everybodys / "home", fallback)
+    code, said = restore(**user(A))
+    assert code == 2 and "a link" in said and mine.read_text() == "mine"
+
+
+def test_a_journal_of_our_own_that_others_may_write_is_refused(everybodys):
+    """A made it once with a careless umask, and B wrote it."""
+    mine = everybodys / "profile"
+    mine.write_text("mine")
+    directory = everybodys / "windtunnel"
+    directory.mkdir(mode=0o700)
+    with process_of(A) as victim:
+        file = directory / "a.journal"
+        file.write_text(forged(victim.pid, mine))
+        file.chmod(0o666)
+        for path in (directory, file):
+            os.chown(path, A, A)
+        before = threads.read(victim.pid)
+        how = user(A, XDG_RUNTIME_DIR=str(everybodys))
+        code, said = restore(**how)
+        assert code == 2 and "other users may write it" in said
+        file.chmod(0o600)
+        code, said = restore(**how)  # it is A's by now: what no journal of ours says is refused
+        assert code == 2 and "is not below /proc/sys" in said
+        assert victim.poll() is None and threads.read(victim.pid) == before
+    assert mine.read_text() == "mine"
+
+
+def test_root_does_not_restore_from_the_journal_of_a_user(everybodys):
+    with process_of(B) as other, process_of(A) as victim:
+        before = threads.read(victim.pid)
+        text = forged(victim.pid, Path("/proc/sys/kernel/sched_autogroup_enabled"))
+        directory = everybodys / "windtunnel"
+        as_user(B, PLACE, directory, text, "700", "share.journal")
+        code, said = restore(str(directory / "share.journal"), env=user(0)["env"])
+        assert code == 2 and f"of user {B}, and this is user 0" in said
+        assert threads.read(victim.pid) == before and other.poll() is None
+
+
+HOLD = """
+import sys
+from windtunnel.sharing.changed_threads import directory, held
+with held(directory() / "mine.journal") as journal:
+    journal.change(int(sys.argv[1]), nice=9)
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_our_own_journals_are_ours_alone_and_found(fallback):
+    """Without a runtime directory, and with both processes killed."""
+    with process_of(A) as victim:
+        command = [python(), "-c", HOLD, str(victim.pid)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(A)) as holder:
+            assert holder.stdout.readline() == "held\n"
+            found = fallback.stat()
+            assert (found.st_uid, found.st_mode & 0o777) == (A, 0o700)
+            assert threads.read(victim.pid)["nice"] == 9
+            refused = "import os, sys\ntry: os.listdir(sys.argv[1])\nexcept PermissionError: print('refused')"
+            assert as_user(B, refused, fallback) == "refused\n"
+            code, said = restore(str(fallback / "mine.journal"), **user(B))
+            assert code == 2 and "Permission denied" in said and threads.read(victim.pid)["nice"] == 9
+            for child in threads.children()(holder.pid):
+                os.kill(child, 9)
+            holder.kill()
+        # Only CAP_SYS_NICE may raise a priority again: without it the journal is kept for later.
+        code, said = restore(**user(A))
+        assert code == 2 and "nice could not be restored to 5" in said and "the journal is kept" in said
+        assert (fallback / "mine.journal").exists()
+
+
+REQUEST = """
+import json, sys, urllib.error, urllib.request
+port, method, path, body, headers = sys.argv[1:]
+request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body.encode(), json.loads(headers), method=method)
+try:
+    print(urllib.request.urlopen(request).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys):
+    """B reaches the directory of the socket, and the port of the API."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (everybodys / "token").write_text(TOKEN)
+    (everybodys / "token").chmod(0o600)
+    head = f"cpus = {CPUS[-1:]}\nbe_cpus = 0"
+    (everybodys / "reach").mkdir(mode=0o755)
+    api = f'[api]\ntcp = "127.0.0.1:{port}"\ntoken_file = "token"\nsocket = "reach/share.sock"\n'
+    with process_of(A) as victim, process_of(B) as other:
+        file = write(everybodys, f"{api}{tenant_toml('a', victim.pid, weight=40)}", head)
+        with daemon(file, everybodys / "reach" / "share.sock") as running:
+            ask = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ntry: s.connect(sys.argv[1])\nexcept PermissionError: print('refused')"
+            assert as_user(B, ask, running.socket) == "refused\n"
+            read = "import os, sys\ntry: open(sys.argv[1])\nexcept PermissionError: print('refused')"
+            assert as_user(B, read, everybodys / "token") == as_user(B, read, everybodys / "state") == "refused\n"
+            before = threads.read(victim.pid)
+            for method, path, body in (
+                ("PATCH", "/v1/tenants/a", {"weight": 90}),
+                ("DELETE", "/v1/tenants/a", None),
+                ("POST", "/v1/exit", None),
+                ("POST", "/v1/tenants", {"name": "b", "pid": other.pid}),
+                ("GET", "/v1/tenants", None),
+            ):
+                for token in (None, "Bearer ", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"):
+                    headers = {"authorization": token} if token else {}
+                    code = as_user(B, REQUEST, port, method, path, json.dumps(body), json.dumps(headers))
+                    assert code == "401\n", (method, path, token)
+            with running.client() as client:
+                (one,) = client.get("/v1/tenants")
+                assert (one["name"], one["weight"], one["parked"]) == ("a", 40, False)
+            assert threads.read(victim.pid) == before

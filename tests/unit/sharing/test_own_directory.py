@@ -1,0 +1,90 @@
+"""Directories of one owner: what others could have written is not read, and said."""
+
+import os
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.sharing import own_directory
+
+OTHER = 54321
+MOST = 1 << 10
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+def refused(path, words):
+    with pytest.raises(UserError, match=words), own_directory.opened(path):
+        pytest.fail("it was opened")
+
+
+def test_what_is_made_is_for_its_owner_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        own_directory.make(tmp_path / "a" / "b")
+    finally:
+        os.umask(before)
+    assert (mode(tmp_path / "a"), mode(tmp_path / "a" / "b")) == (0o700, 0o700)
+    own_directory.make(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize("bits", [0o770, 0o707, 0o1777])
+def test_a_directory_that_others_may_write_is_refused(tmp_path, bits):
+    path = tmp_path / "a"
+    path.mkdir()
+    path.chmod(bits)
+    refused(path, "other users may write it")
+    with pytest.raises(UserError, match="other users may write it"):
+        own_directory.make(path)
+    path.chmod(0o755)
+    own_directory.make(path)
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    refused(tmp_path / "link", "a link to one")
+    (tmp_path / "mine" / "file").write_text("x")
+    (tmp_path / "mine" / "other").symlink_to(tmp_path / "mine" / "file")
+    with pytest.raises(UserError, match="a link"):
+        own_directory.read(tmp_path / "mine" / "other", MOST)
+    assert own_directory.read(tmp_path / "mine" / "file", MOST) == b"x"
+
+
+def test_what_is_no_directory_or_not_there_is_said(tmp_path):
+    (tmp_path / "file").touch()
+    refused(tmp_path / "file", "not a directory")
+    refused(tmp_path / "nothing", "No such file")
+    with pytest.raises(UserError, match="not a directory"):
+        own_directory.make(tmp_path / "file")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_what_belongs_to_another_user_is_refused(tmp_path):
+    theirs, mine = tmp_path / "theirs", tmp_path / "mine"
+    theirs.mkdir(mode=0o700)
+    os.chown(theirs, OTHER, OTHER)
+    refused(theirs, f"of user {OTHER}")
+    mine.mkdir(mode=0o700)
+    (mine / "file").write_text("x")
+    os.chown(mine / "file", OTHER, OTHER)
+    with pytest.raises(UserError, match=f"of user {OTHER}"):
+        own_directory.read(mine / "file", MOST)
+
+
+def test_a_file_that_waits_is_large_or_may_be_written_is_refused(tmp_path):
+    tmp_path.chmod(0o700)
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UserError, match="not a file"):
+        own_directory.read(tmp_path / "fifo", MOST)
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * (2 << 20))
+    with pytest.raises(UserError, match="larger than 1 MiB"):
+        own_directory.read(large, 1 << 20)
+    large.chmod(0o666)
+    with pytest.raises(UserError, match="other users may write it"):
+        own_directory.read(large, 4 << 20)
+    with pytest.raises(FileNotFoundError):
+        own_directory.read(tmp_path / "nothing", MOST)

@@ -1,0 +1,60 @@
+"""A tenant is its process, and no other that has its number later."""
+
+from pathlib import Path
+
+from pool_tools import Remembers
+from sharing_tools import tenant
+
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon.allocation import Change, Sharing
+from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.pools.plan import Machine
+
+
+def sharing(base: Path = Path()) -> Sharing:
+    return Sharing(Machine((0, 1), 0), Remembers(), Events(), base)
+
+
+def test_who_has_ended_is_not_carried_out_before_anybody_has_been_told():
+    """A daemon that was stopped reads a request first, and its number may be another's by then."""
+    with tenant() as one, tenant() as two:
+        shared = sharing()
+        left = []
+        shared.on_leave = left.append
+        for name, process in (("a", one), ("b", two)):
+            shared.add(TenantKeys(name=name, pid=process.pid, weight=50))
+        shared.settle()
+        assert set(shared.carrier.now.turns[1]) == {one.pid, two.pid}
+        one.kill()
+        one.wait()
+        shared.ask([Change("b", {"weight": 60})], "test")
+        shared.settle()
+        assert set(shared.carrier.now.turns[1]) == {two.pid}
+        assert shared.tenants["a"].pid is None and len(left) == 1
+        assert [event["tenant"] for event in shared.events.since(0) if event["event"] == "ended"] == ["a"]
+
+
+def test_the_number_of_a_file_is_of_one_process_alone():
+    with tenant() as one:
+        shared = sharing()
+        found = shared.add(TenantKeys(name="a", pid=one.pid))
+        assert found.named == threads.started(one.pid)
+        shared.gone(found)
+        shared.look(found)
+        assert found.pid == one.pid
+        shared.gone(found)
+        found.named -= 1  # it was another process that had the number
+        shared.look(found)
+        assert found.pid is None and found.tids == ()
+
+
+def test_a_process_that_is_found_by_its_pid_file_may_be_another_one(tmp_path):
+    with tenant() as one, tenant() as two:
+        shared = sharing(tmp_path)
+        found = shared.add(TenantKeys(name="a", pidfile="a.pid"))
+        for process in (one, two):
+            (tmp_path / "a.pid").write_text(f"{process.pid}\n")
+            shared.look(found)
+            assert (found.pid, found.named) == (process.pid, None)
+            shared.gone(found)

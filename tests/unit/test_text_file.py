@@ -1,0 +1,27 @@
+"""The beginning of a file that somebody else writes: never waited for."""
+
+import os
+
+import pytest
+
+from windtunnel.text_file import beginning
+
+
+def test_the_beginning_of_a_file(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"12345\xff")
+    assert beginning(file, 3) == "123"
+    assert beginning(file, 100) == "12345\N{REPLACEMENT CHARACTER}"
+    (tmp_path / "link").symlink_to(file)
+    assert beginning(tmp_path / "link", 100).startswith("12345")
+
+
+def test_what_is_no_file_is_an_error_at_once(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path, words in (
+        (tmp_path / "fifo", "not a regular file"),
+        (tmp_path, "not a regular"),
+        (tmp_path / "x", "No such"),
+    ):
+        with pytest.raises(OSError, match=words):
+            beginning(path, 10)
