@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from windtunnel.errors import UserError
+from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.find_tenant import Found, find, processes_of, tids_of
@@ -118,9 +119,10 @@ class Tenant:
         if found is None:
             return False
         if self.keys.pid is not None:
-            if self.named not in (None, found.started):
+            started = threads.started(found.pid)
+            if self.named not in (None, started):
                 return False
-            self.named = found.started
+            self.named = started
         try:
             self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:
