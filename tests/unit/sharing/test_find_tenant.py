@@ -70,12 +70,6 @@ with subprocess.Popen([sys.executable, "-c", "input()", WORD + "!"], stdin=subpr
             found(pid=pid)
 
 
-@pytest.fixture
-def apart(monkeypatch):
-    """Processes that a test starts are not the daemon's."""
-    monkeypatch.setattr(find_tenant, "_family", lambda: {os.getpid()})
-
-
 def test_two_of_a_command_are_refused_with_both_pids(apart):
     with tenant(f"{SLEEP} # {WORD}") as one, tenant(f"{SLEEP} # {WORD}") as two:
         both = ", ".join(map(str, sorted((one.pid, two.pid))))

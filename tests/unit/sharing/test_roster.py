@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from pool_tools import Remembers
 from sharing_tools import tenant
 
@@ -10,6 +11,8 @@ from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.pools.plan import Machine
+
+pytestmark = pytest.mark.usefixtures("apart")
 
 
 def sharing(base: Path = Path()) -> Sharing:
