@@ -135,7 +135,7 @@ def test_an_installed_template_is_checked_and_run(installed, tmp_path):
     assert "<style>" in (tmp_path / "here" / "report.html").read_text()
 
 
-def test_the_figures_stay_in_the_checkout(installed, tmp_path):
+def test_what_share_reproduce_runs_stays_in_the_checkout(installed, tmp_path):
     command = [installed / "windtunnel", "share", "reproduce", "fig10", "--quick"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
