@@ -120,7 +120,7 @@ def read(file: Path) -> Runs:
     for row in map(json.loads, file.read_text().splitlines()):
         one = Setting(**row["setting"])
         tenants = [TenantWindow.model_validate(tenant) for tenant in row["tenants"]]
-        trial = Trial(one.slicer, one.seconds, SliceReading.model_validate(row["slicer"]), tenants, False)
+        trial = Trial(one.slicer, one.seconds, SliceReading.model_validate(row["slicer"]), tenants)
         trials.append((one, Measured(Point.model_validate(row["point"]), trial)))
     return trials
 

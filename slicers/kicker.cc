@@ -26,11 +26,11 @@ static uint64_t next_kick(uint64_t next, uint64_t now, uint64_t slice, bool idle
 void kick(shared_core &core) {
     uint64_t next = monotonic_ns();
     while (!core.stop.load(std::memory_order_acquire)) {
-        const uint32_t seen = core.word->load(std::memory_order_acquire);
+        const uint32_t seen = core.word.load(std::memory_order_acquire);
         const bool idle = use_shown(core).size() < 2;
         const uint64_t slice = core.slice_ns.load(std::memory_order_relaxed);
         next = next_kick(next, monotonic_ns(), slice, idle);
-        wait_for_word(*core.word, seen, next);
+        wait_for_word(core.word, seen, next);
         const uint64_t now = monotonic_ns();
         if (idle || now < next) continue;  // woken for news
         count_kick(core, now - next);
@@ -42,7 +42,7 @@ void kick(shared_core &core) {
 void be_kicked(shared_core &core) {
     uint64_t responses = 0;
     for (;;) {
-        const uint32_t seen = core.word->load(std::memory_order_acquire);
+        const uint32_t seen = core.word.load(std::memory_order_acquire);
         if (core.stop.load(std::memory_order_acquire)) return;
         const bool idle = use_shown(core).size() < 2;
         if (core.idle.exchange(idle, std::memory_order_relaxed) != idle) core.wake();
@@ -50,19 +50,19 @@ void be_kicked(shared_core &core) {
             count_kick(core, monotonic_ns() - due);
             responses = due;
         }
-        wait_for_word(*core.word, seen, never_ns);
+        wait_for_word(core.word, seen, never_ns);
     }
 }
 
 void kick_from_afar(shared_core &core) {
     uint64_t next = monotonic_ns();
     for (;;) {
-        const uint32_t seen = core.word->load(std::memory_order_acquire);
+        const uint32_t seen = core.word.load(std::memory_order_acquire);
         if (core.stop.load(std::memory_order_acquire)) return;
         const bool idle = core.idle.load(std::memory_order_relaxed);
         const uint64_t slice = core.slice_ns.load(std::memory_order_relaxed);
         next = next_kick(next, monotonic_ns(), slice, idle);
-        wait_for_word(*core.word, seen, next);
+        wait_for_word(core.word, seen, next);
         if (idle || monotonic_ns() < next) continue;  // woken for news
         core.due_ns.store(next, std::memory_order_release);
         core.wake();

@@ -2,8 +2,6 @@
 // absolute times, never in bursts after it was late, and leaves no tenant raised.
 #pragma once
 
-#include <windtunnel/doorbell.h>
-
 #include "slicers/roster.h"
 
 namespace wt {
@@ -20,9 +18,6 @@ void kick_from_afar(shared_core &core);
 // One tenant at a time is SCHED_FIFO, the others wait; turns are as long as their weights say. The thread may
 // run on another core.
 void rotate(shared_core &core);
-
-// Kicks, and between kicks raises the tenant whose bell was rung, for one turn.
-void response_bells(shared_core &core, wt_doorbell &bell, uint64_t turn_ns);
 
 // Nanoseconds of each member's turn so that a round of all takes a slice for each and shares are as weights:
 // no rounding.

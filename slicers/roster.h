@@ -59,12 +59,10 @@ struct shared_core {
     std::atomic<uint64_t> due_ns = 0;  // of the last kick from another core
     std::atomic<bool> idle = true;     // the kicking thread reports: no member to choose
     std::atomic<int> worker_tid = 0;
-    std::atomic<uint32_t> own_word = 0;
-    // the sharing thread sleeps on it; a doorbell's, where there is one
-    std::atomic<uint32_t> *word = &own_word;
+    std::atomic<uint32_t> word = 0;  // the sharing thread sleeps on it
     samples late;
 
-    void wake() { wake_word(*word); }
+    void wake() { wake_word(word); }
 };
 
 }  // namespace wt

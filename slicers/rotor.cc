@@ -38,7 +38,7 @@ void rotate(shared_core &core) {
     int raised = 0;
     uint64_t next = 0;
     while (!core.stop.load(std::memory_order_acquire)) {
-        const uint32_t seen = core.word->load(std::memory_order_acquire);
+        const uint32_t seen = core.word.load(std::memory_order_acquire);
         if (const roster *shown = core.shown.load(std::memory_order_acquire); shown != members) {
             if (raised) lower_task(raised);
             raised = 0;
@@ -64,7 +64,7 @@ void rotate(shared_core &core) {
             const uint64_t length = turn ? turn : idle_ns;
             next = next && now - next < length ? next + length : now + length;
         }
-        wait_for_word(*core.word, seen, next);
+        wait_for_word(core.word, seen, next);
     }
     if (raised) lower_task(raised);
 }

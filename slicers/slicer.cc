@@ -1,9 +1,6 @@
 #include "slicers/slicer.h"
 
-#include <sys/mman.h>
-
 #include "report/histogram_json.h"
-#include "slicers/mapped.h"
 
 namespace wt {
 
@@ -11,19 +8,7 @@ using json = nlohmann::ordered_json;
 
 constexpr uint64_t balance_every_ns = 100'000'000;
 
-static wt_doorbell *make_doorbell(const std::string &path) {
-    auto *bell = static_cast<wt_doorbell *>(map_shared(path, sizeof(wt_doorbell), O_CREAT | O_EXCL));
-    std::atomic_ref<uint32_t>(bell->version).store(WT_DOORBELL_VERSION, std::memory_order_release);
-    return bell;
-}
-
 slicer::slicer(const slicer_plan &plan) : plan_(plan), watch_(plan.cpu) {
-    if (plan.how == mechanism::bells) {
-        bell_ = make_doorbell(plan.doorbell);
-        core_.word = reinterpret_cast<std::atomic<uint32_t> *>(&bell_->word);
-    }
-    static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
-                  std::atomic<uint32_t>::is_always_lock_free);
     core_.slice_ns = plan.slice_ns;
     core_.shown = core_.used = members_.get();
     began_ns_ = balanced_ns_ = monotonic_ns();
@@ -45,10 +30,6 @@ void slicer::close() {
     core_.wake();
     for (std::thread *t : {&timer_, &worker_})
         if (t->joinable()) t->join();
-    if (bell_) {
-        munmap(bell_, sizeof *bell_);
-        unlink(plan_.doorbell.c_str());
-    }
 }
 
 bool slicer::kicks_from_afar() const { return plan_.how == mechanism::kick && plan_.from_cpu != plan_.cpu; }
@@ -77,7 +58,6 @@ void slicer::work() {
         case mechanism::watch: break;
         case mechanism::kick: return kicks_from_afar() ? be_kicked(core_) : kick(core_);
         case mechanism::rotate: return rotate(core_);
-        case mechanism::bells: return response_bells(core_, *bell_, plan_.turn_ns);
     }
 }
 

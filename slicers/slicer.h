@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <thread>
 
 #include "slicers/balance.h"
@@ -14,16 +13,14 @@
 
 namespace wt {
 
-enum class mechanism { watch, kick, rotate, bells };
-constexpr const char *mechanism_names[] = {"watch", "kick", "rotate", "bells"};
+enum class mechanism { watch, kick, rotate };
+constexpr const char *mechanism_names[] = {"watch", "kick", "rotate"};
 
 struct slicer_plan {
     mechanism how;
     int cpu;
     int from_cpu;  // where time is kept; the same, unless another core switches this one
     uint64_t slice_ns;
-    uint64_t turn_ns;      // of a raised tenant, where bells are served
-    std::string doorbell;  // file to be made in shared memory; empty: none
 };
 
 class slicer {
@@ -60,14 +57,13 @@ class slicer {
 
     slicer_plan plan_;
     shared_core core_;
-    wt_doorbell *bell_ = nullptr;
     std::unique_ptr<const roster> members_ = std::make_unique<roster>();
     std::vector<seen_member> seen_;
     switch_watch watch_;
     slice_keeper keeper_;
     balance balance_;
     slice_histogram late_;
-    uint64_t began_ns_, balanced_ns_, kicks_at_begin_ = 0, late_lost_ = 0;
+    uint64_t began_ns_, balanced_ns_, kicks_at_begin_ = 0;
     std::exception_ptr failure_;
     std::atomic<bool> failed_ = false;
     std::atomic_flag failing_;

@@ -1,7 +1,6 @@
 #include "slicers/tenant.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <bit>
@@ -20,10 +19,9 @@ constexpr uint64_t interrupt_ns = 1000;  // between two reads of the clock: a lo
 
 void tenant_window::clear(uint64_t now) {
     begin_ns = end_ns = now;
-    own_ns = served_ns = offered = served = lost = polls = empty_polls = yields = 0;
+    own_ns = served_ns = offered = served = lost = polls = empty_polls = sleeps = 0;
     latency.clear();
     wait.clear();
-    posted.clear();
     slices.clear();
     gaps.clear();
 }
@@ -33,14 +31,9 @@ tenant::tenant(const tenant_plan &plan)
       waiting_(std::bit_ceil(plan.queue)),
       working_set_(plan.working_set_bytes / sizeof(uint64_t)),
       random_(plan.seed) {
-    if (!plan.ring.empty()) ring_ = map_posting_ring(plan.ring);
     for (tenant_window &w : windows_) w.clear(0);
     for (size_t i = 0; i < working_set_.size(); i++)
         working_set_[i] = i;  // pages are there before the first request
-}
-
-tenant::~tenant() {
-    if (ring_) munmap(ring_, sizeof *ring_);
 }
 
 static uint64_t cpu_ns() {
@@ -63,22 +56,15 @@ uint64_t tenant::look() {
 }
 
 void tenant::arrive(uint64_t now) {
-    const auto come = [this](uint64_t intended, uint64_t posted) {
-        w_->offered++;
-        if (head_ - tail_ >= plan_.queue) {
-            w_->lost++;
-            return;
-        }
-        waiting_[head_++ & (waiting_.size() - 1)] = {intended, posted};
-    };
-    if (ring_) {
-        posting_ring::entry e;
-        for (uint32_t i = 0; i < at_once && ring_->take(e); i++) come(e.intended_ns, e.posted_ns);
-        return;
-    }
     uint64_t intended[at_once];
     const uint32_t due = arrival_walk_due(cursor_, now, at_once, intended);
-    for (uint32_t i = 0; i < due; i++) come(intended[i], intended[i]);
+    w_->offered += due;
+    for (uint32_t i = 0; i < due; i++) {
+        if (head_ - tail_ < plan_.queue)
+            waiting_[head_++ & (waiting_.size() - 1)] = intended[i];
+        else
+            w_->lost++;
+    }
 }
 
 void tenant::touch() {
@@ -93,7 +79,7 @@ void tenant::touch() {
 
 // Service is counted in own CPU time: time in which another thread runs is not service.
 void tenant::serve() {
-    const request r = waiting_[tail_++ & (waiting_.size() - 1)];
+    const uint64_t intended = waiting_[tail_++ & (waiting_.size() - 1)];
     const uint64_t begin = last_ns_, worked = worked_ns_;
     touch();
     uint64_t now = look();
@@ -101,22 +87,15 @@ void tenant::serve() {
     w_->served++;
     w_->served_ns += worked_ns_ - worked;
     const auto since = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
-    w_->latency.add(since(r.intended_ns, now));
-    w_->wait.add(since(r.intended_ns, begin));
-    w_->posted.add(since(r.posted_ns, now));
+    w_->latency.add(since(intended, now));
+    w_->wait.add(since(intended, begin));
 }
 
 void tenant::idle(uint64_t now) {
     w_->empty_polls++;
-    if (plan_.when_empty == empty_poll::poll || ++empty_in_a_row_ < plan_.after_polls) return;
-    empty_in_a_row_ = 0;
-    w_->yields++;
-    if (plan_.when_empty == empty_poll::yield) {
-        sched_yield();
-        return;
-    }
-    // A dispatcher wakes no one: the tenant polls again after a while.
-    const uint64_t until = ring_ ? now + 50'000 : std::min(arrival_time(cursor_), now + 10'000'000);
+    if (plan_.when_empty == empty_poll::poll) return;
+    w_->sleeps++;
+    const uint64_t until = std::min(arrival_time(cursor_), now + 10'000'000);
     const timespec at = {static_cast<time_t>(until / 1'000'000'000u),
                          static_cast<long>(until % 1'000'000'000u)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
@@ -146,10 +125,8 @@ void tenant::run() {
     }
     tid_.store(own_tid(), std::memory_order_release);
     const uint64_t start = plan_.start_ns ? plan_.start_ns : monotonic_ns();
-    if (!ring_) {
-        cursor_ = arrival_cursor_at_start(plan_.phases, 1, plan_.seed);
-        cursor_.start = start;
-    }
+    cursor_ = arrival_cursor_at_start(plan_.phases, 1, plan_.seed);
+    cursor_.start = start;
     std::atomic<uint32_t> never = 0;
     while (monotonic_ns() < start && !stop_.load(std::memory_order_relaxed))
         wait_for_word(never, 0, std::min(start, monotonic_ns() + 50'000'000));
@@ -172,12 +149,10 @@ void tenant::run() {
             window_end = std::min(now + plan_.window_ns, end);
         }
         arrive(now);
-        if (head_ == tail_) {
+        if (head_ == tail_)
             idle(now);
-        } else {
-            empty_in_a_row_ = 0;
+        else
             serve();
-        }
     }
     if (warm) turn_window(monotonic_ns(), true);
     ended_.store(true, std::memory_order_release);

@@ -24,7 +24,7 @@ int look_every_ms(const wt::tenant_plan &plan) {
     return static_cast<int>(std::clamp<uint64_t>(plan.window_ns / 4'000'000, 5, 100));
 }
 
-json window_json(const char *type, const wt::tenant_window &w, bool posted) {
+json window_json(const char *type, const wt::tenant_window &w) {
     return {{"type", type},
             {"begin_ns", w.begin_ns},
             {"end_ns", w.end_ns},
@@ -35,10 +35,9 @@ json window_json(const char *type, const wt::tenant_window &w, bool posted) {
             {"lost", w.lost},
             {"polls", w.polls},
             {"empty_polls", w.empty_polls},
-            {"yields", w.yields},
+            {"sleeps", w.sleeps},
             {"latency", wt::histogram_json(w.latency)},
             {"wait", wt::histogram_json(w.wait)},
-            {"posted", posted ? wt::histogram_json(w.posted) : json()},
             {"slice", wt::histogram_json(w.slices)},
             {"gap", wt::histogram_json(w.gaps)}};
 }
@@ -49,11 +48,10 @@ void add(wt::tenant_window &sum, const wt::tenant_window &w) {
     for (const auto field :
          {&wt::tenant_window::own_ns, &wt::tenant_window::served_ns, &wt::tenant_window::offered,
           &wt::tenant_window::served, &wt::tenant_window::lost, &wt::tenant_window::polls,
-          &wt::tenant_window::empty_polls, &wt::tenant_window::yields})
+          &wt::tenant_window::empty_polls, &wt::tenant_window::sleeps})
         sum.*field += w.*field;
     wt::histogram_merge(sum.latency, w.latency);
     wt::histogram_merge(sum.wait, w.wait);
-    wt::histogram_merge(sum.posted, w.posted);
     wt::histogram_merge(sum.slices, w.slices);
     wt::histogram_merge(sum.gaps, w.gaps);
 }
@@ -64,7 +62,6 @@ void run() {
     while (!(line = commands.next(-1)))
         if (commands.ended()) throw wt::refusal("no plan on stdin");
     const wt::tenant_plan plan = wt::read_tenant_plan(*line);
-    const bool posted = !plan.ring.empty();
     wt::tenant tenant(plan);
     prctl(PR_SET_TIMERSLACK, 1);  // a sleeper is woken on time, not 50 us later
     std::exception_ptr failure;
@@ -88,14 +85,14 @@ void run() {
         commands.next(look_every_ms(plan));
         if (commands.ended()) tenant.stop();
         if (const wt::tenant_window *w = tenant.finished()) {
-            if (!wt::say(STDOUT_FILENO, window_json("window", *w, posted))) tenant.stop();
+            if (!wt::say(STDOUT_FILENO, window_json("window", *w))) tenant.stop();
             add(*sum, *w);
             tenant.give_back();
         }
     }
     polling.join();
     if (failure) std::rethrow_exception(failure);
-    wt::say(STDOUT_FILENO, window_json("result", *sum, posted));
+    wt::say(STDOUT_FILENO, window_json("result", *sum));
 }
 
 }  // namespace

@@ -25,10 +25,9 @@ static arrival_phase read_phase(const json_value &value) {
 }
 
 // After the last phase its rate continues: a tenant does not stop because its plan was short.
-arrival_phases read_phases(const json_value &value, size_t at_least) {
+arrival_phases read_phases(const json_value &value) {
     arrival_phases phases;
-    phases.list = value.list(read_phase, at_least, 1000);
-    if (phases.list.empty()) return phases;
+    phases.list = value.list(read_phase, 1, 1000);
     arrival_phase last = phases.list.back();
     last.length = last.on = infinite;
     phases.list.push_back(last);
@@ -40,15 +39,13 @@ tenant_plan read_tenant_plan(const std::string &text) {
     const auto document = parse_json(text);
     return read_object(json_value(document, ""), [](json_object &o) {
         tenant_plan p;
-        p.ring = o["ring"].text();
-        p.phases = read_phases(o["phases"], p.ring.empty() ? 1 : 0);
+        p.phases = read_phases(o["phases"]);
         p.seed = o["seed"].whole<uint64_t>();
         p.service_ns = o["service_ns"].whole<uint64_t>(0, 1'000'000'000);
         p.working_set_bytes = o["working_set_bytes"].whole<uint64_t>(0, uint64_t{1} << 36);
         p.touched_bytes = o["touched_bytes"].whole<uint64_t>(0, uint64_t{1} << 36);
         p.queue = o["queue"].whole<uint32_t>(1, 1u << 20);
         p.when_empty = static_cast<empty_poll>(o["when_empty"].word(empty_poll_names));
-        p.after_polls = o["after_polls"].whole<uint32_t>(1);
         p.gap_ns = o["gap_ns"].whole<uint64_t>(1000, 1'000'000'000);
         p.start_ns = o["start_ns"].whole<uint64_t>();
         p.warmup_ns = o["warmup_ns"].whole<uint64_t>(0, longest_ns);

@@ -9,7 +9,7 @@
 namespace wt {
 
 // Both throw refusal.
-arrival_phases read_phases(const json_value &value, size_t at_least);
+arrival_phases read_phases(const json_value &value);
 tenant_plan read_tenant_plan(const std::string &text);
 
 }  // namespace wt

@@ -12,6 +12,10 @@
 
 namespace wt {
 
+// a futex is a word that the kernel reads as well
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
+              std::atomic<uint32_t>::is_always_lock_free);
+
 inline uint64_t monotonic_ns() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

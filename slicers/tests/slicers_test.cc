@@ -1,4 +1,4 @@
-// What the slicers compute: shares, turns, slices from switches, and the hand-over of numbers and requests.
+// What the slicers compute: shares, turns, slices from switches, and the hand-over of numbers.
 // No thread is scheduled.
 #include <gtest/gtest.h>
 
@@ -6,10 +6,8 @@
 #include <memory>
 #include <numeric>
 
-#include "core/refusal.h"
 #include "slicers/balance.h"
 #include "slicers/mechanisms.h"
-#include "slicers/post.h"
 #include "slicers/slices.h"
 #include "slicers/tenant_plan.h"
 
@@ -176,32 +174,10 @@ TEST(samples, without_a_reader_the_newest_are_lost_and_counted) {
     EXPECT_LT(seen, pushed);
 }
 
-TEST(posting, a_full_queue_refuses_messages_and_keeps_the_order) {
-    auto ring = std::make_unique<posting_ring>();
-    uint64_t posted = 0;
-    while (ring->post({posted, posted + 1})) posted++;
-    EXPECT_EQ(posted, posting_ring::size);
-    posting_ring::entry e;
-    for (uint64_t i = 0; i < posted; i++) {
-        ASSERT_TRUE(ring->take(e));
-        EXPECT_EQ(e.intended_ns, i);
-    }
-    EXPECT_FALSE(ring->take(e));
-}
-
-TEST(posting, a_file_of_another_size_is_not_changed) {
-    const std::string path = testing::TempDir() + "/not-a-ring";
-    std::FILE *file = std::fopen(path.c_str(), "w");
-    std::fputs("somebody's", file);
-    std::fclose(file);
-    EXPECT_THROW(map_posting_ring(path), refusal);
-    std::remove(path.c_str());
-}
-
 TEST(tenant_plan, the_last_phase_has_no_end_and_a_rate_of_0_terminates) {
     const auto document = parse_json(
         R"([{"rate": 1000, "for_ns": 1000000000, "arrivals": "constant"}, {"rate": 0, "for_ns": null, "arrivals": "poisson"}])");
-    const arrival_phases phases = read_phases(json_value(document, "phases"), 1);
+    const arrival_phases phases = read_phases(json_value(document, "phases"));
     arrival_cursor c = arrival_cursor_at_start(phases, 1, 1);
     c.start = 0;
     EXPECT_EQ(arrival_pass_due(c, 60'000'000'000), 1000u);

@@ -1,7 +1,5 @@
 """Slicers share a core among threads that know nothing of it, and leave them as they were, however they end."""
 
-import ctypes
-import mmap
 import os
 import signal
 import subprocess
@@ -16,7 +14,6 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.slicers import SLICERS, Member, warnings
-from windtunnel.sharing.slicers.kinds import Doorbell, SchedExt
 from windtunnel.sharing.slicers.weights import by_steps_alone, kernel_weight, steps
 
 CPU = max(os.sched_getaffinity(0))
@@ -77,7 +74,7 @@ def test_members_share_the_core_and_are_restored(tmp_path, name):
 
 
 @needs_rights
-@pytest.mark.parametrize("name", ["kicker", "rotor", "doorbell"])
+@pytest.mark.parametrize("name", ["kicker", "rotor"])
 def test_a_killed_slicer_leaves_its_members_as_they_were(tmp_path, name):
     with (
         tenant(POLL) as one,
@@ -138,24 +135,6 @@ def test_the_slice_changes_while_it_runs(tmp_path):
             assert threads.read(one.pid)["runtime_ns"] == 850_000
 
 
-@needs_rights
-def test_a_wake_up_raises_its_tenant(tmp_path):
-    with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
-        slicer = Doorbell(journal, turn_ns=500_000_000)
-        with slicer:
-            slicer.start(CPU, SLICE_NS)
-            slicer.set_members([Member(one.pid), Member(two.pid)])
-            with slicer.bell.open("r+b") as file, mmap.mmap(file.fileno(), 0) as shared:
-                version, due = (ctypes.c_uint32.from_buffer(shared), ctypes.c_uint64.from_buffer(shared, 8))
-                assert version.value == 1
-                due.value = 1 << 63 | 1 << 1  # the first of these is nobody's; the next kick sees both
-                until(lambda: sched.get(two.pid).policy == sched.FIFO)
-                assert sched.get(one.pid).policy == sched.OTHER
-                until(lambda: sched.get(two.pid).policy == sched.OTHER)
-                del version, due
-        assert not slicer.bell.exists()
-
-
 def test_invalid_slices_weights_and_cpus_are_refused(tmp_path):
     with tenant() as one, held(tmp_path / "a.journal") as journal:
         for slice_ns in (0, 9_999, 10**9 + 1):
@@ -173,10 +152,6 @@ def test_invalid_slices_weights_and_cpus_are_refused(tmp_path):
             with pytest.raises(UserError, match="twice"):
                 slicer.set_members([Member(one.pid), Member(one.pid)])
         assert journal.tids == []
-
-
-def test_sched_ext_is_refused_where_it_is_missing():
-    assert SchedExt.missing(CPU)
 
 
 @given(st.lists(st.integers(1, 1 << 20), min_size=1, max_size=64))

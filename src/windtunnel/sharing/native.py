@@ -14,7 +14,7 @@ from windtunnel.engine.find import NAME, find_engine, runnable
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
-SLICER, TENANT, DISPATCH = "windtunnel-slicer", "windtunnel-tenant", "windtunnel-dispatch"
+SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
 POLL_SHIM = "libwindtunnel-poll.so"
 PATIENCE_S = 20.0
 """For an answer: what asks for one is done in microseconds, but the core may be everybody's."""

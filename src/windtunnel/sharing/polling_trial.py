@@ -1,24 +1,18 @@
 """One trial: polling tenants on one core under one slicer, for some seconds."""
 
-import os
-import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.native import DISPATCH, Native
 from windtunnel.sharing.slicers import SLICERS, Member, SliceReading
-from windtunnel.sharing.slicers.kinds import SHARED_MEMORY, Doorbell
 from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan, TenantWindow
 
 BEGIN_AFTER_NS, BEGIN_EACH_NS = 300_000_000, 10_000_000
 """To the first arrival: by then all tenants have started and are members."""
 WARMUP_NS = 200_000_000
-YIELD_AFTER = 1
 QUEUE = 1 << 16
 """Requests that may wait: long enough that a short trial loses none."""
 
@@ -42,8 +36,6 @@ class Trial:
     seconds: float
     slicer: SliceReading
     tenants: list[TenantWindow]
-    posted_apart: bool
-    """Requests came from another core, through rings; else they were made inside the tenants."""
 
     @property
     def latency(self) -> Histogram | None:
@@ -101,8 +93,7 @@ def run(
     with ExitStack() as stack:
         slicer = stack.enter_context(SLICERS[name](journal))
         slicer.start(cpu, slice_ns)
-        rings = _rings(stack, load.tenants) if isinstance(slicer, Doorbell) else [""] * load.tenants
-        plans = [_plan(load, cpu, name, start, duration, ring, 1000 * seed + n) for n, ring in enumerate(rings)]
+        plans = [_plan(load, cpu, start, duration, 1000 * seed + n) for n in range(load.tenants)]
         tenants = [stack.enter_context(Tenant(plan)) for plan in plans]
         slicer.set_members(
             [
@@ -110,25 +101,20 @@ def run(
                 for at, tenant in enumerate(tenants)
             ]
         )
-        if isinstance(slicer, Doorbell):
-            _dispatch(stack, slicer, rings, load, start, duration, seed)
         _sleep_until(start + WARMUP_NS)
         slicer.read()
         _sleep_until(start + WARMUP_NS + duration)
         reading = slicer.read()
-        return Trial(name, seconds, reading, [tenant.result()[1] for tenant in tenants], bool(rings[0]))
+        return Trial(name, seconds, reading, [tenant.result()[1] for tenant in tenants])
 
 
-def _plan(load: Load, cpu: int, name: str, start: int, duration: int, ring: str, seed: int) -> TenantPlan:
+def _plan(load: Load, cpu: int, start: int, duration: int, seed: int) -> TenantPlan:
     return TenantPlan(
         phases=[Phase(rate=load.rate)],
-        ring=ring,
         seed=seed,
         service_ns=load.service_ns,
         working_set_bytes=load.working_set_bytes,
         touched_bytes=load.touched_bytes,
-        when_empty="yield" if name == "yield" else "poll",
-        after_polls=YIELD_AFTER,
         queue=QUEUE,
         start_ns=start,
         warmup_ns=WARMUP_NS,
@@ -136,29 +122,6 @@ def _plan(load: Load, cpu: int, name: str, start: int, duration: int, ring: str,
         window_ns=duration,
         cpu=cpu,
     )
-
-
-def _rings(stack: ExitStack, count: int) -> list[str]:
-    directory = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=SHARED_MEMORY, prefix="windtunnel-rings-")))
-    return [str(directory / str(number)) for number in range(count)]
-
-
-def _dispatch(
-    stack: ExitStack, slicer: Doorbell, rings: list[str], load: Load, start: int, duration: int, seed: int
-) -> None:
-    plan = {
-        "rings": rings,
-        "doorbell": str(slicer.bell),
-        "phases": [Phase(rate=load.rate).model_dump()],
-        "seed": seed,
-        "start_ns": start,
-        "duration_ns": WARMUP_NS + duration,
-    }
-    dispatcher = Native(DISPATCH, plan)
-    stack.callback(dispatcher.close)
-    dispatcher.response()
-    for tid in list(map(int, os.listdir(f"/proc/{dispatcher.pid}/task"))):
-        os.sched_setaffinity(tid, os.sched_getaffinity(0) - {slicer.cpu} or {slicer.cpu})
 
 
 def _sleep_until(moment_ns: int) -> None:

@@ -20,7 +20,6 @@ CLEARLY = 0.8
 """Another slicer is picked instead of the default if its p99, or its cost, is below this part of the default's,"""
 P99_AS_GOOD, COST_AS_GOOD = 1.1, 0.02
 """and the other value is not worse: a p99 of at most this factor, a cost of at most this much more."""
-WANTS = {"yield": "tenants that call sched_yield", "doorbell": "a dispatcher that rings"}
 LONELY = "an isolated core (isolcpus): with any other thread the kernel's fair server takes 50 ms a second"
 """What slicers with SCHED_FIFO members need. A probe on a quiet core does not show it."""
 
@@ -104,9 +103,7 @@ def _measured(finished: Trial, load: Load, cpu: int, alone: Trial) -> Measured:
 
 
 def wants(name: str, cpu: int) -> str | None:
-    """What a slicer needs that this host lacks, or that the probe cannot check: then it is used only by name."""
-    if name in WANTS:
-        return WANTS[name]
+    """What a slicer needs that this host lacks: then it is used only by name."""
     if SLICERS[name].raises and cpu not in cpus.read_cpus().isolated:
         return LONELY
     return None

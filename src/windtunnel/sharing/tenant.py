@@ -21,8 +21,7 @@ class Phase(BaseModel):
 
 
 class TenantPlan(BaseModel):
-    """The plan of a tenant. It makes its own arrivals (`phases`; the last rate continues), or takes them from a ring in shared memory
-    that a dispatcher fills (`ring`, a file).
+    """The plan of a tenant. It makes its own arrivals (`phases`; the last rate continues).
 
     A request costs `service_ns` of the tenant's own CPU time and touches `touched_bytes` of `working_set_bytes` at a random place.
     More than `gap_ns` between two readings of the clock is a gap; the time between two gaps is a slice.
@@ -31,14 +30,12 @@ class TenantPlan(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     phases: list[Phase] = [Phase(rate=5000)]
-    ring: str = ""
     seed: int = 1
     service_ns: int = 2500
     working_set_bytes: int = 0
     touched_bytes: int = 0
     queue: int = Field(4096, description="requests that may wait; further ones are lost")
-    when_empty: Literal["poll", "yield", "sleep"] = "poll"
-    after_polls: int = Field(1, description="empty polls in a row before it yields or sleeps")
+    when_empty: Literal["poll", "sleep"] = "poll"
     gap_ns: int = 10_000
     start_ns: int = Field(0, description="moment of CLOCK_MONOTONIC at which arrivals begin; 0: at once")
     warmup_ns: int = 0
@@ -49,7 +46,7 @@ class TenantPlan(BaseModel):
 
 class TenantWindow(BaseModel):
     """One window, or the sum of all. Times are of CLOCK_MONOTONIC. Latency counts from the intended arrival of a request to the end of
-    its service, wait to its beginning, posted from its real arrival (null where the tenant makes its own arrivals)."""
+    its service, wait to its beginning."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,10 +60,9 @@ class TenantWindow(BaseModel):
     lost: int
     polls: int
     empty_polls: int
-    yields: int
+    sleeps: int
     latency: Histogram
     wait: Histogram
-    posted: Histogram | None
     slice: Histogram
     gap: Histogram
 

@@ -45,10 +45,10 @@ def finished(tenants: int, slice_us: int, gaps: tuple[int, ...] = ()) -> Measure
         slicer="kicker", tenants=tenants, slice_ns=slice_us * US, service_ns=2500, rate=1e6, served=peak, p99_ns=None
     )
     one = TenantWindow(
-        type="result", begin_ns=0, end_ns=SECOND, own_ns=0, served_ns=0, offered=0, served=0, lost=0, polls=1, empty_polls=0, yields=0,
-        latency=histogram(), wait=histogram(), posted=None, slice=histogram(), gap=histogram(*gaps),
+        type="result", begin_ns=0, end_ns=SECOND, own_ns=0, served_ns=0, offered=0, served=0, lost=0, polls=1, empty_polls=0, sleeps=0,
+        latency=histogram(), wait=histogram(), slice=histogram(), gap=histogram(*gaps),
     )  # fmt: skip
-    return Measured(point, Trial("kicker", 1.0, a_reading(slice_us * US), [one] * tenants, False))
+    return Measured(point, Trial("kicker", 1.0, a_reading(slice_us * US), [one] * tenants))
 
 
 def test_costs_are_told_apart():
@@ -86,7 +86,7 @@ def test_the_grid_has_overload_for_every_slice():
 
 def test_a_slicers_readings_are_diagnosed():
     seen = a_reading(100 * US, slice=histogram(*[3990 * US] * 100))
-    run = of_reading("eevdf", seen, [Diagnosed(name, asks=0.1, share=0.5) for name in "ab"], Host(tick_ns=4_000_000))
+    run = of_reading("hrtick", seen, [Diagnosed(name, asks=0.1, share=0.5) for name in "ab"], Host(tick_ns=4_000_000))
     assert [finding.code for finding in diagnose(run).findings] == ["tick-bound"]
     assert not diagnose(replace(run, tenants=run.tenants[:1])).findings, "who is alone ends no slice"
 

@@ -121,7 +121,7 @@ def window(begin: int, end: int, served: int) -> TenantWindow:
     latency = Histogram(bits=10, counts=[(1, served)], total=served, sum=served, min=1, max=1)
     return TenantWindow(
         type="window", begin_ns=begin, end_ns=end, own_ns=0, served_ns=0, offered=served, served=served, lost=0, polls=1, empty_polls=0,
-        yields=0, latency=latency, wait=empty, posted=None, slice=empty, gap=empty,
+        sleeps=0, latency=latency, wait=empty, slice=empty, gap=empty,
     )  # fmt: skip
 
 

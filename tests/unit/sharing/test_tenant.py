@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.native import DISPATCH, SLICER, TENANT, find_native
+from windtunnel.sharing.native import SLICER, TENANT, find_native
 from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan
 
 SHORT = {"duration_ns": 200_000_000, "window_ns": 50_000_000}
@@ -42,11 +42,11 @@ def test_even_arrivals_are_as_many_as_the_phases_say():
     assert result.served == 1000
 
 
-def test_a_yielding_tenant_yields_and_a_sleeping_one_runs_less():
-    _, yielding = finished(when_empty="yield", after_polls=10)
+def test_a_sleeping_tenant_polls_less():
+    _, polling = finished(phases=[Phase(rate=100)])
     _, sleeping = finished(when_empty="sleep", phases=[Phase(rate=100)])
-    assert yielding.yields > 0
-    assert 0 < sleeping.yields and sleeping.polls < yielding.polls
+    assert polling.sleeps == 0
+    assert 0 < sleeping.sleeps <= sleeping.empty_polls and sleeping.polls < polling.polls
 
 
 def test_it_ends_when_its_input_does():
@@ -71,7 +71,6 @@ def test_a_killed_tenant_has_no_result():
         ({"queue": 0}, "queue"),
         ({"duration_ns": 0}, "duration_ns"),
         ({"cpu": 4095}, "CPU 4095"),
-        ({"ring": "/nowhere/at/all"}, "/nowhere/at/all"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_in_words(plan, words):
@@ -84,7 +83,7 @@ def test_an_unknown_key_is_refused():
         TenantPlan(rate=5)
 
 
-@pytest.mark.parametrize("name", [DISPATCH, SLICER, TENANT])
+@pytest.mark.parametrize("name", [SLICER, TENANT])
 @pytest.mark.parametrize(
     "text",
     [

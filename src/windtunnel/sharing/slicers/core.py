@@ -17,7 +17,6 @@ from windtunnel.sharing.threads import Value
 ORDINARY = (sched.OTHER, 0, 0)
 RAISED = (sched.FIFO, 1, sched.RESET_ON_FORK)
 """raised_priority of slicers/task.h."""
-DEFAULT_TURN_NS = 10_000
 
 
 class CoreSlicer(Slicer):
@@ -58,8 +57,6 @@ class CoreSlicer(Slicer):
             "cpu": self.cpu,
             "from_cpu": self.cpu,
             "slice_ns": self.slice_ns,
-            "turn_ns": DEFAULT_TURN_NS,
-            "doorbell": "",
         }
 
     def start(self, cpu: int, slice_ns: int) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 from windtunnel.errors import UserError
 from windtunnel.sharing.simulate.plan import Plan
 from windtunnel.sharing.simulate.policies.credit import credit
-from windtunnel.sharing.simulate.policies.credit2 import Credit2
 from windtunnel.sharing.simulate.policies.eevdf import Eevdf
 from windtunnel.sharing.simulate.policies.kicker import kicker, kicker_default_slice
 from windtunnel.sharing.simulate.policies.pools import kicker_pools, pvcc
@@ -21,7 +20,6 @@ def _plain(kind: type[AnyPolicy]) -> Callable[[Plan, np.random.Generator], AnyPo
 
 POLICIES: dict[str, tuple[str, Callable[[Plan, np.random.Generator], AnyPolicy]]] = {
     "credit": ("Xen's Credit: the slice is also its accounting period (30 ms there)", credit),
-    "credit2": ("Xen's Credit2: without slices, with a rate limit of 1 ms", _plain(Credit2)),
     "pvcc": ("Credit with microsecond slices and rate limit 0 for `ls`, 30 ms for `be`, cores by weight", pvcc),
     "tick": ("EEVDF with its own slice, enforced at the tick", _plain(Eevdf)),
     "kicker": ("EEVDF that picks again at every kick, custom slices", kicker),
