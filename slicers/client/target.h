@@ -41,7 +41,6 @@ class target {
     void receive(size_t connection, uint64_t now_ns);
     void count_as_lost();  // what still waits
 
-    bool sent_all(uint64_t now_ns) const { return now_ns >= end_ns_; }
     bool waits() const { return waiting_ != 0; }
     const target_plan &plan() const { return plan_; }
     const std::vector<connection> &connections() const { return connections_; }

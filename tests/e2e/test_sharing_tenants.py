@@ -12,7 +12,7 @@ from tenant_tools import load, needs_native, needs_server, plan_for
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import find_native, find_poll_shim
-from windtunnel.sharing.tenants import Kept, by_lcore, by_pid, cpu_ns
+from windtunnel.sharing.tenants import Kept, by_pid, cpu_ns
 from windtunnel.sharing.tenants.batch import Batch
 from windtunnel.sharing.tenants.client import Client, ClientPlan, Phase, Target
 from windtunnel.sharing.tenants.servers import PROFILES, Content, Server, find_server, value_of
@@ -48,17 +48,6 @@ class TestFinding:
         self.process(tmp_path, 70, {70: "dpdk-l3fwd", 9: "eal-intr-thread", 101: "rte-worker-3"})
         found = by_pid(70, proc=tmp_path)
         assert found.name == "dpdk-l3fwd" and found.tids == (9, 70, 101)
-
-    @pytest.mark.parametrize("name", ["lcore-worker-3", "rte-worker-3", "lcore-slave-3"])
-    def test_a_thread_by_its_lcore(self, tmp_path, name):
-        self.process(tmp_path, 70, {70: "l3fwd", 71: name, 72: "lcore-worker-33"})
-        assert by_lcore(70, 3, proc=tmp_path).tids == (71,)
-
-    def test_an_lcore_that_is_not_there_is_said_with_those_that_are(self, tmp_path):
-        self.process(tmp_path, 70, {70: "l3fwd", 71: "rte-worker-1", 72: "rte-worker-2"})
-        with pytest.raises(UserError, match="no worker thread of lcore 3") as caught:
-            by_lcore(70, 3, proc=tmp_path)
-        assert "1, 2" in caught.value.remedy
 
     def test_no_such_process(self, tmp_path):
         with pytest.raises(UserError, match="no process 70"):

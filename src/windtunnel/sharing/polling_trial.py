@@ -56,10 +56,6 @@ class Trial:
         return sum(tenant.served for tenant in self.tenants)
 
     @property
-    def lost(self) -> int:
-        return sum(tenant.lost for tenant in self.tenants)
-
-    @property
     def poll_ns(self) -> float:
         """CPU time of one poll, without service."""
         own = sum(tenant.own_ns - tenant.served_ns for tenant in self.tenants)

@@ -1,4 +1,4 @@
-"""Weights, placement, plans and entitlement: what holds for all of them."""
+"""Weights, placement and plans: what holds for all of them."""
 
 from itertools import product
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.placement import MOVE_GAIN, Lane, place
 from windtunnel.sharing.pools.plan import Machine, Plan, plan
-from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated, entitled_ns, lanes
+from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated, lanes
 
 NAMES = st.text("abcdefgh", min_size=1, max_size=3)
 SHARES = st.dictionaries(NAMES, st.integers(1, 512), max_size=12).map(
@@ -111,29 +111,3 @@ def test_what_does_not_fit_is_refused_in_words(shares, words):
         plan(shares, Machine((0, 1)))
     assert words in refused.value.message
     assert "256 is one CPU" in refused.value.remedy
-
-
-WEIGHTS = st.dictionaries(NAMES, st.integers(1, 1 << 20), min_size=1, max_size=32)
-
-
-@given(st.integers(0, 10**12), WEIGHTS)
-def test_entitlement_is_exact_to_the_nanosecond(window, weights):
-    times = entitled_ns(window, weights)
-    assert sum(times.values()) == window
-    total = sum(weights.values())
-    assert all(abs(times[name] - window * weight / total) <= 1 + window * 1e-15 for name, weight in weights.items())
-
-
-@given(st.integers(0, 10**12), WEIGHTS, st.dictionaries(NAMES, st.integers(1, 512), max_size=32))
-def test_nobody_is_above_its_cap_and_nothing_is_left_that_somebody_may_have(window, weights, caps):
-    times = entitled_ns(window, weights, caps)
-    limits = {name: window * caps.get(name, CPU_WEIGHT) / CPU_WEIGHT for name in weights}
-    assert all(times[name] <= limits[name] + 1 for name in weights if name in caps)
-    assert sum(times.values()) <= window
-    if any(name not in caps for name in weights):
-        assert sum(times.values()) == window
-
-
-def test_32_tenants_of_50_us_get_no_28_percent_too_much():
-    times = entitled_ns(50_000, {str(n): 256 for n in range(32)})
-    assert {min(times.values()), max(times.values())} == {1562, 1563}

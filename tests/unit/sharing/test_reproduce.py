@@ -20,7 +20,7 @@ from windtunnel.sharing.reproduce.conduct import finish, run_figure
 from windtunnel.sharing.reproduce.fig6 import Fig6
 from windtunnel.sharing.reproduce.fig10 import Fig10
 from windtunnel.sharing.reproduce.fig11 import Fig11
-from windtunnel.sharing.reproduce.record import FigureRecord, drawn, load
+from windtunnel.sharing.reproduce.record import NAME, FigureRecord, drawn
 from windtunnel.sharing.reproduce.site import choose_site, watching
 from windtunnel.sharing.reproduce.timeline import Timeline, scaled_steps
 from windtunnel.sharing.reproduce.trials import Arm, exclusion_reason, pairs, spread
@@ -154,7 +154,8 @@ class TestDirectory:
         import duckdb
 
         finished = self.finished(tmp_path, Fig6(True, "kicker"), rows6(50_000, 12_000_000, 400_000))
-        assert [v.outcome for v in load(tmp_path).verdicts] == ["holds"] * 3
+        kept = FigureRecord.model_validate_json((tmp_path / NAME).read_bytes())
+        assert [v.outcome for v in kept.verdicts] == ["holds"] * 3
         table = duckdb.sql(
             f"select sharing, count(*) from '{tmp_path / 'trials.parquet'}' group by 1 order by 1"
         ).fetchall()
@@ -192,10 +193,6 @@ class TestDirectory:
         with pytest.raises(UserError, match="exists already"):
             run_figure(Fig10(True, "kicker"), choose_site(None, None), tmp_path, 1, 1, lambda *_: None)
         assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-    def test_a_directory_without_a_record(self, tmp_path):
-        with pytest.raises(UserError, match=r"has no figure\.json"):
-            load(tmp_path)
 
 
 class TestCommand:

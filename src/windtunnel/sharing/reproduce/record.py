@@ -4,12 +4,10 @@ History of the record's version:
 1  the four figures of PvCC, in complete blocks
 """
 
-from pathlib import Path
 from typing import Any, Final
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, Field
 
-from windtunnel.errors import UserError
 from windtunnel.measure.study.record import order
 from windtunnel.runs.record import Part
 from windtunnel.sharing.reproduce.claims import Verdict
@@ -41,16 +39,3 @@ class FigureRecord(Part):
 def drawn(labels: list[str], blocks: int, seed: int) -> list[list[str]]:
     """Complete blocks: every arm once, in an order of its own."""
     return [[labels[i] for i in block] for block in order(list(range(len(labels))), blocks, seed)]
-
-
-def load(directory: Path) -> FigureRecord:
-    """Raises UserError for a directory without one."""
-    file = directory / NAME
-    try:
-        return FigureRecord.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
-        raise UserError(
-            f"{directory}: has no {NAME}", remedy="name a directory of `windtunnel share reproduce`"
-        ) from None
-    except ValidationError as error:
-        raise UserError(f"{file}: {error.errors(include_url=False)[0]['msg']}") from None

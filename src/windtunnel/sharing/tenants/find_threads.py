@@ -1,17 +1,11 @@
-"""A tenant among the processes that run: by its pid, or one of its threads by DPDK lcore.
+"""A tenant among the processes that run, by its pid. Everything is read from /proc."""
 
-Everything is read from /proc; DPDK names its worker threads `lcore-worker-N` up to 22.07 and `rte-worker-N` since 22.11, and
-leaves the main lcore's thread the program's name.
-"""
-
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
 
 PROC = Path("/proc")
-WORKER = re.compile(r"(?:lcore-worker|lcore-slave|rte-worker)-(\d+)")
 _COMM_BYTES = 15
 
 
@@ -48,19 +42,6 @@ def by_pid(pid: int, name: str | None = None, only: str | None = None, proc: Pat
         names = ", ".join(sorted(set(found.values())))
         raise UserError(f"process {pid} has no thread {only}...", remedy=f"its threads are named {names}")
     return Tenant(name or found.get(pid, str(pid)), pid, chosen)
-
-
-def by_lcore(pid: int, lcore: int, name: str | None = None, proc: Path = PROC) -> Tenant:
-    """The worker thread of a DPDK process that is lcore N. Raises UserError where it has none."""
-    found = threads(pid, proc)
-    workers = {int(match[1]): tid for tid, comm in found.items() if (match := WORKER.fullmatch(comm))}
-    if lcore not in workers:
-        known = ", ".join(map(str, sorted(workers)))
-        raise UserError(
-            f"process {pid} ({found.get(pid)}) has no worker thread of lcore {lcore}",
-            remedy=f"its lcores with workers: {known}" if known else "none of its threads has a DPDK name: use its pid",
-        )
-    return Tenant(name or f"{found.get(pid, pid)}:{lcore}", pid, (workers[lcore],))
 
 
 def cpu_ns(tid: int, pid: int | None = None, proc: Path = PROC) -> tuple[int, int]:
