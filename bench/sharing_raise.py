@@ -7,8 +7,10 @@ the CPU that it had. The kernel's softirq threads are SCHED_FIFO meanwhile, as i
 """
 
 import os
+import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 from harness.main import main
 from harness.results import Result
@@ -20,9 +22,11 @@ from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.softirqs import softirqs_first
-from windtunnel.sharing.tenants.client import Client as Load
-from windtunnel.sharing.tenants.client import ClientPlan, Phase, Target
-from windtunnel.sharing.tenants.servers import Server
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # the figures' servers and client
+from sharing.client import Client as Load
+from sharing.client import ClientPlan, Phase, Target
+from sharing.servers import Server
 
 SERVERS, LOW, HIGH = 4, 20, 160
 SLICE = "1ms"

@@ -139,6 +139,7 @@ def tree() -> Iterator[Tree]:
             "engine/handlers/applications",
             "engine/control",
             "slicers",
+            "studies",
             "include",
             "plugins",
             "bench",

@@ -8,14 +8,14 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from daemon_tools import tenant_toml
+from sharing.client import Client as LoadClient
+from sharing.servers import Server
 from sharing_tools import POLL, needs_rights, tenant, until
 from tenant_tools import needs_native, needs_server, plan_for
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.client import Client
-from windtunnel.sharing.tenants.client import Client as LoadClient
-from windtunnel.sharing.tenants.servers import Server
 
 CPUS = sorted(os.sched_getaffinity(0))
 pytestmark = [needs_rights, pytest.mark.root, pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")]

@@ -1,4 +1,4 @@
-"""Tenants: found among what runs; real servers, the batch job and the client, from their start to their certain end."""
+"""Threads found among what runs; the figures' real servers, batch job and client, from their start to their certain end."""
 
 import os
 import signal
@@ -8,18 +8,20 @@ import time
 from pathlib import Path
 
 import pytest
+from sharing.batch import Batch
+from sharing.client import Client, ClientPlan, Phase, Target
+from sharing.kept_process import ROOM, Kept
+from sharing.servers import POLL_SHIM, PROFILES, Content, Server, find_server, value_of
 from tenant_tools import load, needs_native, needs_server, plan_for
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.native import find_native, find_poll_shim
-from windtunnel.sharing.tenants import Kept, by_pid, cpu_ns
-from windtunnel.sharing.tenants.batch import Batch
-from windtunnel.sharing.tenants.client import Client, ClientPlan, Phase, Target
-from windtunnel.sharing.tenants.servers import PROFILES, Content, Server, find_server, value_of
+from windtunnel.sharing.native import find_native
+from windtunnel.sharing.tenants.find_threads import cpu_ns, threads
 
 CPU = min(os.sched_getaffinity(0))
 KINDS = tuple(PROFILES)
 PATIENCE_S = 20.0
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
 
 
 def ended(pid: int) -> bool:
@@ -44,21 +46,17 @@ class TestFinding:
             task.mkdir(parents=True)
             (task / "comm").write_text(f"{name}\n")
 
-    def test_a_process_by_its_pid_has_all_its_threads(self, tmp_path):
+    def test_a_process_has_all_its_threads(self, tmp_path):
         self.process(tmp_path, 70, {70: "dpdk-l3fwd", 9: "eal-intr-thread", 101: "rte-worker-3"})
-        found = by_pid(70, proc=tmp_path)
-        assert found.name == "dpdk-l3fwd" and found.tids == (9, 70, 101)
+        assert list(threads(70, proc=tmp_path).items()) == [
+            (9, "eal-intr-thread"),
+            (70, "dpdk-l3fwd"),
+            (101, "rte-worker-3"),
+        ]
 
     def test_no_such_process(self, tmp_path):
         with pytest.raises(UserError, match="no process 70"):
-            by_pid(70, proc=tmp_path)
-
-    def test_no_such_thread(self, tmp_path):
-        self.process(tmp_path, 70, {70: "redis-server", 71: "bio_aof_fsync"})
-        assert by_pid(70, only="redis", proc=tmp_path).tids == (70,)
-        with pytest.raises(UserError, match="no thread mc-") as caught:
-            by_pid(70, only="mc-", proc=tmp_path)
-        assert "bio_aof_fsync" in caught.value.remedy
+            threads(70, proc=tmp_path)
 
     def test_this_process_has_run(self):
         ran, _waited = cpu_ns(os.getpid())
@@ -94,7 +92,7 @@ class TestKept:
     @pytest.mark.parametrize("victim", ["parent", "keeper"])
     def test_kill_9_leaves_nothing(self, tmp_path, victim):
         words = (
-            "import os, sys, time\nfrom pathlib import Path\nfrom windtunnel.sharing.tenants import Kept\n"
+            f"import sys, time\nfrom pathlib import Path\nsys.path.append({str(STUDIES)!r})\nfrom sharing.kept_process import Kept\n"
             f"kept = Kept(['sleep', '100'], log=Path({str(tmp_path / 'log')!r}))\n"
             "print(kept.pid, kept._process.pid, flush=True)\ntime.sleep(100)\n"
         )
@@ -137,7 +135,7 @@ class TestPollShim:
 
     def shim(self) -> str:
         try:
-            return str(find_poll_shim())
+            return str(find_native(POLL_SHIM, ROOM))
         except UserError as error:
             pytest.skip(f"{error.message} ({error.remedy})")
 
@@ -223,7 +221,9 @@ class TestClient:
         needs_native("client")
         file = tmp_path / "plan.json"
         file.write_text(self.plan(tenant_cpus=[CPU]).model_dump_json())
-        done = subprocess.run([find_native("windtunnel-client"), file], check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            [find_native("windtunnel-client", ROOM), file], check=False, capture_output=True, text=True
+        )
         assert done.returncode == 2 and "which its tenants use" in done.stdout
 
 
@@ -242,7 +242,9 @@ class TestBatch:
 
     def test_an_event_is_sysbenchs(self, tmp_path):
         needs_native("batch")
-        with subprocess.Popen([find_native("windtunnel-batch"), "1000"], stdout=subprocess.PIPE, text=True) as job:
+        with subprocess.Popen(
+            [find_native("windtunnel-batch", ROOM), "1000"], stdout=subprocess.PIPE, text=True
+        ) as job:
             lines = [job.stdout.readline() for _ in range(2)]
             job.terminate()
         assert '"primes": 167' in lines[1]  # of the 168 below 1000, all but 2: sysbench begins at 3

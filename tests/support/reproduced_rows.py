@@ -1,8 +1,8 @@
 """Made-up rows of the reproduced trials."""
 
-from windtunnel.sharing.reproduce.fig6 import Fig6Row
-from windtunnel.sharing.reproduce.fig10 import Fig10Row
-from windtunnel.sharing.reproduce.fig11 import Fig11Row
+from sharing.fig6 import Fig6Row
+from sharing.fig10 import Fig10Row
+from sharing.fig11 import Fig11Row
 
 
 def row6(block: int, sharing: str, p99_ns: int | None, server: str = "redis", **more) -> Fig6Row:

@@ -4,18 +4,19 @@ import os
 from pathlib import Path
 
 import pytest
+from sharing.client import Client, ClientPlan, ClientResult, Phase, Target
+from sharing.kept_process import ROOM
+from sharing.servers import Server, find_server
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import find_native
-from windtunnel.sharing.tenants.client import Client, ClientPlan, ClientResult, Phase, Target
-from windtunnel.sharing.tenants.servers import Server, find_server
 
 
 def needs_native(*names: str) -> None:
     """Skips in words where the native programs are not built."""
     try:
         for name in names:
-            find_native(f"windtunnel-{name}")
+            find_native(f"windtunnel-{name}", "slicers" if name in ("slicer", "tenant") else ROOM)
     except UserError as error:
         pytest.skip(f"{error.message} ({error.remedy})")
 

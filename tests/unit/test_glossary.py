@@ -31,10 +31,10 @@ NOT_READ = (
 """What quotes old words on purpose, and what is generated from the rest."""
 
 OF_A_PAPER = (
-    "src/windtunnel/sharing/reproduce/",
+    "studies/sharing/",
     "src/windtunnel/sharing/cli/reproduce.py",
     "src/windtunnel/sharing/model/points.py",
-    "tests/unit/sharing/test_reproduce.py",
+    "tests/unit/studies/",
 )
 """Where a figure is one of a paper."""
 

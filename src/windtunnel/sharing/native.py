@@ -15,35 +15,23 @@ from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
-POLL_SHIM = "libwindtunnel-poll.so"
 PATIENCE_S = 20.0
 """For an answer: what asks for one is done in microseconds, but the core may be everybody's."""
 
 
-def find_native(name: str) -> Path:
-    """In `slicers/` of the build, next to the engine itself (installed), or on PATH. Raises UserError."""
+def find_native(name: str, room: str = "slicers") -> Path:
+    """In this room of the build, next to the engine itself (installed), or on PATH. Raises UserError."""
     with contextlib.suppress(UserError):
         engine = find_engine()
-        for path in (engine.parent.parent / "slicers" / name, engine.parent / name):
+        for path in (engine.parent.parent / room / name, engine.parent / name):
             if runnable(path):
                 return path
     installed = shutil.which(name)
     if installed:
         return Path(installed).absolute()
     raise UserError(
-        f"{name} not found next to {NAME} or on PATH", remedy="run ./windtunnel quickstart, which builds it"
+        f"{name} not found next to {NAME} or on PATH", remedy="ninja -C build in a source checkout builds it"
     )
-
-
-def find_poll_shim() -> Path:
-    """The library that makes a program poll where it would block, likewise; installed, it is in lib/. Raises UserError."""
-    engine = find_engine()
-    for path in (engine.parent.parent / "slicers" / POLL_SHIM, engine.parent / POLL_SHIM):
-        if path.is_file():
-            return path
-    for path in sorted((engine.parent.parent / "lib").rglob(POLL_SHIM)):
-        return path
-    raise UserError(f"{POLL_SHIM} not found next to {engine}", remedy="run ./windtunnel quickstart, which builds it")
 
 
 class Native:

@@ -1,22 +1,11 @@
-"""A tenant among the processes that run, by its pid. Everything is read from /proc."""
+"""The threads of a process, their names and their CPU time, from /proc."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
 
 PROC = Path("/proc")
 _COMM_BYTES = 15
-
-
-@dataclass(frozen=True)
-class Tenant:
-    """A process that shares cores, or some threads of one."""
-
-    name: str
-    pid: int
-    tids: tuple[int, ...]
-    """The threads that do its work, ascending."""
 
 
 def threads(pid: int, proc: Path = PROC) -> dict[int, str]:
@@ -32,16 +21,6 @@ def threads(pid: int, proc: Path = PROC) -> dict[int, str]:
     if not names:
         raise UserError(f"no process {pid}", remedy="use the pid of a running process: ps -e")
     return names
-
-
-def by_pid(pid: int, name: str | None = None, only: str | None = None, proc: Path = PROC) -> Tenant:
-    """A process by its pid; `only`: beginning of the names of the threads that count. Raises UserError where there is none."""
-    found = threads(pid, proc)
-    chosen = tuple(tid for tid, comm in found.items() if only is None or comm.startswith(only))
-    if not chosen:
-        names = ", ".join(sorted(set(found.values())))
-        raise UserError(f"process {pid} has no thread {only}...", remedy=f"its threads are named {names}")
-    return Tenant(name or found.get(pid, str(pid)), pid, chosen)
 
 
 def cpu_ns(tid: int, pid: int | None = None, proc: Path = PROC) -> tuple[int, int]:

@@ -1,0 +1,151 @@
+"""Runs a figure: block after block in random order, each row on disk before the next trial."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from sharing.figure import Figure, Place
+from sharing.record import NAME, REPORT, TABLE, TRIALS, FigureRecord, drawn
+from sharing.site import Site
+from sharing.trials import Arm, Row
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError, check_name
+from windtunnel.host import facts
+from windtunnel.measure.study import sql
+from windtunnel.measure.study.record import versions
+from windtunnel.runs.files import LineFile, cannot_write, replace
+from windtunnel.sharing.changed_threads import Journal, held
+from windtunnel.sharing.changed_threads import directory as places_directory
+
+Watcher = Callable[[int, int, str], None]
+"""Called before each trial: its number, how many there are, its label."""
+_TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": "VARCHAR"}
+
+
+@dataclass(frozen=True)
+class FinishedFigure:
+    path: Path
+    record: FigureRecord
+    rows: list[Row]
+
+
+def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: int, watcher: Watcher) -> FinishedFigure:
+    """Runs a figure into a new directory, judges it and writes its report.
+
+    Ctrl-C stops the running trial; finished trials are judged and kept. Raises UserError for bad input, where the directory exists, and
+    where no trial could run.
+    """
+    arms = {arm.label: arm for arm in figure.arms()}
+    _make(directory)
+    record = FigureRecord(
+        figure=figure.name,
+        title=figure.title,
+        quick=figure.quick,
+        seed=seed,
+        blocks=blocks,
+        order=drawn(list(arms), blocks, seed),
+        tenant_cpu=site.tenant_cpu,
+        client_cpu=site.client_cpu,
+        setting=figure.setting(),
+        versions=versions(),
+        host=facts.collect().model_dump(mode="json"),
+        started=datetime.now(UTC),
+        ended=None,
+    )
+    replace(directory / NAME, record.model_dump_json(indent=1))
+    lines = LineFile(directory / TRIALS)
+    try:
+        rows = _run_all(figure, arms, record, site, directory, lines, watcher)
+    finally:
+        lines.close()
+    if not rows:
+        why = record.failed[0] if record.failed else "stopped before the first trial"
+        raise UserError(
+            f"no trial could run: {why}", remedy=f"remove {directory}, which has no trials, and start again"
+        )
+    return finish(figure, directory, record, rows)
+
+
+def finish(figure: Figure, directory: Path, record: FigureRecord, rows: list[Row]) -> FinishedFigure:
+    """Judges, and writes the table, the record and the report."""
+    from sharing.page import render
+
+    record.ended = datetime.now(UTC)
+    record.verdicts = figure.verdicts(rows)
+    sql.write_parquet(directory / TABLE, _columns(figure.row), [row.cells() for row in rows])
+    replace(directory / NAME, record.model_dump_json(indent=1))
+    replace(directory / REPORT, render(figure, record, rows))
+    return FinishedFigure(directory, record, rows)
+
+
+def _make(directory: Path) -> None:
+    check_name(directory)
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from None
+    except OSError as error:
+        raise cannot_write(directory, error) from error
+
+
+def _run_all(
+    figure: Figure,
+    arms: dict[str, Arm],
+    record: FigureRecord,
+    site: Site,
+    directory: Path,
+    lines: LineFile,
+    watcher: Watcher,
+) -> list[Row]:
+    """The rows of the finished trials; failures and an interrupt go into the record."""
+    rows: list[Row] = []
+    turns = [(b, p, label) for b, labels in enumerate(record.order, 1) for p, label in enumerate(labels, 1)]
+    with Interrupts() as interrupts, _journal(figure) as journal:
+        for number, (block, position, label) in enumerate(turns, 1):
+            watcher(number, len(turns), label)
+            with _scratch(directory) as scratch:
+                try:
+                    place = Place(site, scratch, record.seed * 1_000_000 + number, interrupts, journal)
+                    found = figure.run(arms[label], place)
+                except UserError as error:
+                    record.failed.append(f"block {block}, {label}: {error.message}")
+                    if not rows and len(record.failed) == len(arms):
+                        raise
+                    continue
+            if interrupts.count:  # the trial is incomplete, and makes no row
+                record.interrupted = True
+                break
+            rows.append(figure.row(block=block, position=position, arm=label, **found))
+            lines.append(rows[-1].model_dump_json() + "\n")
+    return rows
+
+
+def _journal(figure: Figure) -> AbstractContextManager[Journal | None]:
+    """One for all trials: the start of its guardian process would disturb a trial."""
+    return held(places_directory() / f"figure-{os.getpid()}.journal") if figure.shares else nullcontext()
+
+
+@contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    scratch = directory / "trial"
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _columns(row: type[Row]) -> list[tuple[str, str]]:
+    return [(name, _sql(field.annotation)) for name, field in row.model_fields.items()]
+
+
+def _sql(annotation: Any) -> str:
+    if get_origin(annotation) is list:
+        return f"{_sql(get_args(annotation)[0])}[]"
+    words = getattr(annotation, "__name__", str(annotation))
+    return next((sql for name, sql in _TYPES.items() if name in str(annotation) or name == words), "VARCHAR")
