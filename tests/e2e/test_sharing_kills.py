@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from daemon_tools import CPUS, tenant_toml
 from hostile_run import COMMAND, run
-from sharing_tools import POLL, SLEEP, needs_rights, tenant
+from sharing_tools import POLL, SLEEP, needs_rights, tenant, until
 from tenant_tools import needs_native
 
 from windtunnel.errors import UserError
@@ -28,8 +28,9 @@ from windtunnel.sharing.softirqs import softirq_threads
 
 ROUNDS = int(os.environ.get("WINDTUNNEL_KILL_ROUNDS", "3"))
 SEED = int(os.environ.get("WINDTUNNEL_KILL_SEED", time.time_ns()))
-LATEST_S = 2.5
-"""After the start of the daemon, which begins to share after a second."""
+LATEST_S, EARLY = 1.5, 0.2
+"""The latest moment after the daemon has tenants; the part of the rounds in which it comes after the start of the daemon instead."""
+PARTS = ("share serve", "sharing.guardian", "pools.remove_groups", "windtunnel-slicer")
 SLICED_BY = ("kicker", "rotor", "kicker-far", "rotor-far")
 STAYS = {"share/lock", "share/state.json"}
 """What also a daemon that ends by itself leaves."""
@@ -58,24 +59,31 @@ def of_environment(marker: str) -> list[int]:
 
 
 def kill_all(marker: str, draw: random.Random) -> set[str]:
-    """In any order, until there is none; a guardian may just be restoring. Returns the names of those that were killed."""
-    names = set()
+    """In any order, until there is none; a guardian may just be restoring. Returns which parts were killed."""
+    killed = set()
     while found := of_environment(marker):
         draw.shuffle(found)
         for pid in found:
             with contextlib.suppress(OSError):
-                names.add(threads.name(pid))
+                words = (threads.PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 os.kill(pid, signal.SIGKILL)
-    return names
+                killed |= {part for part in PARTS if part in words}
+    return killed
 
 
-def ask_until(moment: float, socket: Path, draw: random.Random) -> None:
+def share_until(moment: float, socket: Path, draw: random.Random) -> None:
     """Weights that are always others."""
     while time.monotonic() < moment:
         with contextlib.suppress(UserError, OSError), Client(socket) as client:
             while time.monotonic() < moment:
                 client.ask("PATCH", f"/v1/tenants/{draw.choice('abc')}", {"weight": draw.randint(1, 60)})
         time.sleep(0.01)
+
+
+def responds(socket: Path) -> bool:
+    with contextlib.suppress(UserError, OSError), Client(socket) as client:
+        return bool(client.get("/v1/tenants"))
+    return False
 
 
 def as_they_were(before: dict[int, threads.Fields]) -> None:
@@ -123,13 +131,15 @@ def test_everything_killed_is_restored_by_hand(tmp_path):
             file = tmp_path / "share.toml"
             head = f'cpus = {CPUS}\nbe_cpus = 1\nslicer = "{slicer}"\ncheck = "20ms"\n'
             file.write_text(f"{head}{toml}{tenant_toml('d', processes[3].pid, pool='be')}")
-            moment = time.monotonic() + draw.uniform(0, LATEST_S)
+            socket = runtime / "windtunnel/share/share.sock"
             with subprocess.Popen(
                 [*COMMAND, "share", "serve", file],
                 stdout=subprocess.DEVNULL,
                 env=environment | dict([marker.split("=")]),
             ) as daemon:
-                ask_until(moment, runtime / "windtunnel/share/share.sock", draw)
+                if draw.random() >= EARLY:
+                    until(lambda socket=socket: responds(socket))
+                share_until(time.monotonic() + draw.uniform(0, LATEST_S), socket, draw)
                 killed = kill_all(marker, draw)
             left = list((runtime / "windtunnel").rglob("*.journal"))
             code, said = run(["share", "restore"], env=environment)
