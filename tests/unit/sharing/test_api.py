@@ -62,7 +62,7 @@ def test_slicer_and_slice_change_without_a_restart(monkeypatch):
 
     async def ask(client, pools):
         pools.carrier.reslice = lambda kind, slice_ns: done.append((kind.name, slice_ns))
-        answers = [
+        responses = [
             await client.patch("/v1/pools", json=body)
             for body in (
                 {"slice_ns": 200_000},
@@ -72,12 +72,12 @@ def test_slicer_and_slice_change_without_a_restart(monkeypatch):
                 {"slice_ns": 5},
             )
         ]
-        return [(one.status_code, one.json()) for one in answers]
+        return [(one.status_code, one.json()) for one in responses]
 
     (one, two, same, unknown, short) = talk(ask)
     assert done == [("turns", 200_000), ("other", 200_000)]
     assert (one[1]["slicer"], one[1]["slice_ns"]) == ("turns", 200_000)
-    assert [answer[1]["slicer"] for answer in (two, same)] == ["other", "other"]
+    assert [response[1]["slicer"] for response in (two, same)] == ["other", "other"]
     assert unknown[0] == 422 and 'no slicer "none"' in unknown[1]["error"]
     assert short[0] == 422 and "slice_ns" in short[1]["error"]
 

@@ -27,7 +27,7 @@ def callers(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(ONLY_THERE))
-def test_daemon_probe_figures_and_benches_share_cores_by_the_same_function(name):
+def test_everybody_shares_cores_by_the_same_function(name):
     assert callers(name) == {"src/windtunnel/sharing/pools/shared_cores.py"}
 
 
