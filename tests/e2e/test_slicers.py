@@ -64,10 +64,11 @@ def test_members_share_the_core_and_are_restored(tmp_path, name):
                 LATE_NS / reading.interval_ns
             )  # switches while it is read count, and the first interval may be a millisecond
             assert reading.cpu == CPU and reading.interval_ns > 0 and 0 <= reading.own_share <= 1.01 + late
-            assert [round(member.entitled, 3) for member in reading.members] == [0.667, 0.333]
+            wanted = [member.entitled for member in reading.members]
+            assert None in wanted or [round(part, 3) for part in wanted] == [0.667, 0.333]
             for at, member in enumerate(reading.members):
                 ran[at] += member.ran_ns
-            return all(ran) and (kicks[0] > 0 or slicer.mechanism == "watch")
+            return None not in wanted and all(ran) and (kicks[0] > 0 or slicer.mechanism == "watch")
 
         until(both_ran)
         slicer.set_members([Member(two.pid, 128)])

@@ -14,7 +14,7 @@ import select
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -207,9 +207,10 @@ class Guardian:
     and went on in Python without exec would hold it too.)
     """
 
-    def __init__(self, path: Path, say: Callable[[str], object] = lambda line: None):
-        """`say` is called, on a thread of its own, with a line about a guardian that ended."""
-        self.path = path
+    def __init__(self, path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()):
+        """`say` is called, on a thread of its own, with a line about a guardian that ended. `claims` are descriptors that it holds as well:
+        what we claim is claimed until everything is restored."""
+        self.path, self._claims = path, claims
         self._say = say
         try:
             self._start()
@@ -235,7 +236,7 @@ class Guardian:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[read_end],
+                pass_fds=[read_end, *self._claims],
                 start_new_session=True,
             )
         except OSError:
@@ -291,10 +292,12 @@ class Guardian:
 
 
 @contextlib.contextmanager
-def held(path: Path, say: Callable[[str], object] = lambda line: None) -> Iterator[Journal]:
-    """A journal with its guardian; at the end everything is restored. `say`: of `Guardian`."""
+def held(
+    path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()
+) -> Iterator[Journal]:
+    """A journal with its guardian; at the end everything is restored. `say`, `claims`: of `Guardian`."""
     with contextlib.ExitStack() as last, contextlib.closing(Journal(path)) as journal_:
-        last.callback(Guardian(path, say).close)
+        last.callback(Guardian(path, say, claims).close)
         yield journal_
 
 

@@ -378,6 +378,24 @@ def guardians(pid):
     return found
 
 
+def test_no_daemon_begins_while_the_guardian_of_another_one_restores(tmp_path):
+    """It would take threads as it finds them for threads as they were."""
+    with tenant() as one:
+        file = write(tmp_path, tenant_toml("a", one.pid), HEAD)
+        with daemon(file) as running:
+            (guardian,) = guardians(running.process.pid)
+            os.kill(guardian, signal.SIGSTOP)
+            running.kill()
+            (tmp_path / "other").mkdir()
+            other = write(tmp_path / "other", tenant_toml("a", one.pid), HEAD)
+            with start(other) as refused:
+                assert "another daemon shares CPU" in refused.communicate()[1]
+            os.kill(guardian, signal.SIGCONT)
+            with daemon(other):
+                pass
+        assert affinity(one.pid) == CPUS
+
+
 def test_a_guardian_that_is_killed_alone_has_a_successor(tmp_path):
     with tenant() as one:
         before = threads.read(one.pid)

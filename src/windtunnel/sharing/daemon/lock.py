@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,8 @@ from windtunnel.errors import UserError
 from windtunnel.runs.files import temporary_of
 from windtunnel.sharing import changed_threads, own_directory
 
+RESTORING_S = 2.0
+"""A guardian needs milliseconds."""
 STATE, SOCKET, LOCK = "state.json", "share.sock", "lock"
 JOURNAL = f"share{changed_threads.SUFFIX}"
 
@@ -21,8 +24,10 @@ def default_directory() -> Path:
 
 
 @contextmanager
-def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[None]:
-    """Holds both until the end, or until the process is killed. Makes the directory, for its owner alone, where it is not there.
+def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
+    """Holds both until the end, or until the process is killed. Makes the directory, for its owner alone, where it is not there. Yields the
+    descriptors that claim the CPUs, for the guardian: a daemon that starts while another one's threads are still restored would take
+    what it finds for how they were.
 
     Raises UserError where another daemon is there, and where the directory is not ours alone.
     """
@@ -47,7 +52,7 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[None]:
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
         held = [_cpu(cpu) for cpu in cpus]
         try:
-            yield
+            yield [one.fileno() for one in held]
         finally:
             for one in held:
                 one.close()
@@ -69,13 +74,18 @@ def tidy(directory: Path) -> None:
 
 
 def _cpu(cpu: int) -> socket.socket:
-    """An abstract socket: the kernel lets one process have the name, and takes it back with the process."""
+    """An abstract socket: the kernel lets one socket have the name, and takes it back with the last process that has it open."""
     claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-    try:
-        claim.bind(f"\0windtunnel-share-cpu{cpu}")
-    except OSError:
-        claim.close()
-        raise UserError(
-            f"another daemon shares CPU {cpu}", remedy="set `cpus` to CPUs that no other daemon shares"
-        ) from None
-    return claim
+    deadline = time.monotonic() + RESTORING_S
+    while True:
+        try:
+            claim.bind(f"\0windtunnel-share-cpu{cpu}")
+            return claim
+        except OSError:
+            if time.monotonic() > deadline:
+                claim.close()
+                raise UserError(
+                    f"another daemon shares CPU {cpu}, or its guardian still restores its tenants",
+                    remedy="set `cpus` to CPUs that no other daemon shares",
+                ) from None
+        time.sleep(0.02)

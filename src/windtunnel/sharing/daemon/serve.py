@@ -82,7 +82,7 @@ class Daemon:
             raise UserError(
                 f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
-        stack.enter_context(only_one(self._directory, cpus))
+        claims = stack.enter_context(only_one(self._directory, cpus))
         kept = state.read(self._directory / STATE)
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
@@ -90,7 +90,7 @@ class Daemon:
         cpusets = Cpusets(threads.mounts().get(KEY))
         stack.enter_context(cpusets.swept())
         rights.drop()
-        journal = stack.enter_context(changed_threads.held(self._directory / JOURNAL, self._tell))
+        journal = stack.enter_context(changed_threads.held(self._directory / JOURNAL, self._tell, claims))
         standing = Standing(cpus[: keys.be_cpus])
         carrier = stack.enter_context(
             shared_cores(journal, chosen.kind, cpus, chosen.slice_ns, around.shield, standing.everywhere)
