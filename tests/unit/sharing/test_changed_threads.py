@@ -291,7 +291,7 @@ def default(tmp_path, monkeypatch):
 
 
 @needs_rights
-def test_restore_finds_the_journals_of_daemons_probes_and_figures(default):
+def test_restore_finds_the_journals_of_daemons_probes_and_reproductions(default):
     with tenant() as one, tenant() as two, tenant() as three:
         tenants = (one, two, three)
         before = [threads.read(each.pid) for each in tenants]
