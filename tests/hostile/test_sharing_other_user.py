@@ -281,8 +281,10 @@ def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):
     (everybodys / "windtunnel").mkdir(mode=0o700)
     path = everybodys / "windtunnel" / "a.journal"
     with subprocess.Popen([slicer, "600"], **user(B)) as other:
-        contents = journal.Contents(holder=journal.Process(1, 1), helpers=[journal.Process.of(other.pid)])
-        journal.File(path, contents).close()
-        code, said = restore(str(path), env=user(0)["env"])
-        assert (code, other.poll()) == (0, None), said
-        other.kill()
+        try:
+            contents = journal.Contents(holder=journal.Process(1, 1), helpers=[journal.Process.of(other.pid)])
+            journal.File(path, contents).close()
+            code, said = restore(str(path), env=user(0)["env"])
+            assert (code, other.poll()) == (0, None), said
+        finally:
+            other.kill()
