@@ -271,3 +271,20 @@ def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys):
                 (one,) = client.get("/v1/tenants")
                 assert (one["name"], one["weight"], one["parked"]) == ("a", 40, False)
             assert threads.read(victim.pid) == before
+
+
+def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):
+    """Root may end every process: it ends none because a journal says that it was a helper, under a name that anybody may take."""
+    everybodys.chmod(0o755)
+    slicer = everybodys / "windtunnel-slicer"
+    shutil.copy("/bin/sleep", slicer)
+    (everybodys / "windtunnel").mkdir(mode=0o700)
+    path = everybodys / "windtunnel" / "a.journal"
+    with subprocess.Popen([slicer, "600"], **user(B)) as other:
+        try:
+            contents = journal.Contents(holder=journal.Process(1, 1), helpers=[journal.Process.of(other.pid)])
+            journal.File(path, contents).close()
+            code, said = restore(str(path), env=user(0)["env"])
+            assert (code, other.poll()) == (0, None), said
+        finally:
+            other.kill()

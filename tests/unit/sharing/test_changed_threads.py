@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -291,7 +292,7 @@ def default(tmp_path, monkeypatch):
 
 
 @needs_rights
-def test_restore_finds_the_journals_of_all_commands(default):
+def test_restore_finds_the_journals_of_daemons_probes_and_reproductions(default):
     with tenant() as one, tenant() as two, tenant() as three:
         tenants = (one, two, three)
         before = [threads.read(each.pid) for each in tenants]
@@ -423,12 +424,15 @@ def test_only_slicers_are_ended_as_helpers(tmp_path):
     slicer = tmp_path / "windtunnel-slicer"
     shutil.copy("/bin/sleep", slicer)
     with tenant() as other, subprocess.Popen([slicer, "600"]) as ours, subprocess.Popen([slicer, "600"]) as unnamed:
-        helpers = [journal.Process.of(process.pid) for process in (other, ours, unnamed)]
-        helpers[2] = journal.Process(unnamed.pid, helpers[2].started - 1)  # the number was used again
-        changed_threads.restore(recorded(tmp_path / "a.journal", helpers=helpers))
-        assert ours.wait(30) == -signal.SIGKILL
-        assert other.poll() is None and unnamed.poll() is None
-        unnamed.kill()
+        try:
+            helpers = [journal.Process.of(process.pid) for process in (other, ours, unnamed)]
+            helpers[2] = journal.Process(unnamed.pid, helpers[2].started - 1)  # the number was used again
+            changed_threads.restore(recorded(tmp_path / "a.journal", helpers=helpers))
+            assert ours.wait(30) == -signal.SIGKILL
+            assert other.poll() is None and unnamed.poll() is None
+        finally:
+            ours.kill()
+            unnamed.kill()
 
 
 @needs_rights
@@ -443,6 +447,7 @@ def test_a_guardian_that_ends_is_replaced(tmp_path):
         process, guardian = holder(path, one.pid, code=code)
         for _ in range(2):
             os.kill(guardian, signal.SIGKILL)
+            until(lambda: select.select([process.stdout], [], [], 0)[0])
             said = process.stdout.readline()
             assert "the guardian process ended (SIGKILL)" in said
             guardian = int(said.rpartition("process ")[2].split()[0])
