@@ -292,9 +292,7 @@ class Guardian:
 
 
 @contextlib.contextmanager
-def held(
-    path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()
-) -> Iterator[Journal]:
+def held(path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()) -> Iterator[Journal]:
     """A journal with its guardian; at the end everything is restored. `say`, `claims`: of `Guardian`."""
     with contextlib.ExitStack() as last, contextlib.closing(Journal(path)) as journal_:
         last.callback(Guardian(path, say, claims).close)
