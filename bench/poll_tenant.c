@@ -1,7 +1,8 @@
 // A tenant of bench/sharing_slices.py that shares no code with Windtunnel: one thread polls, serves requests
 // that it makes itself (Poisson), and measures itself; another one sleeps and wakes.
 //
-//   poll_tenant RATE SERVICE_NS SEED    prints its pid; reads "BEGIN_NS DURATION_NS" (CLOCK_MONOTONIC) on stdin;
+//   poll_tenant RATE SERVICE_NS SEED    prints its pid; reads "BEGIN_NS DURATION_NS" (CLOCK_MONOTONIC) on
+//   stdin;
 //                                       prints one JSON line and ends
 #include <inttypes.h>
 #include <math.h>
@@ -58,7 +59,8 @@ static void *poll_requests(void *unused) {
     qsort(latencies, served, sizeof *latencies, compare);
     printf("{\"served\": %" PRIu64 ", \"polls\": %" PRIu64 ", \"own_ns\": %" PRIu64 ", \"p50_ns\": %" PRIu64
            ", \"p99_ns\": %" PRIu64 "}\n",
-           served, polls, own, served ? latencies[served / 2] : 0, served ? latencies[served - 1 - served / 100] : 0);
+           served, polls, own, served ? latencies[served / 2] : 0,
+           served ? latencies[served - 1 - served / 100] : 0);
     fflush(stdout);
     return unused;
 }
