@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -17,13 +17,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from windtunnel.host import facts, levels
-from windtunnel.runs.histogram import percentile
+from windtunnel.runs.histogram import percentile, spread
 from windtunnel.sharing import polling_trial
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.host_diagnosis import findings, of_polling
 from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.pools.shield import NoRealTime
+from windtunnel.sharing.simulate import Machine
 from windtunnel.sharing.slicers import SLICERS
 
 SLICE_NS = 150_000
@@ -55,6 +56,9 @@ class Measured:
     """Of it for each slice."""
     off_points: float | None = None
     late_p99_us: float | None = None
+    late_ns: float | None = None
+    late_sd_ns: float | None = None
+    """Of the last trial: median, and a robust standard deviation."""
     source: str | None = None
     warnings: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -82,6 +86,9 @@ class Cost(BaseModel):
 
     turn_ns: float
     p99_us: float
+    late_ns: float
+    """Median lateness of a turn; `late_sd_ns`: its robust standard deviation."""
+    late_sd_ns: float
 
 
 class Kept(BaseModel):
@@ -156,6 +163,7 @@ def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
         numbers = [number for number in found if number is not None]
         return median(numbers) if len(numbers) == len(found) else None
 
+    late, deviation = (last.slicer.late and spread(last.slicer.late)) or (None, None)
     return Measured(
         name=last.name,
         summary=SLICERS[last.name].summary,
@@ -168,6 +176,8 @@ def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
         turn_us=middle(lambda one: one.loss * one.slicer.slice_ns / 1e3),
         off_points=middle(lambda one: one.off_points),
         late_p99_us=middle(_late_p99_us),
+        late_ns=late,
+        late_sd_ns=deviation,
         source=last.slicer.source,
         warnings=tuple(last.slicer.warnings),
         findings=tuple(findings(last.name, last.slicer, tenants)),
@@ -200,6 +210,22 @@ def choose(
     return min(found, key=lambda choice: choice.loss, default=None)
 
 
+def machine(probes: Sequence[Kept], name: str) -> Machine:
+    """The simulator's machine with the costs of a slicer on this host: of the probe in which a turn cost the most. Raises KeyError where
+    none has it."""
+    seen = [one.costs[name] for one in probes if name in one.costs]
+    if not seen:
+        raise KeyError(name)
+    worst = max(seen, key=lambda cost: cost.turn_ns)
+    return replace(
+        Machine(),
+        kick_ns=0,
+        switch_ns=round(worst.turn_ns),
+        late_ns=round(worst.late_ns),
+        late_sd_ns=round(worst.late_sd_ns),
+    )
+
+
 def shortest(turn_ns: float, max_loss: float) -> int:
     """The slice at which a slicer that costs `turn_ns` a turn keeps to the limit with RESERVE, in steps."""
     steps = -(-turn_ns * RESERVE // (max_loss * STEP_NS))
@@ -209,7 +235,12 @@ def shortest(turn_ns: float, max_loss: float) -> int:
 def to_keep(found: Probe) -> Kept:
     """Trials with a neighbour on the core tell nothing. The tick has no turns."""
     costs = {
-        one.name: Cost(turn_ns=one.turn_us * 1e3, p99_us=one.latency_p99_us)
+        one.name: Cost(
+            turn_ns=one.turn_us * 1e3,
+            p99_us=one.latency_p99_us,
+            late_ns=one.late_ns or 0.0,
+            late_sd_ns=one.late_sd_ns or 0.0,
+        )
         for one in found.measured
         if one.turn_us is not None and one.latency_p99_us is not None and not one.excluded and one.name != "tick"
     }

@@ -8,9 +8,10 @@ from study_tools import refused
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
+from windtunnel.runs.histogram import spread
 from windtunnel.sharing.diagnose import Host, diagnose, of_reading, own_share
 from windtunnel.sharing.diagnose import SharedTenant as Diagnosed
-from windtunnel.sharing.model.calibrate import calibrate, middle
+from windtunnel.sharing.model.calibrate import calibrate
 from windtunnel.sharing.model.form import Capacity
 from windtunnel.sharing.model.live import Measured, grid
 from windtunnel.sharing.model.points import Point
@@ -67,7 +68,7 @@ def test_trials_that_tell_nothing_are_refused():
 
 
 def test_a_stray_sample_does_not_move_what_is_taken_of_lateness():
-    assert middle(histogram(*range(100), 10**9)) == (50.0, 34.5)
+    assert spread(histogram(*range(100), 10**9)) == (50.0, 34.5)
 
 
 def test_a_kick_is_no_neighbour():

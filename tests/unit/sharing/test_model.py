@@ -1,18 +1,23 @@
 """The model of sharing: fitted to what was measured, held out, kept in a file, asked for advice."""
 
 import json
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from study_tools import invoke, refused
 
 from windtunnel.errors import UserError
+from windtunnel.sharing import changed_threads, polling_trial, probe
 from windtunnel.sharing.model.advise import advise, slo_of
 from windtunnel.sharing.model.estimators import Demand, Estimate, Fitted, Simulated
 from windtunnel.sharing.model.fit import fit, medians
 from windtunnel.sharing.model.form import Capacity, fit_capacity, refill_ns
 from windtunnel.sharing.model.points import Point, read
 from windtunnel.sharing.model.record import read as read_model
+from windtunnel.sharing.probe import Cost, Kept
 from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant, simulate
 
 US = 1000
@@ -186,11 +191,51 @@ def test_the_simulator_responses_as_it_simulates():
     assert Simulated("kicker", Machine()).at(4, 120 * US, Demand(2e5, 2500)).p99_ns is None
 
 
-def test_advice_is_marked_and_for_machines():
+def test_advice_is_marked_and_for_machines(monkeypatch):
+    monkeypatch.setattr(probe, "kept", lambda cpu, shield=True: [])
     assert "simulated, not measured" in invoke("share", "advise", "--slo", "p99=500us", "--tenants", "4")
+
     document = json.loads(invoke("share", "advise", "--slo", "p99=500us", "--tenants", "4", "--json"))
     assert document["source"] == "simulated, not measured"
     assert document["chosen"]["met"] is True
+
+
+ASKED = ("share", "advise", "--slo", "p99=800us", "--tenants", "4")
+
+
+@pytest.fixture
+def probed(monkeypatch):
+    """A host that was probed once."""
+    cost = Cost(turn_ns=16_000, p99_us=465, late_ns=20_000, late_sd_ns=5000)
+    kept = Kept(when=datetime(2026, 11, 23, tzinfo=UTC), slice_ns=150_000, tenants=4, costs={"rotor-far": cost})
+    monkeypatch.setattr(probe, "kept", lambda cpu, shield=True: [kept])
+
+
+def test_the_simulator_has_the_costs_of_this_host_once_it_was_probed(probed):
+    found = json.loads(invoke(*ASKED, "--json"))
+    assert found["source"] == "simulated, not measured, with this host's costs: rotor-far by 1 probe"
+    assert (found["slicer"], found["measured"]) == ("rotor-far", None)
+    chosen = found["chosen"]
+    assert chosen["estimate"]["lost"] == pytest.approx(16_000 / chosen["slice_ns"], rel=0.2)
+    own = json.loads(invoke(*ASKED, "--policy", "kicker", "--json"))
+    assert own["source"] == "simulated, not measured" and own["slicer"] == "kicker"
+
+
+def test_an_advice_is_checked_by_running_it(probed, monkeypatch):
+    flown = []
+
+    def run(journal, name, cpu, slice_ns, load, seconds, seed):
+        flown.append((name, slice_ns, load.tenants, seed))
+        return SimpleNamespace(latency_us=lambda percent: 700.0 + 50 * seed, loss=0.07 + seed / 100)
+
+    monkeypatch.setattr(polling_trial, "run", run)
+    monkeypatch.setattr(changed_threads, "held", lambda path: nullcontext())
+    found = json.loads(invoke(*ASKED, "--check", "--json"))
+    assert {one[:3] for one in flown} == {("rotor-far", found["chosen"]["slice_ns"], found["chosen"]["per_core"])}
+    assert found["measured"]["p99_ns"] == 750_000 and found["measured"]["lost"] == 0.08
+    assert (found["measured"]["low_ns"], found["measured"]["high_ns"]) == (700_000, 800_000)
+    said = invoke(*ASKED, "--check")
+    assert "measured on CPU" in said and "it meets the SLO" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from windtunnel.sharing.probe import (
     file_of,
     keep,
     kept,
+    machine,
     probe,
     shortest,
     to_keep,
@@ -61,7 +62,10 @@ def test_every_slicer_is_measured_or_missing_with_a_reason(places):
 
 def of(slice_us=150, tenants=4, **costs):
     """A kept probe; costs: the loss of a turn and the p99, both in us."""
-    named = {name.replace("_", "-"): Cost(turn_ns=turn * 1e3, p99_us=p99) for name, (turn, p99) in costs.items()}
+    named = {
+        name.replace("_", "-"): Cost(turn_ns=turn * 1e3, p99_us=p99, late_ns=20_000, late_sd_ns=5000)
+        for name, (turn, p99) in costs.items()
+    }
     return Kept(when=datetime(2026, 11, 23, tzinfo=UTC), slice_ns=slice_us * 1000, tenants=tenants, costs=named)
 
 
@@ -84,6 +88,13 @@ def test_the_most_that_a_turn_was_seen_to_cost_counts():
     one_l3, two_l3s = of(rotor_far=(10, 459), kicker_far=(14, 530)), of(rotor_far=(12, 470))
     assert choose([one_l3, two_l3s], 0.08, 150_000) == Choice("rotor-far", 150_000, 464.5, 12 / 150)
     assert choose([one_l3, of(rotor_far=(40, 470))], 0.1, 150_000).name == "kicker-far"
+
+
+def test_the_simulator_has_the_costs_of_the_dearest_probe():
+    found = machine([of(rotor_far=(10, 459)), of(rotor_far=(12, 470))], "rotor-far")
+    assert (found.switch_ns, found.kick_ns, found.late_ns, found.late_sd_ns) == (12_000, 0, 20_000, 5000)
+    with pytest.raises(KeyError):
+        machine([of(kicker=(27, 420))], "rotor-far")
 
 
 @given(st.floats(10, 1e6), st.floats(0.001, 0.9))
@@ -110,7 +121,7 @@ def test_what_tells_nothing_is_not_kept():
         Measured("hrtick", "", missing="locked"),
         measured("rotor-far"),
     )
-    assert to_keep(found).costs == {"rotor-far": Cost(turn_ns=10_000, p99_us=459)}
+    assert to_keep(found).costs == {"rotor-far": Cost(turn_ns=10_000, p99_us=459, late_ns=0, late_sd_ns=0)}
 
 
 def test_probes_are_kept_by_cpu_kernel_and_placement(places, monkeypatch):

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
-from windtunnel.runs.histogram import merge, percentile
+from windtunnel.runs.histogram import merge, spread
 from windtunnel.sharing.model.form import Capacity, fit_capacity
 from windtunnel.sharing.model.live import Measured
 from windtunnel.sharing.simulate import Machine, Noise
@@ -34,7 +33,7 @@ def calibrate(finished: Sequence[Measured], usual: Machine) -> tuple[Machine, Ca
     late = merge(
         one.trial.slicer.late for one in finished if one.point.tenants > 1 and one.trial.slicer.own_share is not None
     )
-    mean, deviation = (late and middle(late)) or (usual.late_ns, usual.late_sd_ns)
+    mean, deviation = (late and spread(late)) or (usual.late_ns, usual.late_sd_ns)
     machine = replace(
         usual,
         kick_ns=int(away * of_kick),
@@ -45,15 +44,6 @@ def calibrate(finished: Sequence[Measured], usual: Machine) -> tuple[Machine, Ca
         noise=noise([one for one in finished if one.point.tenants == 1]),
     )
     return machine, capacity
-
-
-def middle(histogram: Histogram) -> tuple[float, float] | None:
-    """Median, and half the distance from the 16th to the 84th percentile: a normal distribution's deviation, robust against outliers. None
-    of an empty histogram."""
-    low, median_, high = (percentile(histogram, percent) for percent in (16, 50, 84))
-    if low is None or median_ is None or high is None:
-        return None
-    return float(median_), (high - low) / 2
 
 
 def noise(alone: Sequence[Measured]) -> Noise:

@@ -89,9 +89,10 @@ class Fitted:
 class Simulated:
     """The simulator, several seeds: the interval is their spread, without what the simulator does not model."""
 
-    def __init__(self, policy: str, machine: Machine):
+    def __init__(self, policy: str, machine: Machine, costs: str = ""):
+        """`costs`: where the machine's costs are from, in words; without: the simulator's own."""
         self.policy, self.machine = policy, machine
-        self.source = SIMULATED
+        self.source = f"{SIMULATED}, with {costs}" if costs else SIMULATED
 
     def at(self, tenants: int, slice_ns: int, demand: Demand) -> Estimate | None:
         lost = Capacity(self.machine.kick_ns + self.machine.switch_ns, 0.0, None)

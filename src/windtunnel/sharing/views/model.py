@@ -59,7 +59,7 @@ def _errors(name: str, of: Errors) -> str:
 def advice_view(advice: Advice) -> RenderableType:
     """The advice, its p99 and cost; then the alternatives."""
     slo = f"p99 <= {fmt.duration(advice.slo.p99_ns)}"
-    colour = "yellow" if advice.source == SIMULATED else "dim"
+    colour = "yellow" if advice.source.startswith(SIMULATED) else "dim"
     parts: list[RenderableType] = []
     if advice.chosen:
         parts.append(Text(f"{slo} for {advice.tenants} tenants: {_words(advice.chosen)}", style="bold green"))
