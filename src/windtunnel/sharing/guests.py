@@ -1,37 +1,22 @@
-"""The vCPU threads of a QEMU guest, which share a core like any other thread: by their names in /proc, or by QMP.
+"""The vCPU threads of a QEMU guest, which share a core like any other thread, by QMP (query-cpus-fast).
 
-QEMU names its threads when it was started with `-name NAME,debug-threads=on` (libvirt does): "CPU 0/KVM", "CPU 0/TCG"; one TCG
-thread for all vCPUs is "ALL CPUs/TCG". QMP always tells them (query-cpus-fast).
+A guest that was started with `-name NAME,debug-threads=on` (libvirt does) needs no QMP: `threads = "CPU */*"` finds them by their names.
 """
 
 import json
-import re
 import socket
 from io import BufferedRWPair
 from pathlib import Path
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.tenants import find_threads
 
-NAMED = re.compile(r"CPU (\d+)/(?:KVM|TCG)|ALL CPUs/TCG")
-PATIENCE_S = 5.0
+PATIENCE_S = 1.0
+"""The daemon waits meanwhile."""
 MOST_LINE_BYTES = 1 << 20
 
 
-def vcpus(pid: int) -> dict[int, int]:
-    """Thread by vCPU, of a process; a thread that all share counts as that of vCPU 0. Raises UserError where no thread has such a name."""
-    names = find_threads.threads(pid)
-    found = {int(match[1] or 0): tid for tid, name in names.items() if (match := NAMED.fullmatch(name))}
-    if not found:
-        raise UserError(
-            f"process {pid} ({names.get(pid)}) has no thread with the name of a vCPU",
-            remedy="start QEMU with -name NAME,debug-threads=on, or name its QMP socket",
-        )
-    return dict(sorted(found.items()))
-
-
-def vcpus_by_qmp(path: Path) -> dict[int, int]:
+def vcpus(path: Path) -> dict[int, int]:
     """Thread by vCPU, over a QMP socket. Raises UserError where there is no QMP server."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:

@@ -8,12 +8,15 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from sharing_tools import needs_rights, tenant, until
+from sharing_tools import needs_rights, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import guests, threads
 from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.daemon.keys import TenantKeys
+from windtunnel.sharing.daemon.roster import Tenant, first_wish
 from windtunnel.sharing.slicers import SLICERS, Member
+from windtunnel.sharing.tenants import find_threads
 
 QEMU = shutil.which("qemu-system-x86_64")
 POLLS = bytes.fromhex("fa ebfe").ljust(510, b"\0") + b"\x55\xaa"
@@ -63,8 +66,9 @@ def guest(directory, accelerator, number):
 @pytest.mark.parametrize("accelerator", accelerators())
 def test_vcpus_share_a_core(tmp_path, accelerator):
     with guest(tmp_path, accelerator, 1) as (one, first), guest(tmp_path, accelerator, 2) as (two, second):
-        asked = [guests.vcpus_by_qmp(monitor) for monitor in (first, second)]  # who answers has its threads
-        assert asked == [guests.vcpus(one), guests.vcpus(two)] and list(asked[0]) == [0]
+        asked = [guests.vcpus(monitor) for monitor in (first, second)]  # who answers has its threads
+        named = [[tid for tid, name in find_threads.threads(pid).items() if "CPU" in name] for pid in (one, two)]
+        assert [list(each) for each in asked] == [[0], [0]] and [list(each.values()) for each in asked] == named
         tids = [each[0] for each in asked]
         before = [threads.read(tid) for tid in tids]
         with held(tmp_path / "a.journal") as journal, SLICERS["kicker"](journal) as slicer:
@@ -81,9 +85,13 @@ def test_vcpus_share_a_core(tmp_path, accelerator):
         assert [threads.read(tid) for tid in tids] == before
 
 
-def test_a_process_without_vcpus_is_said():
-    with tenant() as one, pytest.raises(UserError, match="no thread with the name of a vCPU"):
-        guests.vcpus(one.pid)
+@needs_rights
+def test_a_guest_is_a_tenant_by_its_vcpus(tmp_path, apart):
+    with guest(tmp_path, "tcg", 1) as (pid, monitor):
+        (vcpu,) = guests.vcpus(monitor).values()
+        keys = TenantKeys(name="a", pid=pid, qmp=monitor.name)
+        found = Tenant("a", 1, keys, first_wish(keys))
+        assert found.look(tmp_path) and found.tids == (vcpu,)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +118,10 @@ def test_a_server_without_qmp_is_refused(tmp_path, sent):
         thread = threading.Thread(target=response)
         thread.start()
         with pytest.raises(UserError, match="no QMP server"):
-            guests.vcpus_by_qmp(path)
+            guests.vcpus(path)
         thread.join()
 
 
 def test_no_socket_is_said(tmp_path):
     with pytest.raises(UserError, match="no QMP server"):
-        guests.vcpus_by_qmp(tmp_path / "none")
+        guests.vcpus(tmp_path / "none")

@@ -136,6 +136,9 @@ class TenantKeys(Table):
         description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"',
         max_length=64,
     )
+    qmp: Text | None = Field(
+        None, description="QMP socket of a QEMU process, relative to this file: of its threads those of vCPUs share"
+    )
     pool: Literal["ls", "be"] = Field("ls", description="ls: microsecond slices, by weight; be: the rest of the CPUs")
     weight: Weight = Field(128, description="256 is one CPU")
     min: Weight = Field(1, description="least weight that a request may set")

@@ -12,6 +12,7 @@ from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.find_tenant import Found, find, processes_of, tids_of
 from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys
+from windtunnel.sharing.guests import vcpus
 from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
 from windtunnel.sharing.tenants.find_threads import cpu_ns
@@ -67,6 +68,8 @@ class Tenant:
     """Its last report."""
     _known: dict[int, bool] = field(default_factory=dict)
     _ran: dict[int, int] = field(default_factory=dict)
+    _vcpus: frozenset[int] | None = None
+    """Threads of vCPUs, where its keys name a QMP socket."""
 
     @property
     def pid(self) -> int | None:
@@ -88,12 +91,14 @@ class Tenant:
     def look(self, base: Path, taken: Container[int] = ()) -> bool:
         """Finds its processes and threads; `taken` are processes of other tenants. Returns whether anything is different. Raises
         UserError as `find`."""
-        if self.found is None and not self._arrive(find(self.keys, base)):
+        if self.found is None and not self._arrive(find(self.keys, base), base):
             return False
         assert self.found is not None
         processes = processes_of(self.found, self.keys, self.processes)
         self.processes = {pid: started for pid, started in processes.items() if pid not in taken}
         tids = tids_of(self.processes, self.keys.threads, self._known)
+        if self._vcpus is not None:
+            tids = tuple(tid for tid in tids if tid in self._vcpus)
         different, self.tids = tids != self.tids, tids
         return different
 
@@ -115,7 +120,7 @@ class Tenant:
         different, self.busy = busy != self.busy, busy
         return different
 
-    def _arrive(self, found: Found | None) -> bool:
+    def _arrive(self, found: Found | None, base: Path) -> bool:
         if found is None:
             return False
         if self.keys.pid is not None:
@@ -123,6 +128,7 @@ class Tenant:
             if self.named not in (None, started):
                 return False
             self.named = started
+        self._vcpus = frozenset(vcpus(base / self.keys.qmp).values()) if self.keys.qmp else None
         try:
             self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:
