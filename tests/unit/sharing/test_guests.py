@@ -1,5 +1,6 @@
 """vCPU threads of a QEMU guest are found, and share a core like others. The guest is a boot sector that polls for ever."""
 
+import json
 import os
 import shutil
 import socket
@@ -8,7 +9,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from sharing_tools import needs_rights, until
+from sharing_tools import needs_rights, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import guests, threads
@@ -85,13 +86,43 @@ def test_vcpus_share_a_core(tmp_path, accelerator):
         assert [threads.read(tid) for tid in tids] == before
 
 
-@needs_rights
+TWO_THREADS = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); time.sleep(600)"
+
+
+@contextmanager
+def qmp(path, tid):
+    """What QEMU responds, of a guest with one vCPU."""
+    lines = [{"QMP": {}}, {"return": {}}, {"event": "RESUME"}, {"return": [{"cpu-index": 0, "thread-id": tid}]}]
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+
+        def respond():
+            connection, _ = server.accept()
+            with connection, connection.makefile("rwb") as file:
+                file.write(json.dumps(lines[0]).encode() + b"\n")
+                file.flush()
+                for some in (lines[1:2], lines[2:]):
+                    file.readline()
+                    file.write(b"".join(json.dumps(line).encode() + b"\n" for line in some))
+                    file.flush()
+
+        thread = threading.Thread(target=respond)
+        thread.start()
+        yield
+        thread.join()
+
+
 def test_a_guest_is_a_tenant_by_its_vcpus(tmp_path, apart):
-    with guest(tmp_path, "tcg", 1) as (pid, monitor):
-        (vcpu,) = guests.vcpus(monitor).values()
-        keys = TenantKeys(name="a", pid=pid, qmp=monitor.name)
+    with tenant(TWO_THREADS) as process:
+        until(lambda: len(threads.threads_of(process.pid)) == 2)
+        vcpu = max(threads.threads_of(process.pid))
+        keys = TenantKeys(name="a", pid=process.pid, qmp="a.qmp")
         found = Tenant("a", 1, keys, first_wish(keys))
-        assert found.look(tmp_path) and found.tids == (vcpu,)
+        with qmp(tmp_path / "a.qmp", vcpu):
+            assert found.look(tmp_path) and found.tids == (vcpu,)
+        assert not found.look(tmp_path) and found.tids == (vcpu,)  # it is asked once
+        found.leave()
 
 
 @pytest.mark.parametrize(
