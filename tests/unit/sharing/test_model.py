@@ -222,16 +222,16 @@ def test_the_simulator_has_the_costs_of_this_host_once_it_was_probed(probed):
 
 
 def test_an_advice_is_checked_by_running_it(probed, monkeypatch):
-    flown = []
+    ran = []
 
     def run(journal, name, cpu, slice_ns, load, seconds, seed):
-        flown.append((name, slice_ns, load.tenants, seed))
+        ran.append((name, slice_ns, load.tenants, seed))
         return SimpleNamespace(latency_us=lambda percent: 700.0 + 50 * seed, loss=0.07 + seed / 100)
 
     monkeypatch.setattr(polling_trial, "run", run)
     monkeypatch.setattr(changed_threads, "held", lambda path: nullcontext())
     found = json.loads(invoke(*ASKED, "--check", "--json"))
-    assert {one[:3] for one in flown} == {("rotor-far", found["chosen"]["slice_ns"], found["chosen"]["per_core"])}
+    assert {one[:3] for one in ran} == {("rotor-far", found["chosen"]["slice_ns"], found["chosen"]["per_core"])}
     assert found["measured"]["p99_ns"] == 750_000 and found["measured"]["lost"] == 0.08
     assert (found["measured"]["low_ns"], found["measured"]["high_ns"]) == (700_000, 800_000)
     said = invoke(*ASKED, "--check")

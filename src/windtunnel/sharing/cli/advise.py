@@ -74,11 +74,11 @@ def advise(
     )
     estimator, slicer = _fitted(model, allow_other_host) if model else _simulated(policy)
     found = advise_on(estimator, slo_of(slo), tenants, demand, None if cores == "auto" else int(cores[:9]))
-    flown = _flown(found.chosen, slicer, demand) if check and found.chosen else None
+    measured = _measured(found.chosen, slicer, demand) if check and found.chosen else None
     if json:
         from json import dumps
 
-        print(dumps(found.document() | {"slicer": slicer, "measured": flown}, indent=1))
+        print(dumps(found.document() | {"slicer": slicer, "measured": measured}, indent=1))
         return
     from rich.console import Console
 
@@ -87,15 +87,15 @@ def advise(
 
     console = Console(highlight=False)
     console.print(advice_view(found))
-    if flown:
-        met = "meets" if flown["p99_ns"] <= found.slo.p99_ns else "misses"
+    if measured:
+        met = "meets" if measured["p99_ns"] <= found.slo.p99_ns else "misses"
         console.print(
-            f"measured on CPU {flown['cpu']}, {slicer}: p99 {fmt.duration(flown['p99_ns'])} [{fmt.duration(flown['low_ns'])} .. "
-            f"{fmt.duration(flown['high_ns'])}], {fmt.percent(flown['lost'])} lost: it {met} the SLO"
+            f"measured on CPU {measured['cpu']}, {slicer}: p99 {fmt.duration(measured['p99_ns'])} [{fmt.duration(measured['low_ns'])} .. "
+            f"{fmt.duration(measured['high_ns'])}], {fmt.percent(measured['lost'])} lost: it {met} the SLO"
         )
 
 
-def _flown(choice: "Choice", slicer: str, demand: "Demand") -> dict[str, Any]:
+def _measured(choice: "Choice", slicer: str, demand: "Demand") -> dict[str, Any]:
     """One of the advised cores, measured: the median, least and greatest p99 of the trials, and the loss. Raises UserError."""
     from statistics import median
 
