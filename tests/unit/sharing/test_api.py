@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -475,6 +476,20 @@ def test_a_token_that_others_may_read_is_refused(tmp_path):
         http.token_of(token)
     token.chmod(0o600)
     assert http.token_of(token) == "t" * 40
-    token.write_text("short")
-    with pytest.raises(UserError, match="32 characters"):
+    for text in ("short", "t" * 40 + " t", "ü" * 40, "t" * 40 + "\0"):
+        token.write_text(text)
+        with pytest.raises(UserError, match="not a token of 32 or more letters"):
+            http.token_of(token)
+
+
+def test_a_token_is_read_from_a_regular_file(tmp_path):
+    """Without a wait: nobody writes into the FIFO."""
+    token = tmp_path / "token"
+    with pytest.raises(UserError, match=f"{token}: the token cannot be read: No such file") as refused:
         http.token_of(token)
+    assert "openssl" in refused.value.remedy
+    os.mkfifo(token, 0o600)
+    with pytest.raises(UserError, match=f"{token}: the token cannot be read: not a regular file"):
+        http.token_of(token)
+    with pytest.raises(UserError, match="not a regular file"):
+        http.token_of(tmp_path)

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hmac
 import os
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from windtunnel.errors import UserError
+from windtunnel.text_file import beginning
 
 MOST_CONNECTIONS = 64
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
@@ -24,6 +26,7 @@ MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 """For a request's head, its body, an answer that nobody reads, and between two requests."""
 LEAST_TOKEN = 32
+_TOKEN = re.compile(r"[!-~]+")
 OPEN = ("/docs", "/openapi.json")
 """Paths without a token: a browser has none, and they say only what this program is."""
 
@@ -216,18 +219,17 @@ def shown(listening: socket.socket) -> str:
 
 
 def token_of(path: Path) -> str:
-    """Raises UserError for a token that is short, or that others may read."""
+    """Raises UserError for a token that is short, that others may read, or that is in no regular file."""
+    remedy = f"openssl rand -hex 32 > {path}"
     try:
         mode = path.stat().st_mode
-        token = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: the token cannot be read: {error}") from None
+        token = beginning(path, MOST_HEAD).strip()
+    except OSError as error:
+        raise UserError(f"{path}: the token cannot be read: {error.strerror}", remedy) from None
     if mode & 0o077:
         raise UserError(f"{path}: other users may read the token", remedy=f"chmod 600 {path}")
-    if len(token) < LEAST_TOKEN or any(c.isspace() for c in token):
-        raise UserError(
-            f"{path}: the token has fewer than {LEAST_TOKEN} characters", remedy=f"openssl rand -hex 32 > {path}"
-        )
+    if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
+        raise UserError(f"{path}: not a token of {LEAST_TOKEN} or more letters, digits and signs", remedy)
     return token
 
 
