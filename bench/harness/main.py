@@ -22,7 +22,7 @@ Bench = Callable[[Session], list[Result]]
 def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], None] | None = None) -> None:
     """`more` adds options. Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
     given = options(description, more)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hugepages are given back all the same
+    signal.signal(signal.SIGTERM, _end)
     try:
         with hugepages.reserved(given.hugepages):
             results = _measure(benches, given)
@@ -49,6 +49,12 @@ def _measure(benches: Sequence[Bench], given) -> list[Result]:
             "no hugepages are free: measured without; `--hugepages 256` reserves some for the time of a bench"
         )
     return results
+
+
+def _end(number: int, _frame: object) -> None:
+    """As Ctrl-C ends a bench: hugepages are given back, programs that it started are ended. A second signal does not cut that short."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _name(bench: Bench) -> str:
