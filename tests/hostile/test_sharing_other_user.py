@@ -108,7 +108,7 @@ def forged(victim: int, file: Path) -> str:
     """A journal that A's own would look like: a thread to be changed, a process to be ended, a file to be written."""
     before = threads.read(victim)
     found = threads.stat(victim)
-    contents = journal.Contents(holder=journal.Process(1, 1), helpers=[journal.Process(victim, found.started)])
+    contents = journal.Contents(holder=threads.Process(1, 1), helpers=[threads.Process(victim, found.started)])
     contents.entries[victim] = journal.Entry(
         victim, found.pid, found.started, found.started, before | {"nice": 19}, ours={"nice": [before["nice"]]}
     )
@@ -282,7 +282,7 @@ def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):
     path = everybodys / "windtunnel" / "a.journal"
     with subprocess.Popen([slicer, "600"], **user(B)) as other:
         try:
-            contents = journal.Contents(holder=journal.Process(1, 1), helpers=[journal.Process.of(other.pid)])
+            contents = journal.Contents(holder=threads.Process(1, 1), helpers=[threads.Process.of(other.pid)])
             journal.File(path, contents).close()
             code, said = restore(str(path), env=user(0)["env"])
             assert (code, other.poll()) == (0, None), said

@@ -23,8 +23,8 @@ from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 from windtunnel.sharing import inherited_changes, journal, own_directory, sched, threads
-from windtunnel.sharing.journal import Entry, Process
-from windtunnel.sharing.threads import Fields, Value
+from windtunnel.sharing.journal import Entry
+from windtunnel.sharing.threads import Fields, Process, Value
 
 SUFFIX = ".journal"
 REST_S = 1.0

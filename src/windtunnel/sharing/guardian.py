@@ -10,7 +10,7 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.changed_threads import restore
-from windtunnel.sharing.journal import Process
+from windtunnel.sharing.threads import Process
 
 PATIENCE_S = 30.0
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from windtunnel.sharing import threads
-from windtunnel.sharing.journal import Entry, Process
+from windtunnel.sharing.journal import Entry
 from windtunnel.sharing.native import SLICER
-from windtunnel.sharing.threads import Fields, Stat, Value
+from windtunnel.sharing.threads import Fields, Process, Stat, Value
 
 PASSES = 5
 """Passes in which threads are found that were forked during the last pass."""
@@ -112,8 +112,7 @@ def _values(entry: Entry) -> list[tuple[str, Value]]:
 
 def _now(tid: int, started: int) -> Fields | None:
     """None where the thread has ended, also if another thread has its number now."""
-    found = threads.stat(tid)
-    if found is None or found.started != started:
+    if threads.started(tid) != started:
         return None
     with contextlib.suppress(ProcessLookupError):
         return threads.read(tid)

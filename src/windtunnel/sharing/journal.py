@@ -14,8 +14,8 @@ from typing import Any
 
 from windtunnel.errors import UserError
 from windtunnel.runs.files import cannot_write
-from windtunnel.sharing import own_directory, threads
-from windtunnel.sharing.threads import Fields, Value
+from windtunnel.sharing import own_directory
+from windtunnel.sharing.threads import Fields, Process, Value
 
 VERSION = 1
 MOST_LINES = 4096
@@ -43,25 +43,6 @@ class Entry:
     before: Fields
     whole: bool = False
     ours: dict[str, list[Value]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Process:
-    pid: int
-    started: int
-
-    @classmethod
-    def of(cls, pid: int) -> "Process":
-        """Raises ProcessLookupError where it does not exist."""
-        found = threads.stat(pid)
-        if found is None:
-            raise ProcessLookupError(f"no process {pid}")
-        return cls(pid, found.started)
-
-    @property
-    def lives(self) -> bool:
-        found = threads.stat(self.pid)
-        return found is not None and found.started == self.started
 
 
 @dataclass

@@ -60,6 +60,26 @@ def started(tid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])
 
 
+@dataclass(frozen=True)
+class Process:
+    """A process, told by its start from a later one of its number."""
+
+    pid: int
+    started: int
+
+    @classmethod
+    def of(cls, pid: int) -> "Process":
+        """Raises ProcessLookupError where it does not exist."""
+        found = started(pid)
+        if found is None:
+            raise ProcessLookupError(f"no process {pid}")
+        return cls(pid, found)
+
+    @property
+    def lives(self) -> bool:
+        return started(self.pid) == self.started
+
+
 def name(tid: int) -> str:
     """Raises FileNotFoundError or ProcessLookupError where it has ended."""
     return _text(tid, "comm").rstrip("\n")

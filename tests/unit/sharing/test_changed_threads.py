@@ -18,7 +18,8 @@ from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, journal, sched, threads
 from windtunnel.sharing.changed_threads import Journal, Restored, held
-from windtunnel.sharing.pools.shield import PREFIX
+from windtunnel.sharing.pools.shield import PREFIX, own_group
+from windtunnel.sharing.threads import Process
 
 HOLDER = """
 import sys, time
@@ -164,7 +165,7 @@ def test_a_thread_that_ended_is_passed_over_and_a_number_used_again_is_not_touch
         # The number of a thread that ended, given to one that started at another moment.
         found = threads.stat(other.pid)
         before = threads.read(other.pid)
-        contents = journal.Contents(holder=journal.Process(ended.pid, 1))
+        contents = journal.Contents(holder=Process(ended.pid, 1))
         entry = journal.Entry(
             other.pid, found.pid, found.started - 1, found.started - 1, before | {"nice": 11}, whole=True
         )
@@ -177,7 +178,7 @@ def test_a_thread_that_ended_is_passed_over_and_a_number_used_again_is_not_touch
 def test_one_holder_at_a_time(tmp_path):
     path = tmp_path / "a.journal"
     with tenant() as one:
-        contents = journal.Contents(holder=journal.Process.of(one.pid))
+        contents = journal.Contents(holder=Process.of(one.pid))
         journal.File(path, contents).close()
         with pytest.raises(UserError, match=f"held by process {one.pid}"):
             Journal(path)
@@ -231,7 +232,7 @@ def test_a_torn_last_line_and_another_boot_are_passed_over(tmp_path):
     assert journal.read(path).entries == {}
     path.write_text(json.dumps(other_boot | {"boot": journal.boot()}) + "\n" + json.dumps(entry)[:20])
     assert journal.read(path).entries == {}
-    assert journal.read(path).holder == journal.Process(1, 1)
+    assert journal.read(path).holder == Process(1, 1)
 
 
 @pytest.mark.parametrize("tid", [0, -1, 2**31 - 1])
@@ -251,7 +252,7 @@ def test_a_refused_change_is_said_in_words(tmp_path):
 
 def recorded(path, *entries, helpers=(), settings=()):
     """A journal whose holder has ended."""
-    contents = journal.Contents(holder=journal.Process(1, 1), helpers=list(helpers), settings=dict(settings))
+    contents = journal.Contents(holder=Process(1, 1), helpers=list(helpers), settings=dict(settings))
     contents.entries = {entry.tid: entry for entry in entries}
     journal.File(path, contents).close()
     return path
@@ -340,7 +341,7 @@ def test_restore_removes_the_shields_of_those_who_ended(default):
         pytest.skip("no cgroup v1 with the cpu controller")
     ended = subprocess.Popen(["true"])
     ended.wait()
-    theirs, living = where / f"{PREFIX}{ended.pid}", where / f"{PREFIX}{os.getpid()}"
+    theirs, living = where / f"{PREFIX}{ended.pid}-1", own_group(where)
     with tenant() as one:
         before = threads.read(one.pid)
         try:
@@ -425,8 +426,8 @@ def test_only_slicers_are_ended_as_helpers(tmp_path):
     shutil.copy("/bin/sleep", slicer)
     with tenant() as other, subprocess.Popen([slicer, "600"]) as ours, subprocess.Popen([slicer, "600"]) as unnamed:
         try:
-            helpers = [journal.Process.of(process.pid) for process in (other, ours, unnamed)]
-            helpers[2] = journal.Process(unnamed.pid, helpers[2].started - 1)  # the number was used again
+            helpers = [Process.of(process.pid) for process in (other, ours, unnamed)]
+            helpers[2] = Process(unnamed.pid, helpers[2].started - 1)  # the number was used again
             changed_threads.restore(recorded(tmp_path / "a.journal", helpers=helpers))
             assert ours.wait(30) == -signal.SIGKILL
             assert other.poll() is None and unnamed.poll() is None

@@ -12,6 +12,7 @@ from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.cpusets import KEY, Cpusets
 from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.pools.shield import own_group
 
 CPUS = sorted(os.sched_getaffinity(0))
 
@@ -42,7 +43,7 @@ def carrier(tmp_path):
         carrier.confines_by(cpusets)
         yield carrier
         carrier.close()
-    assert not (mount / f"windtunnel-share-{os.getpid()}").exists()
+    assert not own_group(mount).exists()
 
 
 @needs_rights

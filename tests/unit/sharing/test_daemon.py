@@ -40,6 +40,11 @@ while True: time.sleep(60)
 """
 
 
+def group_of(running):
+    """The name of the daemon's cgroups."""
+    return f"windtunnel-share-{running.process.pid}-{threads.started(running.process.pid)}"
+
+
 def affinity(pid):
     return sorted(os.sched_getaffinity(pid))
 
@@ -75,7 +80,7 @@ def test_after_a_kill_every_tenant_is_as_it_was(tmp_path):
         with daemon(file) as running:
             assert affinity(one.pid) == [CPUS[-1]]
             assert {os.sched_getscheduler(tid) for tid in softirqs} <= {os.SCHED_FIFO}
-            shield = f"windtunnel-share-{running.process.pid}"
+            shield = group_of(running)
             if (controller := threads.mounts().get("cpu")) is not None:
                 assert threads.cgroups_of(two.pid)["cpu"] == f"/{shield}"
                 assert (controller / shield / "cpu.shares").read_text() == "262144\n"
@@ -202,7 +207,7 @@ def confined(tmp_path):
         toml = tenant_toml("a", one.pid) + tenant_toml("b", two.pid)
         with daemon(write(tmp_path, toml, HEAD)) as running, running.client() as client:
             until(lambda: any(event["event"] == "confined" for event in client.get("/v1/events")))
-            group = mount / f"windtunnel-share-{running.process.pid}"
+            group = mount / group_of(running)
             yield running, client, one, group
         until(lambda: threads.cgroups_of(one.pid)["cpuset"] == before)
         until(lambda: not group.exists())

@@ -6,11 +6,13 @@ import shutil
 import subprocess
 
 import pytest
+from sharing_tools import until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools import shield as shields
 from windtunnel.sharing.pools.cgroups import Hierarchy, Nowhere, find
-from windtunnel.sharing.pools.shield import PREFIX, Cap, NoRealTime, Shield, bandwidth, clean
+from windtunnel.sharing.pools.shield import PREFIX, Cap, NoRealTime, Shield, bandwidth, clean, own_group
+from windtunnel.sharing.threads import PROC, Process
 
 V1 = ("cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us", "tasks")
 V2 = ("cpu.weight", "cpu.max", "cgroup.procs", "cgroup.subtree_control")
@@ -26,7 +28,7 @@ class Moved:
 
 def shield(tmp_path, version):
     (tmp_path / "cgroup.subtree_control").write_text("memory")
-    made = Shield(Hierarchy(version, tmp_path, "cpu" if version == 1 else ""), "test")
+    made = Shield(Hierarchy(version, tmp_path, "cpu" if version == 1 else ""))
     moved = Moved()
     made.enters_through(moved)
     return made, moved
@@ -38,7 +40,7 @@ def test_the_shield_has_the_greatest_weight(tmp_path, version, file, value):
     made.hold({7: "a", 8: "b"}, {})
     assert (made.path / file).read_text() == value
     key = "cpu" if version == 1 else ""
-    assert moved.to == {7: {key: "/windtunnel-share-test"}, 8: {key: "/windtunnel-share-test"}}
+    assert moved.to == {7: {key: f"/{made.path.name}"}, 8: {key: f"/{made.path.name}"}}
     assert (tmp_path / "cgroup.subtree_control").read_text() == ("memory" if version == 1 else "+cpu")
 
 
@@ -55,7 +57,7 @@ def test_with_a_cap_each_has_a_group_of_its_weight(tmp_path, version):
     else:
         assert [(g / "cpu.weight").read_text() for g in (a, b)] == ["256", "768"]
         assert [(g / "cpu.max").read_text() for g in (a, b)] == ["1000 8000", "max 100000"]
-    assert list(moved.to[7].values()) == ["/windtunnel-share-test/a"]
+    assert list(moved.to[7].values()) == [f"/{made.path.name}/a"]
 
 
 @pytest.mark.parametrize("cap", [1, 3, 32, 255, 256, 257, 1024])
@@ -97,23 +99,22 @@ def test_no_cgroups_are_said(tmp_path):
 
 def test_where_none_can_be_made_it_says_so(tmp_path):
     with pytest.raises(UserError, match="cannot make a shield"):
-        Shield(Hierarchy(1, tmp_path / "nowhere", "cpu"), "test")
+        Shield(Hierarchy(1, tmp_path / "nowhere", "cpu"))
 
 
-def test_a_shield_that_is_empty_at_the_moment_is_not_taken_from_who_lives(tmp_path):
-    """A second daemon starts while the first one has no tenants, or a study is between two trials."""
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    names = [
-        f"{PREFIX}{os.getpid()}",
-        f"{PREFIX}figure-{os.getpid()}",
-        f"{PREFIX}{ended.pid}",
-        f"{PREFIX}figure-{ended.pid}",
-    ]
-    for name in names:
-        (tmp_path / name).mkdir()
-    assert {path.name for path in clean(Hierarchy(1, tmp_path, "cpu"))} == set(names[2:])
-    assert {path.name for path in tmp_path.iterdir()} == set(names[:2])
+def test_only_the_shields_of_those_who_ended_are_removed(tmp_path):
+    """One that is empty at the moment stays: a second daemon starts while the first one has no tenants."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        ended = own_group(tmp_path).with_name(f"{PREFIX}{process.pid}-{Process.of(process.pid).started}")
+        process.kill()
+        until(lambda: (PROC / str(process.pid) / "stat").read_text().split()[2] == "Z")
+        mine, me = own_group(tmp_path), Process.of(os.getpid())
+        reused = mine.with_name(f"{PREFIX}{me.pid}-{me.started - 1}")
+        others = mine.with_name(f"{PREFIX}of-{process.pid}-1")
+        for group in (ended, mine, reused, others):
+            group.mkdir()
+        assert set(clean(Hierarchy(1, tmp_path, "cpu"))) == {ended, reused}
+    assert set(tmp_path.iterdir()) == {mine, others}
 
 
 @pytest.fixture
@@ -134,20 +135,20 @@ def real_time(tmp_path, everything="950000", **others):
 
 @pytest.mark.parametrize(("everything", "given"), [("950000", "940000"), ("-1", "-1"), ("1000000", "990000")])
 def test_fifo_members_have_all_of_the_real_time_budget_but_a_rest(tmp_path, everything, given):
-    made = Shield(real_time(tmp_path, everything), "test", raises=True)
+    made = Shield(real_time(tmp_path, everything), raises=True)
     assert (made.path / "cpu.rt_runtime_us").read_text() == given
 
 
 def test_a_slicer_that_raises_nobody_takes_no_real_time_budget(tmp_path):
-    made = Shield(real_time(tmp_path), "test")
+    made = Shield(real_time(tmp_path))
     assert not (made.path / "cpu.rt_runtime_us").exists()
 
 
 def test_without_enough_real_time_budget_the_shield_is_refused_and_leaves_nothing(tmp_path, monkeypatch, kernel):
     monkeypatch.setattr(shields, "DYING_S", 0.05)
     with pytest.raises(NoRealTime, match="real-time budget"):
-        Shield(real_time(tmp_path, other="200000"), "test", raises=True)
-    assert not (tmp_path / f"{PREFIX}test").exists()
+        Shield(real_time(tmp_path, other="200000"), raises=True)
+    assert not own_group(tmp_path).exists()
 
 
 def test_the_budget_of_a_group_that_dies_is_waited_for(tmp_path, monkeypatch):
@@ -160,7 +161,7 @@ def test_the_budget_of_a_group_that_dies_is_waited_for(tmp_path, monkeypatch):
         write(path, value)
 
     monkeypatch.setattr(shields, "_write", written)
-    made = Shield(real_time(tmp_path), "test", raises=True)
+    made = Shield(real_time(tmp_path), raises=True)
     assert (made.path / "cpu.rt_runtime_us").read_text() == "940000" and len(refused) == 3
 
 
@@ -170,12 +171,12 @@ def test_a_shield_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch, kern
 
     monkeypatch.setattr(shields, "_write", refused)
     with pytest.raises(UserError, match="cannot make a shield"):
-        Shield(Hierarchy(1, tmp_path, "cpu"), "test")
-    assert not (tmp_path / f"{PREFIX}test").exists()
+        Shield(Hierarchy(1, tmp_path, "cpu"))
+    assert not own_group(tmp_path).exists()
 
 
 def test_caps_are_refused_where_they_would_not_hold(tmp_path):
-    made = Shield(real_time(tmp_path), "test", raises=True)
+    made = Shield(real_time(tmp_path), raises=True)
     made.enters_through(Moved())
     made.hold({7: "a"}, {"a": Cap(64, None)})
     with pytest.raises(UserError, match="SCHED_FIFO"):

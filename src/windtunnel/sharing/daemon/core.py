@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, probe, slicers, threads
+from windtunnel.sharing import changed_threads, probe, slicers
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, Seen, step
 from windtunnel.sharing.daemon.bodies import Report
@@ -217,12 +217,6 @@ def _affinity(tid: int) -> tuple[int, ...] | None:
         return tuple(sorted(os.sched_getaffinity(tid)))
     except ProcessLookupError:
         return None
-
-
-def same_process(pid: int, started: int) -> bool:
-    """Whether the number still belongs to the same process."""
-    found = threads.stat(pid)
-    return found is not None and found.started == started
 
 
 def choose(keys: Serve, cpus: tuple[int, ...], say: Callable[[str], None]) -> Chosen:

@@ -14,9 +14,9 @@ from windtunnel.errors import UserError
 from windtunnel.runs.files import replace
 from windtunnel.sharing import journal
 from windtunnel.sharing.daemon.allocation import Sharing
-from windtunnel.sharing.daemon.core import same_process
 from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys, Weight
 from windtunnel.sharing.daemon.roster import Wish, first_wish
+from windtunnel.sharing.threads import Process
 
 SCHEMA = 1
 MOST_BYTES = 4 << 20
@@ -57,7 +57,7 @@ class KeptTenant(_Part):
 
     def keys(self) -> TenantKeys | None:
         """Of a tenant that was taken in through the API and whose process is still there."""
-        if self.added is None or not same_process(self.added.pid, self.added.started):
+        if self.added is None or not Process(self.added.pid, self.added.started).lives:
             return None
         return TenantKeys(name=self.name, pid=self.added.pid, threads=self.added.threads)
 

@@ -3,7 +3,6 @@ change for itself. Of v1, which takes single threads. One of v2 would take the w
 """
 
 import contextlib
-import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.cgroups import Hierarchy
 from windtunnel.sharing.pools.remove_groups import swept
-from windtunnel.sharing.pools.shield import PREFIX, clean
+from windtunnel.sharing.pools.shield import clean, own_group
 
 KEY = "cpuset"
 """Of the hierarchy, in /proc/PID/cgroup: one that has another controller too may be the shield's."""
@@ -26,7 +25,7 @@ class Cpusets:
         if mount is not None:
             clean(Hierarchy(1, mount, KEY))
             try:
-                self._base = _make(mount / f"{PREFIX}{os.getpid()}", (mount / "cpuset.cpus").read_text())
+                self._base = _make(own_group(mount), (mount / "cpuset.cpus").read_text())
             except OSError as error:
                 self._why = f"{mount}: no cpuset can be made: {error.strerror}"
 

@@ -1,7 +1,6 @@
 """Cores as the daemon shares them: shield, softirq threads, slicers. The daemon, the probe, the figures and the benches share cores by
 this alone, so that what one measures is what another one runs."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ def _made(raises: bool) -> Shielding:
         return Shielding(None, f"none: {found.why}")
     clean(found)
     try:
-        shield = Shield(found, str(os.getpid()), raises)
+        shield = Shield(found, raises)
     except NoRealTime:
         raise
     except UserError as error:

@@ -10,6 +10,7 @@ v1 takes single threads. v2 takes whole processes: their other threads come alon
 import contextlib
 import errno
 import os
+import re
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -21,6 +22,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing.pools.cgroups import Hierarchy
 from windtunnel.sharing.pools.remove_groups import swept
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
+from windtunnel.sharing.threads import Process
 
 PREFIX = "windtunnel-share-"
 MOST_SHARES, MOST_V2 = 262_144, 10_000
@@ -36,8 +38,7 @@ LEAST_RT_US = 900_000
 RT_RUNTIME, RT_PERIOD = "cpu.rt_runtime_us", "cpu.rt_period_us"
 DYING_S = 1.0
 """The budget of a group that was removed is free again after some milliseconds."""
-
-
+_NAME = re.compile(rf"{PREFIX}(\d+)-(\d+)")
 UNCAPPED = "a cap does not hold for tenants that are SCHED_FIFO, as this slicer makes them"
 OTHER_SLICER = "no caps, or a slicer that makes nobody SCHED_FIFO: kicker-far, kicker"
 
@@ -61,15 +62,15 @@ class Cap:
 
 
 class Shield:
-    """The groups of one daemon or study, whose pid its name ends with. `raises`: of a slicer that makes members SCHED_FIFO.
+    """The groups of this process. `raises`: of a slicer that makes members SCHED_FIFO.
 
     Raises UserError where they cannot be made; then there is none of them.
     """
 
-    def __init__(self, hierarchy: Hierarchy, name: str, raises: bool = False):
+    def __init__(self, hierarchy: Hierarchy, raises: bool = False):
         self._hierarchy = hierarchy
         self._places: Places | None = None
-        self._base = hierarchy.mount / f"{PREFIX}{name}"
+        self._base = own_group(hierarchy.mount)
         self._raises = False
         self._tenants: dict[str, Cap] = {}
         self._in: dict[int, str] = {}
@@ -213,12 +214,14 @@ def clean(hierarchy: Hierarchy) -> list[Path]:
 def left_behind(hierarchy: Hierarchy) -> list[Path]:
     """The groups whose makers have ended."""
     found = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
-    return sorted(path for path in found if not _lives(path.name.rpartition("-")[2]))
+    makers = {path: _NAME.fullmatch(path.name) for path in found}
+    return sorted(path for path, maker in makers.items() if maker and not Process(*map(int, maker.groups())).lives)
 
 
-def _lives(owner: str) -> bool:
-    """Whether there is a process of this number: names of shields end with their maker's."""
-    return owner.isdecimal() and Path("/proc", owner).exists()
+def own_group(mount: Path) -> Path:
+    """Where this process has its group: the name ends with its number and its start."""
+    me = Process.of(os.getpid())
+    return mount / f"{PREFIX}{me.pid}-{me.started}"
 
 
 def _enable(group: Path) -> None:
