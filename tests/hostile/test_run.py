@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hostile_run import ECHO, arguments, ended, environment, reasons, record, run, start
+from other_users import python, user
 from real_runs import execute, scenario
 
 from windtunnel.cli import main
@@ -328,21 +329,13 @@ def test_a_disk_that_is_full_from_the_start(tmp_path, small_disk):
 
 
 @pytest.fixture
-def ordinary(tmp_path):
+def ordinary():
     """How to start a command as a user who may do nothing; /tmp is where he may write."""
     if os.geteuid() != 0:
-        return {}
-    if subprocess.run(["/bin/true"], user=NOBODY, check=False).returncode:
-        pytest.skip("cannot become nobody")
-    from hostile_run import COMMAND
-
-    how = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/"}
-    try:
-        if subprocess.run([*COMMAND[:2], "import windtunnel"], **how, check=False, capture_output=True).returncode:
-            pytest.skip("an ordinary user cannot read this checkout")
-    except PermissionError:
-        pytest.skip("an ordinary user cannot run this Python")
-    return how
+        return {"env": environment()}
+    if (path := python(NOBODY)) is None:
+        pytest.skip("an ordinary user cannot run this Python, or not read this checkout")
+    return user(NOBODY) | {"python": path}
 
 
 def opened(directory: Path) -> Path:
@@ -381,7 +374,7 @@ def test_an_ordinary_user_without_a_runtime_directory(tmp_path, ordinary):
     place = opened(tmp_path)
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
-    how = ordinary | {"env": environment(XDG_RUNTIME_DIR=str(closed))}
+    how = ordinary | {"env": ordinary["env"] | {"XDG_RUNTIME_DIR": str(closed)}}
     code, said = run(arguments(place, more=("-q",)), **how)
     assert code == 2 and "EAL does not start" in said
 

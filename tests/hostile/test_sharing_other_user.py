@@ -8,20 +8,17 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from daemon_tools import CPUS, daemon, tenant_toml, write
 from hostile_run import COMMAND, ended
+from other_users import python, user
 from sharing_tools import SLEEP
 
-import windtunnel
 from windtunnel.sharing import journal, threads
 
 A, B = 61_871, 61_872
@@ -33,41 +30,21 @@ pytestmark = [
 ]
 
 
-def user(uid: int, **environment: str) -> dict:
-    """How to start a process as a user without a runtime directory of their own, unless `environment` names one."""
-    names = {name: value for name, value in os.environ.items() if name not in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY")}
-    path = {"PYTHONPATH": os.pathsep.join((str(Path(windtunnel.__file__).parents[1]), sysconfig.get_path("purelib")))}
-    return {"user": uid, "group": uid, "extra_groups": [], "cwd": "/", "env": names | path | environment}
-
-
-@cache
-def python() -> str | None:
-    """An interpreter that both may run: ours may be in somebody's home."""
-    for path in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        with suppress(OSError, subprocess.CalledProcessError):
-            for uid in (A, B):
-                subprocess.run(
-                    [path, "-c", "import typer, pydantic, windtunnel"], **user(uid), check=True, capture_output=True
-                )
-            return path
-    return None
-
-
 @pytest.fixture(autouse=True)
 def both_can_run_it():
-    if python() is None:
+    if python(A, B) is None:
         pytest.skip("other users cannot run this Python, or not read this checkout")
 
 
 def as_user(uid: int, code: str, *words: object) -> str:
     """What a Python program says as that user."""
-    command = [python(), "-c", code, *map(str, words)]
+    command = [python(A, B), "-c", code, *map(str, words)]
     return subprocess.run(command, **user(uid), check=True, capture_output=True, text=True).stdout
 
 
 def restore(*words: object, **how) -> tuple[int, str]:
     """`windtunnel share restore`: exit code, and all that was said."""
-    command = [python(), "-c", COMMAND[2], "share", "restore", *map(str, words)]
+    command = [python(A, B), "-c", COMMAND[2], "share", "restore", *map(str, words)]
     return ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how))
 
 
@@ -95,7 +72,7 @@ def fallback() -> Iterator[Path]:
 @contextmanager
 def process_of(uid: int) -> Iterator[subprocess.Popen]:
     """That sleeps, at nice 5: there is room to make it nicer."""
-    command = ["nice", "-n", "5", python(), "-c", f"print('ready', flush=True)\n{SLEEP}"]
+    command = ["nice", "-n", "5", python(A, B), "-c", f"print('ready', flush=True)\n{SLEEP}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
         try:
             assert process.stdout.readline() == "ready\n"
@@ -209,7 +186,7 @@ with held(directory() / "mine.journal") as journal:
 def test_our_own_journals_are_ours_alone_and_found(fallback):
     """Without a runtime directory, and with both processes killed."""
     with process_of(A) as victim:
-        command = [python(), "-c", HOLD, str(victim.pid)]
+        command = [python(A, B), "-c", HOLD, str(victim.pid)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(A)) as holder:
             assert holder.stdout.readline() == "held\n"
             found = fallback.stat()

@@ -13,7 +13,8 @@ from windtunnel.engine import leftovers
 
 ECHO = '[[workload]]\nhandler = "l_app"\n'
 SHORT = ("duration=200ms", "warmup=0s", "window=100ms", "drain=100ms", *LENIENT)
-COMMAND = (sys.executable, "-c", "from windtunnel.cli import main; main()")
+START = "from windtunnel.cli import main; main()"
+COMMAND = (sys.executable, "-c", START)
 
 
 def arguments(
@@ -27,10 +28,10 @@ def arguments(
     return ["run", str(file), "--out", str(directory / out), *changes, *more]
 
 
-def start(words: list[str], **how) -> subprocess.Popen:
+def start(words: list[str], python: str = sys.executable, **how) -> subprocess.Popen:
     """The command with its own pipes, unless `how` says otherwise."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*COMMAND, *words], **(pipes | how))
+    return subprocess.Popen([python, "-c", START, *words], **(pipes | how))
 
 
 def ended(process: subprocess.Popen) -> tuple[int, str]:
