@@ -16,7 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.slicers import SLICERS, Member, core, warnings
-from windtunnel.sharing.slicers.weights import by_steps_alone, kernel_weight, steps
+from windtunnel.sharing.slicers.weights import kernel_weight, steps
 
 CPU = max(os.sched_getaffinity(0))
 SLICE_NS = 200_000
@@ -259,11 +259,6 @@ def test_a_weight_lies_between_its_steps(weights):
             )
             assert one.low - one.high in (0, 1)
     assert len(said) == beyond
-
-
-def test_nice_steps_alone_miss_some_weights():
-    assert by_steps_alone([128, 64, 32, 16]) == pytest.approx([0.533, 0.267, 0.133, 0.067], abs=0.015)
-    assert max(abs(a - b) for a, b in zip(by_steps_alone([100, 89]), [100 / 189, 89 / 189], strict=True)) > 0.02
 
 
 def test_members_in_different_groups_are_warned_of(tmp_path, monkeypatch):

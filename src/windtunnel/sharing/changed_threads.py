@@ -70,19 +70,6 @@ class Journal:
     def tids(self) -> list[int]:
         return list(self._contents.entries)
 
-    def before(self, tid: int) -> Fields:
-        """How a recorded thread ran. Raises KeyError."""
-        return self._contents.entries[tid].before
-
-    def remember(self, tid: int) -> None:
-        """Call it before a thread is changed by other means: every difference is restored later.
-
-        Raises UserError where no such thread is, or it is SCHED_DEADLINE.
-        """
-        with self._lock:
-            if not self._entry(tid).whole:
-                self._add({"is": "whole", "tid": tid})
-
     def allow(self, tid: int, **values: list[Value]) -> None:
         """Records a thread, and by field the values that a helper may set from now on."""
         with self._lock:

@@ -92,7 +92,7 @@ def is_changed(entry: Entry) -> bool:
     """Whether a thread still runs with something that is ours, or that a helper of ours may have set."""
     now = _now(entry.tid, entry.started) or {}
     differing = [name for name, value in now.items() if value != entry.before.get(name, value)]
-    return any(entry.whole or now[name] in entry.ours.get(name, []) for name in differing)
+    return any(now[name] in entry.ours.get(name, []) for name in differing)
 
 
 def put_settings_back(settings: dict[str, str]) -> list[str]:
@@ -124,7 +124,7 @@ def _mend(entry: Entry, now: Fields) -> tuple[list[str], list[str]]:
     differing = [name for name, value in entry.before.items() if now.get(name) != value and name in now]
     known = [name for name in differing if name in entry.ours]
     own = [name for name in known if now[name] not in entry.ours[name]]
-    mine = [name for name in differing if (name in entry.ours or entry.whole) and name not in own]
+    mine = [name for name in known if name not in own]
     said = [f"thread {entry.tid} has changed its {name} itself ({now[name]}): it stays" for name in own]
     return mine, said + _write(entry.tid, {name: entry.before[name] for name in mine})
 

@@ -33,7 +33,7 @@ class Entry:
     """One thread: how it ran (`before`), and what we changed since.
 
     `ours`: by field, the values that we set, or may have set, with earlier ones, because a crash can come between the line and the
-    change. `whole`: a helper changes fields without a line; then every difference counts as ours.
+    change.
     """
 
     tid: int
@@ -41,7 +41,6 @@ class Entry:
     started: int
     since: int
     before: Fields
-    whole: bool = False
     ours: dict[str, list[Value]] = field(default_factory=dict)
 
 
@@ -95,8 +94,6 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
         tid, pid, started, since = (int(line[name]) for name in ("tid", "pid", "started", "since"))
         before = {name: _value(value) for name, value in line["before"].items()}
         contents.entries[tid] = Entry(tid, pid, started, since, before)
-    elif kind == "whole":
-        contents.entries[line["tid"]].whole = True
     elif kind == "ours":
         entry = contents.entries[line["tid"]]
         for name, values in line["values"].items():
@@ -153,8 +150,6 @@ def lines_of(contents: Contents) -> list[dict[str, Any]]:
     lines += [{"is": "setting", "path": path, "before": before} for path, before in contents.settings.items()]
     for entry in contents.entries.values():
         lines.append(line_of(entry))
-        if entry.whole:
-            lines.append({"is": "whole", "tid": entry.tid})
         if entry.ours:
             lines.append({"is": "ours", "tid": entry.tid, "values": entry.ours})
     return lines

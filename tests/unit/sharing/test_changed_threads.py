@@ -129,16 +129,6 @@ def test_what_a_thread_chose_itself_meanwhile_stays_and_is_said(tmp_path):
 
 
 @needs_rights
-def test_remembered_by_hand_everything_that_differs_is_put_back(tmp_path):
-    with tenant() as one, held(tmp_path / "a.journal") as mine:
-        before = threads.read(one.pid)
-        mine.remember(one.pid)
-        os.sched_setaffinity(one.pid, {0})
-        os.setpriority(os.PRIO_PROCESS, one.pid, 9)
-        assert mine.put_back_all() == [] and threads.read(one.pid) == before
-
-
-@needs_rights
 def test_threads_and_processes_forked_meanwhile_are_put_back_too(tmp_path):
     with tenant(FORKING + SLEEP) as one, held(tmp_path / "a.journal") as mine:
         before = threads.read(one.pid)
@@ -166,9 +156,8 @@ def test_a_thread_that_ended_is_passed_over_and_a_number_used_again_is_not_touch
         found = threads.stat(other.pid)
         before = threads.read(other.pid)
         contents = journal.Contents(holder=Process(ended.pid, 1))
-        entry = journal.Entry(
-            other.pid, found.pid, found.started - 1, found.started - 1, before | {"nice": 11}, whole=True
-        )
+        entry = journal.Entry(other.pid, found.pid, found.started - 1, found.started - 1, before | {"nice": 11})
+        entry.ours["nice"] = [before["nice"]]
         contents.entries[other.pid] = entry
         journal.File(path, contents).close()
         assert changed_threads.restore(path) == Restored(1, [], failed=False)
@@ -196,7 +185,7 @@ def test_a_journal_taken_over_keeps_what_was_before(tmp_path):
         os.kill(guardian, signal.SIGKILL)
         kill(process)
         mine = Journal(path)
-        assert mine.before(one.pid) == before
+        assert journal.read(path).entries[one.pid].before == before
         mine.change(one.pid, nice=9)
         mine.close()
         assert threads.read(one.pid) == before
@@ -238,7 +227,7 @@ def test_a_torn_last_line_and_another_boot_are_passed_over(tmp_path):
 @pytest.mark.parametrize("tid", [0, -1, 2**31 - 1])
 def test_no_such_thread_is_said(tmp_path, tid):
     with held(tmp_path / "a.journal") as mine, pytest.raises(UserError, match="no such thread"):
-        mine.remember(tid)
+        mine.change(tid, nice=1)
 
 
 @needs_rights
@@ -479,9 +468,9 @@ def test_what_cannot_be_recorded_is_not_changed(tmp_path, spare):
             assert "no thread is changed" in refused.value.remedy
             assert threads.read(tid) == now and path.read_bytes() == text
         with no_room_after(len(text) + spare), pytest.raises(UserError, match="cannot be written"):
-            mine.remember(one.pid)
+            mine.allow(one.pid, nice=[11])
         assert mine.tids == [two.pid]
-        mine.remember(one.pid)
+        mine.allow(one.pid, nice=[11])
         os.setpriority(os.PRIO_PROCESS, one.pid, 11)
         with no_room_after(0):
             assert mine.put_back_all() == []  # to restore needs no room
@@ -517,7 +506,7 @@ def test_a_thread_that_was_forked_meanwhile_and_is_changed_itself_gets_what_its_
         (thread,) = set(threads.threads_of(one.pid)) - {one.pid}
         for tid in (child, thread):
             mine.change(tid, nice=8)
-            assert mine.before(tid) == before
+            assert journal.read(mine.path).entries[tid].before == before
         mine.put_back_all()
         assert [threads.read(tid) for tid in (one.pid, child, thread)] == [before] * 3
         os.kill(child, signal.SIGKILL)

@@ -1,6 +1,6 @@
 """The bodies of requests and responses of the HTTP API, as JSON. Times are whole nanoseconds, weights whole numbers of which 256 are one CPU."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -127,6 +127,3 @@ class Planned(BaseModel):
 class Refused(BaseModel):
     error: str
     remedy: str | None
-
-
-Json = dict[str, Any]

@@ -242,9 +242,6 @@ class Serve(Table):
         return self
 
 
-Keys = dict[str, Any]
-
-
 MAX_FILE_BYTES = 1 << 20
 EXAMPLE = 'slice = "100us" and a [[tenant]] with name = "kv" and pidfile = "kv.pid"'
 

@@ -51,15 +51,3 @@ def steps(weights: list[int]) -> tuple[list[Steps], list[str]]:
         high = LEAST_NICE - 1 + bisect_right(_FALLING, -wanted)  # the last that is not less than wanted
         found.append(Steps(high, high if kernel_weight(high) == wanted else min(high + 1, MOST_NICE)))
     return found, said
-
-
-def by_steps_alone(weights: list[int]) -> list[float]:
-    """The shares that nice values alone would give, were each at its nearest step."""
-    found, _ = steps(weights)
-    heaviest = max(range(len(weights)), key=weights.__getitem__)
-    unit = kernel_weight(found[heaviest].high) / weights[heaviest]
-    nearest = [
-        min((kernel_weight(nice) for nice in (one.high, one.low)), key=lambda w: abs(w - weight * unit))
-        for one, weight in zip(found, weights, strict=True)
-    ]
-    return [weight / sum(nearest) for weight in nearest]
