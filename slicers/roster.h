@@ -14,7 +14,10 @@ struct member {
     int tid;
     uint32_t weight;
     int nice_high, nice_low;  // the two steps between which its weight lies; high is the smaller number
+    uint64_t started = 0;     // by which it is told from a later thread of its number (task.h)
 };
+
+inline bool same_thread(const member &a, const member &b) { return a.tid == b.tid && a.started == b.started; }
 
 using roster = std::vector<member>;
 

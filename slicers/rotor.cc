@@ -10,6 +10,7 @@ constexpr uint64_t idle_ns = 50'000'000;
 constexpr uint64_t rest_ns = 1'000'000;     // while nobody is raised, until sleepers are looked at again
 constexpr uint64_t least_turn_ns = 20'000;  // two changes of policy cost some microseconds
 constexpr size_t most_looks = 4;            // at sleepers, a turn: 2 us each
+constexpr uint64_t reused_ns = 50'000'000;  // a number is used again after all others, which takes longer
 
 double turn_ns(const roster &members, const turn_takers &takers, size_t which, uint64_t slice_ns) {
     double weights = 0, count = 0;
@@ -44,33 +45,48 @@ uint64_t turn_keeper::next(const roster &members, const turn_takers &takers, uin
 
 namespace {
 
-// Who gets turns: members that run or could. Who is found asleep at the end of a turn loses the next ones,
-// and is looked at until it is awake.
-class demand {
+// The members' threads. Those that run or could get turns: who is found asleep at the end of a turn loses the
+// next ones, and is looked at until it is awake.
+class member_threads {
   public:
-    // Who stays keeps its place among those that sleep or do not; who is new gets turns.
+    // Who stays keeps its place among those that sleep or do not. The former roster is still there.
     void begin(const roster &members) {
-        std::vector<task_state> states;
+        std::vector<looked_at> threads;
         turn_takers takers;
         for (const member &m : members) {
-            const auto known = std::find_if(states_.begin(), states_.end(),
-                                            [&](const task_state &s) { return s.tid() == m.tid; });
-            takers.push_back(known == states_.end() || takers_[static_cast<size_t>(known - states_.begin())]);
-            states.emplace_back(m.tid);
+            size_t known = 0;
+            while (known < threads_.size() && !same_thread((*members_)[known], m)) known++;
+            const bool stays = known < threads_.size();
+            threads.push_back(stays ? std::move(threads_[known])
+                                    : looked_at{task_state(m.tid, m.started), monotonic_ns()});
+            takers.push_back(stays ? takers_[known] : threads.back().state.runs());
         }
-        states_ = std::move(states);
+        members_ = &members;
+        threads_ = std::move(threads);
         takers_ = std::move(takers);
         next_ = 0;
     }
 
-    void look_at(size_t which) { takers_[which] = states_[which].runs(); }
+    // False where the thread has ended.
+    bool raise(size_t which, uint64_t now) const {
+        return is_same(which, now) && raise_task((*members_)[which].tid);
+    }
 
-    void look_at_sleepers() {
+    void lower(size_t which, uint64_t now) const {
+        if (is_same(which, now)) lower_task((*members_)[which].tid);
+    }
+
+    void look_at(size_t which, uint64_t now) {
+        takers_[which] = threads_[which].state.runs();
+        threads_[which].at_ns = now;
+    }
+
+    void look_at_sleepers(uint64_t now) {
         size_t looks = 0;
-        for (size_t step = 0; step < states_.size() && looks < most_looks; step++) {
-            next_ = (next_ + 1) % states_.size();
+        for (size_t step = 0; step < threads_.size() && looks < most_looks; step++) {
+            next_ = (next_ + 1) % threads_.size();
             if (takers_[next_]) continue;
-            look_at(next_);
+            look_at(next_, now);
             looks++;
         }
     }
@@ -78,7 +94,18 @@ class demand {
     const turn_takers &takers() const { return takers_; }
 
   private:
-    std::vector<task_state> states_;
+    struct looked_at {
+        task_state state;
+        uint64_t at_ns;
+    };
+
+    // Whether the number is still that thread's. In turns of ordinary length this costs no system call.
+    bool is_same(size_t which, uint64_t now) const {
+        return now - threads_[which].at_ns < reused_ns || threads_[which].state.lives();
+    }
+
+    const roster *members_ = nullptr;
+    std::vector<looked_at> threads_;
     turn_takers takers_;
     size_t next_ = 0;
 };
@@ -87,42 +114,41 @@ class demand {
 
 void rotate(shared_core &core) {
     turn_keeper keeper(least_turn_ns);
-    demand wanting;
+    member_threads threads;
     const roster *members = nullptr;
-    std::optional<size_t> holder;
-    int raised = 0;
+    std::optional<size_t> holder, raised;
     uint64_t next = 0;
     while (!core.stop.load(std::memory_order_acquire)) {
         const uint32_t seen = core.word.load(std::memory_order_acquire);
         if (const roster *shown = core.shown.load(std::memory_order_acquire); shown != members) {
-            if (raised) lower_task(raised);
-            raised = 0;
+            if (raised) threads.lower(*raised, monotonic_ns());
+            holder.reset();
+            raised.reset();
             members = shown;
             keeper.begin(*members);
-            wanting.begin(*members);
-            holder.reset();
+            threads.begin(*members);
             core.used.store(members, std::memory_order_release);
             next = 0;
         }
-        uint64_t now = monotonic_ns();
+        const uint64_t now = monotonic_ns();
         if (now >= next) {
             size_t whose = 0;
             const uint64_t turn =
-                keeper.next(*members, wanting.takers(), core.slice_ns.load(std::memory_order_relaxed), whose);
-            const int chosen = turn ? (*members)[whose].tid : 0;
-            if (chosen != raised) {
+                keeper.next(*members, threads.takers(), core.slice_ns.load(std::memory_order_relaxed), whose);
+            if (!turn || raised != whose) {
                 // the next one first: between the two the core is not for others
-                const int before = raised;
-                raised = chosen && raise_task(chosen) ? chosen : 0;
-                if (before) lower_task(before);
+                const std::optional<size_t> before = raised;
+                raised.reset();
+                if (turn && threads.raise(whose, now)) raised = whose;
+                if (before) threads.lower(*before, now);
             }
             if (next && turn) {
                 core.kicks.fetch_add(1, std::memory_order_relaxed);
                 core.late.push(static_cast<uint32_t>(std::min<uint64_t>(now - next, UINT32_MAX)));
             }
             // after the switch: it delays no turn
-            if (holder) wanting.look_at(*holder);
-            wanting.look_at_sleepers();
+            if (holder) threads.look_at(*holder, now);
+            threads.look_at_sleepers(now);
             if (turn)
                 holder = whose;
             else
@@ -132,7 +158,7 @@ void rotate(shared_core &core) {
         }
         wait_for_word(core.word, seen, next);
     }
-    if (raised) lower_task(raised);
+    if (raised) threads.lower(*raised, monotonic_ns());
 }
 
 }  // namespace wt

@@ -1,5 +1,7 @@
 #include "slicers/slicer.h"
 
+#include <algorithm>
+
 #include "report/histogram_json.h"
 
 namespace wt {
@@ -70,21 +72,23 @@ void slicer::set_members(roster members) {
     take_records();
     std::vector<int> tids;
     std::vector<seen_member> seen;
+    // A remaining member keeps its counters and its credit.
+    std::vector<int> was_at;
     for (const member &m : members) {
         tids.push_back(m.tid);
-        seen.push_back({task_times(m.tid), {}, {}, {}});
-        const auto now = seen.back().times.read();
-        seen.back().told = now.has_value();
-        seen.back().at_begin = seen.back().at_balance = seen.back().latest = now.value_or(ran{});
-    }
-    // A remaining member keeps its counters and its credit.
-    std::vector<int> was_at(members.size(), -1);
-    for (size_t i = 0; i < members.size(); i++) {
-        for (size_t j = 0; j < seen_.size(); j++) {
-            if ((*members_)[j].tid != members[i].tid) continue;
-            was_at[i] = static_cast<int>(j);
-            seen[i].at_begin = seen_[j].at_begin;
-        }
+        const auto known = std::find_if(members_->begin(), members_->end(),
+                                        [&](const member &k) { return same_thread(k, m); });
+        const bool stays = known != members_->end();
+        was_at.push_back(stays ? static_cast<int>(known - members_->begin()) : -1);
+        if (stays)
+            seen.push_back(std::move(seen_[static_cast<size_t>(was_at.back())]));
+        else
+            seen.push_back({task_times(m.tid, m.started), {}, {}, {}});
+        seen_member &s = seen.back();
+        const auto now = s.times.read();
+        s.told = now.has_value();
+        s.at_balance = s.latest = now.value_or(s.latest);
+        if (!stays) s.at_begin = s.latest;
     }
     auto next = std::make_unique<const roster>(std::move(members));
     core_.shown.store(next.get(), std::memory_order_release);
@@ -96,7 +100,7 @@ void slicer::set_members(roster members) {
     members_ = std::move(next);
     seen_ = std::move(seen);
     balance_.begin(*members_, was_at);
-    for (size_t i = 0; i < members_->size(); i++) set_nice((*members_)[i].tid, balance_.state()[i].nice);
+    for (size_t i = 0; i < members_->size(); i++) give_nice(i);
     balanced_ns_ = monotonic_ns();
     keeper_.set_members(tids, core_.worker_tid);
 }
@@ -117,9 +121,13 @@ void slicer::balance_now(uint64_t now) {
     std::vector<balanced> before = balance_.state();
     balance_.step(*members_, times, now - balanced_ns_);
     for (size_t i = 0; i < seen_.size(); i++)
-        if (before[i].nice != balance_.state()[i].nice)
-            set_nice((*members_)[i].tid, balance_.state()[i].nice);
+        if (before[i].nice != balance_.state()[i].nice) give_nice(i);
     balanced_ns_ = now;
+}
+
+void slicer::give_nice(size_t which) {
+    const member &m = (*members_)[which];
+    if (task_state(m.tid, m.started).lives()) set_nice(m.tid, balance_.state()[which].nice);
 }
 
 void slicer::tend() {

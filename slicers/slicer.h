@@ -48,6 +48,7 @@ class slicer {
     };
     void take_records();
     void balance_now(uint64_t now);
+    void give_nice(size_t which);
     nlohmann::ordered_json members_json();
     void work();
     std::thread start(void (slicer::*loop)());

@@ -36,6 +36,7 @@ wt::member read_member(const json_value &value) {
         // nice + 20, because the reader's whole numbers have no sign
         m.nice_high = o["nice_high"].whole<int>(0, 39) - 20;
         m.nice_low = o["nice_low"].whole<int>(0, 39) - 20;
+        m.started = o["started"].whole<uint64_t>(0, INT64_MAX);
         return m;
     });
 }

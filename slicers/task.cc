@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <string>
 
 #include "core/refusal.h"
@@ -66,38 +67,58 @@ bool stay_off(int cpu) {
 
 int own_tid() { return static_cast<int>(syscall(SYS_gettid)); }
 
-task_times::task_times(int tid)
-    : descriptor_(open(("/proc/" + std::to_string(tid) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC)) {}
+task_file::task_file(int tid, const char *name)
+    : descriptor_(open(("/proc/" + std::to_string(tid) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC)) {}
 
-task_times::~task_times() {
-    if (descriptor_ >= 0) close(descriptor_);
+void task_file::close() {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+std::string_view task_file::read(std::span<char> room) const {
+    const ssize_t size = descriptor_ < 0 ? -1 : pread(descriptor_, room.data(), room.size(), 0);
+    return {room.data(), size < 0 ? 0 : static_cast<size_t>(size)};
+}
+
+// The fields of a stat from the third on; a name, the second, may contain a ")".
+static std::string_view after_name(std::string_view stat) {
+    const size_t end = stat.rfind(')');
+    return end == stat.npos || end + 2 > stat.size() ? std::string_view() : stat.substr(end + 2);
+}
+
+task_state::task_state(int tid, uint64_t started) : file_(tid, "stat") {
+    char room[512];
+    std::istringstream fields{std::string(after_name(file_.read(room)))};
+    std::string field;
+    for (int number = 3; number <= 22; number++) fields >> field;
+    if (!fields || field != std::to_string(started)) file_.close();
+}
+
+char task_state::letter() const {
+    char room[128];  // up to the third field
+    const std::string_view rest = after_name(file_.read(room));
+    return rest.empty() ? 'X' : rest.front();
+}
+
+bool task_state::runs() const { return letter() == 'R'; }
+
+bool task_state::lives() const {
+    const char now = letter();
+    return now != 'X' && now != 'Z';
+}
+
+task_times::task_times(int tid, uint64_t started) : file_(tid, "schedstat") {
+    // opened before: where it is that thread now, the file is that thread's
+    if (!task_state(tid, started).lives()) file_.close();
 }
 
 std::optional<ran> task_times::read() const {
-    char text[128];
-    const ssize_t size = descriptor_ < 0 ? -1 : pread(descriptor_, text, sizeof text - 1, 0);
-    if (size <= 0) return {};
-    text[size] = '\0';
+    char room[128];
+    const std::string text(file_.read(room));
     ran found;
-    if (std::sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &found.on_cpu_ns, &found.waited_ns,
+    if (std::sscanf(text.c_str(), "%" SCNu64 " %" SCNu64 " %" SCNu64, &found.on_cpu_ns, &found.waited_ns,
                     &found.times) != 3)
         return {};
     return found;
-}
-
-task_state::~task_state() {
-    if (descriptor_ >= 0) close(descriptor_);
-}
-
-bool task_state::runs() {
-    if (descriptor_ < 0)
-        descriptor_ = open(("/proc/" + std::to_string(tid_) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-    char text[256];
-    const ssize_t size = descriptor_ < 0 ? -1 : pread(descriptor_, text, sizeof text - 1, 0);
-    if (size <= 0) return false;
-    text[size] = '\0';
-    const char *name_end = std::strrchr(text, ')');  // a name may contain one
-    return name_end && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
 }  // namespace wt

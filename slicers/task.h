@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace wt {
@@ -31,41 +33,46 @@ struct ran {
     uint64_t on_cpu_ns = 0, waited_ns = 0, times = 0;
 };
 
-// /proc/TID/schedstat, kept open (Documentation/scheduler/sched-stats.rst).
-class task_times {
+// A file of a thread, /proc/TID/NAME, kept open. It stays that thread's: where the number is another thread's
+// by now, reading it fails.
+class task_file {
   public:
-    explicit task_times(int tid);
-    task_times(task_times &&other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-    task_times(const task_times &) = delete;
-    task_times &operator=(const task_times &) = delete;
-    task_times &operator=(task_times &&) = delete;
-    ~task_times();
-    std::optional<ran> read() const;  // nothing where the thread has ended, or the kernel does not tell
+    task_file(int tid, const char *name);
+    task_file(task_file &&other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    task_file &operator=(task_file &&other) noexcept {
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
+    ~task_file() { close(); }
+    // The beginning of the file; empty where the thread has ended, or the kernel does not tell.
+    std::string_view read(std::span<char> room) const;
+    void close();
 
   private:
     int descriptor_;
 };
 
-// /proc/TID/stat, kept open from the first look (proc_pid_stat(5)).
+// /proc/TID/stat (proc_pid_stat(5)) of the thread of this number that started at this clock tick since boot.
 class task_state {
   public:
-    explicit task_state(int tid) : tid_(tid) {}
-    task_state(task_state &&other) noexcept : tid_(other.tid_), descriptor_(other.descriptor_) {
-        other.descriptor_ = -1;
-    }
-    task_state &operator=(task_state &&other) noexcept {
-        std::swap(tid_, other.tid_);
-        std::swap(descriptor_, other.descriptor_);
-        return *this;
-    }
-    task_state(const task_state &) = delete;
-    task_state &operator=(const task_state &) = delete;
-    ~task_state();
-    int tid() const { return tid_; }
-    bool runs();  // or could; false where it sleeps, is stopped, or has ended
+    task_state(int tid, uint64_t started);
+    bool runs() const;   // or could; false where it sleeps, is stopped, or has ended
+    bool lives() const;  // it has not ended
 
   private:
-    int tid_, descriptor_ = -1;
+    char letter() const;
+
+    task_file file_;
+};
+
+// /proc/TID/schedstat (Documentation/scheduler/sched-stats.rst), of such a thread.
+class task_times {
+  public:
+    task_times(int tid, uint64_t started);
+    std::optional<ran> read() const;  // nothing where the thread has ended, or the kernel does not tell
+
+  private:
+    task_file file_;
 };
 
 }  // namespace wt

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cmath>
+#include <fstream>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <thread>
 
 #include "slicers/balance.h"
@@ -86,6 +88,24 @@ TEST(turns, one_alone_is_not_raised) {
     EXPECT_EQ(whose, 7u);
 }
 
+// In clock ticks since boot.
+uint64_t started(int tid) {
+    std::ifstream file("/proc/" + std::to_string(tid) + "/stat");
+    std::string field;
+    for (int number = 1; number <= 22; number++) file >> field;  // this program's name has no space
+    return std::stoull(field);
+}
+
+TEST(tasks, a_number_that_is_another_threads_by_now_has_ended) {
+    const int tid = own_tid();
+    EXPECT_TRUE(task_state(tid, started(tid)).runs());
+    EXPECT_TRUE(task_state(tid, started(tid)).lives());
+    EXPECT_TRUE(task_times(tid, started(tid)).read());
+    EXPECT_FALSE(task_state(tid, started(tid) - 1).runs());
+    EXPECT_FALSE(task_state(tid, started(tid) - 1).lives());
+    EXPECT_FALSE(task_times(tid, started(tid) - 1).read());
+}
+
 TEST(tasks, a_thread_that_waits_does_not_run) {
     std::atomic<int> tid = 0;
     std::atomic<bool> busy = true;
@@ -96,14 +116,16 @@ TEST(tasks, a_thread_that_waits_does_not_run) {
         busy.wait(false);
     });
     while (!tid) std::this_thread::yield();
-    task_state state(tid);
+    task_state state(tid, started(tid));
     EXPECT_TRUE(state.runs());
     busy = false;
     while (state.runs()) std::this_thread::yield();
     busy = true;
     busy.notify_all();
+    EXPECT_TRUE(state.lives());
     other.join();
     EXPECT_FALSE(state.runs());
+    EXPECT_FALSE(state.lives());
 }
 
 // A core whose kernel shares by nice values: 1.25 a step.

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sharing_tools import POLL, as_before, needs_rights, tenant, until
+from sharing_tools import PATIENCE_S, POLL, as_before, needs_rights, tenant, until
 from tenant_tools import needs_native
 
 from windtunnel.errors import UserError
@@ -21,6 +23,7 @@ from windtunnel.sharing.slicers.weights import kernel_weight, steps
 CPU = max(os.sched_getaffinity(0))
 SLICE_NS = 200_000
 LATE_NS = 1_000_000
+LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 LEAST_TURNS = 100
 HOLDER = """
 import sys, time
@@ -167,7 +170,96 @@ def test_a_member_that_ends_does_not_affect_the_others(tmp_path):
         slicer.set_members([Member(two.pid)])
 
 
-SLEEP_THEN_POLL = "import sys; sys.stdin.readline()\nwhile True: pass"
+SLEEP_THEN_POLL = "\nimport sys; sys.stdin.readline()\nwhile True: pass"
+NOTICES = """
+import os, signal, sys
+os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+def mine(): return os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)
+before, changed = mine(), False
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(int(changed or mine() != before)))
+print("notices", flush=True)
+while True: changed = changed or mine() != before
+"""
+
+
+def used_again(stack, process):
+    """Ends a process. Another one that has its number from then on, and notices when its policy or nice value is changed."""
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        LAST_PID.write_text(str(process.pid - 1))
+        other = stack.enter_context(tenant(NOTICES))
+        if other.pid == process.pid:
+            assert other.stdout.readline() == "notices\n"
+            return other
+        other.kill()
+    return pytest.skip("other processes had the number")
+
+
+def unchanged(process):
+    process.terminate()
+    return process.wait() == 0
+
+
+needs_numbers = pytest.mark.skipif(not os.access(LAST_PID, os.W_OK), reason="needs CAP_CHECKPOINT_RESTORE")
+
+
+def turns(slicer, count):
+    """Waits for so many."""
+    seen = []
+    until(lambda: seen.append(slicer.read().kicks) or sum(seen) >= count)
+
+
+@needs_rights
+@needs_numbers
+@pytest.mark.parametrize("name", ["kicker", "rotor", "rotor-far"])
+def test_new_weights_are_for_no_other_process_of_a_number(tmp_path, name):
+    with ExitStack() as stack:
+        one, two, three = (stack.enter_context(tenant(POLL)) for _ in range(3))
+        slicer = stack.enter_context(started(name, stack.enter_context(held(tmp_path / "a.journal"))))
+        slicer.set_members([Member(each.pid) for each in (one, two, three)])
+        other = used_again(stack, one)
+        slicer.set_members([Member(one.pid, 16), Member(two.pid), Member(three.pid)])
+        turns(slicer, LEAST_TURNS)
+        assert slicer.read().members[0].ran_ns == 0
+        assert unchanged(other)
+
+
+@needs_rights
+@needs_numbers
+@pytest.mark.parametrize("name", ["rotor", "rotor-far"])
+def test_no_other_process_of_a_number_is_raised_after_a_rest(tmp_path, name):
+    """One that polls beside those that sleep is not looked at, until one of them wakes."""
+    with ExitStack() as stack:
+        one, *later = (stack.enter_context(tenant(code)) for code in (POLL, SLEEP_THEN_POLL, SLEEP_THEN_POLL))
+        until(lambda: all(state(each.pid) == "S" for each in later))
+        slicer = stack.enter_context(started(name, stack.enter_context(held(tmp_path / "a.journal"))))
+        slicer.set_members([Member(each.pid) for each in (one, *later)])
+        other = used_again(stack, one)
+        time.sleep(0.1)
+        for each in later:
+            each.stdin.write("\n")
+            each.stdin.flush()
+        turns(slicer, LEAST_TURNS)
+        assert unchanged(other)
+
+
+@needs_rights
+@needs_numbers
+@pytest.mark.parametrize("raised", [False, True])
+def test_no_other_process_of_a_number_is_changed_in_long_turns(tmp_path, raised):
+    with ExitStack() as stack:
+        one, two, three = (stack.enter_context(tenant(POLL)) for _ in range(3))
+        slicer = stack.enter_context(started("rotor", stack.enter_context(held(tmp_path / "a.journal"))))
+        slicer.set_slice(10**9)
+        slicer.set_members([Member(each.pid) for each in (one, two, three)])
+        has_turn = lambda: sched.get(one.pid).policy == sched.FIFO
+        until(lambda: has_turn() != raised)
+        until(lambda: has_turn() == raised)
+        other = used_again(stack, one)
+        turns(slicer, 4)
+        assert unchanged(other)
 
 
 @needs_rights
@@ -177,7 +269,7 @@ def test_who_sleeps_gets_no_turn_until_it_wakes(tmp_path, name):
         tenant(POLL) as one,
         tenant(POLL) as two,
         tenant() as asleep,
-        subprocess.Popen([sys.executable, "-c", SLEEP_THEN_POLL], stdin=subprocess.PIPE) as later,
+        tenant(SLEEP_THEN_POLL) as later,
         held(tmp_path / "a.journal") as journal,
         started(name, journal) as slicer,
     ):
@@ -196,10 +288,9 @@ def test_who_sleeps_gets_no_turn_until_it_wakes(tmp_path, name):
             )
 
         until(halves)
-        later.stdin.write(b"\n")
+        later.stdin.write("\n")
         later.stdin.flush()
         until(lambda: interval(slicer).members[3].share > 0.2)
-        later.kill()
 
 
 def state(tid):

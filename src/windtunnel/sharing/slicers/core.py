@@ -36,6 +36,7 @@ class CoreSlicer(Slicer):
         self.slice_ns = 0
         self._members: list[Member] = []
         self._steps: dict[int, Steps] = {}
+        self._started: dict[int, int] = {}
         self._native: Native | None = None
         self._broken: str | None = None
         self._said: list[str] = []
@@ -86,7 +87,9 @@ class CoreSlicer(Slicer):
         check_members(members)
         new = {member.tid for member in members} - self._steps.keys()
         for member in members:
-            if member.tid in new or not _lives(member.tid):
+            if member.tid in new:
+                self._started[member.tid] = threads.check(member.tid).started
+            elif not _lives(member.tid):
                 threads.check(member.tid)
         self._running()
         found, self._said = steps([member.weight for member in members])
@@ -102,12 +105,19 @@ class CoreSlicer(Slicer):
             {
                 "do": "members",
                 "members": [
-                    {"tid": one.tid, "weight": one.weight, "nice_high": step.high + 20, "nice_low": step.low + 20}
+                    {
+                        "tid": one.tid,
+                        "started": self._started[one.tid],
+                        "weight": one.weight,
+                        "nice_high": step.high + 20,
+                        "nice_low": step.low + 20,
+                    }
                     for one, step in zip(members, found, strict=True)
                 ],
             }
         )
         self._steps = now
+        self._started = {tid: self._started[tid] for tid in now}
         for tid in before.keys() - now.keys():
             self._said += self.journal.put_back(tid)
 
@@ -205,7 +215,7 @@ class CoreSlicer(Slicer):
     def _leave(self) -> None:
         for tid in list(self._steps):
             self.journal.put_back(tid)
-        self._members, self._steps = [], {}
+        self._members, self._steps, self._started = [], {}, {}
 
 
 def _entitled(seen: dict[str, Any], members: list[Member]) -> list[float | None]:
