@@ -21,15 +21,12 @@ inline bool same_thread(const member &a, const member &b) { return a.tid == b.ti
 
 using roster = std::vector<member>;
 
-// Numbers from one thread to another; when it is full, the newest are lost and counted.
+// Numbers from one thread to another; when it is full, the newest are lost.
 class samples {
   public:
     void push(uint32_t value) {
         const uint32_t at = in_.load(std::memory_order_relaxed);
-        if (at - out_.load(std::memory_order_acquire) == size) {
-            lost_.fetch_add(1, std::memory_order_relaxed);
-            return;
-        }
+        if (at - out_.load(std::memory_order_acquire) == size) return;
         values_[at % size] = value;
         in_.store(at + 1, std::memory_order_release);
     }
@@ -42,12 +39,9 @@ class samples {
         out_.store(at, std::memory_order_release);
     }
 
-    uint64_t take_lost() { return lost_.exchange(0, std::memory_order_relaxed); }
-
   private:
     static constexpr uint32_t size = 1u << 14;
     std::atomic<uint32_t> in_ = 0, out_ = 0;
-    std::atomic<uint64_t> lost_ = 0;
     uint32_t values_[size];
 };
 

@@ -165,11 +165,8 @@ json slicer::read() {
                  {"gap", watched ? histogram_json(keeper_.gaps) : json()},
                  {"kicks", kicks - kicks_at_begin_},
                  {"late", kicked ? histogram_json(late_) : json()},
-                 {"late_lost", core_.late.take_lost()},
                  {"own_ns", watched ? json(keeper_.own_ns) : json()},
-                 {"others_ns", watched ? json(keeper_.others_ns + keeper_.worker_ns) : json()},
-                 {"slicer_ns", watched ? json(keeper_.worker_ns) : json()},
-                 {"idle_ns", watched ? json(keeper_.idle_ns) : json()},
+                 {"others_ns", watched ? json(keeper_.others_ns) : json()},
                  {"lost_records", watch_.take_lost()},
                  {"members", members_json()}};
     keeper_.clear();

@@ -62,7 +62,7 @@ void serve() {
     const wt::slicer_plan plan = read_plan(*line);
     const bool apart = wt::stay_off(plan.cpu);
     wt::slicer slicer(plan);
-    wt::say(STDOUT_FILENO, {{"type", "hello"}, {"pid", getpid()}, {"apart", apart}});
+    wt::say(STDOUT_FILENO, {{"type", "hello"}, {"apart", apart}});
     while (!commands.ended()) {
         line = commands.next(tend_every_ms);
         slicer.tend();

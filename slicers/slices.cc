@@ -5,7 +5,7 @@ namespace wt {
 void slice_keeper::clear() {
     slices.clear();
     gaps.clear();
-    own_ns = others_ns = idle_ns = worker_ns = 0;
+    own_ns = others_ns = 0;
 }
 
 void slice_keeper::set_members(const std::vector<int> &tids, int worker) {
@@ -27,7 +27,7 @@ void slice_keeper::close() {
 void slice_keeper::count(int tid, uint64_t ran_ns) {
     const auto member = members_.find(tid);
     if (member == members_.end()) {
-        (tid == worker_ ? worker_ns : tid == 0 ? idle_ns : others_ns) += ran_ns;
+        if (tid != 0) others_ns += ran_ns;  // 0: the core is idle
         return;
     }
     own_ns += ran_ns;

@@ -24,7 +24,7 @@ class slice_keeper {
     void clear();                 // the counters, not what is open
 
     slice_histogram slices, gaps;
-    uint64_t own_ns, others_ns, idle_ns, worker_ns;
+    uint64_t own_ns, others_ns;  // of members, and of all other threads, the slicer too
 
   private:
     struct open_slice {

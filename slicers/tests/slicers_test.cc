@@ -193,15 +193,14 @@ TEST(slices, a_wake_of_the_slicer_ends_no_slice_and_any_other_thread_does) {
     run(20, 200);
     run(7, 30);  // another thread
     run(20, 40);
+    run(0, 70);  // nobody
     run(10, 60);
     EXPECT_EQ(keeper.slices.total, 3u);  // 150 of 10, 200 and 40 of 20; the last of 10 is still open
     EXPECT_EQ(keeper.slices.sum, 390u);
     EXPECT_EQ(keeper.gaps.total, 2u);  // 20's behind the other thread, and 10's
-    EXPECT_EQ(keeper.gaps.sum, 30u + 5 + 200 + 30 + 40);
+    EXPECT_EQ(keeper.gaps.sum, 30u + 5 + 200 + 30 + 40 + 70);
     EXPECT_EQ(keeper.own_ns, 450u);
-    EXPECT_EQ(keeper.worker_ns, 10u);
-    EXPECT_EQ(keeper.others_ns, 30u);
-    EXPECT_EQ(keeper.idle_ns, 0u);
+    EXPECT_EQ(keeper.others_ns, 10u + 30);
 }
 
 TEST(slices, a_running_slice_is_counted_up_to_the_read) {
@@ -233,13 +232,12 @@ TEST(slices, a_member_that_left_holds_the_cpu_no_longer) {
     EXPECT_EQ(keeper.others_ns, 100u);
 }
 
-TEST(samples, without_a_reader_the_newest_are_lost_and_counted) {
+TEST(samples, without_a_reader_the_newest_are_lost) {
     auto numbers = std::make_unique<samples>();
     constexpr uint32_t pushed = 20'000;
     for (uint32_t i = 0; i < pushed; i++) numbers->push(i);
     uint32_t seen = 0;
     numbers->drain([&](uint32_t value) { EXPECT_EQ(value, seen++); });
-    EXPECT_EQ(seen + numbers->take_lost(), pushed);
     EXPECT_GT(seen, 0u);
     EXPECT_LT(seen, pushed);
 }
