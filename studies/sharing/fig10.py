@@ -105,7 +105,7 @@ class Fig10(Figure):
             slicer = carrier.slicers[cpu]
             time.sleep(max(0, start + WARMUP_NS - time.monotonic_ns()) / 1e9)
             slicer.read()
-            with watching([cpu], lambda: [*((t.pid, t.tid) for t in tenants), *of_slicers(carrier)]) as core:
+            with watching([cpu], lambda: [*(t.tid for t in tenants), *of_slicers(carrier)]) as core:
                 time.sleep(max(0, start + WARMUP_NS + measured - time.monotonic_ns() - _EARLY_NS) / 1e9)
             seen = slicer.read()
             results = [tenant.result()[1] for tenant in tenants]

@@ -93,9 +93,9 @@ class Fig11(Figure):
         with ExitStack() as stack:
             tenants = [stack.enter_context(Tenant(self._plan(place.seed * 100 + n, start))) for n in range(TENANTS)]
             batch = None if way == "pinned" else stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
-            theirs = [(tenant.pid, tenant.tid) for tenant in tenants]
+            theirs = [tenant.tid for tenant in tenants]
             if batch:
-                theirs.append((batch.pid, batch.pid))
+                theirs.append(batch.pid)
             stack.enter_context(first_of_all())
             if way == "scaled" and batch:
                 carrier = stack.enter_context(sharing(place.sharing_journal, self.slicer, cpus, SLICE_NS))

@@ -185,7 +185,7 @@ def _memcached(arm: Arm, place: Place) -> dict[str, Any]:
         plan = ClientPlan(cpu=site.client_cpu, tenant_cpus=[site.tenant_cpu], targets=[target])
         with (
             Client(plan, place.directory) as client,
-            watching([site.tenant_cpu], lambda: [(server.pid, server.worker)]) as core,
+            watching([site.tenant_cpu], lambda: [server.worker]) as core,
         ):
             result = client.result()
     phases = result.targets[0].phases

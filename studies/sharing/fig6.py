@@ -97,9 +97,7 @@ class Fig6(Figure):
                 )
             )
             client = stack.enter_context(Client(self._plan(arm, place, tenants[0]), place.directory))
-            core = stack.enter_context(
-                watching([cpu], lambda: [*((t.pid, t.worker) for t in tenants), *of_slicers(carrier)])
-            )
+            core = stack.enter_context(watching([cpu], lambda: [*(t.worker for t in tenants), *of_slicers(carrier)]))
             carrier.slicers[cpu].read()
             result = client.result()
             seen = carrier.slicers[cpu].read()

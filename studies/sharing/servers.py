@@ -18,8 +18,8 @@ from typing import Literal, Self
 
 from sharing.kept_process import ROOM, Kept
 from windtunnel.errors import UserError
+from windtunnel.sharing import threads
 from windtunnel.sharing.native import find_native
-from windtunnel.sharing.tenants.find_threads import threads
 
 Kind = Literal["memcached", "redis", "nginx"]
 ADDRESS = "127.0.0.1"
@@ -210,7 +210,7 @@ class Server:
 
 def _thread(pid: int, name: str) -> int | None:
     """The first whose name begins so."""
-    return next((tid for tid, comm in threads(pid).items() if comm.startswith(name)), None)
+    return next((tid for tid in threads.threads_of(pid) if threads.name(tid).startswith(name)), None)
 
 
 def _free_port() -> int:

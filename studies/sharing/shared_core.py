@@ -13,8 +13,7 @@ from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shared_cores import shared_cores, shielding
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import SLICERS, SliceReading
-from windtunnel.sharing.slicers.core import CoreSlicer
-from windtunnel.sharing.tenants.find_threads import threads
+from windtunnel.sharing.threads import threads_of
 
 
 def check_slicer(name: str, cpu: int) -> None:
@@ -66,7 +65,7 @@ def shielded(journal: Journal, affinities: Mapping[int, tuple[int, ...]]) -> Ite
 def first_of_all() -> Iterator[None]:
     """Runs the threads of this process before tenants, where that is permitted. Otherwise they wait for tenants that have every core and a
     shield, and the tenants' pipes fill up. Nice values do not help inside an autogroup."""
-    before = {tid: (os.sched_getscheduler(tid), os.sched_getparam(tid)) for tid in threads(os.getpid())}
+    before = {tid: (os.sched_getscheduler(tid), os.sched_getparam(tid)) for tid in threads_of(os.getpid())}
     with suppress(PermissionError):
         for tid in before:
             os.sched_setscheduler(tid, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
@@ -78,10 +77,10 @@ def first_of_all() -> Iterator[None]:
                 os.sched_setscheduler(tid, policy, parameter)
 
 
-def of_slicers(carrier: Carrier) -> list[tuple[int, int]]:
-    """(pid, tid) of the slicers: their time is part of the cost of slices, not a neighbour's."""
-    pids = [slicer.pid for slicer in carrier.slicers.values() if isinstance(slicer, CoreSlicer)]
-    return [(pid, tid) for pid in pids for tid in threads(pid)]
+def of_slicers(carrier: Carrier) -> list[int]:
+    """Threads of the slicers: their time is part of the cost of slices, not a neighbour's."""
+    pids = [slicer.pid for slicer in carrier.slicers.values()]
+    return [tid for pid in pids for tid in threads_of(pid)]
 
 
 def slices(reading: SliceReading) -> tuple[int | None, int | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic_ns
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.tenants.find_threads import cpu_ns
+from windtunnel.sharing.threads import cpu_ns
 
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 STAT = Path("/proc/stat")
@@ -61,19 +61,15 @@ class Watched:
 
 
 @contextmanager
-def watching(cpus: Sequence[int], threads: Callable[[], Iterable[tuple[int, int]]]) -> Iterator[Watched]:
-    """Watches cores and `threads`: (pid, tid) of the tenants on them and of what slices them, asked for at the beginning and at the end, which the
+def watching(cpus: Sequence[int], threads: Callable[[], Iterable[int]]) -> Iterator[Watched]:
+    """Watches cores and `threads`: those of the tenants on them and of what slices them, asked for at the beginning and at the end, which the
     tenants must live to see. The `Watched` that it gives is filled at the end. The kernel tells idle time in its ticks of 10 ms."""
     found = Watched()
-    began, idle, ran = monotonic_ns(), _idle_ns(cpus), _ran_ns(threads())
+    began, idle, ran = monotonic_ns(), _idle_ns(cpus), sum(map(cpu_ns, threads()))
     yield found
     found.elapsed_ns = (monotonic_ns() - began) * len(cpus)
     found.idle_ns = min(_idle_ns(cpus) - idle, found.elapsed_ns)
-    found.own_ns = max(0, _ran_ns(threads()) - ran)
-
-
-def _ran_ns(threads: Iterable[tuple[int, int]]) -> int:
-    return sum(cpu_ns(tid, pid)[0] for pid, tid in threads)
+    found.own_ns = max(0, sum(map(cpu_ns, threads())) - ran)
 
 
 def _idle_ns(cpus: Sequence[int]) -> int:

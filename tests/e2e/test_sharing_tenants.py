@@ -1,4 +1,4 @@
-"""Threads found among what runs; the figures' real servers, batch job and client, from their start to their certain end."""
+"""The figures' real servers, batch job and client, from their start to their certain end."""
 
 import os
 import signal
@@ -16,7 +16,6 @@ from tenant_tools import load, needs_native, needs_server, plan_for
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import find_native
-from windtunnel.sharing.tenants.find_threads import cpu_ns, threads
 
 CPU = min(os.sched_getaffinity(0))
 KINDS = tuple(PROFILES)
@@ -37,31 +36,6 @@ def wait_until(true) -> bool:
     while not true() and time.monotonic() < deadline:
         time.sleep(0.01)
     return true()
-
-
-class TestFinding:
-    def process(self, proc: Path, pid: int, names: dict[int, str]) -> None:
-        for tid, name in names.items():
-            task = proc / str(pid) / "task" / str(tid)
-            task.mkdir(parents=True)
-            (task / "comm").write_text(f"{name}\n")
-
-    def test_a_process_has_all_its_threads(self, tmp_path):
-        self.process(tmp_path, 70, {70: "dpdk-l3fwd", 9: "eal-intr-thread", 101: "rte-worker-3"})
-        assert list(threads(70, proc=tmp_path).items()) == [
-            (9, "eal-intr-thread"),
-            (70, "dpdk-l3fwd"),
-            (101, "rte-worker-3"),
-        ]
-
-    def test_no_such_process(self, tmp_path):
-        with pytest.raises(UserError, match="no process 70"):
-            threads(70, proc=tmp_path)
-
-    def test_this_process_has_run(self):
-        ran, _waited = cpu_ns(os.getpid())
-        assert ran > 0
-        assert cpu_ns(2**30) == (0, 0)
 
 
 class TestKept:

@@ -121,10 +121,9 @@ def _now(tid: int, started: int) -> Fields | None:
 
 def _mend(entry: Entry, now: Fields) -> tuple[list[str], list[str]]:
     """The names of what was put back, and words about what was not."""
-    differing = [name for name, value in entry.before.items() if now.get(name) != value and name in now]
-    known = [name for name in differing if name in entry.ours]
-    own = [name for name in known if now[name] not in entry.ours[name]]
-    mine = [name for name in known if name not in own]
+    differing = [name for name, value in entry.before.items() if name in entry.ours and now.get(name, value) != value]
+    own = [name for name in differing if now[name] not in entry.ours[name]]
+    mine = [name for name in differing if name not in own]
     said = [f"thread {entry.tid} has changed its {name} itself ({now[name]}): it stays" for name in own]
     return mine, said + _write(entry.tid, {name: entry.before[name] for name in mine})
 
@@ -157,10 +156,7 @@ def _inheriting(entries: list[Entry]) -> list[tuple[tuple[int, int], list[Entry]
     for pid, remembered in by_pid.items():
         if not any(_same_process(pid, entry) for entry in remembered):
             continue
-        family = [pid]
-        for member in family:  # which grows
-            family += children_of(member)
-        for member in family:
+        for member in threads.with_children([pid], children_of):
             for tid in threads.threads_of(member):
                 born = threads.started(tid)
                 if born is not None:

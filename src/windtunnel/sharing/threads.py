@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,8 +81,19 @@ class Process:
 
 
 def name(tid: int) -> str:
-    """Raises FileNotFoundError or ProcessLookupError where it has ended."""
-    return _text(tid, "comm").rstrip("\n")
+    """Empty where it has ended."""
+    try:
+        return _text(tid, "comm").rstrip("\n")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def cpu_ns(tid: int) -> int:
+    """Its time on CPUs since its start; 0 where it has ended, or the kernel does not tell."""
+    try:
+        return int(_text(tid, "schedstat").split()[0])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def _fields(tid: int) -> list[str]:
@@ -105,6 +116,11 @@ def ticks_now() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS)
 
 
+def pids() -> list[int]:
+    """All processes of this machine."""
+    return sorted(int(name) for name in os.listdir(PROC) if name.isdecimal())
+
+
 def threads_of(pid: int) -> list[int]:
     try:
         return sorted(int(name) for name in os.listdir(PROC / str(pid) / "task"))
@@ -117,11 +133,9 @@ def children() -> Callable[[int], list[int]]:
     if (PROC / "self/task" / str(os.getpid()) / "children").exists():
         return _told_children
     found: dict[int, list[int]] = {}
-    for name in os.listdir(PROC):
-        if name.isdigit():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                text = (PROC / name / "stat").read_text(errors="replace")
-                found.setdefault(int(text[text.rindex(")") + 2 :].split()[1]), []).append(int(name))
+    for pid in pids():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found.setdefault(int(_fields(pid)[1]), []).append(pid)
     return lambda pid: found.get(pid, [])
 
 
@@ -133,10 +147,21 @@ def _told_children(pid: int) -> list[int]:
     return found
 
 
+def with_children(pids: Iterable[int], children_of: Callable[[int], list[int]]) -> list[int]:
+    """Processes, with all that they started and that these started. `children_of`: from `children`."""
+    found = list(pids)
+    for pid in found:  # which grows
+        found += children_of(pid)
+    return found
+
+
 def cgroups_of(tid: int) -> dict[str, str]:
     """Path by hierarchy, from /proc/TID/cgroup: the controllers of v1, "" for v2."""
-    lines = _text(tid, "cgroup").splitlines()
-    return {controllers: path for _, controllers, path in (line.split(":", 2) for line in lines)}
+    return _hierarchies(_text(tid, "cgroup"))
+
+
+def _hierarchies(text: str) -> dict[str, str]:
+    return {controllers: path for _, controllers, path in (line.split(":", 2) for line in text.splitlines())}
 
 
 def read(tid: int) -> Fields:
@@ -185,11 +210,11 @@ def numbers(fields: Fields, name: str) -> tuple[int, ...]:
     return value
 
 
-def mounts() -> dict[str, Path]:
-    """Where each hierarchy of cgroups is mounted, by its controllers ("" for v2)."""
+def mounts(proc: Path = PROC / "self") -> dict[str, Path]:
+    """Where each hierarchy of cgroups is mounted, by its controllers ("" for v2): from mounts and cgroup of a process."""
     found: dict[str, Path] = {}
-    lines = [line.split() for line in (PROC / "self/mounts").read_text().splitlines()]
-    hierarchies = {controllers: set(controllers.split(",")) for controllers in cgroups_of(os.getpid())}
+    lines = [line.split() for line in (proc / "mounts").read_text().splitlines()]
+    hierarchies = {names: set(names.split(",")) for names in _hierarchies((proc / "cgroup").read_text())}
     for _, where, kind, options, *_ in lines:
         if kind == "cgroup2":
             found.setdefault("", Path(where))

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from windtunnel.sharing.daemon.autoscale import Memory, Seen, step, weight_for
+from windtunnel.sharing.daemon.autoscale import Memory, step, weight_for
+from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.keys import Autoscale
 
 SECOND = 10**9
@@ -20,7 +21,7 @@ RULES = st.builds(
     down_after=st.integers(1, 5),
 )
 REPORTS = st.builds(
-    Seen,
+    Report,
     p99_ns=st.none() | st.integers(0, 10**9),
     queue=st.none() | st.integers(0, 10**6),
     polls=st.none() | st.floats(0, 1),
@@ -47,7 +48,7 @@ def test_between_the_marks_nothing_changes(rule, weight, where):
         value = int(value)
     if value / limit < rule.low:
         return
-    seen = Seen(**{"p99_ns" if rule.by == "p99" else rule.by: value})
+    seen = Report(**{"p99_ns" if rule.by == "p99" else rule.by: value})
     memory = Memory()
     for n in range(10):
         taken = step(rule, 1, 256, 10**6, weight, memory, seen, n * 10 * SECOND)
@@ -60,7 +61,7 @@ def test_where_p99_goes_with_the_weight_it_comes_to_rest(rule, work, weight):
     rule = rule.model_copy(update={"by": "p99"})
     memory, steps = Memory(), []
     for n in range(600):
-        seen = Seen(p99_ns=work * 100_000 // weight)
+        seen = Report(p99_ns=work * 100_000 // weight)
         taken = step(rule, 1, 512, 500_000, weight, memory, seen, n * 10 * SECOND)
         if taken.weight != weight:
             steps.append(n)
@@ -71,15 +72,15 @@ def test_where_p99_goes_with_the_weight_it_comes_to_rest(rule, work, weight):
 
 
 def test_a_report_without_the_signal_changes_nothing():
-    assert step(Autoscale(), 1, 256, 10**6, 64, Memory(above=1), Seen(queue=9), 0).memory == Memory(above=1)
+    assert step(Autoscale(), 1, 256, 10**6, 64, Memory(above=1), Report(queue=9), 0).memory == Memory(above=1)
 
 
 def test_after_a_step_it_rests():
-    first = step(Autoscale(), 1, 256, 10**6, 64, Memory(), Seen(p99_ns=2 * 10**6), 0)
+    first = step(Autoscale(), 1, 256, 10**6, 64, Memory(), Report(p99_ns=2 * 10**6), 0)
     assert first.weight == 128
     assert first.why == "p99 2000 us against 1000 us: 64 -> 128"
-    assert step(Autoscale(), 1, 256, 10**6, 128, first.memory, Seen(p99_ns=2 * 10**6), SECOND - 1).why is None
-    assert step(Autoscale(), 1, 256, 10**6, 128, first.memory, Seen(p99_ns=2 * 10**6), SECOND).weight == 256
+    assert step(Autoscale(), 1, 256, 10**6, 128, first.memory, Report(p99_ns=2 * 10**6), SECOND - 1).why is None
+    assert step(Autoscale(), 1, 256, 10**6, 128, first.memory, Report(p99_ns=2 * 10**6), SECOND).weight == 256
 
 
 def test_marks_that_would_see_saw_are_refused():

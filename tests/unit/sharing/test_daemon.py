@@ -90,15 +90,19 @@ def test_after_a_kill_every_tenant_is_as_it_was(tmp_path):
             until(lambda: {os.sched_getscheduler(tid) for tid in softirqs} <= {os.SCHED_OTHER})
 
 
-def test_a_process_of_that_name_is_no_softirq_thread(tmp_path):
+def test_a_process_of_that_name_is_no_softirq_thread(tmp_path, monkeypatch):
     for pid, name, flags in (
         (11, "ksoftirqd/0", 0x04208040),
         (12, "ksoftirqd/0", 0x00400000),
         (13, "ksoftirqd/1", 0x04208040),
     ):
         (tmp_path / str(pid)).mkdir()
-        (tmp_path / str(pid) / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags} 0 0\n")
-    assert softirq_threads([0], tmp_path) == [11]
+        (tmp_path / str(pid) / "comm").write_text(f"{name}\n")
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags}{' 0' * 14}\n")
+        (tmp_path / str(pid) / "status").write_text(f"Tgid: {pid}\n")
+    (tmp_path / "14").mkdir()  # has ended meanwhile
+    monkeypatch.setattr(threads, "PROC", tmp_path)
+    assert softirq_threads([0]) == [11]
 
 
 def test_state_survives_a_kill_and_the_file_holds_where_it_is_changed(tmp_path):

@@ -12,7 +12,6 @@ from sharing_tools import SLEEP, needs_rights, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.daemon import find_tenant
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.find_tenant import Found, find
@@ -79,7 +78,7 @@ def test_two_of_a_command_are_refused_with_both_pids(apart):
 
 @pytest.mark.parametrize("by", ["pid", "pidfile"])
 def test_a_thread_of_the_kernel_is_no_tenant(tmp_path, by):
-    kernel = next((pid for pid in find_tenant._pids() if (one := threads.stat(pid)) and one.kernel), None)
+    kernel = next((pid for pid in threads.pids() if (one := threads.stat(pid)) and one.kernel), None)
     if kernel is None:
         pytest.skip("the kernel's threads are not seen from here")
     (tmp_path / "pid").write_text(f"{kernel}\n")

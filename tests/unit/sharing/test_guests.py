@@ -17,7 +17,6 @@ from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, first_wish
 from windtunnel.sharing.slicers import SLICERS, Member
-from windtunnel.sharing.tenants import find_threads
 
 QEMU = shutil.which("qemu-system-x86_64")
 POLLS = bytes.fromhex("fa ebfe").ljust(510, b"\0") + b"\x55\xaa"
@@ -68,7 +67,7 @@ def guest(directory, accelerator, number):
 def test_vcpus_share_a_core(tmp_path, accelerator):
     with guest(tmp_path, accelerator, 1) as (one, first), guest(tmp_path, accelerator, 2) as (two, second):
         asked = [guests.vcpus(monitor) for monitor in (first, second)]  # who answers has its threads
-        named = [[tid for tid, name in find_threads.threads(pid).items() if "CPU" in name] for pid in (one, two)]
+        named = [[tid for tid in threads.threads_of(pid) if "CPU" in threads.name(tid)] for pid in (one, two)]
         assert [list(each) for each in asked] == [[0], [0]] and [list(each.values()) for each in asked] == named
         tids = [each[0] for each in asked]
         before = [threads.read(tid) for tid in tids]

@@ -27,7 +27,7 @@ def test_findings_are_exported_until_they_are_gone():
     row = 'windtunnel_share_finding{cpu="1",finding="overload"} 1.0'
     metrics.read({1: a_reading(1)}, {1: ["overload"]})
     assert row in metrics.text().decode()
-    metrics.foreign()
+    metrics.count("pvcc_foreign")
     metrics.read({1: a_reading(1)}, {1: []})
     text = metrics.text().decode()
     assert row not in text and 'windtunnel_share_kicks_total{cpu="1"} 14.0' in text

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from windtunnel.errors import UserError
@@ -17,7 +18,7 @@ from windtunnel.sharing.daemon.keys import MOST_TENANTS, BadValue, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
 from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
-from windtunnel.sharing.pools.weights import dedicated
+from windtunnel.sharing.pools.weights import Share, dedicated
 
 PACE_S = 0.05
 """Least time between two changes of weights alone. A slicer compares weights with the used time ten times a second."""
@@ -138,7 +139,7 @@ class Sharing:
                         f"{tenant.name}: process {min(both)} is the tenant {other.name} already",
                         "a process is one tenant",
                     )
-            check_room([t.share for t in self._sharing()], self.machine)
+            check_room(self._shares(), self.machine)
         except UserError:
             tenant.leave()
             raise
@@ -166,8 +167,10 @@ class Sharing:
         self._leave(tenant)
         del self.tenants[tenant.name], self._numbers[tenant.number]
 
-    def _sharing(self) -> list[Tenant]:
-        return [tenant for tenant in self.tenants.values() if tenant.pid is not None and tenant.wish.shares]
+    def _shares(self, wishes: Mapping[str, Wish] = MappingProxyType({})) -> list[Share]:
+        """Of the tenants that take part in `ls`, if these were their wishes."""
+        wished = [(t, wishes.get(t.name, t.wish)) for t in self.tenants.values() if t.pid is not None]
+        return [Share(t.name, wish.weight, len(t.tids)) for t, wish in wished if wish.shares]
 
     # requests
 
@@ -190,12 +193,7 @@ class Sharing:
     def preview(self, changes: Iterable[Change]) -> Plan:
         """The plan that these changes would lead to. Raises UserError as `ask`."""
         wishes, _ = self._considered(changes)
-        shares = [
-            replace(tenant.share, weight=wishes.get(tenant.name, tenant.wish).weight)
-            for tenant in self.tenants.values()
-            if tenant.pid is not None and wishes.get(tenant.name, tenant.wish).shares
-        ]
-        return plan(shares, self.machine, self.plan)
+        return plan(self._shares(wishes), self.machine, self.plan)
 
     def exit(self, by: str) -> None:
         """PvCC's EXIT: weights as at the beginning, tenants back to `be`, the cores given back."""
@@ -219,14 +217,8 @@ class Sharing:
                 total += (after.weight if after.shares else 0) - (before.weight if before.shares else 0)
             wishes[tenant.name] = after
         if total > self._total and dedicated(total) > self.machine.ls_most:
-            check_room(
-                [replace(t.share, weight=wishes.get(t.name, t.wish).weight) for t in self._sharing_with(wishes)],
-                self.machine,
-            )
+            check_room(self._shares(wishes), self.machine)
         return wishes, total
-
-    def _sharing_with(self, wishes: Mapping[str, Wish]) -> list[Tenant]:
-        return [t for t in self.tenants.values() if t.pid is not None and wishes.get(t.name, t.wish).shares]
 
     # carrying out
 
@@ -259,7 +251,7 @@ class Sharing:
             return
         begin = time.perf_counter_ns()
         try:
-            made = plan([tenant.share for tenant in self._sharing()], self.machine, self.plan)
+            made = plan(self._shares(), self.machine, self.plan)
             self._carry(made)
         except UserError:
             self._take_back()
@@ -293,7 +285,7 @@ class Sharing:
                 self.tenants[name].wish = wish
         self._settled.clear()
         self._news.clear()
-        self._total = sum(tenant.wish.weight for tenant in self._sharing())
+        self._total = sum(share.weight for share in self._shares())
         self.stir()  # threads that came and went since are still to be carried out
 
 

@@ -7,16 +7,8 @@ down raises the pressure at most 1 / down times, and low < down keeps that below
 
 from dataclasses import dataclass, replace
 
+from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.keys import Autoscale
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A tenant's report of its last interval; None: not measured."""
-
-    p99_ns: int | None = None
-    queue: int | None = None
-    polls: float | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ class Step:
     why: str | None = None
 
 
-def pressure(rule: Autoscale, slo_ns: int | None, seen: Seen) -> float | None:
+def pressure(rule: Autoscale, slo_ns: int | None, seen: Report) -> float | None:
     """None where the report lacks the value that the rule uses."""
     value, limit = {
         "p99": (seen.p99_ns, slo_ns),
@@ -48,7 +40,7 @@ def pressure(rule: Autoscale, slo_ns: int | None, seen: Seen) -> float | None:
 
 
 def step(
-    rule: Autoscale, least: int, most: int, slo_ns: int | None, weight: int, memory: Memory, seen: Seen, now_ns: int
+    rule: Autoscale, least: int, most: int, slo_ns: int | None, weight: int, memory: Memory, seen: Report, now_ns: int
 ) -> Step:
     """The weight after a report. `now_ns` comes from any clock that only goes forward."""
     pressed = pressure(rule, slo_ns, seen)
@@ -80,7 +72,7 @@ def weight_for(slo_ns: int, slice_ns: int) -> int:
     return max(1, min(256, -int(-256 * gap // (gap + slo_ns))))
 
 
-def _words(rule: Autoscale, slo_ns: int | None, seen: Seen) -> str:
+def _words(rule: Autoscale, slo_ns: int | None, seen: Report) -> str:
     if rule.by == "p99":
         return f"p99 {(seen.p99_ns or 0) / 1e3:.0f} us against {(slo_ns or 0) / 1e3:.0f} us"
     if rule.by == "queue":

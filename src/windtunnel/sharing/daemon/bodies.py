@@ -98,30 +98,29 @@ class TenantView(BaseModel):
     told: Report | None = Field(description="its last report")
 
 
-class PoolsView(BaseModel):
-    cpus: list[int]
+class PlanView(BaseModel):
     ls: list[int]
     be: list[int]
+    loads: dict[int, int] = Field(description="weight on each CPU of ls")
+    overfull: dict[int, int] = Field(description="CPUs with more than 256: there a tenant gets less than weight / 256")
+
+
+class PoolsView(PlanView):
+    cpus: list[int]
     slicer: str
     slice_ns: int
     weight: int = Field(description="of all tenants of ls")
     room: int = Field(ge=0, le=MOST_WEIGHT * 4096, description="weight that ls can still take")
-    loads: dict[int, int] = Field(description="weight on each CPU of ls")
-    overfull: dict[int, int] = Field(description="CPUs with more than 256: there a tenant gets less than weight / 256")
     shield: str
     carried_ns: int = Field(description="time that the last change took")
     moved_ns: int = Field(description="time of it until every thread that moved was on its new CPU of ls")
 
 
-class Planned(BaseModel):
+class Planned(PlanView):
     """The result of a change, or of a dry run."""
 
     dry_run: bool
     changed: int
-    ls: list[int]
-    be: list[int]
-    loads: dict[int, int]
-    overfull: dict[int, int]
 
 
 class Refused(BaseModel):

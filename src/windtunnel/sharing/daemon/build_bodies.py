@@ -1,6 +1,6 @@
 """Tenants and pools as the API shows them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.bodies import Planned, PoolsView, TenantView
@@ -25,15 +25,12 @@ def pools(core: "Core") -> PoolsView:
     sharing, plan = core.sharing, core.sharing.plan
     weight = sum(plan.loads().values())
     return PoolsView(
+        **_plan(plan),
         cpus=list(sharing.machine.cpus),
-        ls=list(plan.ls),
-        be=list(plan.be),
         slicer=core.chosen.kind.name,
         slice_ns=core.chosen.slice_ns,
         weight=weight,
         room=max(0, sharing.machine.ls_most * CPU_WEIGHT - weight),
-        loads=plan.loads(),
-        overfull=plan.overfull(),
         shield=core.shield,
         carried_ns=sharing.carried_ns,
         moved_ns=sharing.moved_ns,
@@ -41,14 +38,11 @@ def pools(core: "Core") -> PoolsView:
 
 
 def planned(plan: Plan, changed: int, dry_run: bool) -> Planned:
-    return Planned(
-        dry_run=dry_run,
-        changed=changed,
-        ls=list(plan.ls),
-        be=list(plan.be),
-        loads=plan.loads(),
-        overfull=plan.overfull(),
-    )
+    return Planned(**_plan(plan), dry_run=dry_run, changed=changed)
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {"ls": list(plan.ls), "be": list(plan.be), "loads": plan.loads(), "overfull": plan.overfull()}
 
 
 def _tenant(plan: Plan, loads: dict[int, int], one: Tenant) -> TenantView:

@@ -28,10 +28,11 @@ class Client:
         self._http.close()
 
     def get(self, path: str) -> Any:
-        return self._ask("GET", path)
+        return self.ask("GET", path)
 
-    def ask(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        return self._ask(method, path, body, query)
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        response = self._response(method, path, body)
+        return response.json() if response.content else None
 
     def watch(self, since: int | None = None) -> Iterator[dict[str, Any]]:
         """Events, for as long as the daemon runs. Raises UserError when it drops us."""
@@ -55,15 +56,9 @@ class Client:
         """What is no JSON: the metrics."""
         return self._response("GET", path).text
 
-    def _ask(self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None) -> Any:
-        response = self._response(method, path, body, query)
-        return response.json() if response.content else None
-
-    def _response(
-        self, method: str, path: str, body: Any = None, query: dict[str, Any] | None = None
-    ) -> httpx.Response:
+    def _response(self, method: str, path: str, body: Any = None) -> httpx.Response:
         try:
-            response = self._http.request(method, path, json=body, params=query)
+            response = self._http.request(method, path, json=body)
         except httpx.TransportError as error:
             raise self._nobody(error) from None
         if response.status_code >= 400:

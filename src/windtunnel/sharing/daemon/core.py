@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, probe, slicers
 from windtunnel.sharing.daemon.allocation import Change, Sharing
-from windtunnel.sharing.daemon.autoscale import Memory, Seen, step
+from windtunnel.sharing.daemon.autoscale import Memory, step
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
@@ -52,9 +52,11 @@ class Core:
         self._read_at = self._looked_at = time.monotonic_ns()
         self._said = ""
 
-    def take_in(self, keys: TenantKeys, wish: Wish | None = None) -> Tenant:
-        """Adds a tenant through the API. Raises UserError; then nothing has changed."""
-        tenant = self.sharing.add(keys, added=True, wish=wish)
+    def take_in(
+        self, keys: TenantKeys, wish: Wish | None = None, named: int | None = None, added: bool = True
+    ) -> Tenant:
+        """Adds a tenant, through the API or of the file. Raises UserError; then nothing has changed."""
+        tenant = self.sharing.add(keys, added, wish, named)
         try:
             self.sharing.settle()
         except UserError:
@@ -63,19 +65,14 @@ class Core:
             raise
         return tenant
 
-    def take_in_first(self, keys: TenantKeys, wish: Wish | None, named: int | None) -> None:
-        """Adds a tenant of the file, at the start. Raises UserError."""
-        self.sharing.add(keys, wish=wish, named=named)
-        self.sharing.settle()
-
     def report(self, tenant: Tenant, told: Report) -> None:
         """A tenant's report. The autoscaler's step is carried out at once, as far as there is room."""
         tenant.told = told
         if tenant.rule is None or not tenant.wish.shares:
             return
-        wish, seen = tenant.wish, Seen(told.p99_ns, told.queue, told.polls)
+        wish = tenant.wish
         taken = step(
-            tenant.rule, wish.least, tenant.most, wish.slo_ns, wish.weight, tenant.memory, seen, time.monotonic_ns()
+            tenant.rule, wish.least, tenant.most, wish.slo_ns, wish.weight, tenant.memory, told, time.monotonic_ns()
         )
         tenant.memory = taken.memory
         if taken.why is None:
@@ -178,7 +175,7 @@ class Core:
         self._tried &= wanted.keys()
 
     def _stray(self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...]) -> None:
-        self.metrics.strayed()
+        self.metrics.count("strays")
         back = self.keys.strays == "put back"
         if self._strayed.get(tid) != found:
             done = "put back" if back else "left"
@@ -205,7 +202,7 @@ class Core:
         else:
             if tid not in self._tried:
                 self.sharing.events.publish("confined", **facts, cpus=list(cpus))
-                self.metrics.confined()
+                self.metrics.count("confined")
             return True
         finally:
             self._tried.add(tid)

@@ -17,14 +17,15 @@ class Events:
     """The last events, and the watchers."""
 
     def __init__(self) -> None:
-        self._number = 0
+        self.last = 0
+        """Number of the latest event; 0 before the first."""
         self._kept: deque[Event] = deque(maxlen=KEPT)
         self._watchers: set[asyncio.Queue[Event | None]] = set()
 
     def publish(self, what: str, **facts: Any) -> None:
         """One event. `what` is its kind; None facts are left out."""
-        self._number += 1
-        event = {"id": self._number, "at": time.time(), "event": what}
+        self.last += 1
+        event = {"id": self.last, "at": time.time(), "event": what}
         event |= {key: value for key, value in facts.items() if value is not None}
         self._kept.append(event)
         for queue in list(self._watchers):
@@ -36,11 +37,6 @@ class Events:
     def since(self, number: int) -> list[Event]:
         """Events after that one, as far as they are kept."""
         return [event for event in self._kept if event["id"] > number]
-
-    @property
-    def last(self) -> int:
-        """Number of the latest event; 0 before the first."""
-        return self._number
 
     @property
     def full(self) -> bool:

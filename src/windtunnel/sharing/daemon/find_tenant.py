@@ -11,7 +11,6 @@ from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.text_file import beginning
 
-PROC = Path("/proc")
 MAX_PIDFILE_BYTES = 64
 SYSTEMD = ("", "name=systemd")
 """Hierarchies in which systemd has its units: v2, else its own of v1."""
@@ -57,23 +56,23 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
     if not found.groups:
         return dict(known) or _not_ours(keys.name, [found.pid])
     pids = _pids_in(found.groups) | {pid for pid, started in known.items() if threads.started(pid) == started}
-    return _not_ours(keys.name, _with_children(pids))
+    return _not_ours(keys.name, threads.with_children(pids, threads.children()))
 
 
 def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
     """Threads of processes whose name matches. `known` remembers for each thread whether it does, and is changed in place: a thread
     is asked once, since most name themselves as they begin."""
-    now = [(pid, tid) for pid in pids for tid in threads.threads_of(pid)]
-    for gone in known.keys() - {tid for _, tid in now}:
+    now = [tid for pid in pids for tid in threads.threads_of(pid)]
+    for gone in known.keys() - set(now):
         del known[gone]
-    for pid, tid in now:
+    for tid in now:
         if tid not in known:
-            known[tid] = fnmatchcase(_thread_name(pid, tid), pattern)
-    return tuple(tid for _, tid in now if known[tid])
+            known[tid] = fnmatchcase(threads.name(tid), pattern)
+    return tuple(tid for tid in now if known[tid])
 
 
 def _commanded(name: str, command: str) -> int | None:
-    found = [pid for pid in _pids() if command in _command_line(pid)]
+    found = [pid for pid in threads.pids() if command in _command_line(pid)]
     if found:
         mine = _family()
         found = [pid for pid in found if pid not in mine]
@@ -93,7 +92,7 @@ def _groups_of(keys: TenantKeys) -> tuple[Path, ...]:
     if hierarchy is None:
         raise UserError(f"{keys.name}: there are no units, because systemd does not run here", 'cgroup = "/..."')
     found: dict[Path, int] = {}
-    for pid in _pids():
+    for pid in threads.pids():
         parts = _cgroup(pid, hierarchy).split("/")
         if keys.unit in parts:
             found.setdefault(mounted[hierarchy].joinpath(*parts[1 : parts.index(keys.unit) + 1]), pid)
@@ -114,16 +113,9 @@ def _not_ours(name: str, pids: Iterable[int]) -> dict[int, int]:
     return living
 
 
-def _with_children(pids: Iterable[int]) -> list[int]:
-    children_of, found = threads.children(), list(pids)
-    for pid in found:  # which grows
-        found += children_of(pid)
-    return found
-
-
 def _family() -> set[int]:
     """This process, with the guardian, slicers and whatever else it started, and those that started it."""
-    return {*_with_children([os.getpid()]), *_ancestors(os.getpid())}
+    return {*threads.with_children([me := os.getpid()], threads.children()), *_ancestors(me)}
 
 
 def _ancestors(pid: int) -> Iterator[int]:
@@ -138,10 +130,6 @@ def _in_file(path: Path) -> int | None:
         return int(beginning(path, MAX_PIDFILE_BYTES).split()[0])
     except (OSError, ValueError, IndexError):
         return None
-
-
-def _pids() -> list[int]:
-    return sorted(int(name) for name in os.listdir(PROC) if name.isdecimal())
 
 
 def _pids_in(groups: Iterable[Path]) -> set[int]:
@@ -165,14 +153,7 @@ def _cgroup(pid: int, hierarchy: str) -> str:
 
 def _command_line(pid: int) -> str:
     try:
-        return (PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def _thread_name(pid: int, tid: int) -> str:
-    try:
-        return (PROC / str(pid) / "task" / str(tid) / "comm").read_text(errors="replace").rstrip("\n")
+        return (threads.PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
 

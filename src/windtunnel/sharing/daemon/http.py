@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.metrics_server import parse
 from windtunnel.text_file import beginning
 
 MOST_CONNECTIONS = 64
@@ -195,14 +196,13 @@ def unix_socket(path: Path) -> socket.socket:
 
 def tcp_socket(address: str) -> socket.socket:
     """Raises UserError."""
-    host, _, port = address.rpartition(":")
-    host = host.strip("[]")
+    at = parse(address)
     listening = socket.socket(
-        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK
+        socket.AF_INET6 if ":" in at.host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK
     )
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, int(port)))
+        listening.bind((at.host, at.port))
         listening.listen(MOST_CONNECTIONS)
     except OSError as error:
         listening.close()

@@ -27,6 +27,11 @@ TOLD = {
     ),
 }
 """Quantiles that tenants report."""
+COUNTS = {
+    "strays": "Times that a thread ran on other CPUs than its own",
+    "confined": "Threads that strayed again and were confined to their CPUs",
+    "pvcc_foreign": "Connections to PvCC's protocol that sent HTTP or TLS and were closed",
+}
 
 
 class Metrics(Collector):
@@ -37,7 +42,7 @@ class Metrics(Collector):
         self._times: dict[str, dict[str, Times]] = {name: defaultdict(Times) for name in TIMES}
         self._sums: dict[str, Counter[str]] = {"kicks": Counter(), "ran": Counter(), "waited": Counter()}
         self._steps: Counter[str] = Counter()
-        self._strays = self._confined = self._foreign = 0
+        self._counts = dict.fromkeys(COUNTS, 0)
         self._readings: Mapping[int, SliceReading] = {}
         self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
@@ -78,15 +83,9 @@ class Metrics(Collector):
     def scaled(self, tenant: str) -> None:
         self._steps[tenant] += 1
 
-    def strayed(self) -> None:
-        self._strays += 1
-
-    def confined(self) -> None:
-        self._confined += 1
-
-    def foreign(self) -> None:
-        """A connection to PvCC's protocol sent another one."""
-        self._foreign += 1
+    def count(self, what: str) -> None:
+        """One more, of COUNTS."""
+        self._counts[what] += 1
 
     def _pools(self) -> Iterator[Metric]:
         plan = self._sharing.plan
@@ -185,15 +184,6 @@ class Metrics(Collector):
         for tenant, count in self._steps.items():
             steps.add_metric((tenant,), count)
         yield steps
-        yield CounterMetricFamily(
-            "windtunnel_share_strays", "Times that a thread ran on other CPUs than its own", self._strays
-        )
-        yield CounterMetricFamily(
-            "windtunnel_share_confined", "Threads that strayed again and were confined to their CPUs", self._confined
-        )
-        yield CounterMetricFamily(
-            "windtunnel_share_pvcc_foreign",
-            "Connections to PvCC's protocol that sent HTTP or TLS and were closed",
-            self._foreign,
-        )
+        for what, count in self._counts.items():
+            yield CounterMetricFamily(f"windtunnel_share_{what}", COUNTS[what], count)
         yield CounterMetricFamily("windtunnel_share_events", "Events so far", self._sharing.events.last)

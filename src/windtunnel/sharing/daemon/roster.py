@@ -4,18 +4,19 @@ import os
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.find_tenant import Found, find, processes_of, tids_of
-from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys
+from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys, Weight
 from windtunnel.sharing.guests import vcpus
 from windtunnel.sharing.pools.plan import Crew
-from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share
-from windtunnel.sharing.tenants.find_threads import cpu_ns
+from windtunnel.sharing.pools.weights import CPU_WEIGHT
 
 BUSY, IDLE = 0.05, 0.02
 """Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
@@ -23,15 +24,17 @@ BUSY, IDLE = 0.05, 0.02
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is asked for a tenant. `parked` is a tenant of `ls` that waits with `be` since EXIT."""
+    """What is asked for a tenant. `parked` is a tenant of `ls` that waits with `be` since EXIT. The limits are of the state file, which is checked
+    as it is read."""
 
     pool: Literal["ls", "be"]
-    weight: int
-    least: int = 1
-    most: int | None = None
-    cap: int | None = None
-    slo_ns: int | None = None
+    weight: Weight
+    least: Weight = 1
+    most: Weight | None = None
+    cap: Weight | None = None
+    slo_ns: Annotated[int, Field(ge=1)] | None = None
     parked: bool = False
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
 
     @property
     def shares(self) -> bool:
@@ -76,10 +79,6 @@ class Tenant:
         return self.found.pid if self.found else None
 
     @property
-    def share(self) -> Share:
-        return Share(self.name, self.wish.weight, len(self.tids))
-
-    @property
     def crew(self) -> Crew:
         return Crew(self.name, self.tids, self.busy)
 
@@ -113,7 +112,7 @@ class Tenant:
 
     def weigh(self, interval_ns: int) -> bool:
         """Which of its threads want CPU, by what they had in the interval. Returns whether it is others than before."""
-        ran = {tid: cpu_ns(tid)[0] for tid in self.tids}
+        ran = {tid: threads.cpu_ns(tid) for tid in self.tids}
         part = {tid: (time - self._ran[tid]) / interval_ns for tid, time in ran.items() if tid in self._ran}
         self._ran = ran
         busy = frozenset(tid for tid, used in part.items() if used >= (IDLE if tid in self.busy else BUSY))

@@ -7,12 +7,12 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.metrics_server import Address
-from windtunnel.exchange.metrics_server import Server as MetricsServer
+from windtunnel.exchange import metrics_server
 from windtunnel.sharing import changed_threads, threads
 from windtunnel.sharing.daemon import api, http, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
@@ -100,7 +100,7 @@ class Daemon:
         self.core = Core(keys, self.sharing, carrier, chosen, around.words)
         self._begin(kept)
         if keys.api.metrics:
-            stack.enter_context(MetricsServer(_address(keys.api.metrics), self.core.metrics))
+            stack.enter_context(metrics_server.Server(metrics_server.parse(keys.api.metrics), self.core.metrics))
 
     def _listen(self, stack: ExitStack) -> dict[str, Any]:
         """All sockets, opened while there are rights to."""
@@ -121,14 +121,14 @@ class Daemon:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
         for keys in self._keys.tenant:
             try:
-                self.core.take_in_first(keys, kept.wish_of(keys), kept.named_by(keys))
+                self.core.take_in(keys, kept.wish_of(keys), kept.named_by(keys), added=False)
             except UserError as error:
                 raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
         for tenant in kept.tenants:
             added = tenant.keys()
             if added is not None and tenant.name not in self.sharing.tenants:
                 with contextlib.suppress(UserError):  # no room for it any more: it runs as it is
-                    self.core.take_in(added, tenant.wish.wish())
+                    self.core.take_in(added, tenant.wish)
 
     async def _serve(self) -> None:
         self._loop = loop = asyncio.get_running_loop()
@@ -147,7 +147,8 @@ class Daemon:
         if self._keys.pvcc:
             listening, allowed = self._sockets["pvcc"], self._keys.pvcc.allow
             start = loop.create_unix_server if listening.family == socket.AF_UNIX else loop.create_server
-            pvcc = await start(lambda: Pvcc(self.sharing, allowed, self.core.metrics.foreign), sock=listening)
+            foreign = partial(self.core.metrics.count, "pvcc_foreign")
+            pvcc = await start(lambda: Pvcc(self.sharing, allowed, foreign), sock=listening)
         for line in self._start_lines():
             self._say(line)
         ended = loop.create_task(end.wait())
@@ -251,8 +252,3 @@ def _cpus(keys: Serve) -> tuple[int, ...]:
             f"CPU {missing[0]} is not available to this process", remedy=f"one of {_list(tuple(sorted(mine)))}"
         )
     return tuple(keys.cpus)
-
-
-def _address(text: str) -> Address:
-    host, _, port = text.rpartition(":")
-    return Address(host.strip("[]"), int(port))

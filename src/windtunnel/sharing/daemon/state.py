@@ -4,9 +4,8 @@ Schema 1: {"schema": 1, "boot", "tenants": [{name, first, wish, added: null or {
 is what the file of tenants said: where it says something else by now, the file holds. `named` is the process that had the file's `pid`.
 """
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,9 +13,10 @@ from windtunnel.errors import UserError
 from windtunnel.runs.files import replace
 from windtunnel.sharing import journal
 from windtunnel.sharing.daemon.allocation import Sharing
-from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys, Weight
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys
 from windtunnel.sharing.daemon.roster import Wish, first_wish
 from windtunnel.sharing.threads import Process
+from windtunnel.text_file import beginning
 
 SCHEMA = 1
 MOST_BYTES = 4 << 20
@@ -24,19 +24,6 @@ MOST_BYTES = 4 << 20
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class KeptWish(_Part):
-    pool: Literal["ls", "be"]
-    weight: Weight
-    least: Weight
-    most: Weight | None
-    cap: Weight | None
-    slo_ns: Annotated[int, Field(ge=1)] | None
-    parked: bool
-
-    def wish(self) -> Wish:
-        return Wish(**self.model_dump())
 
 
 class KeptNumber(_Part):
@@ -50,8 +37,8 @@ class KeptProcess(KeptNumber):
 
 class KeptTenant(_Part):
     name: Name
-    first: KeptWish
-    wish: KeptWish
+    first: Wish
+    wish: Wish
     added: KeptProcess | None
     named: KeptNumber | None = None
 
@@ -82,21 +69,18 @@ class State(_Part):
     def wish_of(self, keys: TenantKeys) -> Wish | None:
         """What was wanted last for a tenant of the file; None where the file says something else than then."""
         kept = self._of(keys)
-        return kept.wish.wish() if kept and kept.first.wish() == first_wish(keys) else None
+        return kept.wish if kept and kept.first == first_wish(keys) else None
 
 
 def read(path: Path) -> State:
     """Nothing where there is no file. Raises UserError for one that is not ours or from a later version."""
     remedy = f"move {path} away to start from the file of tenants"
     try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+        state = State.model_validate_json(beginning(path, MOST_BYTES + 1))
     except FileNotFoundError:
         return State()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", remedy) from None
-    try:
-        state = State.model_validate_json(raw)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"]))
@@ -120,9 +104,10 @@ def of(sharing: Sharing) -> State:
         added = None
         if tenant.added and tenant.pid is not None and (started := tenant.processes.get(tenant.pid)) is not None:
             added = KeptProcess(pid=tenant.pid, started=started, threads=tenant.keys.threads)
-        first, wish = (KeptWish(**asdict(wish)) for wish in (first_wish(tenant.keys), tenant.wish))
         number, named = tenant.keys.pid, None
         if not tenant.added and number is not None and tenant.named is not None:
             named = KeptNumber(pid=number, started=tenant.named)
-        tenants.append(KeptTenant(name=tenant.name, first=first, wish=wish, added=added, named=named))
+        tenants.append(
+            KeptTenant(name=tenant.name, first=first_wish(tenant.keys), wish=tenant.wish, added=added, named=named)
+        )
     return State(boot=journal.boot(), tenants=tenants)

@@ -1,8 +1,11 @@
 """Where the host has its cgroups. v1, v2, both (hybrid: each controller is in one of them), or none."""
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from windtunnel.sharing import threads
 
 CONTROLLER = "cpu"
 
@@ -24,24 +27,15 @@ class Nowhere:
     why: str
 
 
-def find(proc: Path = Path("/proc/self")) -> Hierarchy | Nowhere:
+def find(proc: Path = threads.PROC / "self") -> Hierarchy | Nowhere:
     """From mounts and cgroup of a process."""
-    lines = [line.split() for line in (proc / "mounts").read_text().splitlines()]
-    keys = [line.split(":", 2)[1] for line in (proc / "cgroup").read_text().splitlines()]
-    for _, where, kind, options, *_ in lines:
-        if kind == "cgroup" and CONTROLLER in options.split(","):
-            key = next((key for key in keys if CONTROLLER in key.split(",")), CONTROLLER)
-            return Hierarchy(1, Path(where), key)
-    unified = [Path(where) for _, where, kind, *_ in lines if kind == "cgroup2"]
-    if not unified:
+    mounted = threads.mounts(proc)
+    for key, mount in mounted.items():
+        if CONTROLLER in key.split(","):
+            return Hierarchy(1, mount, key)
+    if "" not in mounted:
         return Nowhere("no cgroup hierarchy is mounted")
-    if CONTROLLER in _read(unified[0] / "cgroup.controllers").split():
-        return Hierarchy(2, unified[0], "")
-    return Nowhere(f"{unified[0]} has no controller cpu")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
+    with contextlib.suppress(OSError):
+        if CONTROLLER in (mounted[""] / "cgroup.controllers").read_text().split():
+            return Hierarchy(2, mounted[""], "")
+    return Nowhere(f"{mounted['']} has no controller cpu")

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-CPU_WEIGHT = 256
-MOST_WEIGHT = CPU_WEIGHT * 4096
-"""Of one tenant, wherever it runs: no machine has more CPUs."""
+from windtunnel.sharing.slicers.slicer import CPU_WEIGHT, MOST_WEIGHT
+
+__all__ = ["CPU_WEIGHT", "MOST_WEIGHT", "Share", "dedicated", "lanes"]
 
 
 def dedicated(total_weight: int) -> int:

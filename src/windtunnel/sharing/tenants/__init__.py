@@ -1,1 +1,0 @@
-"""Processes and threads that share cores."""
