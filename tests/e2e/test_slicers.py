@@ -17,7 +17,7 @@ from tenant_tools import needs_native
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import held
-from windtunnel.sharing.slicers import SLICERS, Member, core, warnings
+from windtunnel.sharing.slicers import SLICERS, Member, warnings
 from windtunnel.sharing.slicers.weights import kernel_weight, steps
 
 CPU = max(os.sched_getaffinity(0))
@@ -101,7 +101,7 @@ def test_a_killed_slicer_leaves_its_members_as_they_were(tmp_path, name):
 @needs_rights
 @pytest.mark.parametrize("name", ["kicker", "rotor"])
 def test_a_stopped_slicer_is_killed_and_leaves_its_members_as_they_were(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(core, "RESPONSE_S", 0.2)
+    monkeypatch.setattr("windtunnel.sharing.slicers.slicer.RESPONSE_S", 0.2)
     with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
         before = [threads.read(each.pid) for each in (one, two)]
         asks = (

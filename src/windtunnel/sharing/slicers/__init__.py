@@ -8,6 +8,6 @@ with held(directory() / "mine.journal") as journal, SLICERS["kicker"](journal) a
 
 from windtunnel.sharing.slicers.kinds import SLICERS
 from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
-from windtunnel.sharing.slicers.slicer import CPU_WEIGHT, Member, Slicer
+from windtunnel.sharing.slicers.slicer import Member, Slicer
 
-__all__ = ["CPU_WEIGHT", "SLICERS", "Member", "MemberReading", "SliceReading", "Slicer"]
+__all__ = ["SLICERS", "Member", "MemberReading", "SliceReading", "Slicer"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.sharing import sched
-from windtunnel.sharing.slicers.core import CoreSlicer
+from windtunnel.sharing.slicers.slicer import Slicer
 
 KICKED_PART = 0.85
 """Part of the period that a member requests as its slice: its slice is then over at each kick."""
@@ -19,12 +19,12 @@ def own_slice(slice_ns: float) -> int:
     return int(min(max(slice_ns, sched.LEAST_SLICE_NS), sched.MOST_SLICE_NS))
 
 
-class Tick(CoreSlicer):
+class Tick(Slicer):
     name = "tick"
     summary = "the kernel without changes: a slice ends at the tick"
 
 
-class Kicker(CoreSlicer):
+class Kicker(Slicer):
     name = "kicker"
     summary = "a real-time thread wakes on the core every slice and does nothing: the kernel chooses again"
     mechanism = "kick"
@@ -33,14 +33,14 @@ class Kicker(CoreSlicer):
         return own_slice(KICKED_PART * slice_ns)
 
 
-class Rotor(CoreSlicer):
+class Rotor(Slicer):
     name = "rotor"
     summary = "one member at a time is SCHED_FIFO, for a time by its weight"
     mechanism = "rotate"
     raises = True
 
 
-class Far(CoreSlicer):
+class Far(Slicer):
     """Time is kept on another CPU, the first that there is: its timers cost this one nothing."""
 
     @classmethod
@@ -63,7 +63,7 @@ class FarRotor(Far, Rotor):
     summary = "rotor, switched from another core"
 
 
-class Hrtick(CoreSlicer):
+class Hrtick(Slicer):
     name = "hrtick"
     summary = "each member requests its slice (sched_runtime), and the kernel's high-resolution tick ends it"
 
