@@ -29,6 +29,8 @@ from windtunnel.sharing.slicers import SLICERS
 
 SLICE_NS = 150_000
 ROUNDS, SECONDS, LOAD = 3, 0.5, Load()
+MAX_LOSS = 0.08
+"""Default of what slices may cost: time of the core outside them."""
 RESERVE = 1.05
 """The slice is so much longer than the cost of a turn asks for: that is how far two probes in one state of the host differ."""
 LEAST_AUTO_NS, MOST_AUTO_NS, STEP_NS = 50_000, 1_000_000, 5_000
