@@ -93,7 +93,7 @@ def measured(session: Session, journal: Journal, slicer: str, machine: Machine, 
 
 def rate(one: Setting, machine: Machine, cost_ns: int) -> float:
     """Requests a second of each tenant."""
-    useful = 1 - (machine.kick_ns + machine.switch_ns) / one.slice_ns
+    useful = 1 - (machine.kick_ns + machine.switch_ns) / one.slice_ns - machine.noise.share
     return one.load * useful * SECOND / (one.tenants * cost_ns)
 
 

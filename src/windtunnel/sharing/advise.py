@@ -78,8 +78,8 @@ class Estimator:
         """Share of the core's time that serves. A tenant alone is not switched."""
         if tenants < 2:
             return 1.0
-        lost = self.machine.kick_ns + self.machine.switch_ns
-        return max(1 - (lost + refill_ns(tenants, slice_ns, working_set, self.machine)) / slice_ns, 0.0)
+        lost = self.machine.kick_ns + self.machine.switch_ns + refill_ns(tenants, slice_ns, working_set, self.machine)
+        return max(1 - lost / slice_ns - self.machine.noise.share, 0.0)
 
     def _once(self, tenants: int, slice_ns: int, demand: Demand, seed: int) -> dict[str, Any]:
         turns = 200 * tenants * slice_ns

@@ -85,8 +85,9 @@ ASKED = ("share", "advise", "--slo", "p99=800us", "--tenants", "4")
 @pytest.fixture
 def probed(monkeypatch):
     """A host that was probed once."""
-    cost = Cost(turn_ns=16_000, p99_us=465, late_ns=20_000, late_sd_ns=5000)
-    kept = Kept(when=datetime(2026, 11, 23, tzinfo=UTC), slice_ns=150_000, tenants=4, costs={"rotor-far": cost})
+    cost = Cost(turn_ns=16_000, p99_us=465, late=[(20_000, 1)])
+    when = datetime(2026, 11, 23, tzinfo=UTC)
+    kept = Kept(when=when, slice_ns=150_000, tenants=4, gaps=[], alone_ns=10**9, costs={"rotor-far": cost})
     monkeypatch.setattr(probe, "kept", lambda cpu, shield=True: [kept])
 
 
