@@ -33,7 +33,6 @@ NOT_READ = (
 OF_A_PAPER = (
     "studies/sharing/",
     "src/windtunnel/sharing/cli/reproduce.py",
-    "src/windtunnel/sharing/model/points.py",
     "tests/unit/studies/",
 )
 """Where a figure is one of a paper."""

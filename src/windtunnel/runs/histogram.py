@@ -78,12 +78,3 @@ def to_hdr(histogram: Histogram) -> HdrHistogram:
         np.frombuffer(hdr.counts, dtype=np.int64)[indices] = counts
         hdr.set_internal_tacking_values(int(indices[0]), int(indices[-1]), int(counts.sum()))
     return hdr
-
-
-def spread(histogram: Histogram) -> tuple[float, float] | None:
-    """Median, and half the distance from the 16th to the 84th percentile: a normal distribution's deviation, robust against outliers. None
-    of an empty histogram."""
-    low, median_, high = (percentile(histogram, percent) for percent in (16, 50, 84))
-    if low is None or median_ is None or high is None:
-        return None
-    return float(median_), (high - low) / 2

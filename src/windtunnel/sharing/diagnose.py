@@ -10,7 +10,7 @@ from typing import TypeVar
 from windtunnel import format as fmt
 from windtunnel.engine.lines import Histogram
 from windtunnel.runs.histogram import percentile
-from windtunnel.sharing.model.form import refill_ns
+from windtunnel.sharing.simulate.cache import refill_ns
 from windtunnel.sharing.simulate.plan import Machine
 from windtunnel.sharing.simulate.policies.kicker import LEAST_CUSTOM_NS, OF_PERIOD
 from windtunnel.sharing.slicers.readings import SliceReading, own_share

@@ -16,21 +16,27 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from windtunnel.engine.lines import Histogram
 from windtunnel.host import facts, levels
-from windtunnel.runs.histogram import percentile, spread
+from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing import polling_trial
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.host_diagnosis import findings, of_polling
 from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.pools.shield import NoRealTime
-from windtunnel.sharing.simulate import Machine
+from windtunnel.sharing.simulate import Machine, Noise
+from windtunnel.sharing.simulate.plan import SECOND, sample
 from windtunnel.sharing.slicers import SLICERS
 
 SLICE_NS = 150_000
 ROUNDS, SECONDS, LOAD = 3, 0.5, Load()
+MAX_LOSS = 0.08
+"""Default of what slices may cost: time of the core outside them."""
 RESERVE = 1.05
 """The slice is so much longer than the cost of a turn asks for: that is how far two probes in one state of the host differ."""
+LEAST_GAP_NS = 10_000
+"""Shorter gaps of a tenant alone come from its clock."""
 LEAST_AUTO_NS, MOST_AUTO_NS, STEP_NS = 50_000, 1_000_000, 5_000
 MOST_KEPT = 16
 VERSION = 1
@@ -56,9 +62,8 @@ class Measured:
     """Of it for each slice."""
     off_points: float | None = None
     late_p99_us: float | None = None
-    late_ns: float | None = None
-    late_sd_ns: float | None = None
-    """Of the last trial: median, and a robust standard deviation."""
+    late: Histogram | None = None
+    """Of all trials."""
     source: str | None = None
     warnings: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -79,6 +84,9 @@ class Probe:
     rounds: int
     shield: bool
     measured: list[Measured]
+    gaps: list[tuple[int, int]]
+    """Of a tenant alone on the core: ns, and how often. `alone_ns`: in so much time."""
+    alone_ns: int
 
 
 class Cost(BaseModel):
@@ -86,9 +94,8 @@ class Cost(BaseModel):
 
     turn_ns: float
     p99_us: float
-    late_ns: float
-    """Median lateness of a turn; `late_sd_ns`: its robust standard deviation."""
-    late_sd_ns: float
+    late: list[tuple[int, int]]
+    """Lateness of turns: ns, and how often."""
 
 
 class Kept(BaseModel):
@@ -97,6 +104,10 @@ class Kept(BaseModel):
     when: datetime
     slice_ns: int
     tenants: int
+    gaps: list[tuple[int, int]]
+    """What a tenant alone was without its core: ns, and how often."""
+    alone_ns: int
+    """Length of these trials."""
     costs: dict[str, Cost]
 
 
@@ -149,7 +160,11 @@ def probe(
         else _measured(trials[name], alone, load)
         for name in SLICERS
     ]
-    return Probe(cpu, slice_ns, load.tenants, seconds, rounds, shield, measured)
+    windows = [tenant for one in alone for tenant in one.tenants]
+    gaps = merge(tenant.gap for tenant in windows)
+    without = [(ns, count) for ns, count in gaps.counts if ns >= LEAST_GAP_NS] if gaps else []
+    alone_ns = sum(tenant.end_ns - tenant.begin_ns for tenant in windows)
+    return Probe(cpu, slice_ns, load.tenants, seconds, rounds, shield, measured, without, alone_ns)
 
 
 def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
@@ -163,7 +178,6 @@ def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
         numbers = [number for number in found if number is not None]
         return median(numbers) if len(numbers) == len(found) else None
 
-    late, deviation = (last.slicer.late and spread(last.slicer.late)) or (None, None)
     return Measured(
         name=last.name,
         summary=SLICERS[last.name].summary,
@@ -176,8 +190,7 @@ def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
         turn_us=middle(lambda one: one.loss * one.slicer.slice_ns / 1e3),
         off_points=middle(lambda one: one.off_points),
         late_p99_us=middle(_late_p99_us),
-        late_ns=late,
-        late_sd_ns=deviation,
+        late=merge(trial.slicer.late for trial in trials),
         source=last.slicer.source,
         warnings=tuple(last.slicer.warnings),
         findings=tuple(findings(last.name, last.slicer, tenants)),
@@ -211,18 +224,22 @@ def choose(
 
 
 def machine(probes: Sequence[Kept], name: str) -> Machine:
-    """The simulator's machine with the costs of a slicer on this host: of the probe in which a turn cost the most. Raises KeyError where
-    none has it."""
-    seen = [one.costs[name] for one in probes if name in one.costs]
+    """The simulator's machine with the costs of a slicer on this host: of the probe in which a turn cost the most, with how late turns were
+    and what the host took in all of them. Raises KeyError where none has the slicer."""
+    seen = [(one, one.costs[name]) for one in probes if name in one.costs]
     if not seen:
         raise KeyError(name)
-    worst = max(seen, key=lambda cost: cost.turn_ns)
+    worst, cost = max(seen, key=lambda pair: pair[1].turn_ns)
+    gaps = [gap for one, _ in seen for gap in one.gaps]
+    noise = Noise(sum(count for _, count in gaps) * SECOND / sum(one.alone_ns for one, _ in seen), 0, sample(gaps))
     return replace(
         Machine(),
         kick_ns=0,
-        switch_ns=round(worst.turn_ns),
-        late_ns=round(worst.late_ns),
-        late_sd_ns=round(worst.late_sd_ns),
+        # what the host takes of the core anyway is in the loss of a turn too
+        switch_ns=max(round(cost.turn_ns - noise.share * worst.slice_ns), 0),
+        late=sample(late for _, one in seen for late in one.late),
+        late_ns=0,
+        noise=noise,
     )
 
 
@@ -238,13 +255,19 @@ def to_keep(found: Probe) -> Kept:
         one.name: Cost(
             turn_ns=one.turn_us * 1e3,
             p99_us=one.latency_p99_us,
-            late_ns=one.late_ns or 0.0,
-            late_sd_ns=one.late_sd_ns or 0.0,
+            late=one.late.counts if one.late else [],
         )
         for one in found.measured
         if one.turn_us is not None and one.latency_p99_us is not None and not one.excluded and one.name != "tick"
     }
-    return Kept(when=datetime.now(UTC), slice_ns=found.slice_ns, tenants=found.tenants, costs=costs)
+    return Kept(
+        when=datetime.now(UTC),
+        slice_ns=found.slice_ns,
+        tenants=found.tenants,
+        gaps=found.gaps,
+        alone_ns=found.alone_ns,
+        costs=costs,
+    )
 
 
 def file_of(cpu: int) -> Path:

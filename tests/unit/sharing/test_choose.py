@@ -24,9 +24,9 @@ def measured(monkeypatch):
         when=datetime(2026, 11, 23, tzinfo=UTC),
         slice_ns=150_000,
         tenants=4,
-        costs={
-            name: Cost(turn_ns=turn, p99_us=p99, late_ns=20_000, late_sd_ns=5000) for name, (turn, p99) in costs.items()
-        },
+        gaps=[],
+        alone_ns=10**9,
+        costs={name: Cost(turn_ns=turn, p99_us=p99, late=[]) for name, (turn, p99) in costs.items()},
     )
     monkeypatch.setattr(probe, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (1, True) else [])
     return kept

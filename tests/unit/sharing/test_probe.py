@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,13 +61,18 @@ def test_every_slicer_is_measured_or_missing_with_a_reason(places):
     assert list((places / "run").iterdir()) == []
 
 
-def of(slice_us=150, tenants=4, **costs):
+GAPS = [(20_000, 250), (1_000_000, 5)]
+"""Of a second of a tenant alone: ticks, and what the host took."""
+
+
+def of(slice_us=150, tenants=4, gaps=(), **costs):
     """A kept probe; costs: the loss of a turn and the p99, both in us."""
     named = {
-        name.replace("_", "-"): Cost(turn_ns=turn * 1e3, p99_us=p99, late_ns=20_000, late_sd_ns=5000)
+        name.replace("_", "-"): Cost(turn_ns=turn * 1e3, p99_us=p99, late=[(20_000, 99), (900_000, 1)])
         for name, (turn, p99) in costs.items()
     }
-    return Kept(when=datetime(2026, 11, 23, tzinfo=UTC), slice_ns=slice_us * 1000, tenants=tenants, costs=named)
+    when = datetime(2026, 11, 23, tzinfo=UTC)
+    return Kept(when=when, slice_ns=slice_us * 1000, tenants=tenants, gaps=list(gaps), alone_ns=10**9, costs=named)
 
 
 def test_the_least_p99_within_the_loss_limit_is_chosen():
@@ -92,9 +98,18 @@ def test_the_most_that_a_turn_was_seen_to_cost_counts():
 
 def test_the_simulator_has_the_costs_of_the_dearest_probe():
     found = machine([of(rotor_far=(10, 459)), of(rotor_far=(12, 470))], "rotor-far")
-    assert (found.switch_ns, found.kick_ns, found.late_ns, found.late_sd_ns) == (12_000, 0, 20_000, 5000)
+    assert (found.switch_ns, found.kick_ns, found.late.mean) == (12_000, 0, 28_800)
     with pytest.raises(KeyError):
         machine([of(kicker=(27, 420))], "rotor-far")
+
+
+def test_the_simulator_has_the_disturbances_of_all_probes_and_counts_none_twice():
+    quiet, busy = of(rotor_far=(10, 459)), of(rotor_far=(12, 470), gaps=GAPS)
+    found = machine([quiet, busy], "rotor-far")
+    assert found.noise.per_second == 127.5, "255 in two seconds"
+    assert found.noise.share == pytest.approx(0.005)
+    assert found.switch_ns == 12_000 - 750, "a turn of 150 us loses 0.75 us to them anyway"
+    assert {found.noise.lengths.draw(np.random.default_rng(seed)) for seed in range(300)} == {20_000, 1_000_000}
 
 
 @given(st.floats(10, 1e6), st.floats(0.001, 0.9))
@@ -109,7 +124,7 @@ def measured(name, **others):
 
 
 def probed(*them, cpu=1, shield=True):
-    return Probe(cpu, 150_000, 4, 0.5, 3, shield, list(them))
+    return Probe(cpu, 150_000, 4, 0.5, 3, shield, list(them), [(20_000, 250)], 10**9)
 
 
 def test_what_tells_nothing_is_not_kept():
@@ -121,7 +136,8 @@ def test_what_tells_nothing_is_not_kept():
         Measured("hrtick", "", missing="locked"),
         measured("rotor-far"),
     )
-    assert to_keep(found).costs == {"rotor-far": Cost(turn_ns=10_000, p99_us=459, late_ns=0, late_sd_ns=0)}
+    assert to_keep(found).costs == {"rotor-far": Cost(turn_ns=10_000, p99_us=459, late=[])}
+    assert to_keep(found).gaps == [(20_000, 250)]
 
 
 def test_probes_are_kept_by_cpu_kernel_and_placement(places, monkeypatch):

@@ -7,7 +7,6 @@ import typer
 
 from windtunnel.sharing.cli.advise import advise
 from windtunnel.sharing.cli.daemon_requests import list_, set_, watch
-from windtunnel.sharing.cli.fit import fit
 from windtunnel.sharing.cli.probe import probe
 from windtunnel.sharing.cli.reproduce import reproduce
 from windtunnel.sharing.cli.restore import restore
@@ -32,5 +31,5 @@ app = typer.Typer(
     rich_markup_mode=None,
     rich_help_panel="Model and share",
 )
-for _command in (probe, serve, list_, set_, watch, restore, simulate, fit, advise, reproduce):
+for _command in (probe, serve, list_, set_, watch, restore, simulate, advise, reproduce):
     app.command(_command.__name__.removesuffix("_"), **_texts(_command.__doc__))(_command)

@@ -56,3 +56,13 @@ def remaining(gone: float, lines: float, ran_ns: float, touch: float, miss: floa
         if abs(step) < 1e-9:
             break
     return exp(x)
+
+
+def refill_ns(tenants: int, slice_ns: int, working_set: int, machine: Machine) -> float:
+    """ns of a slice in which lines come back that other tenants, alike, evicted from the L2."""
+    lines, room = working_set / LINE, machine.l2_bytes / LINE
+    own = min(lines, room)
+    if tenants < 2 or not own:
+        return 0.0
+    gone = min(max(tenants * own - room, 0.0) / own, 1.0)
+    return machine.miss_ns * own * (gone - remaining(gone, own, slice_ns, machine.touch_ns, machine.miss_ns))

@@ -285,7 +285,8 @@ class Simulation:
     def _steal(self, core: CoreState) -> None:
         """The host takes the core for some time; the thread continues afterwards."""
         self._next_noise(core)
-        taken = int(self.noise.exponential(self.plan.machine.noise.mean_ns))
+        noise = self.plan.machine.noise
+        taken = noise.lengths.draw(self.noise) if noise.lengths else int(self.noise.exponential(noise.mean_ns))
         taken = min(taken, self.plan.duration_ns - self.now)
         if core.thread is None:
             return  # an idle core loses no time of a tenant

@@ -1,6 +1,10 @@
 """The plan of a simulation: tenants, the machine, the policy that shares it, and changes during the run. Times are whole ns."""
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -79,15 +83,48 @@ class Tenant:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Times as they were measured: (ns, how often). A tail that is rare decides the p99 of a loaded tenant, so no form is assumed."""
+
+    counts: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def _cumulative(self) -> list[int]:
+        return list(accumulate(count for _, count in self.counts))
+
+    @property
+    def mean(self) -> float:
+        """ns."""
+        return sum(ns * count for ns, count in self.counts) / self._cumulative[-1]
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """One of them, ns."""
+        return self.counts[bisect_right(self._cumulative, rng.random() * self._cumulative[-1])][0]
+
+
+def sample(counts: Iterable[tuple[int, int]]) -> Sample | None:
+    """Counts of several measurements together; None where there are none."""
+    found = tuple((ns, count) for ns, count in counts if count > 0)
+    return Sample(found) if found else None
+
+
+@dataclass(frozen=True)
 class Noise:
-    """Steal of the host on each core: times a second, and mean length (exponential)."""
+    """Steal of the host on each core: times a second, and lengths: as measured, else exponential with a mean."""
 
     per_second: float = 0.0
     mean_ns: int = 0
+    lengths: Sample | None = None
 
     def __post_init__(self) -> None:
         bounded("noise a second", self.per_second, 0, 1e5)
         bounded("noise, ns,", self.mean_ns, 0, SECOND)
+
+    @property
+    def share(self) -> float:
+        """Of a core's time."""
+        mean = self.lengths.mean if self.lengths else self.mean_ns
+        return self.per_second * mean / SECOND
 
 
 @dataclass(frozen=True)
@@ -105,6 +142,8 @@ class Machine:
     """Mean by which a kick is late."""
     late_sd_ns: int = 1500
     """Its standard deviation: lateness has a gamma distribution, exponential where both are the same."""
+    late: Sample | None = None
+    """Lateness as measured, instead of both."""
     cold_ns: int = 0
     """Lost at the beginning of each turn while the tenant is charged for it: L1 and TLB. Part of `switch_ns` where it was not measured separately."""
     base_slice_ns: int = 1_400_000
@@ -129,6 +168,8 @@ class Machine:
 
 def lateness(machine: Machine, rng: np.random.Generator) -> int:
     """Of one kick, ns."""
+    if machine.late is not None:
+        return machine.late.draw(rng)
     mean, deviation = machine.late_ns, machine.late_sd_ns
     if not mean or not deviation:
         return mean
