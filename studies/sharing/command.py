@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from sharing.conduct import FinishedFigure, run_figure
@@ -11,6 +10,7 @@ from sharing.shared_core import check_slicer
 from sharing.site import choose_site
 from windtunnel.measure.execute import new_directory
 from windtunnel.sharing.views.daemon import findings_text
+from windtunnel.views.terminal.console import progress, results
 
 
 def run(
@@ -33,12 +33,12 @@ def run(
 
 
 def _progress(number: int, of: int, label: str) -> None:
-    Console(stderr=True).print(f"[dim]{number:>4} of {of}  {label}[/dim]", highlight=False)
+    progress().print(f"[dim]{number:>4} of {of}  {label}[/dim]")
 
 
 def show(finished: FinishedFigure) -> None:
     """The verdicts, with their comparisons, and where the report is."""
-    console = Console(highlight=False)
+    console = results()
     for verdict in finished.record.verdicts:
         console.print(f"\n{verdict.title}: {verdict.claim}\n  [bold]{verdict.outcome}[/bold]: {verdict.because}")
         table = Table(box=None, pad_edge=False)

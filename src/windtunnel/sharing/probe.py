@@ -31,8 +31,6 @@ from windtunnel.sharing.slicers import SLICERS
 
 SLICE_NS = 150_000
 ROUNDS, SECONDS, LOAD = 3, 0.5, Load()
-MAX_LOSS = 0.08
-"""Default of what slices may cost: time of the core outside them."""
 RESERVE = 1.05
 """The slice is so much longer than the cost of a turn asks for: that is how far two probes in one state of the host differ."""
 LEAST_GAP_NS = 10_000

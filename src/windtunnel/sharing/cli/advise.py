@@ -70,12 +70,11 @@ def advise(
 
         print(dumps(found.document() | {"slicer": slicer, "measured": checked and asdict(checked)}, indent=1))
         return
-    from rich.console import Console
-
     from windtunnel import format as fmt
     from windtunnel.sharing.views.advice import advice_view
+    from windtunnel.views.terminal.console import results
 
-    console = Console(highlight=False)
+    console = results()
     console.print(advice_view(found))
     if checked:
         met = "meets" if checked.p99_ns <= found.slo.p99_ns else "misses"

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.sharing import MAX_LOSS
+
 if TYPE_CHECKING:
     from windtunnel.sharing.probe import Choice, Probe
 
@@ -22,7 +24,7 @@ def probe(
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=100, help="Trials of each slicer, in turns.")] = 3,
     max_loss: Annotated[
         float, typer.Option("--max-loss", min=0.001, max=0.999, help="Time of the core that slices may cost.")
-    ] = 0.08,
+    ] = MAX_LOSS,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
 ) -> None:
     """Measure what each slicer achieves on this host, and choose slicer and slice.
@@ -58,11 +60,10 @@ def probe(
 
 
 def _show(found: "Probe", picked: "Choice | None", max_loss: float) -> None:
-    from rich.console import Console
-
     from windtunnel.sharing.views.daemon import findings_text, probe_table
+    from windtunnel.views.terminal.console import results
 
-    console = Console(highlight=False)
+    console = results()
     console.print(probe_table(found))
     for one in found.measured:
         if one.missing:

@@ -84,11 +84,10 @@ def simulate(
 
         print(dumps({"simulated": True, "variants": documents}, indent=1))
         return
-    from rich.console import Console
-
     from windtunnel.sharing.views.simulation import view
+    from windtunnel.views.terminal.console import results
 
-    Console(highlight=False).print(view(documents))
+    results().print(view(documents))
 
 
 def _identical(tenants: int, given: dict[str, Any]) -> "Plan":

@@ -13,6 +13,7 @@ from windtunnel.scenario.quantities import Duration
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Cores, Text, Wanted
+from windtunnel.sharing import MAX_LOSS
 from windtunnel.sharing.pools.weights import MOST_WEIGHT
 from windtunnel.text_file import read_text
 
@@ -210,7 +211,7 @@ class Serve(Table):
     )
     slice: Slice = Field("auto", description="slice of the tenants of ls; auto: the shortest within max_loss")
     max_loss: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.08, description="what auto may take: time of a CPU of ls outside its tenants' slices"
+        MAX_LOSS, description="what auto may take: time of a CPU of ls outside its tenants' slices"
     )
     shield: bool = Field(
         True, description="a cgroup keeps other processes from the tenants' time, where the host allows one"

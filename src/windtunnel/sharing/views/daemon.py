@@ -4,10 +4,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from windtunnel import format as fmt
+from windtunnel.views.terminal.columns import Column, Fitting
 
 if TYPE_CHECKING:
     from windtunnel.sharing.diagnose import Finding
@@ -79,30 +81,25 @@ def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
     return Text("\n").join(lines)
 
 
-def probe_table(found: "Probe") -> Table:
+def probe_table(found: "Probe") -> RenderableType:
     """The measurements of each slicer."""
     title = f"{found.tenants} polling tenants on CPU {found.cpu}, slices of {found.slice_ns / 1e3:g} us, {found.rounds} times {found.seconds:g} s each"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="")
-    table.add_column("\nslicer")
-    for heading in (
-        "slice\np50",
-        "\np99",
-        "latency\np50",
-        "\np99",
-        "through-\nput",
-        "\nloss",
-        "loss of\na turn",
-        "share\noff by",
-        "late\np99",
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for one in found.measured:
-        if one.missing:
-            continue
-        times = (one.slice_p50_us, one.slice_p99_us, one.latency_p50_us, one.latency_p99_us)
-        costs = (fmt.percent(one.throughput), fmt.percent(one.loss), _time(one.turn_us, ""))
-        table.add_row(one.name, *map(_time, times), *costs, fmt.percent(one.off_points), _time(one.late_p99_us, ""))
-    return table
+    seen = [one for one in found.measured if not one.missing]
+    table = Fitting(
+        [
+            Column("slicer", [one.name for one in seen]),
+            Column("slice p50", [_time(one.slice_p50_us) for one in seen], spare=2),
+            Column("p99", [_time(one.slice_p99_us) for one in seen], spare=3),
+            Column("latency p50", [_time(one.latency_p50_us) for one in seen], spare=4),
+            Column("p99", [_time(one.latency_p99_us) for one in seen]),
+            Column("throughput", [fmt.percent(one.throughput) for one in seen], spare=1),
+            Column("loss", [fmt.percent(one.loss) for one in seen]),
+            Column("a turn", [_time(one.turn_us, fmt.DASH) for one in seen]),
+            Column("share off", [fmt.percent(one.off_points) for one in seen], spare=5),
+            Column("late p99", [_time(one.late_p99_us, fmt.DASH) for one in seen], spare=6),
+        ]
+    )
+    return Group(Text(title), table)
 
 
 def _time(us: float | None, none: str = "too few") -> str:
