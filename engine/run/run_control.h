@@ -72,7 +72,7 @@ struct run_control {
     void poll_peer();
     void beat();
     bool ask_for_probe(uint32_t epoch);
-    void settle_into(uint32_t variant);
+    bool settle_into(uint32_t variant);
     void await_reader();
     void await_switch(const worker &w, uint32_t epoch);
     void end_loops();
