@@ -88,6 +88,7 @@ bool run_control::settle_into(uint32_t variant) {
 }
 
 bool run_control::run_phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages) {
+    take_turn();  // in a hold there is no time of the run
     const uint64_t start = now_ns(), goal = messages ? responses() + *messages : UINT64_MAX;
     const bool measures = std::string_view(name) == "measure";
     uint64_t window_end = start, windows = 0;
