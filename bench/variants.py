@@ -10,6 +10,7 @@ import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -90,7 +91,7 @@ def measure(session: Session) -> list[Result]:
                     raise UserError(f"no window of {setting.name} counts")
                 cost = row.ns_per_message.median / plain.ns_per_message.median
                 samples[f"{setting.name}: variant"] = Sample(cost, noise([whole]), where=whole.record.where)
-                a, b = valid(lambda: apart(session, setting, hello_hz(whole), directory(), interrupts, host))
+                a, b = valid(partial(apart, session, setting, hello_hz(whole), directory, interrupts, host))
                 where = a.record.where if same(a.record.where, b.record.where) else Where("several")
                 cost = ns_per_message(b) / ns_per_message(a)
                 samples[f"{setting.name}: separate"] = Sample(cost, noise([a, b]), where=where)
@@ -121,12 +122,18 @@ def together(session: Session, interrupts: Interrupts, directory: Path) -> Run:
 
 
 def apart(
-    session: Session, setting: Setting, tsc_hz: int, directory: Path, interrupts: Interrupts, host: facts.Facts
+    session: Session,
+    setting: Setting,
+    tsc_hz: int,
+    new_directory: Callable[[], Path],
+    interrupts: Interrupts,
+    host: facts.Facts,
 ) -> list[Run]:
     """Two runs that alternate: as the file says, and with the setting."""
     sets = ({}, setting.alone(tsc_hz))
     specs = [resolve(load(SCENARIO, session.sets({**WINDOW, **more})), here()) for more in sets]
     order = (0, 1) if random.random() < 0.5 else (1, 0)
+    directory = new_directory()
     pair = Pair(specs, [directory / side for side in "ab"], order, interrupts, [], host)
     outcomes = dict(pair.run("window", lambda _: None))
     return [outcomes[side].kept_run() for side in (0, 1)]
