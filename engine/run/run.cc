@@ -119,6 +119,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
         f.signals.sending_since = now();
         f.signals.sending.store(true, std::memory_order_release);
         if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.run_phase("warmup", f.plan.phases.warmup_ns, {});
+        p.take_turn();
         start = p.now_ns();
         whole = !p.ordered && p.run_phase("measure", f.plan.phases.duration_ns, f.plan.phases.messages);
         p.take_turn();
@@ -131,7 +132,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
     if (linked && half_of_two && (is_client || p.ordered == end_reason::parent_lost)) p.hold_port();
     p.wait(0);  // notices a supervisor that is gone and will not clean up
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;
-    return {p.ordered.value_or(natural), end - start};
+    return {p.ordered.value_or(natural), end - start - p.settled_ns};
 }
 
 }  // namespace wt

@@ -12,9 +12,9 @@ from statistics import median
 
 from windtunnel.errors import UserError
 from windtunnel.host.states import groups, words
-from windtunnel.measure.median import interval
 from windtunnel.runs.identity import factors, identity
 from windtunnel.runs.latest import written
+from windtunnel.runs.median import interval
 from windtunnel.runs.reader import Run, record_of
 from windtunnel.runs.record import Record
 from windtunnel.runs.validity import WHAT, Settled, What, shown
@@ -132,6 +132,6 @@ def _before(run: Run) -> Iterator[Record]:
 
 
 def _level(record: Record) -> Settled | None:
-    """What a valid run settled on; None for another."""
-    level = record.validity.settled if record.validity else None
+    """What a valid run settled on; None for another, and for one that changed between windows: its pools and buffers are larger."""
+    level = record.validity.settled if record.validity and not record.variants else None
     return level if level and level.settled and record.verdict.valid else None
