@@ -64,15 +64,31 @@ def course(values: Sequence[float], limit: float) -> Course:
     return Course(levels, found.size if found and found.at is None else 0.0, half_width(last), len(series))
 
 
-def half_width(values: Sequence[float] | Series) -> float | None:
-    """Half the 95% interval of the mean, as a share of it, by batch means (A. M. Law, "Simulation Modeling and Analysis", 9.5.3);
-    None with fewer than 4 values or without a positive mean."""
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over windows and its 95% interval; None, None: fewer than 4 windows have none."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+def estimate(values: Sequence[float] | Series) -> Estimate:
+    """The mean of at least one value; the interval by batch means (A. M. Law, "Simulation Modeling and Analysis", 9.5.3)."""
     series = np.asarray(values, dtype=float)
-    if len(series) < 4 or series.mean() <= 0:
-        return None
+    mean = float(series.mean())
+    if len(series) < 4:
+        return Estimate(mean)
     batches = min(len(series) // 2, MOST_BATCHES)
     means = [batch.mean() for batch in np.array_split(series, batches)]
-    return float(T_975[batches - 1] * np.std(means, ddof=1) / np.sqrt(batches) / series.mean())
+    half = float(T_975[batches - 1] * np.std(means, ddof=1) / np.sqrt(batches))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def half_width(values: Sequence[float] | Series) -> float | None:
+    """Half the 95% interval of the mean, as a share of it; None with fewer than 4 values or without a positive mean."""
+    found = estimate(values)
+    return None if found.high is None or found.mean <= 0 else (found.high - found.mean) / found.mean
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rich.text import Text
 from windtunnel import format as fmt
 
 if TYPE_CHECKING:
-    from windtunnel.sharing.diagnose import Finding
+    from windtunnel.finding import Finding
     from windtunnel.sharing.probe import Probe
 
 MOST_NAMED = 3

@@ -1,0 +1,88 @@
+"""windtunnel diagnose: what limits a run, and why?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json, Sets, State, with_state
+
+if TYPE_CHECKING:
+    from windtunnel.runs import Run
+
+
+def diagnose(
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN|SCENARIO",
+            help="A run directory, or a scenario file, which is run for it.",
+            show_default=False,
+            autocompletion=completion.compared,
+        ),
+    ],
+    sets: Sets = None,
+    state: State = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Scenario: new run directory.", show_default="runs/<UTC time>-<scenario>"
+        ),
+    ] = None,
+    as_: Annotated[
+        Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what limits a run.
+
+    A worker, the generator, the messages in flight, a link, the offered load, the host, or a tie: by how long each worker waits, with
+    intervals over the windows. An invalid run is read too. A ledger shows where each worker's nanoseconds went.
+
+    Exit codes: 0 diagnosed, 2 bad input or refused by the engine, 130 interrupted.
+
+    windtunnel diagnose runs/2026-11-21T10-00-00Z-echo
+    windtunnel diagnose scenarios/handler-m_app.toml
+    windtunnel diagnose runs/axio --as axio
+    windtunnel diagnose scenarios/echo.toml --json | jq .limit
+    """
+    from windtunnel.diagnose import diagnose as diagnosed
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.diagnosis import diagnosis_view
+
+    found = diagnosed(_run(what, with_state(sets, state), out, silent=json), as_axio=as_ == "axio")
+    if json:
+        print(found.model_dump_json(indent=1))
+    else:
+        results().print(diagnosis_view(found))
+
+
+def _run(what: Path, sets: list[str], out: Path | None, silent: bool) -> "Run":
+    """The run directory read, or the scenario run. Raises UserError for what is neither."""
+    from windtunnel.errors import UserError
+    from windtunnel.runs import load
+
+    if not what.is_dir():
+        return _executed(what, sets, out, silent)
+    if sets or out:
+        raise UserError("--set, --state and --out take a scenario, not a run", remedy="give a scenario file")
+    return load(what)
+
+
+def _executed(file: Path, sets: list[str], out: Path | None, silent: bool) -> "Run":
+    from windtunnel.cli.run import display
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.engine.verdict import INTERRUPTED, REFUSED
+    from windtunnel.errors import UserError
+    from windtunnel.measure.execute import execute, new_directory
+    from windtunnel.scenario import here, load, resolve
+
+    spec = resolve(load(file, sets), here())
+    with Interrupts() as interrupts, display(spec, interrupts, None, silent) as shown:
+        ended = execute(spec, out or new_directory(file.stem), interrupts, [shown.line] if shown else [], settle=True)
+    if ended.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if ended.exit_code == REFUSED:
+        raise UserError(ended.verdict.reasons[0])
+    return ended.kept_run()

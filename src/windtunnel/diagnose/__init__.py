@@ -1,0 +1,13 @@
+"""Why a run is as fast as it is: what limits it, by which evidence, and what could not be looked at.
+
+planted    takes out of a run what was put in on purpose: a diagnosis may not see it
+observed   what a diagnosis reads of a run
+limits     what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
+ledger     where a worker's nanoseconds went, with the rest that no part has
+axio       what Axio's own rule says
+"""
+
+from windtunnel.diagnose.diagnose import diagnose
+from windtunnel.diagnose.model import Diagnosis
+
+__all__ = ["Diagnosis", "diagnose"]

@@ -1,0 +1,47 @@
+"""The diagnosis of one run."""
+
+from windtunnel.diagnose import axio
+from windtunnel.diagnose.limits import limit
+from windtunnel.diagnose.model import Diagnosis, Interval, WorkerSeen
+from windtunnel.diagnose.observed import Observed, observe
+from windtunnel.measure.validity import Slack
+from windtunnel.runs import Run
+
+
+def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
+    """What the record of a run tells; an invalid run is read too. `as_axio`: with the verdict of Axio's own rule, which raises
+    UserError where no stage was timed."""
+    seen = observe(run)
+    record = run.record
+    return Diagnosis(
+        run=str(run.path),
+        verdict=record.verdict_words,
+        state=record.where.state,
+        windows=seen.count,
+        limit=limit(seen),
+        workers=[_worker(seen, slack) for slack in seen.slacks],
+        ledgers=seen.ledgers,
+        untold=_untold(seen),
+        axio=axio.verdicts(run) if as_axio else None,
+    )
+
+
+def _worker(seen: Observed, slack: Slack) -> WorkerSeen:
+    return WorkerSeen(
+        engine=slack.engine,
+        worker=slack.worker,
+        cpu=slack.cpu,
+        sides=slack.sides,
+        slack=Interval.of(slack.share),
+        stages=seen.stages_of(slack.engine, slack.worker),
+    )
+
+
+def _untold(seen: Observed) -> list[str]:
+    """What this run cannot show."""
+    said = []
+    if seen.run.record.imported:
+        said.append("slack, and with it what limits: the text has no windows and no idle time")
+    elif not seen.slacks:
+        said.append("slack: no call was timed")
+    return said

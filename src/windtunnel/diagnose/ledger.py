@@ -1,0 +1,97 @@
+"""The ledger of a worker's nanoseconds: stages, waits and what is left over add up to the time of its windows.
+
+Stages are timed in some loops alone. Their cycles, without the time stamps, are scaled to all loops. What is then missing is the rest:
+the loop around the stages, and the error of a sample of loops. A rest far from 0 says that the parts cannot be trusted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from windtunnel.diagnose.model import Interval, Ledger
+from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
+from windtunnel.measure.validity import estimate
+
+
+@dataclass
+class Parts:
+    """Ticks of one worker in one window."""
+
+    cycles: float
+    work: dict[str, float] = field(default_factory=dict)
+    stall: float = 0.0
+    idle: float = 0.0
+    interrupted: float = 0.0
+    traffic: float = 0.0
+    stamps: float = 0.0
+
+    @property
+    def rest(self) -> float:
+        named = self.stall + self.idle + self.interrupted + self.traffic + self.stamps
+        return self.cycles - sum(self.work.values()) - named
+
+
+def ledgers(
+    windows: Mapping[str, Sequence[Window]],
+    messages: Sequence[int],
+    ticks: Mapping[str, tuple[float, float]],
+) -> list[Ledger]:
+    """One for each worker whose calls were timed. `messages`: of each window, which is the same moment of all engines. `ticks`: of each
+    engine a tick in ns, and the ticks of a time stamp."""
+    found = []
+    for engine, of in windows.items():
+        tick_ns, stamp = ticks[engine]
+        for worker in dict.fromkeys(each.worker for window in of for each in window.workers):
+            rows = [
+                (parts, tick_ns / count)
+                for window, count in zip(of, messages, strict=False)
+                if count and (parts := _of_window(window, worker, stamp))
+            ]
+            if rows:
+                found.append(_ledger(engine, worker, rows))
+    return found
+
+
+def parts_of(worker: WorkerWindow, stages: Sequence[StageWindow], stamp_ticks: float) -> Parts | None:
+    """None: no loop of the window was timed."""
+    timed_loops = max((stage.timed_calls + stage.interrupted_calls for stage in stages), default=0)
+    if not timed_loops:
+        return None
+    scale = worker.loops / timed_loops
+    parts = Parts(cycles=worker.cycles)
+    for stage in stages:
+        in_vain = stage.timed_calls * stage.empty_calls / stage.calls if stage.calls else 0.0
+        stalled = stage.timed_calls * stage.stalled_calls / stage.calls if stage.calls else 0.0
+        moved = stage.timed_calls - in_vain - stalled
+        name = f"{stage.endpoint} {stage.stage}"
+        work = stage.busy_cycles - stage.stall_cycles - moved * stamp_ticks
+        parts.work[name] = parts.work.get(name, 0.0) + work * scale
+        parts.stall += (stage.stall_cycles - stalled * stamp_ticks) * scale
+        parts.idle += (stage.idle_cycles - in_vain * stamp_ticks) * scale
+        parts.interrupted += stage.interrupted_cycles * scale
+        parts.traffic += stage.traffic_cycles * scale
+        parts.stamps += stage.timed_calls * stamp_ticks
+    return parts
+
+
+def _of_window(window: Window, worker: int, stamp_ticks: float) -> Parts | None:
+    of_worker = next((each for each in window.workers if each.worker == worker), None)
+    stages = [stage for stage in window.stages if stage.worker == worker]
+    return parts_of(of_worker, stages, stamp_ticks) if of_worker else None
+
+
+def _ledger(engine: str, worker: int, rows: Sequence[tuple[Parts, float]]) -> Ledger:
+    """`rows`: of each window its parts, and ns a tick and message."""
+    names = dict.fromkeys(name for parts, _ in rows for name in parts.work)
+    return Ledger(
+        engine=engine,
+        worker=worker,
+        window_ns=fmean(parts.cycles * ns for parts, ns in rows),
+        work={name: fmean(parts.work.get(name, 0.0) * ns for parts, ns in rows) for name in names},
+        stall=fmean(parts.stall * ns for parts, ns in rows),
+        idle=fmean(parts.idle * ns for parts, ns in rows),
+        interrupted=fmean(parts.interrupted * ns for parts, ns in rows),
+        traffic=fmean(parts.traffic * ns for parts, ns in rows),
+        stamps=fmean(parts.stamps * ns for parts, ns in rows),
+        rest=Interval.of(estimate([parts.rest * ns for parts, ns in rows])),
+    )

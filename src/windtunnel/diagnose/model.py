@@ -1,0 +1,94 @@
+"""What a diagnosis says, as `--json` prints it."""
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from windtunnel.measure.validity import Estimate
+
+DIAGNOSIS_VERSION: Final = 1
+
+Kind = Literal["worker", "generator", "in-flight", "link", "offered load", "host", "tie", "unknown"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Interval(Part):
+    """A mean over windows and its 95% interval, by batch means."""
+
+    mean: float
+    low: float | None = Field(description="null, and `high`: too few windows")
+    high: float | None
+
+    @classmethod
+    def of(cls, found: Estimate) -> "Interval":
+        return cls(mean=found.mean, low=found.low, high=found.high)
+
+
+class WorkerSeen(Part):
+    """One worker, as the windows show it."""
+
+    engine: str
+    worker: int
+    cpu: int
+    sides: str = Field(description='"client", "server", or "client + server"')
+    slack: Interval = Field(description="share of its time in which none of its stages moved anything")
+    stages: dict[str, float] = Field(
+        description='"server app_rx" -> its share of the work of the worker, the greatest first'
+    )
+
+
+class Ledger(Part):
+    """Where the time of one worker went, ns a message. The parts and the rest add up to the time of its windows."""
+
+    engine: str
+    worker: int
+    window_ns: float = Field(description="time of the windows over the messages")
+    work: dict[str, float] = Field(description='"server app_rx" -> ns')
+    stall: float
+    idle: float
+    interrupted: float
+    traffic: float = Field(description="spent by handlers that make their own traffic")
+    stamps: float = Field(description="reading the clock in timed loops")
+    rest: Interval = Field(
+        description="the loop around the stages, and the error of a sample of loops: what no part has"
+    )
+
+
+class Limit(Part):
+    """What limits the rate."""
+
+    kind: Kind
+    workers: list[int] = Field(description="positions in the plan's workers; of a tie several; empty: no worker")
+    stage: str | None = Field(description='the stage that takes most of the one worker\'s work, as in "server app_rx"')
+    words: str
+    evidence: list[str]
+
+
+class AxioVerdict(Part):
+    """What Axio's own rule says of one side."""
+
+    side: Literal["client", "server"]
+    stage: str | None = Field(description="its most critical phase: the longest time a packet; null: it has no value")
+    contention: Literal["C1", "C2 or C4"] | None
+    completion_us: float | None
+    stall_us: float | None
+    rounding: str | None = Field(description="what rounding could make of it; null: nothing")
+    ours: list[str] = Field(description="what is to be said beside it")
+
+
+class Diagnosis(Part):
+    """One run, or one scenario that was run for it."""
+
+    version: Literal[1] = DIAGNOSIS_VERSION
+    run: str
+    verdict: str = Field(description='"valid", "valid, limits relaxed", "invalid", or "imported"')
+    state: str | None = Field(description="of the host: that of the windows that are used; null: not known")
+    windows: int = Field(description="that are used")
+    limit: Limit
+    workers: list[WorkerSeen]
+    ledgers: list[Ledger]
+    untold: list[str] = Field(description="what could not be looked at, and why")
+    axio: list[AxioVerdict] | None = Field(description="with --as axio")

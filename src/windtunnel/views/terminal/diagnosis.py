@@ -1,0 +1,104 @@
+"""A diagnosis in the terminal: the limit first, then what it is known by."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from windtunnel import format as fmt
+from windtunnel.diagnose.model import AxioVerdict, Diagnosis, Interval, Ledger
+from windtunnel.views.terminal.columns import Column, Fitting
+
+COLOURS = {
+    "worker": "cyan", "generator": "yellow", "in-flight": "cyan", "link": "cyan", "offered load": "green", "host": "red",
+    "tie": "yellow", "unknown": "yellow",
+}  # fmt: skip
+
+
+def diagnosis_view(found: Diagnosis) -> RenderableType:
+    """The limit, its evidence, the workers and their ledgers, what is untold, and Axio's verdict."""
+    parts: list[RenderableType] = [*_axio(found), Text(found.limit.words, style=f"bold {COLOURS[found.limit.kind]}")]
+    parts += [Text(f"  {line}") for line in found.limit.evidence]
+    state = f", host state {found.state}" if found.state else ""
+    parts.append(Text(f"by {found.windows} windows{state}, run {found.verdict}: {found.run}", style="dim"))
+    if found.workers:
+        parts += [Text(), _workers(found)]
+    if found.ledgers:
+        parts += [Text(), Text("ns a message", style="bold"), _ledgers(found)]
+    parts += [Text(f"untold: {line}", style="dim") for line in found.untold]
+    return Group(*parts)
+
+
+def share(found: Interval) -> str:
+    """As in "1.2% [0.8 .. 1.6]"."""
+    mean = fmt.percent(found.mean)
+    if found.low is None or found.high is None:
+        return mean
+    return f"{mean} [{found.low * 100:.1f} .. {found.high * 100:.1f}]"
+
+
+def _workers(found: Diagnosis) -> Fitting:
+    rows = sorted(found.workers, key=lambda worker: worker.slack.mean)
+    limiting = found.limit.workers
+    return Fitting(
+        [
+            Column("worker", [str(row.worker) for row in rows]),
+            Column("CPU", [str(row.cpu) for row in rows]),
+            Column("sides", [row.sides for row in rows], words=True),
+            Column("slack", [share(row.slack) for row in rows]),
+            Column("limits", ["yes" if row.worker in limiting else "" for row in rows], words=True),
+            Column("share of its work", [_stages(row.stages) for row in rows], spare=1, words=True),
+        ]
+    )
+
+
+def _stages(stages: dict[str, float]) -> str:
+    return ", ".join(f"{name} {part:.0%}" for name, part in stages.items())
+
+
+def _ledgers(found: Diagnosis) -> Fitting:
+    rows = [(ledger, *part) for ledger in found.ledgers for part in parts_of(ledger)]
+    starts = [n for n, (ledger, name, _) in enumerate(rows) if n and name == WINDOW]
+    return Fitting(
+        [
+            Column("worker", [str(ledger.worker) if name == WINDOW else "" for ledger, name, _ in rows]),
+            Column("", [name for _, name, _ in rows], words=True),
+            Column("ns", [text for _, _, text in rows]),
+        ],
+        starts,
+    )
+
+
+WINDOW = "time of the windows"
+
+
+def parts_of(ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """The lines of one ledger: the whole, its parts, the rest."""
+    yield WINDOW, fmt.number(ledger.window_ns)
+    yield from ((name, fmt.number(ns)) for name, ns in ledger.work.items())
+    for name in ("stall", "idle", "interrupted", "traffic", "stamps"):
+        if ns := getattr(ledger, name):
+            yield NAMES.get(name, name), fmt.number(ns)
+    rest = ledger.rest
+    bounds = "" if rest.low is None or rest.high is None else f" [{rest.low:.1f} .. {rest.high:.1f}]"
+    yield "rest: the loop, and the sample's error", f"{fmt.number(rest.mean)}{bounds}"
+
+
+NAMES = {"stamps": "time stamps", "traffic": "own traffic of handlers"}
+
+
+def _axio(found: Diagnosis) -> Iterator[RenderableType]:
+    for verdict in found.axio or ():
+        yield Text(_axio_words(verdict), style="bold")
+        if verdict.rounding:
+            yield Text(f"  {verdict.rounding}", style="yellow")
+        yield from (Text(f"  ours: {line}") for line in verdict.ours)
+
+
+def _axio_words(verdict: AxioVerdict) -> str:
+    head = f"Axio's rule, {verdict.side}: the most critical phase is {verdict.stage}"
+    if verdict.contention is None or verdict.completion_us is None or verdict.stall_us is None:
+        return f"{head}; no contention point"
+    work = verdict.completion_us - verdict.stall_us
+    sign = "<" if verdict.contention == "C1" else ">"
+    return f"{head}, its completion {work:.3f} {sign} stall {verdict.stall_us:.3f} µs: {verdict.contention}"
