@@ -1,6 +1,7 @@
 """The diagnosis of one run."""
 
 from windtunnel.diagnose import axio
+from windtunnel.diagnose.causes import look
 from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
@@ -13,15 +14,18 @@ def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
     UserError where no stage was timed."""
     seen = observe(run)
     record = run.record
+    limiting = limit(seen)
+    causes, untold = look(seen, limiting) if seen.count else ([], [])
     return Diagnosis(
         run=str(run.path),
         verdict=record.verdict_words,
         state=record.where.state,
         windows=seen.count,
-        limit=limit(seen),
+        limit=limiting,
         workers=[_worker(seen, slack) for slack in seen.slacks],
-        ledgers=seen.ledgers,
-        untold=_untold(seen),
+        ledgers=[account.ledger for account in seen.accounts],
+        causes=causes,
+        untold=[*_untold(seen), *untold],
         axio=axio.verdicts(run) if as_axio else None,
     )
 

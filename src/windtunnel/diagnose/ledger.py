@@ -4,13 +4,12 @@ Stages are timed in some loops alone. Their cycles, without the time stamps, are
 the loop around the stages, and the error of a sample of loops. A rest far from 0 says that the parts cannot be trusted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 
 from windtunnel.diagnose.model import Interval, Ledger
 from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
-from windtunnel.measure.validity import estimate
+from windtunnel.measure.validity import Estimate, estimate
 
 
 @dataclass
@@ -31,11 +30,48 @@ class Parts:
         return self.cycles - sum(self.work.values()) - named
 
 
-def ledgers(
+@dataclass(frozen=True)
+class Account:
+    """One worker over windows."""
+
+    engine: str
+    worker: int
+    parts: tuple[Parts, ...]
+    """Of each window that had messages."""
+    ns: tuple[float, ...]
+    """Of each of these windows: what a tick is, in ns a message."""
+
+    def estimate(self, of: Callable[[Parts], float]) -> Estimate:
+        """That part, ns a message."""
+        return estimate([of(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
+
+    @property
+    def ledger(self) -> Ledger:
+        names = dict.fromkeys(name for parts in self.parts for name in parts.work)
+        rest = self.estimate(lambda parts: parts.rest)
+        return Ledger(
+            engine=self.engine,
+            worker=self.worker,
+            window_ns=self.estimate(lambda parts: parts.cycles).mean,
+            work={name: self.work(name).mean for name in names},
+            stall=self.estimate(lambda parts: parts.stall).mean,
+            idle=self.estimate(lambda parts: parts.idle).mean,
+            interrupted=self.estimate(lambda parts: parts.interrupted).mean,
+            traffic=self.estimate(lambda parts: parts.traffic).mean,
+            stamps=self.estimate(lambda parts: parts.stamps).mean,
+            rest=Interval.of(rest),
+        )
+
+    def work(self, stage: str) -> Estimate:
+        """Of a stage, ns a message."""
+        return self.estimate(lambda parts: parts.work.get(stage, 0.0))
+
+
+def accounts(
     windows: Mapping[str, Sequence[Window]],
     messages: Sequence[int],
     ticks: Mapping[str, tuple[float, float]],
-) -> list[Ledger]:
+) -> list[Account]:
     """One for each worker whose calls were timed. `messages`: of each window, which is the same moment of all engines. `ticks`: of each
     engine a tick in ns, and the ticks of a time stamp."""
     found = []
@@ -48,7 +84,8 @@ def ledgers(
                 if count and (parts := _of_window(window, worker, stamp))
             ]
             if rows:
-                found.append(_ledger(engine, worker, rows))
+                parts, ns = zip(*rows, strict=True)
+                found.append(Account(engine, worker, parts, ns))
     return found
 
 
@@ -78,20 +115,3 @@ def _of_window(window: Window, worker: int, stamp_ticks: float) -> Parts | None:
     of_worker = next((each for each in window.workers if each.worker == worker), None)
     stages = [stage for stage in window.stages if stage.worker == worker]
     return parts_of(of_worker, stages, stamp_ticks) if of_worker else None
-
-
-def _ledger(engine: str, worker: int, rows: Sequence[tuple[Parts, float]]) -> Ledger:
-    """`rows`: of each window its parts, and ns a tick and message."""
-    names = dict.fromkeys(name for parts, _ in rows for name in parts.work)
-    return Ledger(
-        engine=engine,
-        worker=worker,
-        window_ns=fmean(parts.cycles * ns for parts, ns in rows),
-        work={name: fmean(parts.work.get(name, 0.0) * ns for parts, ns in rows) for name in names},
-        stall=fmean(parts.stall * ns for parts, ns in rows),
-        idle=fmean(parts.idle * ns for parts, ns in rows),
-        interrupted=fmean(parts.interrupted * ns for parts, ns in rows),
-        traffic=fmean(parts.traffic * ns for parts, ns in rows),
-        stamps=fmean(parts.stamps * ns for parts, ns in rows),
-        rest=Interval.of(estimate([parts.rest * ns for parts, ns in rows])),
-    )

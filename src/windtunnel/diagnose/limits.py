@@ -143,19 +143,16 @@ def _waits(slack: Slack) -> str:
 
 def _little(seen: Observed) -> list[str]:
     """Messages in flight by Little's law, beside the budget."""
-    budget = sum(
-        a.inflight for plan in seen.plans for e in plan.endpoints for a in e.applications if e.side == "client"
-    )
     windows = [window for of in seen.windows.values() for window in of]
     latencies = [w.latency_sent for window in windows for w in window.workloads if w.latency_sent.total]
     total = sum(latency.total for latency in latencies)
-    if not total or not budget:
+    if not total or not seen.budget:
         return []
     mean_ns = sum(latency.sum for latency in latencies) / total
     lasted = sum(window.end_ns - window.start_ns for window in windows if window.workloads)
     per_s = total / lasted * 1e9
     return [
-        f"{fmt.rate(per_s)} x {fmt.duration(mean_ns)} = {per_s * mean_ns / 1e9:,.0f} messages in flight, of a budget of {budget:,}"
+        f"{fmt.rate(per_s)} x {fmt.duration(mean_ns)} = {per_s * mean_ns / 1e9:,.0f} messages in flight, of a budget of {seen.budget:,}"
     ]
 
 

@@ -1,14 +1,18 @@
 """What a diagnosis says, as `--json` prints it."""
 
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from windtunnel.finding import Finding
 from windtunnel.measure.validity import Estimate
 
 DIAGNOSIS_VERSION: Final = 1
 
 Kind = Literal["worker", "generator", "in-flight", "link", "offered load", "host", "tie", "unknown"]
+Observable = Literal["run", "guest", "recorded"]
+Confidence = Literal["high", "medium", "low"]
 
 
 class Part(BaseModel):
@@ -67,6 +71,38 @@ class Limit(Part):
     evidence: list[str]
 
 
+@dataclass(frozen=True)
+class Gain:
+    """What a remedy should add to the rate, in percent."""
+
+    low: Annotated[float, Field(description="of the 95% interval, or the least that the case allows")]
+    high: Annotated[float, Field(description="of the 95% interval, or the most that the case allows")]
+
+    @property
+    def middle(self) -> float:
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True)
+class Cause(Finding):
+    """Why what limits does."""
+
+    observable: Annotated[
+        Observable,
+        Field(description="run: in any run; guest: of a NIC, as a guest has one; recorded: by other tools alone"),
+    ]
+    against: Annotated[list[str], Field(description="what speaks against it")]
+    untold: Annotated[list[str], Field(description="what this run cannot show of it")]
+    sets: Annotated[list[str], Field(description="the remedy as words of --set; empty: none does it")]
+    gain: Annotated[Gain | None, Field(description="null: one run cannot tell")]
+    confidence: Annotated[
+        Confidence,
+        Field(
+            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known"
+        ),
+    ]
+
+
 class AxioVerdict(Part):
     """What Axio's own rule says of one side."""
 
@@ -90,5 +126,6 @@ class Diagnosis(Part):
     limit: Limit
     workers: list[WorkerSeen]
     ledgers: list[Ledger]
+    causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
     untold: list[str] = Field(description="what could not be looked at, and why")
     axio: list[AxioVerdict] | None = Field(description="with --as axio")

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from windtunnel.diagnose import planted
-from windtunnel.diagnose.ledger import ledgers
-from windtunnel.diagnose.model import Ledger
+from windtunnel.diagnose.ledger import Account, accounts
+from windtunnel.diagnose.model import Limit
 from windtunnel.engine.lines import Window
-from windtunnel.engine.plan import Plan
+from windtunnel.engine.plan import Endpoint, Plan
+from windtunnel.finding import told
 from windtunnel.measure.validity import Slack, slacks
 from windtunnel.runs import EngineRecord, Run
-from windtunnel.runs.metrics import measured
+from windtunnel.runs.metrics import measured, ratio
 from windtunnel.runs.summary import Summary, summarise
 
 
@@ -47,10 +48,43 @@ class Observed:
         return responses if self.has_client else packets
 
     @cached_property
-    def ledgers(self) -> list[Ledger]:
+    def accounts(self) -> list[Account]:
         known = [engine for engine in self.run.record.engines if engine.hello and engine.ready]
         ticks = {e.name: (1e9 / e.hello.tsc_hz, e.ready.stamp_ticks) for e in known if e.hello and e.ready}
-        return ledgers({e.name: self.windows[e.name] for e in known}, self.messages, ticks)
+        return accounts({e.name: self.windows[e.name] for e in known}, self.messages, ticks)
+
+    def account(self, slack: Slack) -> Account:
+        """The ledger's series of this worker. Raises Untold."""
+        found = (each for each in self.accounts if (each.engine, each.worker) == (slack.engine, slack.worker))
+        return told(next(found, None), f"what the time of the worker on CPU {slack.cpu} went into")
+
+    @cached_property
+    def ns_a_message(self) -> float:
+        """Time of the windows over the messages. Raises Untold without a message."""
+        lasted = sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
+        return told(ratio(lasted, sum(self.messages)), "ns a message: there were none")
+
+    def of_limit(self, limit: Limit) -> list[Slack]:
+        """The workers that limit, the one with the least slack first."""
+        return [slack for number in limit.workers for slack in self.slacks if slack.worker == number]
+
+    @property
+    def free_cpus(self) -> list[int]:
+        """CPUs of the host that the run could use and did not."""
+        used = {worker.cpu for plan in self.plans for worker in plan.workers}
+        allowed = self.run.record.host.get("cpus", {}).get("allowed") or []
+        return [cpu for cpu in allowed if cpu not in used]
+
+    @property
+    def budget(self) -> int:
+        """Messages that may be in flight."""
+        ends = [endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == "client"]
+        return sum(application.inflight for endpoint in ends for application in endpoint.applications)
+
+    def endpoint(self, side: str) -> Endpoint:
+        """Raises Untold where the run has no such side."""
+        ends = (endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == side)
+        return told(next(ends, None), f"the {side}: it ran elsewhere")
 
     @property
     def has_client(self) -> bool:
@@ -64,6 +98,20 @@ class Observed:
     @property
     def plans(self) -> Sequence[Plan]:
         return [engine.plan for engine in self.run.record.engines]
+
+    def tick_ns(self, engine: str) -> float:
+        """Raises Untold for an engine that never began."""
+        return 1e9 / told(self.engine(engine).hello, "times: the engine never began").tsc_hz
+
+    def packets_a_message(self, slack: Slack, stage: str) -> float:
+        """Packets that the stage of this worker moved, a message. Raises Untold without a message."""
+        moved = sum(
+            each.objects
+            for window in self.windows[slack.engine]
+            for each in window.stages
+            if each.worker == slack.worker and f"{each.endpoint} {each.stage}" == stage
+        )
+        return told(ratio(moved, sum(self.messages)), "packets a message: there were no messages")
 
     def engine(self, name: str) -> EngineRecord:
         return next(engine for engine in self.run.record.engines if engine.name == name)

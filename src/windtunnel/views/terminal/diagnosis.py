@@ -1,12 +1,13 @@
 """A diagnosis in the terminal: the limit first, then what it is known by."""
 
 from collections.abc import Iterator
+from shlex import quote
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from windtunnel import format as fmt
-from windtunnel.diagnose.model import AxioVerdict, Diagnosis, Interval, Ledger
+from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Gain, Interval, Ledger
 from windtunnel.views.terminal.columns import Column, Fitting
 
 COLOURS = {
@@ -21,6 +22,8 @@ def diagnosis_view(found: Diagnosis) -> RenderableType:
     parts += [Text(f"  {line}") for line in found.limit.evidence]
     state = f", host state {found.state}" if found.state else ""
     parts.append(Text(f"by {found.windows} windows{state}, run {found.verdict}: {found.run}", style="dim"))
+    for cause in found.causes:
+        parts += [Text(), *_cause(cause)]
     if found.workers:
         parts += [Text(), _workers(found)]
     if found.ledgers:
@@ -35,6 +38,19 @@ def share(found: Interval) -> str:
     if found.low is None or found.high is None:
         return mean
     return f"{mean} [{found.low * 100:.1f} .. {found.high * 100:.1f}]"
+
+
+def _cause(cause: Cause) -> Iterator[Text]:
+    yield Text.assemble((cause.title, "bold"), f" ({cause.code}), {_gain(cause.gain)}, confidence {cause.confidence}")
+    yield Text(f"  for: {cause.evidence}")
+    yield from (Text(f"  against: {line}") for line in cause.against)
+    yield from (Text(f"  untold: {line}", style="dim") for line in cause.untold)
+    sets = f": {' '.join(f'--set {quote(each)}' for each in cause.sets)}" if cause.sets else ""
+    yield Text(f"  remedy: {cause.remedy}{sets}", style="green" if cause.sets else "")
+
+
+def _gain(gain: Gain | None) -> str:
+    return "gain not known" if gain is None else f"gain {gain.low:+.1f}% to {gain.high:+.1f}%"
 
 
 def _workers(found: Diagnosis) -> Fitting:
