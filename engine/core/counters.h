@@ -42,6 +42,8 @@ namespace wt {
     X(traffic_cycles, stage, hidden) /* of a handler that makes its own traffic: in none of these */        \
     X(interrupted_calls, stage, hidden)                                                                     \
     X(interrupted_cycles, stage, hidden)                                                                    \
+    /* of all calls that a variant delays: run/variants.cc */                                               \
+    X(delay_cycles, stage, hidden)                                                                          \
     /* of all calls: core/worker.cc */                                                                      \
     X(stalled_calls, stage, shown)
 

@@ -191,6 +191,51 @@ void check_workers(const plan &p) {
     }
 }
 
+bool runs(const plan &p, enum side side, stage_kind stage) {
+    for (const worker_plan &worker : p.workers)
+        for (const stage_of &s : worker.stages)
+            if (p.endpoints[s.endpoint].side == side && s.stage == stage) return true;
+    return false;
+}
+
+void check_change(const std::string &path, const plan &p, enum side side, stage_kind stage) {
+    if (!runs(p, side, stage))
+        refuse_plan(path, std::string("no worker of this plan runs ") + name_of(stage) + " of the " + name_of(side));
+}
+
+void check_variant(const std::string &path, const variant_plan &v, const plan &p) {
+    for (size_t i = 0; i < v.delays.size(); i++)
+        check_change(at(path + ".delays", i), p, v.delays[i].endpoint, v.delays[i].stage);
+    for (const auto &[side, stages] : v.batch)
+        for (const auto &[stage, size] : stages)
+            check_change(path + ".batch." + name_of(side) + "." + name_of(stage), p, side, stage);
+    const auto is_client = [](const endpoint_plan &e) { return e.side == side::client; };
+    if (v.inflight && std::ranges::none_of(p.endpoints, is_client))
+        refuse_plan(path + ".inflight", "is given, but this plan has no client");
+}
+
+// Windows of two variants can be compared only if nothing else changes from one to the other.
+void check_variants(const plan &p) {
+    const auto &[settle_ns, variants, order] = *p.variants;
+    for (size_t i = 0; i < order.size(); i++)
+        check_index(at("variants.order", i), order[i], variants.size(), "variants");
+    if (const variant_plan &v = variants[0]; !v.delays.empty() || !v.batch.empty() || v.inflight)
+        refuse_plan("variants.variants[0]", "changes something, but the first variant is the plan as it is");
+    std::set<std::string> names;
+    for (size_t i = 0; i < variants.size(); i++) {
+        const std::string here = at("variants.variants", i);
+        if (!names.insert(variants[i].name).second)
+            refuse_plan(here + ".name", "\"" + variants[i].name + "\" is another variant's already");
+        check_variant(here, variants[i], p);
+    }
+    for (const endpoint_plan &e : p.endpoints)
+        if (p.hello_wait_ns || std::ranges::count(e.port.traits, trait::process_each))
+            refuse_plan("variants", "the peer is another process, which does not change with this one");
+    for (size_t i = 0; i < p.workloads.size(); i++)
+        if (const auto &load = p.workloads[i].load; load && load->phases.size() > load->lead + 1)
+            refuse_plan("variants", at("workloads", i) + ".load has phases: it changes between windows, too");
+}
+
 }  // namespace
 
 [[noreturn]] void refuse_plan(const std::string &path, const std::string &why) {
@@ -203,6 +248,7 @@ void check_plan(const plan &p) {
     for (size_t i = 0; i < p.endpoints.size(); i++) check_endpoint(at("endpoints", i), p.endpoints[i], p);
     for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i]);
     check_workers(p);
+    if (p.variants) check_variants(p);
 }
 
 }  // namespace wt

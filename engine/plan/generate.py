@@ -206,10 +206,19 @@ class Translation:
         return Value(f"std::vector<{item.type}>", f"v.list({', '.join([item.reader(), *map(str, counts)])})")
 
     def object(self, part: Schema, path: str) -> Value:
-        only(part, path, "type", "additionalProperties")
+        only(part, path, "type", "additionalProperties", "propertyNames")
+        if "propertyNames" in part:
+            return self.by_word(part, path)
         if part["additionalProperties"] != {"type": "string"}:
             raise Unknown(f"{path}: names that stand for something else than texts")
         return Value("std::map<std::string, std::string>", "v.texts_by_name()")
+
+    def by_word(self, part: Schema, path: str) -> Value:
+        """Values by the words of an enum, of which each may be there."""
+        words = self.words({"type": "string"} | part["propertyNames"], path)
+        item = self.value(part["additionalProperties"], path)
+        type_ = f"std::map<enum {words.type}, {item.type}>"
+        return Value(type_, f"v.by_word<{words.type}>({names_of(words.type)}, {item.reader()})")
 
 
 def whole_type(most: int) -> str:

@@ -104,6 +104,20 @@ class json_value {
 
     std::map<std::string, std::string> texts_by_name() const;
 
+    // What `read` makes of each value of an object whose names are some of the words, by the enum that has
+    // them in this order.
+    template <typename Enum, typename Words, typename Read>
+    auto by_word(const Words &words, Read read) const {
+        if (!value_.is_object()) refuse(shown() + " is not an object");
+        std::map<Enum, decltype(read(*this))> all;
+        for (const auto &[name, unused] : value_.items()) {
+            const json_value named = member(name);
+            const nlohmann::json word = name;
+            all.emplace(json_value(word, named.path_).template choice<Enum>(words), read(named));
+        }
+        return all;
+    }
+
   private:
     uint64_t whole_number(uint64_t lowest, uint64_t highest) const;
     size_t elements(size_t at_least, size_t at_most) const;

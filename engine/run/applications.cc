@@ -30,22 +30,16 @@ std::optional<size_cursor> sizes_of(run_state &f, const std::optional<sizes_plan
     return size_cursor{&f.size_tables.emplace_back(*plan), seed_of(f.plan.seed, what, a.index), 0};
 }
 
-void open_client(run_state &f, application &a, const endpoint_plan &e, const application_plan &plan,
-                 const workload_plan &w) {
-    // Messages of many sizes are as many as a batch of packets holds, and at least one of the largest.
-    const uint32_t alike = std::max(1u, a.batch_tx / a.request.segments);
-    const uint32_t messages = w.request_sizes ? a.batch_tx : alike;
-    const uint32_t packets =
-        w.request_sizes ? std::max(a.batch_tx, a.request.segments) : alike * a.request.segments;
-    a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index), plan.inflight,
-                                                  a.response.segments);
-    a.out.packets.resize(packets);
+void open_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+    a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index),
+                                                  largest_inflight(f.plan, e, a.index), a.response.segments);
 
     auto &s = *(a.sending = std::make_unique<client_sending>());
     s.signals = &f.signals;
     s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
-    s.at_once = messages;
     s.sizes = sizes_of(f, w.request_sizes, chance::request_sizes, a);
+    const uint32_t messages = s.at_once = messages_at_once(a);
+    a.out.packets.resize(s.sizes ? packets_at_once(a) : messages * a.request.segments);
     s.shapes.resize(s.sizes ? messages : 0);
     s.open_loop = w.load->mode == load_mode::open;
     if (s.open_loop) open_load(f, w, e, a, s);
@@ -95,8 +89,14 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
 application::application() = default;
 application::~application() = default;
 
+// Messages of many sizes are as many as a batch of packets holds.
+uint32_t messages_at_once(const application &a) {
+    return a.sending->sizes ? a.batch_tx : std::max(1u, a.batch_tx / a.request.segments);
+}
+
 void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
+    const batch_plan batch = largest_batch(f.plan, ep);
     for (uint32_t i = 0; i < ep.applications.size(); i++) {
         const application_plan &plan = ep.applications[i];
         const workload_plan &w = f.plan.workloads[plan.workload];
@@ -104,8 +104,8 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
         a.index = static_cast<uint16_t>(i);
         a.workload = static_cast<uint8_t>(plan.workload);
         a.pool = e.pool;
-        a.batch_tx = ep.batch.app_tx;
-        a.batch_rx = ep.batch.app_rx;
+        a.batch_tx = batch.app_tx;
+        a.batch_rx = batch.app_rx;
         a.request = shape_of(w.request_bytes, ep);
         a.response = shape_of(w.response_bytes, ep);
         const stage_of handled_in = {endpoint_index,
@@ -118,7 +118,7 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
             a.handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload,
                                      &a.handler_state, &a.steps);
         if (ep.side == side::client)
-            open_client(f, a, ep, plan, w);
+            open_client(f, a, ep, w);
         else
             open_server(f, a, ep, w);
     }

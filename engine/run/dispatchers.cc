@@ -86,6 +86,7 @@ void open_pace(const run_state &f, const endpoint &e, dispatcher &d) {
 
 void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
+    const batch_plan batch = largest_batch(f.plan, ep);
     emulated_line *const line = ep.port.link ? &f.lines_ahead.emplace_back(now()) : nullptr;
     for (uint32_t i = 0; i < ep.dispatchers.size(); i++) {
         const dispatcher_plan &plan = ep.dispatchers[i];
@@ -96,10 +97,10 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.nic.port = e.port->id;
         d.nic.queue = plan.queue;
         d.workload = static_cast<uint8_t>(plan.workload);
-        d.batch_rx = ep.batch.disp_rx;
-        d.batch_tx = ep.batch.disp_tx;
-        d.nic.batch_rx = ep.batch.nic_rx;
-        d.nic.batch_tx = ep.batch.nic_tx;
+        d.batch_rx = batch.disp_rx;
+        d.batch_tx = batch.disp_tx;
+        d.nic.batch_rx = batch.nic_rx;
+        d.nic.batch_tx = batch.nic_tx;
         d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
         d.control.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
         d.plain = plain_match_of(d.control.us);

@@ -15,6 +15,9 @@ int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index
 const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
                                uint32_t workload, void **state, handler_steps **steps);
 
+// How many messages one call of app_tx makes, at most.
+uint32_t messages_at_once(const application &a);
+
 // All throw refusal. `endpoint_index`: in the plan.
 void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index);
 void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index);

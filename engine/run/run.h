@@ -20,6 +20,7 @@
 #include "run/peer_session.h"
 #include "run/telemetry.h"
 #include "run/tracer.h"
+#include "run/variants.h"
 #include "stages/application.h"
 #include "stages/dispatcher.h"
 #include "wires/port.h"
@@ -49,6 +50,7 @@ struct run_state {
     std::deque<emulated_line> lines_ahead;
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;
+    std::deque<delay> delays;
     std::deque<worker> workers;
     std::unique_ptr<struct handshake> handshake;  // null where the other side is not another host's
     recorder *record = nullptr;
@@ -60,6 +62,7 @@ struct run_state {
     std::vector<sched_times> sched;  // [worker]: at the last window
     std::vector<uint64_t> steal;     // [worker], likewise, ns
     clock_check clock_at_start;
+    uint32_t variant = 0;            // of the plan's variants, where it has some
     uint32_t windows = 0;
     uint64_t window_start = 0;  // TSC
 

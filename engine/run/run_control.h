@@ -27,6 +27,7 @@ struct run_control {
     std::string command;       // the supervisor's, up to its newline
     bool window_read = false;  // by the supervisor: the last one
     uint64_t extended_ns = 0;  // by which the measurement is longer than its duration
+    uint64_t settled_ns = 0;   // of the measurement, in which changes of variants settled
 
     uint64_t now_ns() const { return f.lines.now_ns(); }
 
@@ -50,7 +51,8 @@ struct run_control {
     // Closes the window: every worker switches to the other set of counters, then the previous set is
     // written.
     void next_window(const char *phase);
-    // Runs one phase, a window at a time. False: it was cut short.
+    // Runs one phase, a window at a time. False: it was cut short. Windows of "measure" have the variants of
+    // the plan, in its order; those of other variants than the first are "variant".
     bool run_phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages);
 
     // drain.cc
@@ -70,6 +72,7 @@ struct run_control {
     void poll_peer();
     void beat();
     bool ask_for_probe(uint32_t epoch);
+    void settle_into(uint32_t variant);
     void await_reader();
     void await_switch(const worker &w, uint32_t epoch);
     void end_loops();

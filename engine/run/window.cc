@@ -175,6 +175,7 @@ void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_
     const json window = {{"type", "window"},
                          {"index", f.windows++},
                          {"phase", phase},
+                         {"variant", f.plan.variants ? json(f.variant) : json()},
                          {"start_ns", f.lines.at_ns(f.window_start)},
                          {"end_ns", f.lines.at_ns(end_tsc)},
                          {"stages", stages_json(f, epoch)},

@@ -1,5 +1,6 @@
 // Windows and phases of a run, and the probes of the host between them.
 #include <string>
+#include <string_view>
 
 #include "run/run_control.h"
 #include "stages/client_state.h"
@@ -73,17 +74,35 @@ uint64_t run_control::responses() const {
     return sum;
 }
 
+// Changes the run to a variant, between two windows. Until the change shows in every stage, its time is in a
+// window of its own.
+void run_control::settle_into(uint32_t variant) {
+    if (variant == f.variant) return;
+    const uint64_t start = now_ns();
+    turn.hold();
+    apply_variant(f, variant);
+    take_turn();
+    const uint64_t end = now_ns() + f.plan.variants->settle_ns;
+    while (now_ns() < end && !ordered) wait(end);
+    next_window("settle");
+    settled_ns += now_ns() - start;
+}
+
 bool run_control::run_phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages) {
     const uint64_t start = now_ns(), goal = messages ? responses() + *messages : UINT64_MAX;
-    uint64_t window_end = start;
-    while (window_end < start + length_ns + extended_ns && !ordered && responses() < goal) {
-        const uint64_t end = start + length_ns + extended_ns;
+    const bool measures = std::string_view(name) == "measure";
+    uint64_t window_end = start, windows = 0;
+    while (window_end < start + length_ns + extended_ns + settled_ns && !ordered && responses() < goal) {
+        const uint64_t settled_before = settled_ns;
+        if (measures) settle_into(variant_of_window(f.plan, windows++));
+        window_end += settled_ns - settled_before;
+        const uint64_t end = start + length_ns + extended_ns + settled_ns;
         window_end = std::min(window_end + f.plan.phases.window_ns, end);
         // A window much shorter than the others would say little, so the last one takes the rest.
         if (end - window_end < f.plan.phases.window_ns / 2) window_end = end;
         take_turn();
         while (now_ns() < window_end && !ordered && responses() < goal) wait(window_end);
-        next_window(name);
+        next_window(measures && f.variant > 0 ? "variant" : name);
         turn.hand_on();
     }
     return !ordered && (!messages || responses() >= goal);

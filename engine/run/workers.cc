@@ -61,6 +61,7 @@ static stage open_stage(run_state &f, const stage_of &place, uint32_t worker) {
     if (place.stage == stage_kind::disp_rx) s.steps = e.dispatchers[place.index]->steps;
     if (place.stage == stage_kind::app_rx) s.steps = e.applications[place.index]->steps;
     open_stats(s, is_paced, f.plan.accounting.level);
+    open_delay(f, s);
     return s;
 }
 
@@ -122,6 +123,7 @@ void open_workers(run_state &f) {
         for (const stage_of &place : plan.stages) w.stages.push_back(open_stage(f, place, i));
         f.totals.emplace_back(w.stages.size());
     }
+    if (f.plan.variants) apply_variant(f, 0);
     open_probe(f);
     f.sched.resize(f.workers.size());
     f.steal = steal_ns(cpus_of(f));

@@ -86,7 +86,7 @@ void call_handler(application &a, rte_mbuf **packets, uint32_t messages) {
 // past messages that get their mbufs.
 uint32_t take_varied_mbufs(application &a, uint32_t messages) {
     client_sending &s = *a.sending;
-    const auto room = static_cast<uint32_t>(a.out.packets.size());
+    const uint32_t room = packets_at_once(a);
     size_cursor ahead = *s.sizes, fitting = ahead, after_first = ahead;
     uint32_t packets = 0, count = 0;
     for (; count < messages; count++, fitting = ahead) {
@@ -145,10 +145,16 @@ void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const 
     for (uint32_t i = 0; i < count; i++) pacing.counts[bucket(ticks_to_ns(now - intended[i], s.tick_mult))]++;
 }
 
+// Slots for new messages.
+uint32_t free_slots(const application &a) {
+    const uint32_t free = a.inflight->free.used(), withheld = a.sending->withheld;
+    return free > withheld ? free - withheld : 0;
+}
+
 // Takes mbufs for the messages to send now; returns how many. *wanted: there were some to send.
 uint32_t take_wanted(application &a, uint64_t now, bool *wanted, const stage_call &call) {
     client_sending &s = *a.sending;
-    const uint32_t budget = std::min(s.at_once, a.inflight->free.used());
+    const uint32_t budget = std::min(s.at_once, free_slots(a));
     *wanted = budget > 0;
     if (!s.open_loop) return *wanted ? take_closed(a, now, budget, call) : 0;
     if (unlikely(!s.started)) start_clock(s, now);
@@ -188,7 +194,7 @@ call_result app_tx(void *role, const stage_call &call) {
     bool mbufs_short = false;
     if (a.out.count == 0) {
         if (!a.sending->signals->sending.load(std::memory_order_acquire)) return {0, false};
-        if (!a.sending->open_loop && a.inflight->free.used() == 0) return {0, false};
+        if (!a.sending->open_loop && free_slots(a) == 0) return {0, false};
         mbufs_short = !make_messages(a, stage_now(call), call);
         if (a.out.count == 0) return {0, mbufs_short};
     }

@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 #include <windtunnel/handler.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <vector>
@@ -12,13 +13,15 @@
 #include "core/inflight.h"
 #include "core/sizes.h"
 #include "core/worker.h"
+#include "stages/application.h"
 
 namespace wt {
 
 // Of app_tx.
 struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     const run_signals *signals;
-    uint32_t at_once;  // messages per call, at most
+    uint32_t at_once;       // messages per call, at most
+    uint32_t withheld = 0;  // slots of the in-flight table that a variant leaves unused
     bool open_loop;
     uint64_t tick_mult;                // ns = ticks * tick_mult >> 32
     arrival_phases phases;             // open loop
@@ -33,6 +36,9 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     std::vector<wt_segment> segments;  // views for the handler's hook `request`
     std::vector<wt_message> views;
 };
+
+// Packets that the outbox may take at once where sizes vary: a batch, and at least one of the largest messages.
+inline uint32_t packets_at_once(const application &a) { return std::max(a.batch_tx, a.request.segments); }
 
 // Of app_rx.
 struct alignas(RTE_CACHE_LINE_SIZE) client_receiving {

@@ -44,7 +44,11 @@ void walk(const json &value, const pointer &at,
         for (size_t i = 0; i < value.size(); i++) walk(value[i], at / i, visit);
 }
 
-bool is_free_text(const pointer &at) { return contains(at.to_string(), "/options"); }
+// Any name may stand there, or any of some words.
+bool has_free_names(const pointer &at) {
+    const std::string path = at.to_string();
+    return contains(path, "/options") || (contains(path, "/variants/") && contains(path, "/batch"));
+}
 
 TEST(Plan, ReadsEveryKey) {
     const wt::plan p = wt::read_plan(valid_plan().dump());
@@ -100,6 +104,16 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(p.trace->every, 997u);
     EXPECT_EQ(p.trace->limit_events, 1000u);
     EXPECT_EQ(p.raw_latency->limit, 10u);
+    EXPECT_EQ(p.variants->settle_ns, 1000u);
+    EXPECT_EQ(p.variants->order, (std::vector<uint32_t>{0, 1, 1}));
+    const wt::variant_plan &other = p.variants->variants[1];
+    EXPECT_EQ(other.name, "other");
+    EXPECT_EQ(other.delays[0].stage, wt::stage_kind::app_tx);
+    EXPECT_EQ(other.delays[0].ns, 2.5);
+    EXPECT_EQ(other.batch.at(wt::side::client).at(wt::stage_kind::app_tx), 64);
+    EXPECT_EQ(other.batch.at(wt::side::client).count(wt::stage_kind::nic_rx), 0u);
+    EXPECT_EQ(other.batch.at(wt::side::server).at(wt::stage_kind::nic_rx), 8);
+    EXPECT_EQ(other.inflight, 7u);
 }
 
 TEST(Plan, NullableKeysMayBeNull) {
@@ -107,7 +121,8 @@ TEST(Plan, NullableKeysMayBeNull) {
          {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/peer_mac", "/endpoints/1/peer_udp_port",
           "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh",
           "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/faults", "/workloads/0/handler",
-          "/workloads/0/pipeline", "/workloads/0/pipeline/change_cpu", "/record", "/trace", "/raw_latency"})
+          "/workloads/0/pipeline", "/workloads/0/pipeline/change_cpu", "/record", "/trace", "/raw_latency",
+          "/variants", "/variants/variants/1/inflight"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
 
@@ -168,7 +183,7 @@ TEST(Plan, RefusesAnyKeyThatIsMissing) {
     size_t keys = 0;
     walk(valid_plan(), pointer(), [&](const pointer &at, const json &) {
         json plan = valid_plan();
-        if (at.empty() || !plan[at.parent_pointer()].is_object() || is_free_text(at.parent_pointer())) return;
+        if (at.empty() || !plan[at.parent_pointer()].is_object() || has_free_names(at.parent_pointer())) return;
         plan[at.parent_pointer()].erase(at.back());
         EXPECT_TRUE(contains(refusal_of(plan.dump()), "key \"" + at.back() + "\" is missing")) << at;
         keys++;
@@ -179,7 +194,7 @@ TEST(Plan, RefusesAnyKeyThatIsMissing) {
 TEST(Plan, RefusesAnUnknownKeyAnywhere) {
     size_t objects = 0;
     walk(valid_plan(), pointer(), [&](const pointer &at, const json &value) {
-        if (!value.is_object() || is_free_text(at)) return;
+        if (!value.is_object() || has_free_names(at)) return;
         json plan = valid_plan();
         plan[at]["surprise"] = 1;
         EXPECT_TRUE(contains(refusal_of(plan.dump()), "surprise: unknown key")) << at;
@@ -194,7 +209,7 @@ TEST(Plan, RefusesAnyValueOfAnotherType) {
         for (const json &other : others) {
             json plan = valid_plan();
             if (other.type() == value.type() || (other.is_number() && value.is_number())) continue;
-            if (other.is_null() || (other.is_object() && is_free_text(at))) continue;
+            if (other.is_null() || (other.is_object() && has_free_names(at))) continue;
             plan[at] = other;
             EXPECT_NE(refusal_of(plan.dump()), "") << at << " = " << other;
         }
@@ -293,6 +308,54 @@ TEST(Plan, RefusesPlansThatCannotRun) {
                  "has run before"));
 }
 
+TEST(Plan, RefusesVariantsThatCannotBe) {
+    const json other = wt::test::valid_variants()["variants"][1];
+    EXPECT_TRUE(contains(refusal_with("/variants/order/2", 2), "order[2]: 2 points beyond the 2 variants"));
+    EXPECT_TRUE(contains(refusal_with("/variants/variants/0", other), "the first variant is the plan as it is"));
+    for (const char *key : {"delays", "batch", "inflight"})
+        EXPECT_TRUE(contains(refusal_with((std::string("/variants/variants/0/") + key).c_str(), other[key]),
+                             "the first variant is the plan as it is"))
+            << key;
+    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/name", "plain"), "another variant's already"));
+    EXPECT_EQ(refusal_with("/variants/variants/1/batch/server", {{"nic_rx", 0}}),
+              "plan: variants.variants[1].batch.server.nic_rx: 0 is below 1");
+    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/batch/server", {{"smoke", 1}}),
+                         "batch.server.smoke: \"smoke\" is none of app_tx, "));
+    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/batch/peer", json::object()), "is none of client, "));
+    EXPECT_EQ(refusal_with("/variants/variants/1/batch/server", {{"app_rx", 1}}),
+              "plan: variants.variants[1].batch.server.app_rx: no worker of this plan runs app_rx of the server");
+    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/delays/0/stage", "app_rx"),
+                         "delays[0]: no worker of this plan runs app_rx of the client"));
+    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/delays/0/ns", 1'000'001), "above 1000000"));
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/traits/0", "process_each"), "another process"));
+}
+
+TEST(Plan, RefusesVariantsOfALoadThatChanges) {
+    json plan = valid_plan();
+    json &phases = plan["workloads"][0]["load"]["phases"];
+    phases.insert(phases.begin(), phases[0]);
+    phases[0]["length_ns"] = 1'000'000;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "variants: workloads[0].load has phases"));
+    plan["workloads"][0]["load"]["lead"] = 1;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+}
+
+TEST(Plan, RefusesVariantsBesideAnotherProcess) {
+    json plan = valid_plan();
+    plan["endpoints"].erase(0);
+    plan["workers"].erase(0);
+    plan["workers"][0]["stages"][0]["endpoint"] = 0;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "no worker of this plan runs app_tx of the client"));
+    json &other = plan["variants"]["variants"][1];
+    other["delays"] = json::array();
+    other["batch"].erase("client");
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "inflight: is given, but this plan has no client"));
+    other["inflight"] = nullptr;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["hello_wait_ns"] = 1'000'000'000;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "variants: the peer is another process"));
+}
+
 TEST(Plan, RefusesMessagesOfMoreSegmentsThanAHeaderCounts) {
     json plan = valid_plan();
     for (json &e : plan["endpoints"]) e["mtu"] = 107;  // 63 bytes a segment
@@ -320,6 +383,7 @@ TEST(Plan, AHelloNeedsOneSideAndAnMtuThatHoldsIt) {
     EXPECT_TRUE(contains(refusal_with("/hello_wait_ns", 0), "hello_wait_ns"));
     json plan = valid_plan();
     plan["hello_wait_ns"] = 5;
+    plan["variants"] = nullptr;
     plan["endpoints"].erase(1);
     plan["workers"].erase(1);
     EXPECT_EQ(wt::read_plan(plan.dump()).hello_wait_ns, 5u);

@@ -65,6 +65,7 @@ inline nlohmann::json rig_plan() {
     p["record"] = nullptr;
     p["trace"] = nullptr;
     p["raw_latency"] = nullptr;
+    p["variants"] = nullptr;
     return p;
 }
 

@@ -89,6 +89,19 @@ inline nlohmann::json valid_pipeline() {
             {"inner", true},         {"change_cpu", 3},   {"tables", {table, metered}}};
 }
 
+// The plan as it is, and with a delay, other batches and another in-flight budget.
+inline nlohmann::json valid_variants() {
+    using nlohmann::json;
+    const json plain = {
+        {"name", "plain"}, {"delays", json::array()}, {"batch", json::object()}, {"inflight", nullptr}};
+    json other = plain;
+    other.update({{"name", "other"},
+                  {"delays", {{{"endpoint", "client"}, {"stage", "app_tx"}, {"ns", 2.5}}}},
+                  {"batch", {{"client", {{"app_tx", 64}, {"disp_tx", 1}}}, {"server", {{"nic_rx", 8}}}}},
+                  {"inflight", 7}});
+    return {{"settle_ns", 1000}, {"variants", {plain, other}}, {"order", {0, 1, 1}}};
+}
+
 inline nlohmann::json valid_plan() {
     const nlohmann::json handler = {{"name", "l_app"}, {"options", {{"state", "64"}}}};
     return {
@@ -132,6 +145,7 @@ inline nlohmann::json valid_plan() {
         {"record", "/tmp/record.pcap"},
         {"trace", {{"path", "/tmp/trace.bin"}, {"every", 997}, {"limit_events", 1000}}},
         {"raw_latency", {{"path", "/tmp/raw"}, {"limit", 10}}},
+        {"variants", valid_variants()},
     };
 }
 

@@ -12,8 +12,23 @@ from windtunnel.engine.plan import Plan
 
 SCHEMA = Plan.model_json_schema()
 TEXTS = {"mac": "02:00:00:00:00:09", "ipv4": "10.0.0.9"}
-LEFT_NULL = {"hello_wait_ns", "nic"}
-"""Keys that would contradict others: both sides are in this plan, and one NIC cannot be both."""
+LEFT_ALONE = {"hello_wait_ns", "nic", "variants"}
+"""Keys that would contradict others: both sides are in this plan, one NIC cannot be both, and the first variant changes nothing."""
+
+VARIANTS = {
+    "settle_ns": 1000,
+    "variants": [
+        {"name": "plain", "delays": [], "batch": {}, "inflight": None},
+        {
+            "name": "other",
+            "delays": [{"endpoint": "client", "stage": "app_tx", "ns": 2.5}],
+            "batch": {"server": {"nic_rx": 8}},
+            "inflight": 7,
+        },
+    ],
+    "order": [0, 1],
+}
+"""The first one of several changes nothing."""
 
 Where = tuple[str | int, ...]
 
@@ -44,7 +59,8 @@ class Place:
 
 def full_plan() -> dict[str, Any]:
     """A valid plan in which hardly anything is null or empty."""
-    return _filled(SCHEMA, make_plan(packet_handler="match_action").model_dump(mode="json"))
+    plan = make_plan(packet_handler="match_action").model_dump(mode="json")
+    return _filled(SCHEMA, plan | {"variants": VARIANTS})
 
 
 def places(plan: dict[str, Any]) -> Iterator[Place]:
@@ -109,6 +125,9 @@ def _places(schema: dict[str, Any], value: Any, where: Where) -> Iterator[Place]
     if isinstance(value, dict) and "properties" in inner:
         for key, child in value.items():
             yield from _places(inner["properties"][key], child, (*where, key))
+    if isinstance(value, dict) and "propertyNames" in inner:
+        for key, child in value.items():
+            yield from _places(inner["additionalProperties"], child, (*where, key))
     if isinstance(value, list):
         for index, child in enumerate(value):
             yield from _places(inner["items"], child, (*where, index))
@@ -120,7 +139,7 @@ def _filled(schema: dict[str, Any], value: Any) -> Any:
         return _example(inner)
     if isinstance(value, dict) and "properties" in inner:
         of = inner["properties"]
-        return {key: child if key in LEFT_NULL else _filled(of[key], child) for key, child in value.items()}
+        return {key: child if key in LEFT_ALONE else _filled(of[key], child) for key, child in value.items()}
     return [_filled(inner["items"], child) for child in value] if isinstance(value, list) else value
 
 

@@ -94,6 +94,7 @@ def plan(
             "record": None,
             "trace": None,
             "raw_latency": None,
+            "variants": None,
         }
     )
 

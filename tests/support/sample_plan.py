@@ -50,6 +50,7 @@ def make_plan(
             "record": None,
             "trace": None,
             "raw_latency": None,
+            "variants": None,
         }
     )
 

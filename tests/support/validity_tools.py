@@ -2,7 +2,7 @@
 
 import sample_lines as sample
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.lines import Probe, Window
 from windtunnel.engine.plan import Load, LoadPhase, Plan
 from windtunnel.measure.validity import validate
 from windtunnel.runs.record import EngineRecord
@@ -99,3 +99,25 @@ def check(validity, name):
 
 def measured_of(windows):
     return [w for w in windows if w.phase == "measure"]
+
+
+def probe(line_ns=91.0, together=1.0, complete=True):
+    if not complete:
+        return Probe(complete=False, held_ns=0, pairs=[], workers=[])
+    workers = [{"worker": n, "alone_ticks": 1000.0, "together_ticks": 1000.0 * together} for n in (0, 1)]
+    return Probe.model_validate(
+        {"complete": True, "held_ns": 60_000, "pairs": [{"a": 0, "b": 1, "line_ns": line_ns}], "workers": workers}
+    )
+
+
+def probed(*probes, wide=()):
+    """A run with these probes at the ends of its measured windows; the warm-up ends with the first one."""
+    engine, windows = finished(len(probes))
+    before = len(windows) - len(probes)
+    seen = []
+    for n, window in enumerate(windows):
+        at = max(n - before, 0)
+        busy = wide[at] if wide else 1.0
+        workers = [w.model_copy(update={"chain_ticks": 3000.0, "wide_ticks": 3000.0 * busy}) for w in window.workers]
+        seen.append(window.model_copy(update={"probe": probes[at], "workers": workers}))
+    return engine, seen

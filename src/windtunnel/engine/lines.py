@@ -131,6 +131,10 @@ class StageWindow(Line):
     interrupted_cycles: Annotated[int, Counted("cycles")] = Field(
         description="time of interrupted calls; not in busy, idle or stall"
     )
+    delay_cycles: Annotated[int | None, Counted("cycles")] = Field(
+        None,
+        description="delay that a variant of the run adds to the objects of all calls, timed or not; in the time of timed ones",
+    )
     drops: dict[str, int] = Field(description="reason -> packets")
     completion: Histogram | None = Field(description="ticks of a batch, stall included; at `histograms`")
     stall: Histogram | None = Field(description="stall ticks of a batch; at `histograms`")
@@ -284,9 +288,11 @@ class Probe(Line):
 class Window(Line):
     type: Literal["window"]
     index: int
-    phase: Literal["hello", "warmup", "measure", "drain"] = Field(
-        description="hello: until the other host was met, on two hosts only"
+    phase: Literal["hello", "warmup", "measure", "variant", "settle", "drain"] = Field(
+        description="hello: until the other host was met, on two hosts only; variant: measured, with another variant than the first; "
+        "settle: after a change of the variant, in no metric"
     )
+    variant: int | None = Field(None, description="position among the variants of the plan; null: it has none")
     start_ns: int
     end_ns: int
     stages: list[StageWindow]

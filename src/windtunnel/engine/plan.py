@@ -20,6 +20,7 @@ from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.plan_values import (
     CONSTANTS,
     MAX_APPLICATIONS,
+    MAX_DELAY_NS,
     MAX_INFLIGHT,
     MAX_WORKLOADS,
     U32,
@@ -31,6 +32,7 @@ from windtunnel.engine.plan_values import (
     Descriptors,
     ExtraTicks,
     Index,
+    Inflight,
     Ip,
     Length,
     Level,
@@ -269,6 +271,38 @@ class RawLatency(Part):
     limit: Annotated[int, Field(ge=1, le=1 << 28)] = Field(description="values; the most are 2 GiB")
 
 
+class Delay(Part):
+    """Additional time of one stage, in all its instances: its worker waits after each call that moved objects."""
+
+    endpoint: Annotated[Side, cpp("side")]
+    stage: Annotated[Stage, cpp("stage_kind")]
+    ns: Annotated[float, Field(ge=0, le=MAX_DELAY_NS)] = Field(description="an object")
+
+
+class Variant(Part):
+    """What windows of one variant have that the plan does not say. Nothing: they run as the plan says."""
+
+    name: Text
+    delays: list[Delay]
+    batch: dict[Annotated[Side, cpp("side")], dict[Annotated[Stage, cpp("stage_kind")], Batched]] = Field(
+        description="only the batches that differ"
+    )
+    inflight: Inflight | None = Field(
+        description="in-flight budget of all client applications together: each has its part as in the plan, rounded down, and at least 1; null: the plan's"
+    )
+
+
+class Variants(Part):
+    """One run, changed between its measured windows. Rings, pools, cores and queues are the same in all of them; buffers have room
+    for the largest value of any variant."""
+
+    settle_ns: Time = Field(description="from a change to the next measured window, in a window of its own")
+    variants: list[Variant] = Field(min_length=1, description="the first one changes nothing")
+    order: list[Index] = Field(
+        min_length=1, description="variant of each measured window; after the last one it begins anew"
+    )
+
+
 class Plan(Part):
     model_config = ConfigDict(json_schema_extra={"x-constants": CONSTANTS})
 
@@ -290,3 +324,8 @@ class Plan(Part):
     )
     trace: Trace | None
     raw_latency: RawLatency | None
+    variants: Variants | None = Field(description="null: all windows run as the plan says")
+
+    def settling_ns(self, measured_ns: int) -> int:
+        """The most that windows of this length together settle, beside what they measure."""
+        return self.variants.settle_ns * -(-measured_ns // self.phases.window_ns) if self.variants else 0

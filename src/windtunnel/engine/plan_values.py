@@ -30,6 +30,8 @@ MAX_APPLICATIONS = 65535
 MAX_QUEUES = 64
 MAX_NS = 10**15
 """Eleven days: the sum of some thousands of them, and the same in ticks of a clock, fits 63 bits."""
+MAX_DELAY_NS = 1_000_000
+"""That a variant adds to a stage, an object: of a full burst it is a second."""
 MAX_TABLES = 8
 """Of a pipeline."""
 MAX_RULES = 1 << 24

@@ -81,11 +81,13 @@ class _Watched:
                 self.silence_s = _setup_silence_s(self.engine.history.plan)
             case Ready() | Window():
                 # A drain may pass without a window, so that its length belongs to the silence that is allowed.
-                self.silence_s = (phases.window_ns + phases.drain_ns) / 1e9 * self.sharing + OVERDUE_S
+                longest_ns = max(phases.window_ns, self.engine.history.plan.settling_ns(1))
+                self.silence_s = (longest_ns + phases.drain_ns) / 1e9 * self.sharing + OVERDUE_S
             case Result() | Error():
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
-            run_s = (phases.warmup_ns + self.most_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
+            measured_ns = self.most_ns + self.engine.history.plan.settling_ns(self.most_ns)
+            run_s = (phases.warmup_ns + measured_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
             self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it exceeded its run time")
         self.next_line_by = now + self.silence_s
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from windtunnel.scenario import RunSpec
 
 NS = 1e9
-PHASES = ("starting", "hello", "warmup", "measure", "drain")
+PHASES = ("starting", "hello", "warmup", "measure", "variant", "settle", "drain")
 BOUNDS_NS = [digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)] + [10**10]
 """1 us to 10 s. A bucket of the engine's histogram that lies across a bound is counted above it: 0.1% of the value at most."""
 QUANTILES = (50.0, 90.0, 99.0, 99.9)

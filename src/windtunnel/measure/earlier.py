@@ -12,9 +12,9 @@ from statistics import median
 
 from windtunnel.errors import UserError
 from windtunnel.host.states import groups, words
-from windtunnel.measure.median import interval
 from windtunnel.runs.identity import factors, identity
 from windtunnel.runs.latest import written
+from windtunnel.runs.median import interval
 from windtunnel.runs.reader import Run, record_of
 from windtunnel.runs.record import Record
 from windtunnel.runs.validity import WHAT, Settled, What, shown

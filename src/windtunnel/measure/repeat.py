@@ -1,6 +1,6 @@
 """One scenario, run again and again: what its metrics are in each state of the host, and how well that is known.
 
-The median of the runs of one state has an exact interval (`windtunnel.measure.median`). It is looked at after every run:
+The median of the runs of one state has an exact interval (`windtunnel.runs.median`). It is looked at after every run:
 docs/how-to/measure-well.md says what that costs.
 
 History of the record's version:
@@ -22,7 +22,7 @@ from windtunnel.host import facts
 from windtunnel.host.states import groups
 from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.execute import execute
-from windtunnel.measure.median import LEAST_RUNS, interval
+from windtunnel.runs.median import LEAST_RUNS, interval
 from windtunnel.runs.writer import make_directory
 from windtunnel.scenario import here, load, resolve
 from windtunnel.version import __version__

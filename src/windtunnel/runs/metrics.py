@@ -15,6 +15,8 @@ from windtunnel.runs.registry import STAGE_COUNTERS
 from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
 
 MEASURED = ("measure",)
+VARIED = ("measure", "variant")
+"""Windows of all variants."""
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 TRAVEL = {

@@ -19,7 +19,7 @@ from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.verdict import Verdict
 from windtunnel.host.states import Where
-from windtunnel.runs.rows import PortRow, StageRow
+from windtunnel.runs.rows import PortRow, StageRow, VariantRow
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.validity_keys import relaxed
 
@@ -95,6 +95,10 @@ class Record(Part):
     host: dict[str, Any]
     versions: dict[str, str]
     engines: list[EngineRecord]
+    variants: list[VariantRow] = Field(
+        default_factory=list,
+        description="of a run that changed between windows: the first one is the scenario as it is, and the metrics of the run are its own",
+    )
     imported: Imported | None = Field(None, description="in the place of engines: what another tool measured")
 
     @model_validator(mode="after")

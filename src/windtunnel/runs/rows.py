@@ -186,6 +186,33 @@ class PhaseRow:
 
 
 @dataclass(frozen=True)
+class Middle:
+    """The median of a value over windows, and its exact 95% interval: None for too few windows."""
+
+    median: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class VariantRow:
+    """One variant of a run that changes between windows, over those of its windows that are not excluded."""
+
+    name: str
+    measured: int
+    """Windows, those that are excluded included."""
+    windows: int
+    ns_per_message: Middle | None
+    """Time of a window over its responses; without a client, over the packets that it received."""
+    responses_per_s: float | None
+    delay_ns: float | None
+    """What delays added to a message in all stages together, as counted: part of the stages' time."""
+    p50: int | None
+    """Latency from the intended send time of all workloads together, ns."""
+    p99: int | None
+
+
+@dataclass(frozen=True)
 class LevelRow:
     """How full a ring got, or how empty a pool, as seen at the ends of windows."""
 

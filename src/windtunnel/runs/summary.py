@@ -18,10 +18,12 @@ from windtunnel.runs.rows import (
     Row,
     StageRow,
     StepRow,
+    VariantRow,
     WorkerRow,
     WorkloadRow,
 )
 from windtunnel.runs.validity import Validity, windows_of
+from windtunnel.runs.variants import variant_rows
 
 CROWDED_SHARE = 0.05
 """Of a worker's time; a quiet machine stays below a hundredth."""
@@ -43,13 +45,14 @@ class Summary:
     ports: list[PortRow]
     workloads: list[WorkloadRow]
     phases: list[PhaseRow]
+    variants: list[VariantRow]
     levels: list[LevelRow]
 
 
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""
     if imported := run.record.imported:
-        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [])
+        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [])
     counted = run.counted
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
@@ -66,6 +69,7 @@ def summarise(run: Run) -> Summary:
         ports=sorted(rows(lambda _, _hello, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, _, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
         phases=rows(lambda e, _, windows: phase_rows(run.windows[e.name], e.plan, windows)),
+        variants=variant_rows(run),
         levels=rows(lambda _, _hello, windows: metrics.level_rows(windows)),
     )
 

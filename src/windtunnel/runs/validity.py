@@ -173,6 +173,17 @@ def not_excluded(windows: Mapping[str, Sequence[Window]], validity: Validity | N
     }
 
 
+def of_variant(windows: Sequence[Window], variant: int) -> list[Window]:
+    """All windows, as if this variant were the first one: its windows are the measurement, and those of the others are not."""
+    return [_seen_by(window, variant) for window in windows]
+
+
+def _seen_by(window: Window, variant: int) -> Window:
+    if window.phase not in ("measure", "variant"):
+        return window
+    return window.model_copy(update={"phase": "measure" if window.variant == variant else "variant"})
+
+
 def windows_of(windows: Mapping[str, Sequence[Window]]) -> int:
     """How many windows were measured; of several engines those of the one that measured most."""
     return max((sum(w.phase == "measure" for w in of_engine) for of_engine in windows.values()), default=0)

@@ -16,6 +16,7 @@ from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record
 from windtunnel.runs.validity import Validity
+from windtunnel.runs.variants import variant_rows
 from windtunnel.version import __version__
 
 
@@ -91,6 +92,7 @@ class RunWriter:
         self._record.finished = datetime.now(UTC)
         run = Run(self.directory, self._record, self.windows)
         self._record.rejected = run.rejected
+        self._record.variants = variant_rows(run)
         self._save()
         return run
 

@@ -6,11 +6,13 @@ its own. Hand-over rings and descriptors can also hold messages that were given 
 
 from dataclasses import dataclass
 
+from windtunnel.engine.plan import Variants
 from windtunnel.engine.plan_values import PoolSize, ReorderDepth, bounds
 from windtunnel.scenario import wires
-from windtunnel.scenario.keys import Client, Scenario, Server
+from windtunnel.scenario.keys import Scenario, Server
 from windtunnel.scenario.refusal import Refusal
-from windtunnel.scenario.topology import Topology, budgets, endpoint, request_bytes, response_bytes, segments
+from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments, topologies
+from windtunnel.scenario.variants import widened
 
 MAX_POOL = bounds(PoolSize)[1]
 CACHE_FLUSH = 1.5
@@ -32,11 +34,20 @@ class Demand:
         return sum(self.mbufs.values())
 
 
-def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int, replayed: int) -> Demand:
+def demand(
+    scenario: Scenario,
+    topology: Topology,
+    workers: int,
+    crossings: int,
+    replayed: int,
+    variants: Variants | None = None,
+) -> Demand:
     """The demand for the pool of one endpoint that `workers` workers touch, `crossings` of whose dispatchers' hand-overs lie
-    between workers; each queue keeps `replayed` frames of a capture. Raises Refusal where it does not fit."""
-    keys = topology.keys
-    costs = zip(_budgets(scenario), _per_message(scenario, topology), strict=True)
+    between workers; each queue keeps `replayed` frames of a capture. With `variants` it is that of the largest. Raises Refusal where it
+    does not fit."""
+    topology = widened(topology, variants)
+    keys, in_flight = topology.keys, _budgets(scenario, variants)
+    costs = zip(in_flight, _per_message(scenario, topology), strict=True)
     mbufs = {
         "in flight": sum(count * cost for count, cost in costs),
         "rings": (topology.rings + crossings) * (keys.ring_size - 1),
@@ -51,14 +62,19 @@ def demand(scenario: Scenario, topology: Topology, workers: int, crossings: int,
     given = keys.mempool.size
     size = min((1 << need.bit_length()) - 1, MAX_POOL) if given == "auto" else given
     if need > size:
-        raise _refusal(scenario, topology, need, size, mbufs["in flight"])
+        raise _refusal(scenario, topology, need, size, mbufs["in flight"], in_flight)
     return Demand({owner: count for owner, count in mbufs.items() if count}, size)
 
 
-def _budgets(scenario: Scenario) -> list[int]:
+def _budgets(scenario: Scenario, variants: Variants | None) -> list[int]:
     """Messages in flight by workload; a foreign peer has no slots here: its packets are only in rings and descriptors."""
-    client = endpoint(scenario, "client")
-    return budgets(scenario, client) if isinstance(client, Client) else [0] * len(scenario.workload)
+    sending = [
+        application
+        for side in topologies(scenario)
+        if side.side == "client"
+        for application in widened(side, variants).applications
+    ]
+    return [sum(a.inflight for a in sending if a.workload == index) for index in range(len(scenario.workload))]
 
 
 def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
@@ -110,12 +126,14 @@ def _held_by_link(scenario: Scenario) -> int:
     return link.queue + int(under_way) if link.delay or link.rate else 0
 
 
-def _refusal(scenario: Scenario, topology: Topology, need: int, size: int, in_flight: int) -> Refusal:
+def _refusal(
+    scenario: Scenario, topology: Topology, need: int, size: int, in_flight: int, budgets: list[int]
+) -> Refusal:
     """Names the pool that would do, and the largest in-flight that fits the one that there is."""
     side, given = topology.side, topology.keys.mempool.size != "auto"
     remedies = [f"{side}.mempool.size = {(1 << need.bit_length()) - 1}"] if need <= MAX_POOL else []
     left = size - (need - in_flight)
-    fitting = [count * left // max(1, in_flight) for count in _budgets(scenario)]
+    fitting = [count * left // max(1, in_flight) for count in budgets]
     if endpoint(scenario, "client") is not None and in_flight and min(fitting) >= 1:
         remedies.append(f"an inflight of at most {' and '.join(map(str, fitting))}")
     else:

@@ -9,6 +9,7 @@ from windtunnel.scenario.match_tables import plan_pipeline
 from windtunnel.scenario.memory import data_room_bytes
 from windtunnel.scenario.sizes import plan_sizes
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, topologies, workload_names
+from windtunnel.scenario.variants import widened
 
 
 def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket: str | None) -> plans.Endpoint:
@@ -67,10 +68,14 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
     )
 
 
-def plan_workload(scenario: Scenario, index: int, asked: bool, change_cpu: int | None) -> plans.Workload:
+def plan_workload(
+    scenario: Scenario, index: int, asked: bool, change_cpu: int | None, variants: plans.Variants | None
+) -> plans.Workload:
     """One workload; `asked` where the plan's process has the client that asks. `change_cpu`: free for changing tables."""
     workload = scenario.workload[index]
-    asking = [app for side in topologies(scenario) if side.side == "client" for app in side.applications]
+    asking = [
+        app for side in topologies(scenario) if side.side == "client" for app in widened(side, variants).applications
+    ]
     client = endpoint(scenario, "client")
     return plans.Workload(
         name=workload_names(scenario)[index],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.engine import plan as plans
-from windtunnel.engine.plan import PLAN_VERSION, Plan
+from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
 from windtunnel.engine.plan_values import Side
 from windtunnel.scenario import wires
 from windtunnel.scenario.demand import Demand, demand
@@ -26,12 +26,16 @@ from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
 from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, topologies
+from windtunnel.scenario.variants import longest_delay_ns
 
 
-def resolve(scenario: Scenario, host: HostView, one_side: OneSide | None = None) -> RunSpec:
-    """Plans the run on this host, or one side of it. Raises UserError that names file and line of what cannot be."""
+def resolve(
+    scenario: Scenario, host: HostView, one_side: OneSide | None = None, variants: Variants | None = None
+) -> RunSpec:
+    """Plans the run on this host, or one side of it, and what changes between its windows. Raises UserError that names file and line
+    of what cannot be."""
     try:
-        return _resolve(scenario, host, one_side)
+        return _resolve(scenario, host, one_side, variants)
     except Refusal as refusal:
         raise scenario.source.error(refusal) from None
 
@@ -50,9 +54,10 @@ class _Decided:
     socket: str | None
     one_side: OneSide | None
     digest: str
+    variants: Variants | None
 
 
-def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None) -> RunSpec:
+def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, variants: Variants | None) -> RunSpec:
     if one_side:
         check_one_side(scenario, one_side)
     check_host(scenario, host, one_side.side if one_side else None)
@@ -66,7 +71,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None) -> Ru
     capture = replayed(scenario)
     kept = capture.frames if capture and not wires.is_timed(scenario) else 0
     demands = {
-        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), kept)
+        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), kept, variants)
         for side in sides
     }
     processes = [[side] for side in sides] if process_each else [sides]
@@ -90,6 +95,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None) -> Ru
         socket=shared_socket(scenario, token),
         one_side=one_side,
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
+        variants=variants,
     )
     names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or one_side else ["windtunnel"]
     return RunSpec(
@@ -135,7 +141,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         accounting=plans.Accounting(
             level=scenario.accounting.level,
             sample_every=scenario.accounting.sample_every,
-            interrupted_above_ns=scenario.accounting.interrupted_above,
+            interrupted_above_ns=scenario.accounting.interrupted_above + longest_delay_ns(process, decided.variants),
         ),
         phases=plans.Phases(
             warmup_ns=scenario.warmup,
@@ -148,13 +154,14 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         hello_wait_ns=decided.one_side.wait_ns if decided.one_side else None,
         endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
         workloads=[
-            plan_workload(scenario, index, "client" in sides, _change_cpu(decided))
+            plan_workload(scenario, index, "client" in sides, _change_cpu(decided), decided.variants)
             for index in range(len(scenario.workload))
         ],
         workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in lcores.items()],
         record=scenario.record,
         trace=None,
         raw_latency=None,
+        variants=decided.variants,
     )
 
 

@@ -1,34 +1,11 @@
 """States of the host: named from the probes at both ends of a window; metrics are of one."""
 
 import pytest
-from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
+from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, probe, probed, rated
 
-from windtunnel.engine.lines import Probe
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import readings_of, validate
 from windtunnel.scenario.validity_keys import Validity as Limits
-
-
-def probe(line_ns=91.0, together=1.0, complete=True):
-    if not complete:
-        return Probe(complete=False, held_ns=0, pairs=[], workers=[])
-    workers = [{"worker": n, "alone_ticks": 1000.0, "together_ticks": 1000.0 * together} for n in (0, 1)]
-    return Probe.model_validate(
-        {"complete": True, "held_ns": 60_000, "pairs": [{"a": 0, "b": 1, "line_ns": line_ns}], "workers": workers}
-    )
-
-
-def probed(*probes, wide=()):
-    """A run with these probes at the ends of its measured windows; the warm-up ends with the first one."""
-    engine, windows = finished(len(probes))
-    before = len(windows) - len(probes)
-    changed = []
-    for n, window in enumerate(windows):
-        at = max(n - before, 0)
-        busy = wide[at] if wide else 1.0
-        workers = [w.model_copy(update={"chain_ticks": 3000.0, "wide_ticks": 3000.0 * busy}) for w in window.workers]
-        changed.append(window.model_copy(update={"probe": probes[at], "workers": workers}))
-    return engine, changed
 
 
 def excluded(validity):

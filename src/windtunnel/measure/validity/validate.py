@@ -10,7 +10,7 @@ from windtunnel.measure.validity.slack import slacks
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
-from windtunnel.runs.validity import Check, Validity, counted
+from windtunnel.runs.validity import Check, ExcludedWindow, Validity, counted, of_variant
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 
@@ -24,18 +24,20 @@ def validate(
     """Checks what the engines of a run measured, to its end or until it was stopped. `known`: what was read on this host, this run
     included; None: this run alone. `preempting`: the programs that ran on the workers' CPUs, in words.
 
+    Of a run with variants that is the first one. Windows of the others are excluded by the same rules, each variant's among themselves,
+    and in the headline's state.
+
     Windows with preemption, steal or a slower clock are excluded first, then those of another host state than the headline's, then
     those before the run settled. The other checks use the windows that are left. If too few are, only what does not depend on them is
     checked: the clock, the host's state over all windows, and what is emulated.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
-    marks = excluded_windows.excluded(measured, excluded_windows.lengths(engines, measured), limits)
+    marks = _taken_by_host(engines, windows, limits)
+    known = known or host_states.readings_of(windows)
     checks = [excluded_windows.windows_check(measured, marks, limits, preempting)]
     checks += [check for engine in engines if (check := _clock(engine, limits))]
     too_few_left = checks[0].state == "bad"
-    host = host_states.judge(
-        engines, windows, [] if too_few_left else marks, known or host_states.readings_of(windows), limits.state
-    )
+    host = host_states.judge(engines, windows, [] if too_few_left else marks, known, limits.state)
     checks += [host.check] if host.check else []
     if too_few_left:  # the metrics are rejected and of all windows, whatever their state; more checks would blame what follows from it
         return Validity(checks=[*checks, _emulated(engines)], excluded=marks, states=host.states)
@@ -57,12 +59,49 @@ def validate(
     checks.append(_emulated(engines))
     return Validity(
         checks=checks,
-        excluded=marks,
+        excluded=[*marks, *_excluded_of_others(engines, windows, limits, known, host.headline)],
         states=host.states,
         headline=host.headline,
         settled=level.settled,
         settled_phases=level.phases,
     )
+
+
+def _taken_by_host(
+    engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]], limits: Limits
+) -> list[ExcludedWindow]:
+    """Measured windows with preemption, steal or a slower clock."""
+    measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
+    return excluded_windows.excluded(measured, excluded_windows.lengths(engines, measured), limits)
+
+
+def _excluded_of_others(
+    engines: Sequence[EngineRecord],
+    windows: Mapping[str, Sequence[Window]],
+    limits: Limits,
+    known: Readings,
+    headline: str | None,
+) -> list[ExcludedWindow]:
+    """Of each variant but the first one."""
+    variants = engines[0].plan.variants
+    found: list[ExcludedWindow] = []
+    for number, variant in enumerate(variants.variants if variants else ()):
+        if number == 0:
+            continue
+        seen = {name: of_variant(of_engine, number) for name, of_engine in windows.items()}
+        marks = _taken_by_host(engines, seen, limits)
+        host = host_states.judge(engines, seen, marks, known, headline)
+        if headline is not None and host.headline is None:
+            reason = f"{variant.name}: no window in {headline}, the state that the metrics are of"
+            found += [
+                ExcludedWindow(engine=name, window=window.index, reasons=[reason])
+                for name, of_engine in seen.items()
+                for window in metrics.measured(of_engine)
+            ]
+            continue
+        marks += host.excluded
+        found += [*marks, *settled.check(engines, seen, marks, limits).excluded]
+    return found
 
 
 def _clock(engine: EngineRecord, limits: Limits) -> Check | None:

@@ -15,7 +15,7 @@ from windtunnel.runs.rows import PortRow, StageRow, WorkloadRow
 if TYPE_CHECKING:
     from windtunnel.scenario import RunSpec
 
-ANY_PHASE = ("warmup", "measure", "drain")
+ANY_PHASE = ("warmup", "measure", "variant", "settle", "drain")
 
 
 class Progress:
@@ -37,8 +37,8 @@ class Progress:
         self._last: dict[str, Window] = {}
         self._first_window_at: float | None = None
         self.phase = "starting"
-        phases = spec.plans[0].phases
-        self.total_s = (phases.warmup_ns + phases.duration_ns) / 1e9
+        plan, phases = spec.plans[0], spec.plans[0].phases
+        self.total_s = (phases.warmup_ns + phases.duration_ns + plan.settling_ns(phases.duration_ns)) / 1e9
         self._window_s = phases.window_ns / 1e9
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:

@@ -16,7 +16,7 @@ from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
-from windtunnel.runs.rows import PhaseRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import Middle, PhaseRow, PortRow, StageRow, VariantRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
@@ -71,6 +71,7 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [worker_table(summary.workers), Text()] if summary.workers else []
     parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
     parts += [phase_table(summary.phases), Text()] if summary.phases else []
+    parts += [variant_table(summary.variants), Text()] if summary.variants else []
     parts += [port_table(summary.ports), Text()] if summary.ports else []
     parts += [pcie_view(ports_of(run), measured_with_run(run.path)), Text()] if run.record.engines else []
     parts += [value_table(imported.values), Text()] if imported else []
@@ -220,6 +221,33 @@ def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:
     excluded = 1 - sum(row.counted_s for row in rows) / sum(row.measured_s for row in rows)
     words = f"excluded, because windows cross phases: {fmt.percent(max(excluded, 0))} of the time"
     return Group(table, Text(words, style="dim"))
+
+
+def variant_table(rows: Sequence[VariantRow]) -> RenderableType:
+    """Variants of a run that changed between windows; the metrics of the run are of the first one."""
+    column = _columns_of(rows)
+    delayed = any(row.delay_ns for row in rows)
+    table = Fitting(
+        [
+            column("variant", lambda r: f"{r.name}  (metrics)" if r is rows[0] else r.name, words=True),
+            column("windows", lambda r: str(r.windows)),
+            column("ns a message", lambda r: fmt.number(r.ns_per_message.median if r.ns_per_message else None, 2)),
+            column("95% interval", lambda r: _interval(r.ns_per_message)),
+            *([column("delay", lambda r: fmt.number(r.delay_ns, 2), spare=1)] if delayed else []),
+            column("responses", lambda r: fmt.rate(r.responses_per_s)),
+            column("p50", lambda r: fmt.duration(r.p50)),
+            column("p99", lambda r: fmt.duration(r.p99)),
+        ]
+    )
+    excluded = sum(row.measured - row.windows for row in rows)
+    words = f"{excluded} of {sum(row.measured for row in rows)} windows of all variants are excluded"
+    return Group(table, Text(words, style="dim")) if excluded else table
+
+
+def _interval(middle: Middle | None) -> str:
+    if middle is None or middle.low is None:
+        return fmt.DASH
+    return f"[{fmt.number(middle.low, 2)} .. {fmt.number(middle.high, 2)}]"
 
 
 def port_table(rows: Sequence[PortRow]) -> RenderableType:

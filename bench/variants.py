@@ -1,0 +1,160 @@
+"""Do windows of one run that changes cost what separate runs of the same settings cost?
+
+scenarios/echo.toml. In each round there is one run with all settings as variants, and for each setting two separate runs that alternate
+window by window, as `windtunnel compare` runs them: as the file says, and with the setting. A setting's cost is its ns a message by
+those of the file, a median over windows, on each side; the result is the variant's cost by the separate runs' cost. A delay of server
+app_rx is in the separate run the key `workload.extra_ticks`: another wait, in another place of the engine.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from harness.main import main
+from harness.noise import Noise
+from harness.results import Result
+from harness.sample import Sample
+from harness.session import Session, compared
+from harness.statistics import Spread, Verdict
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.plan import Delay, Variant
+from windtunnel.engine.plan_values import STAGES
+from windtunnel.errors import UserError
+from windtunnel.host import facts
+from windtunnel.host.states import Where, same
+from windtunnel.measure.compare.pair import Pair
+from windtunnel.measure.variants import execute_variants, variant
+from windtunnel.runs import Run
+from windtunnel.runs.metrics import measured, seconds
+from windtunnel.runs.variants import messages
+from windtunnel.scenario import here, load, resolve
+
+SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "echo.toml"
+WITHIN = 0.03
+WINDOW = {"window": "50ms", "warmup": "200ms", "validity.settle": "0s"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    sets: Mapping[str, int] = field(default_factory=dict)
+    delay_ns: float = 0.0
+    """Of server app_rx."""
+
+    def variant(self) -> Variant:
+        delays = [Delay(endpoint="server", stage="app_rx", ns=self.delay_ns)] if self.delay_ns else []
+        return variant(self.name, self.sets, delays)
+
+    def alone(self, tsc_hz: int) -> dict[str, str]:
+        """What a separate run is to change in the file."""
+        ticks = {"workload.0.extra_ticks": round(self.delay_ns * tsc_hz / 1e9)} if self.delay_ns else {}
+        return {key: str(value) for key, value in {**self.sets, **ticks}.items()}
+
+
+def batches(size: int) -> dict[str, int]:
+    """Of all stages."""
+    return {
+        f"{side}.batch.{stage}": size
+        for side in ("client", "server")
+        for stage in STAGES
+        if (side, stage) != ("server", "app_tx")
+    }
+
+
+SETTINGS = (
+    Setting("20 ns more in server app_rx", delay_ns=20.0),
+    Setting("100 ns more in server app_rx", delay_ns=100.0),
+    Setting("batches of 4", batches(4)),
+    Setting("batches of 128", batches(128)),
+)
+
+
+def measure(session: Session) -> list[Result]:
+    with Interrupts() as interrupts:
+        host = facts.collect()
+        numbers = iter(range(10**6))
+
+        def take_round() -> dict[str, Sample]:
+            whole = together(session, interrupts, session.directory / f"variants-{next(numbers)}")
+            tsc_hz = hello_hz(whole)
+            samples = {}
+            for setting, row in zip(SETTINGS, whole.record.variants[1:], strict=True):
+                plain = whole.record.variants[0]
+                if plain.ns_per_message is None or row.ns_per_message is None:
+                    raise UserError(f"no window of {setting.name} counts: {whole.record.verdict.reasons}")
+                cost = row.ns_per_message.median / plain.ns_per_message.median
+                samples[f"{setting.name}: variant"] = Sample(cost, noise([whole]), where=whole.record.where)
+                directory = session.directory / f"pair-{next(numbers)}"
+                samples[f"{setting.name}: separate"] = apart(session, setting, tsc_hz, directory, interrupts, host)
+            return samples
+
+        rounds = session.rounds(take_round, "x")
+    return [
+        judged(compared(session, s.name, rounds, f"{s.name}: variant", f"{s.name}: separate", "x")) for s in SETTINGS
+    ]
+
+
+def together(session: Session, interrupts: Interrupts, directory: Path) -> Run:
+    """One run with all settings, each as long as a sample."""
+    length = session.seconds * (1 + len(SETTINGS))
+    scenario = load(SCENARIO, session.sets({**WINDOW, "duration": f"{round(1000 * length)}ms"}))
+    return execute_variants(scenario, [s.variant() for s in SETTINGS], directory, interrupts).kept_run()
+
+
+def apart(
+    session: Session, setting: Setting, tsc_hz: int, directory: Path, interrupts: Interrupts, host: facts.Facts
+) -> Sample:
+    """The cost of a setting by two runs that alternate."""
+    specs = [resolve(load(SCENARIO, session.sets({**WINDOW, **more})), here()) for more in ({}, setting.alone(tsc_hz))]
+    order = (0, 1) if int(directory.name.rpartition("-")[2]) % 4 < 2 else (1, 0)
+    pair = Pair(specs, [directory / side for side in "ab"], order, interrupts, [], host)
+    outcomes = dict(pair.run("window", lambda _: None))
+    a, b = (outcomes[side].kept_run() for side in (0, 1))
+    where = a.record.where if same(a.record.where, b.record.where) else Where("several")
+    return Sample(ns_per_message(b) / ns_per_message(a), noise([a, b]), where=where)
+
+
+def ns_per_message(run: Run) -> float:
+    (windows,) = run.counted.values()
+    return median(seconds([window]) * 1e9 / messages(window) for window in measured(windows))
+
+
+def hello_hz(run: Run) -> int:
+    hello = run.record.engines[0].hello
+    if hello is None:
+        raise UserError(f"the run with variants did not begin: {run.record.verdict.reasons}")
+    return hello.tsc_hz
+
+
+def noise(runs: Sequence[Run]) -> Noise:
+    """The largest share of its time for which a worker was preempted, in the windows that count."""
+    shares = [0.0]
+    for run in runs:
+        (windows,) = run.counted.values()
+        for worker in range(len(run.record.engines[0].plan.workers)):
+            lost = sum(window.workers[worker].preempted_ns or 0 for window in measured(windows))
+            shares.append(lost / 1e9 / (seconds(measured(windows)) or 1))
+    return Noise(max(shares), None)
+
+
+def judged(result: Result) -> Result:
+    """With the verdict: the interval of the ratio lies within WITHIN of 1, or beyond it, or neither."""
+    spread = result.spread
+    words = f"goal: within {WITHIN:.0%} of 1"
+    return Result(**(vars(result) | {"verdict": verdict(spread), "ours": f"{result.ours}; {words}"}))
+
+
+def verdict(spread: Spread) -> Verdict:
+    if spread.kind != "95%":
+        return Verdict(None, "no verdict: too few rounds")
+    if 1 - WITHIN <= spread.low and spread.high <= 1 + WITHIN:
+        return Verdict(True, "met")
+    if spread.high < 1 - WITHIN or spread.low > 1 + WITHIN:
+        return Verdict(False, "missed")
+    return Verdict(None, "no verdict: the goal lies within the interval")
+
+
+if __name__ == "__main__":
+    main(__doc__, measure)
