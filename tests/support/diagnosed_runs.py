@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import sample_lines as sample
 from validity_tools import load_phase, open_loop
 
 from windtunnel.engine.lines import Window, WorkerWindow
-from windtunnel.engine.plan import Plan
+from windtunnel.engine.plan import Delay, Plan
 from windtunnel.engine.verdict import Verdict
+from windtunnel.measure.variants import in_order, variant
 from windtunnel.runs import EngineRecord, Record, Run
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.keys import Scenario
@@ -125,3 +127,53 @@ def _loaded(shape, messages, latency_ns, loads):
 def opened(**more) -> Run:
     """Such a run in an open loop."""
     return made(plan=open_loop(sample.plan(), [load_phase(None)]), **more)
+
+
+SECOND_NS = 10**9
+
+
+def probed(
+    slack_ns: dict[str, float],
+    *,
+    base_ns: float = 100.0,
+    blocks: int = 30,
+    remedies: dict | None = None,
+    noise: float = 0.002,
+) -> Run:
+    """A probe's run: in each block of windows each variant once. A message takes `base_ns`; a delay of a side's stage that is longer
+    than its slack makes it as much longer. `remedies`: variants of that name, and what they multiply the time by."""
+    rng = np.random.default_rng(3)
+    delays = [
+        (side, stage, part) for side, stage in (("client", "app_tx"), ("server", "app_rx")) for part in (0.1, 0.3)
+    ]
+    changed = [
+        variant(f"{side} {stage} {part:.0%} later", delays=[Delay(endpoint=side, stage=stage, ns=part * base_ns)])
+        for side, stage, part in delays
+    ]
+    times = [base_ns, *(base_ns + max(0.0, part * base_ns - slack_ns[side]) for side, _, part in delays)]
+    for name, (sets, factor) in (remedies or {}).items():
+        changed.append(variant(f"remedy: {name}", sets))
+        times.append(base_ns * factor)
+    variants = in_order(changed, blocks * (1 + len(changed)), seed=1)
+    plan = sample.plan().model_copy(update={"variants": variants})
+    weights = {("client", "app_tx"): 2.0, ("server", "app_rx"): 2.0}
+    run = made(
+        client=slack_ns["client"] / base_ns, server=slack_ns["server"] / base_ns, plan=plan, windows=1, work=weights
+    )
+    (shape,) = run.windows["windtunnel"]
+    hz = run.record.engines[0].hello.tsc_hz
+    windows = []
+    drift = 1.0
+    for place, number in enumerate(variants.order):
+        drift *= 1 + rng.normal(0, noise)
+        messages = round(SECOND_NS / (times[number] * drift))
+        of = {(d.endpoint, d.stage): d.ns for d in variants.variants[number].delays}
+        stages = [
+            s.model_copy(update={"delay_cycles": round(of.get((s.endpoint, s.stage), 0.0) * messages * hz / 1e9)})
+            for s in shape.stages
+        ]
+        workloads = [w.model_copy(update={"responses": messages}) for w in shape.workloads]
+        about = {"index": place, "variant": number, "phase": "variant" if number else "measure", "stages": stages}
+        span = {"start_ns": place * SECOND_NS, "end_ns": (place + 1) * SECOND_NS, "workloads": workloads}
+        windows.append(shape.model_copy(update=about | span))
+    return Run(run.path, run.record, {"windtunnel": windows})

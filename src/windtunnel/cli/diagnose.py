@@ -30,6 +30,13 @@ def diagnose(
             "--out", metavar="DIR", help="Scenario: new run directory.", show_default="runs/<UTC time>-<scenario>"
         ),
     ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="Scenario: delay each worker and try remedies between the windows of one run of 20 s, whatever its duration.",
+        ),
+    ] = False,
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
     ] = None,
@@ -38,12 +45,14 @@ def diagnose(
     """Say what limits a run.
 
     A worker, the generator, the messages in flight, a link, the offered load, the host, or a tie: by how long each worker waits, with
-    intervals over the windows. An invalid run is read too. A ledger shows where each worker's nanoseconds went.
+    intervals over the windows. Then why: causes with evidence, remedies as --set and the gain to expect. --probe finds it by experiment. An
+    invalid run is read too. A ledger shows where each worker's nanoseconds went.
 
     Exit codes: 0 diagnosed, 2 bad input or refused by the engine, 130 interrupted.
 
     windtunnel diagnose runs/2026-11-21T10-00-00Z-echo
     windtunnel diagnose scenarios/handler-m_app.toml
+    windtunnel diagnose scenarios/handler-m_app.toml --probe
     windtunnel diagnose runs/axio --as axio
     windtunnel diagnose scenarios/echo.toml --json | jq .limit
     """
@@ -51,27 +60,28 @@ def diagnose(
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.diagnosis import diagnosis_view
 
-    found = diagnosed(_run(what, with_state(sets, state), out, silent=json), as_axio=as_ == "axio")
+    found = diagnosed(_run(what, with_state(sets, state), out, probe, silent=json), as_axio=as_ == "axio")
     if json:
         print(found.model_dump_json(indent=1))
     else:
         results().print(diagnosis_view(found))
 
 
-def _run(what: Path, sets: list[str], out: Path | None, silent: bool) -> "Run":
+def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
     """The run directory read, or the scenario run. Raises UserError for what is neither."""
     from windtunnel.errors import UserError
     from windtunnel.runs import load
 
     if not what.is_dir():
-        return _executed(what, sets, out, silent)
-    if sets or out:
-        raise UserError("--set, --state and --out take a scenario, not a run", remedy="give a scenario file")
+        return _executed(what, sets, out, probe, silent)
+    if sets or out or probe:
+        raise UserError("--set, --state, --out and --probe take a scenario, not a run", remedy="give a scenario file")
     return load(what)
 
 
-def _executed(file: Path, sets: list[str], out: Path | None, silent: bool) -> "Run":
+def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
     from windtunnel.cli.run import display
+    from windtunnel.diagnose import execute_probe
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, REFUSED
     from windtunnel.errors import UserError
@@ -79,8 +89,13 @@ def _executed(file: Path, sets: list[str], out: Path | None, silent: bool) -> "R
     from windtunnel.scenario import here, load, resolve
 
     spec = resolve(load(file, sets), here())
-    with Interrupts() as interrupts, display(spec, interrupts, None, silent) as shown:
-        ended = execute(spec, out or new_directory(file.stem), interrupts, [shown.line] if shown else [], settle=True)
+    directory = out or new_directory(f"{file.stem}-probe" if probe else file.stem)
+    with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:
+        listeners = [shown.line] if shown else []
+        if probe:
+            ended = execute_probe(file, sets, directory, interrupts, listeners)
+        else:
+            ended = execute(spec, directory, interrupts, listeners, settle=True)
     if ended.interrupted:
         raise typer.Exit(INTERRUPTED)
     if ended.exit_code == REFUSED:

@@ -5,29 +5,34 @@ from windtunnel.diagnose.causes import look
 from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
+from windtunnel.diagnose.probe import is_probe, probe
 from windtunnel.measure.validity import Slack
 from windtunnel.runs import Run
 
 
 def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
-    """What the record of a run tells; an invalid run is read too. `as_axio`: with the verdict of Axio's own rule, which raises
-    UserError where no stage was timed."""
+    """What the record of a run tells, and where it is that of a probe, what its experiments tell; an invalid run is read too. `as_axio`:
+    with the verdict of Axio's own rule, which raises UserError where no stage was timed."""
     seen = observe(run)
     record = run.record
-    limiting = limit(seen)
-    causes, untold = look(seen, limiting) if seen.count else ([], [])
-    return Diagnosis(
+    workers = [_worker(seen, slack) for slack in seen.slacks]
+    found = Diagnosis(
         run=str(run.path),
         verdict=record.verdict_words,
         state=record.where.state,
         windows=seen.count,
-        limit=limiting,
-        workers=[_worker(seen, slack) for slack in seen.slacks],
+        limit=limit(seen),
+        workers=workers,
         ledgers=[account.ledger for account in seen.accounts],
-        causes=causes,
-        untold=[*_untold(seen), *untold],
+        causes=[],
+        probe=probe(run, seen, workers) if seen.count and workers and is_probe(run) else None,
+        untold=_untold(seen),
         axio=axio.verdicts(run) if as_axio else None,
     )
+    if not seen.count:
+        return found
+    causes, untold = look(seen, found.conclusion)
+    return found.model_copy(update={"causes": causes, "untold": [*found.untold, *untold]})
 
 
 def _worker(seen: Observed, slack: Slack) -> WorkerSeen:

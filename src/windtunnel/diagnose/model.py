@@ -115,6 +115,43 @@ class AxioVerdict(Part):
     ours: list[str] = Field(description="what is to be said beside it")
 
 
+class Experiment(Part):
+    """One stage of a worker was delayed, and the time of a message grew by as much, by a part of it, or not at all."""
+
+    workers: list[int] = Field(description="positions in the plan's workers; several run the same stages")
+    sides: str
+    stage: str = Field(description='the stage that was delayed, as in "server app_rx"')
+    delays_ns: list[float] = Field(description="a message, as counted")
+    grew_ns: list[float] = Field(description="what the time of a message grew by, medians of pairs of windows")
+    slope: Interval = Field(description="growth by delay; of workers alike times their number")
+    slack_ns: Interval = Field(
+        description="what a message could take longer at this worker before it takes longer at all"
+    )
+    implied_ns: Interval = Field(description="time of a message less that slack: what the worker needs for it")
+    accounted_ns: float = Field(description="what its calls took for a message, without waiting")
+    limits: bool | None = Field(
+        description="whether its delays arrive most, and more than half; null: these blocks cannot tell"
+    )
+
+
+class Remedy(Part):
+    """The remedy of a cause, run as a variant."""
+
+    code: str = Field(description="of the cause")
+    sets: list[str]
+    gain: Interval = Field(description="of the rate, percent, by pairs of windows")
+
+
+class Probe(Part):
+    """Experiments in one run that changed between its windows."""
+
+    blocks: int = Field(description="of windows, in each of which every variant ran once")
+    ns_a_message: float = Field(description="as the file says, median")
+    experiments: list[Experiment]
+    remedies: list[Remedy]
+    limit: Limit
+
+
 class Diagnosis(Part):
     """One run, or one scenario that was run for it."""
 
@@ -127,5 +164,11 @@ class Diagnosis(Part):
     workers: list[WorkerSeen]
     ledgers: list[Ledger]
     causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
+    probe: Probe | None = Field(None, description="with --probe")
     untold: list[str] = Field(description="what could not be looked at, and why")
     axio: list[AxioVerdict] | None = Field(description="with --as axio")
+
+    @property
+    def conclusion(self) -> Limit:
+        """What limits: by experiment where that could tell, else by the record."""
+        return self.probe.limit if self.probe and self.probe.limit.kind != "unknown" else self.limit

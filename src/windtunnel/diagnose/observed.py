@@ -14,6 +14,7 @@ from windtunnel.measure.validity import Slack, slacks
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.runs.metrics import measured, ratio
 from windtunnel.runs.summary import Summary, summarise
+from windtunnel.runs.variants import messages
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class Observed:
     def messages(self) -> list[int]:
         """Of each window: responses, or, where no client of ours runs, the packets that the ports received."""
         every = [[of[n] for of in self.windows.values()] for n in range(self.count)]
-        responses = [sum(w.responses for window in windows for w in window.workloads) for windows in every]
-        packets = [sum(port.rx_packets for window in windows for port in window.ports) for windows in every]
-        return responses if self.has_client else packets
+        return [
+            sum(messages(window) for window in windows if window.workloads or not self.has_client) for windows in every
+        ]
 
     @cached_property
     def accounts(self) -> list[Account]:

@@ -1,6 +1,7 @@
 """What a diagnosis may not see: what was put into a run on purpose, to cost time. It has to be found by what it does.
 
-Drops that the emulated wire counted stay in the windows: a NIC counts its own, too.
+Drops that the emulated wire counted stay in the windows: a NIC counts its own, too. Windows of other variants than the first one are in no
+metric, and so in no diagnosis: a probe reads them, and says so.
 """
 
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ def without(run: Run) -> Run:
         "scenario": _scenario(record.scenario),
         "validity": record.validity and _validity(record.validity),
         "notes": _not_emulated(record.notes),
+        "variants": [],
         "title": "",
         "question": None,
     }
@@ -40,7 +42,9 @@ def _plan(plan: Plan) -> Plan:
         for endpoint in plan.endpoints
     ]
     workloads = [workload.model_copy(update={"extra_ticks": 0}) for workload in plan.workloads]
-    return plan.model_copy(update={"title": "", "hash": "", "endpoints": endpoints, "workloads": workloads})
+    return plan.model_copy(
+        update={"title": "", "hash": "", "endpoints": endpoints, "workloads": workloads, "variants": None}
+    )
 
 
 def _ready(ready: Any) -> Any:

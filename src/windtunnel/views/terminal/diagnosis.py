@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from windtunnel import format as fmt
-from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Gain, Interval, Ledger
+from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Gain, Interval, Ledger, Limit, Probe
 from windtunnel.views.terminal.columns import Column, Fitting
 
 COLOURS = {
@@ -18,18 +18,55 @@ COLOURS = {
 
 def diagnosis_view(found: Diagnosis) -> RenderableType:
     """The limit, its evidence, the workers and their ledgers, what is untold, and Axio's verdict."""
-    parts: list[RenderableType] = [*_axio(found), Text(found.limit.words, style=f"bold {COLOURS[found.limit.kind]}")]
-    parts += [Text(f"  {line}") for line in found.limit.evidence]
+    parts: list[RenderableType] = [*_axio(found)]
+    if found.probe:
+        parts += [*_limit("by experiment: ", found.probe.limit), Text(), *_limit("by the record: ", found.limit)]
+    else:
+        parts += _limit("", found.limit)
     state = f", host state {found.state}" if found.state else ""
     parts.append(Text(f"by {found.windows} windows{state}, run {found.verdict}: {found.run}", style="dim"))
     for cause in found.causes:
         parts += [Text(), *_cause(cause)]
     if found.workers:
         parts += [Text(), _workers(found)]
+    if found.probe:
+        parts += [
+            Text(),
+            Text(f"experiments, {found.probe.blocks} blocks of windows", style="bold"),
+            _experiments(found.probe),
+        ]
     if found.ledgers:
         parts += [Text(), Text("ns a message", style="bold"), _ledgers(found)]
     parts += [Text(f"untold: {line}", style="dim") for line in found.untold]
     return Group(*parts)
+
+
+def _limit(by: str, limit: Limit) -> Iterator[Text]:
+    yield Text(f"{by}{limit.words}", style=f"bold {COLOURS[limit.kind]}")
+    yield from (Text(f"  {line}") for line in limit.evidence)
+
+
+def _experiments(probe: Probe) -> Fitting:
+    rows = probe.experiments
+    return Fitting(
+        [
+            Column("delayed", [row.stage for row in rows], words=True),
+            Column("slope", [_bounded(row.slope, 2) for row in rows]),
+            Column("slack ns", [_bounded(row.slack_ns, 1) for row in rows]),
+            Column("needs ns by slope", [_bounded(row.implied_ns, 1) for row in rows]),
+            Column("by its calls", [fmt.number(row.accounted_ns) for row in rows]),
+            Column("limits", [LIMITS[row.limits] for row in rows], words=True),
+        ]
+    )
+
+
+def _bounded(found: Interval, digits: int) -> str:
+    mean = fmt.number(found.mean, digits)
+    return (
+        mean
+        if found.low is None or found.high is None
+        else f"{mean} [{found.low:.{digits}f} .. {found.high:.{digits}f}]"
+    )
 
 
 def share(found: Interval) -> str:
@@ -55,7 +92,7 @@ def _gain(gain: Gain | None) -> str:
 
 def _workers(found: Diagnosis) -> Fitting:
     rows = sorted(found.workers, key=lambda worker: worker.slack.mean)
-    limiting = found.limit.workers
+    limiting = found.conclusion.workers
     return Fitting(
         [
             Column("worker", [str(row.worker) for row in rows]),
@@ -85,6 +122,7 @@ def _ledgers(found: Diagnosis) -> Fitting:
     )
 
 
+LIMITS = {True: "yes", False: "", None: "cannot tell"}
 WINDOW = "time of the windows"
 
 
@@ -96,8 +134,7 @@ def parts_of(ledger: Ledger) -> Iterator[tuple[str, str]]:
         if ns := getattr(ledger, name):
             yield NAMES.get(name, name), fmt.number(ns)
     rest = ledger.rest
-    bounds = "" if rest.low is None or rest.high is None else f" [{rest.low:.1f} .. {rest.high:.1f}]"
-    yield "rest: the loop, and the sample's error", f"{fmt.number(rest.mean)}{bounds}"
+    yield "rest: the loop, and the sample's error", _bounded(rest, 1)
 
 
 NAMES = {"stamps": "time stamps", "traffic": "own traffic of handlers"}
