@@ -132,7 +132,7 @@ def opened(**more) -> Run:
 SECOND_NS = 10**9
 
 
-def probed(
+def experimental(
     slack_ns: dict[str, float],
     *,
     base_ns: float = 100.0,
@@ -140,7 +140,7 @@ def probed(
     remedies: dict | None = None,
     noise: float = 0.002,
 ) -> Run:
-    """A probe's run: in each block of windows each variant once. A message takes `base_ns`; a delay of a side's stage that is longer
+    """The run of an experiment: in each block of windows each variant once. A message takes `base_ns`; a delay of a side's stage that is longer
     than its slack makes it as much longer. `remedies`: variants of that name, and what they multiply the time by."""
     rng = np.random.default_rng(3)
     delays = [

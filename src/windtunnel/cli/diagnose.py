@@ -81,7 +81,7 @@ def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: boo
 
 def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
     from windtunnel.cli.run import display
-    from windtunnel.diagnose import execute_probe
+    from windtunnel.diagnose import execute_experiment
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, REFUSED
     from windtunnel.errors import UserError
@@ -89,11 +89,11 @@ def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent
     from windtunnel.scenario import here, load, resolve
 
     spec = resolve(load(file, sets), here())
-    directory = out or new_directory(f"{file.stem}-probe" if probe else file.stem)
+    directory = out or new_directory(f"{file.stem}-experiment" if probe else file.stem)
     with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:
         listeners = [shown.line] if shown else []
         if probe:
-            ended = execute_probe(file, sets, directory, interrupts, listeners)
+            ended = execute_experiment(file, sets, directory, interrupts, listeners)
         else:
             ended = execute(spec, directory, interrupts, listeners, settle=True)
     if ended.interrupted:

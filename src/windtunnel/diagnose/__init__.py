@@ -4,14 +4,14 @@ planted    takes out of a run what was put in on purpose: a diagnosis may not se
 observed   what a diagnosis reads of a run
 limits     what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
 causes     why, one file each: evidence, remedy, what it should bring
-probe      what limits by experiment: slopes of delays, and remedies, of windows of one run
-conduct    the runs of a probe
+experiment what limits by experiment: slopes of delays, and remedies, of windows of one run
+conduct    the runs of an experiment
 ledger     where a worker's nanoseconds went, with the rest that no part has
 axio       what Axio's own rule says
 """
 
-from windtunnel.diagnose.conduct import execute_probe
+from windtunnel.diagnose.conduct import execute_experiment
 from windtunnel.diagnose.diagnose import diagnose
 from windtunnel.diagnose.model import Diagnosis
 
-__all__ = ["Diagnosis", "diagnose", "execute_probe"]
+__all__ = ["Diagnosis", "diagnose", "execute_experiment"]

@@ -1,11 +1,11 @@
-"""The runs of a probe: a short one that says how long delays have to be, then one with all variants."""
+"""The runs of an experiment: a short one that says how long delays have to be, then one with all variants."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from windtunnel.diagnose.diagnose import diagnose
+from windtunnel.diagnose.experiment import variants_for
 from windtunnel.diagnose.observed import observe
-from windtunnel.diagnose.probe import variants_for
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.errors import UserError
@@ -15,20 +15,20 @@ from windtunnel.measure.variants import execute_variants
 from windtunnel.runs.writer import make_directory
 from windtunnel.scenario import Scenario, here, load, resolve
 
-FIRST, PROBE = "first", "probe"
+FIRST, EXPERIMENT = "first", "experiment"
 """Directories of the two runs."""
 FIRST_WINDOW_MS, FIRST_MS = 50, 1000
-WINDOW_MS, PROBE_MS = 100, 20_000
+WINDOW_MS, EXPERIMENT_MS = 100, 20_000
 ENDLESS = 2**62
 """Messages: more than any run has."""
 LEAST_BLOCKS = 12
-"""Of windows; a probe with many variants lasts longer."""
+"""Of windows; an experiment with many variants lasts longer."""
 
 
-def execute_probe(
+def execute_experiment(
     file: Path, sets: Sequence[str], directory: Path, interrupts: Interrupts, listeners: Sequence[Listener] = ()
 ) -> RunOutcome:
-    """Runs a scenario into `directory`/first and `directory`/probe, whatever its own duration; the outcome is that of the run with the
+    """Runs a scenario into `directory`/first and `directory`/experiment, whatever its own duration; the outcome is that of the run with the
     variants, or of the first one where that was interrupted or could not be kept.
 
     Raises UserError as `execute` does, and where the first run cannot say what to delay.
@@ -49,10 +49,10 @@ def execute_probe(
     except Untold as missing:
         raise UserError(f"{file}: there is nothing to delay: {missing}") from None
     window = min(asked.window // 10**6 or 1, WINDOW_MS)
-    blocks = max(PROBE_MS // (window * (1 + len(variants))), LEAST_BLOCKS)
+    blocks = max(EXPERIMENT_MS // (window * (1 + len(variants))), LEAST_BLOCKS)
     length = blocks * (1 + len(variants)) * window
     scenario = load(file, [*sets, *_length(asked, length, window)])
-    return execute_variants(scenario, variants, directory / PROBE, interrupts, listeners)
+    return execute_variants(scenario, variants, directory / EXPERIMENT, interrupts, listeners)
 
 
 def _length(asked: Scenario, duration_ms: int, window_ms: int) -> list[str]:

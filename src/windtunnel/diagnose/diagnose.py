@@ -2,16 +2,16 @@
 
 from windtunnel.diagnose import axio
 from windtunnel.diagnose.causes import look
+from windtunnel.diagnose.experiment import experiment, is_experiment
 from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
-from windtunnel.diagnose.probe import is_probe, probe
 from windtunnel.measure.validity import Slack
 from windtunnel.runs import Run
 
 
 def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
-    """What the record of a run tells, and where it is that of a probe, what its experiments tell; an invalid run is read too. `as_axio`:
+    """What the record of a run tells, and where it is an experiment, what its delays tell; an invalid run is read too. `as_axio`:
     with the verdict of Axio's own rule, which raises UserError where no stage was timed."""
     seen = observe(run)
     record = run.record
@@ -25,7 +25,7 @@ def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
         workers=workers,
         ledgers=[account.ledger for account in seen.accounts],
         causes=[],
-        probe=probe(run, seen, workers) if seen.count and workers and is_probe(run) else None,
+        experiment=experiment(run, seen, workers) if seen.count and workers and is_experiment(run) else None,
         untold=_untold(seen),
         axio=axio.verdicts(run) if as_axio else None,
     )

@@ -115,7 +115,7 @@ class AxioVerdict(Part):
     ours: list[str] = Field(description="what is to be said beside it")
 
 
-class Experiment(Part):
+class Slope(Part):
     """One stage of a worker was delayed, and the time of a message grew by as much, by a part of it, or not at all."""
 
     workers: list[int] = Field(description="positions in the plan's workers; several run the same stages")
@@ -142,12 +142,12 @@ class Remedy(Part):
     gain: Interval = Field(description="of the rate, percent, by pairs of windows")
 
 
-class Probe(Part):
+class Experiment(Part):
     """Experiments in one run that changed between its windows."""
 
     blocks: int = Field(description="of windows, in each of which every variant ran once")
     ns_a_message: float = Field(description="as the file says, median")
-    experiments: list[Experiment]
+    slopes: list[Slope]
     remedies: list[Remedy]
     limit: Limit
 
@@ -164,11 +164,11 @@ class Diagnosis(Part):
     workers: list[WorkerSeen]
     ledgers: list[Ledger]
     causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
-    probe: Probe | None = Field(None, description="with --probe")
+    experiment: Experiment | None = Field(None, description="with --probe")
     untold: list[str] = Field(description="what could not be looked at, and why")
     axio: list[AxioVerdict] | None = Field(description="with --as axio")
 
     @property
     def conclusion(self) -> Limit:
         """What limits: by experiment where that could tell, else by the record."""
-        return self.probe.limit if self.probe and self.probe.limit.kind != "unknown" else self.limit
+        return self.experiment.limit if self.experiment and self.experiment.limit.kind != "unknown" else self.limit

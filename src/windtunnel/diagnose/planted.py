@@ -1,7 +1,7 @@
 """What a diagnosis may not see: what was put into a run on purpose, to cost time. It has to be found by what it does.
 
 Drops that the emulated wire counted stay in the windows: a NIC counts its own, too. Windows of other variants than the first one are in no
-metric, and so in no diagnosis: a probe reads them, and says so.
+metric, and so in no diagnosis: an experiment reads them, and says so.
 """
 
 from collections.abc import Mapping

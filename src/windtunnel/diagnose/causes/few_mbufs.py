@@ -27,7 +27,8 @@ def _of_endpoint(seen: Observed, endpoint: Endpoint) -> Case | None:
     ]  # fmt: skip
     lacking = _of_driver(seen, endpoint.side)
     batch = int(getattr(endpoint.batch, stage))
-    if not (lacking or (sum(stalled) and free and min(free) < batch)):
+    takes = endpoint.side == "client" or endpoint.response_mbuf == "new"
+    if not (lacking or (takes and sum(stalled) and free and min(free) < batch)):
         return None
     larger = min(2 * endpoint.pool.size + 1, MOST)
     evidence = f"{endpoint.side} {stage} stalled in {sum(stalled):,} calls"

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from windtunnel import format as fmt
-from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Gain, Interval, Ledger, Limit, Probe
+from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Experiment, Gain, Interval, Ledger, Limit
 from windtunnel.views.terminal.columns import Column, Fitting
 
 COLOURS = {
@@ -19,8 +19,8 @@ COLOURS = {
 def diagnosis_view(found: Diagnosis) -> RenderableType:
     """The limit, its evidence, the workers and their ledgers, what is untold, and Axio's verdict."""
     parts: list[RenderableType] = [*_axio(found)]
-    if found.probe:
-        parts += [*_limit("by experiment: ", found.probe.limit), Text(), *_limit("by the record: ", found.limit)]
+    if found.experiment:
+        parts += [*_limit("by experiment: ", found.experiment.limit), Text(), *_limit("by the record: ", found.limit)]
     else:
         parts += _limit("", found.limit)
     state = f", host state {found.state}" if found.state else ""
@@ -29,11 +29,11 @@ def diagnosis_view(found: Diagnosis) -> RenderableType:
         parts += [Text(), *_cause(cause)]
     if found.workers:
         parts += [Text(), _workers(found)]
-    if found.probe:
+    if found.experiment:
         parts += [
             Text(),
-            Text(f"experiments, {found.probe.blocks} blocks of windows", style="bold"),
-            _experiments(found.probe),
+            Text(f"experiments, {found.experiment.blocks} blocks of windows", style="bold"),
+            _slopes(found.experiment),
         ]
     if found.ledgers:
         parts += [Text(), Text("ns a message", style="bold"), _ledgers(found)]
@@ -46,8 +46,8 @@ def _limit(by: str, limit: Limit) -> Iterator[Text]:
     yield from (Text(f"  {line}") for line in limit.evidence)
 
 
-def _experiments(probe: Probe) -> Fitting:
-    rows = probe.experiments
+def _slopes(experiment: Experiment) -> Fitting:
+    rows = experiment.slopes
     return Fitting(
         [
             Column("delayed", [row.stage for row in rows], words=True),

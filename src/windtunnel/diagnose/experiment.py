@@ -21,8 +21,8 @@ from windtunnel.diagnose.model import (
     Interval,
     Kind,
     Limit,
-    Probe,
     Remedy,
+    Slope,
     WorkerSeen,
 )
 from windtunnel.diagnose.observed import Observed
@@ -95,13 +95,13 @@ def variants_for(found: Diagnosis, seen: Observed) -> list[Variant]:
     return variants
 
 
-def is_probe(run: Run) -> bool:
-    """Whether its variants are those of a probe."""
+def is_experiment(run: Run) -> bool:
+    """Whether its variants are those of an experiment."""
     return any(row.name.endswith(LATER) for row in variant_rows(run))
 
 
-def probe(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Probe:
-    """What the variants of a probe's run show. `run` as it was recorded: with what was changed. Raises Untold without messages."""
+def experiment(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Experiment:
+    """What the variants of an experiment show. `run` as it was recorded: with what was changed. Raises Untold without messages."""
     blocks = Blocks.of(run)
     rows = variant_rows(run)
     tried = []
@@ -118,13 +118,13 @@ def probe(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Probe:
         if each.name.startswith(REMEDY)
     ]
     limiting = _limiting(tried, blocks)
-    experiments = [_experiment(seen, each, blocks, limiting) for each in tried]
-    return Probe(
+    slopes = [_slope(seen, each, blocks, limiting) for each in tried]
+    return Experiment(
         blocks=blocks.count,
         ns_a_message=blocks.ns_a_message,
-        experiments=experiments,
+        slopes=slopes,
         remedies=remedies,
-        limit=_limit(seen, experiments, limiting, remedies, blocks.count),
+        limit=_limit(seen, slopes, limiting, remedies, blocks.count),
     )
 
 
@@ -244,10 +244,10 @@ def _less(other: _Tried, first: _Tried, blocks: Blocks) -> bool:
     return apart.low is not None and apart.low > 0
 
 
-def _experiment(seen: Observed, each: _Tried, blocks: Blocks, limiting: Sequence[_Tried] | None) -> Experiment:
+def _slope(seen: Observed, each: _Tried, blocks: Blocks, limiting: Sequence[_Tried] | None) -> Slope:
     slack, whole = blocks.interval(each.slack), blocks.ns_a_message
     workers = each.of.workers
-    return Experiment(
+    return Slope(
         workers=[worker.worker for worker in workers],
         sides=workers[0].sides,
         stage=each.of.stage,
@@ -267,16 +267,16 @@ def _experiment(seen: Observed, each: _Tried, blocks: Blocks, limiting: Sequence
 
 def _limit(
     seen: Observed,
-    experiments: Sequence[Experiment],
+    slopes: Sequence[Slope],
     limiting: Sequence[_Tried] | None,
     remedies: Sequence[Remedy],
     blocks: int,
 ) -> Limit:
     """What limits, by the slopes."""
-    evidence = [_words(each) for each in experiments]
+    evidence = [_words(each) for each in slopes]
     evidence += [f"{' '.join(each.sets)} changes the rate by {_percent(each.gain)}" for each in remedies]
     if limiting is None:
-        words = f"the experiments cannot tell what limits: {blocks} blocks of windows are too few, or the host too busy"
+        words = f"the slopes cannot tell what limits: {blocks} blocks of windows are too few, or the host too busy"
         return Limit(kind="unknown", workers=[], stage=None, words=words, evidence=evidence)
     if not limiting:
         return _outside(remedies, evidence)
@@ -307,7 +307,7 @@ def _outside(remedies: Sequence[Remedy], evidence: list[str]) -> Limit:
     return Limit(kind=kind, workers=[], stage=None, words=words, evidence=evidence)
 
 
-def _words(each: Experiment) -> str:
+def _words(each: Slope) -> str:
     delays = " and ".join(f"{ns:.1f}" for ns in each.delays_ns)
     grew = " and ".join(f"{ns:.1f}" for ns in each.grew_ns)
     return f"{each.stage} {delays} ns later a message: it takes {grew} ns longer, slope {_number(each.slope)}"

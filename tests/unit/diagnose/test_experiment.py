@@ -1,11 +1,11 @@
-"""A probe: slopes of delays find the worker, variants of remedies measure what they bring."""
+"""An experiment: slopes of delays find the worker, variants of remedies measure what they bring."""
 
 import pytest
-from diagnosed_runs import made, probed
+from diagnosed_runs import experimental, made
 
 from windtunnel.diagnose import diagnose
+from windtunnel.diagnose.experiment import delayed, variants_for
 from windtunnel.diagnose.observed import observe
-from windtunnel.diagnose.probe import delayed, variants_for
 from windtunnel.runs import Run
 from windtunnel.runs.validity import ExcludedWindow
 
@@ -13,11 +13,11 @@ CLIENT, SERVER = 0, 1
 
 
 def of(slack_ns, **how):
-    return diagnose(probed(slack_ns, **how)).probe
+    return diagnose(experimental(slack_ns, **how)).experiment
 
 
 def by_stage(found):
-    return {each.stage: each for each in found.experiments}
+    return {each.stage: each for each in found.slopes}
 
 
 def test_a_delay_of_the_worker_that_limits_is_a_delay_of_every_message():
@@ -63,7 +63,7 @@ def test_where_no_delay_costs_anything_more_messages_in_flight_tell(factor, kind
 def test_few_blocks_have_no_interval_and_no_verdict():
     found = of({"client": 25.0, "server": 0.0}, blocks=5)
     assert found.limit.kind == "unknown" and "5 blocks" in found.limit.words
-    assert {each.limits for each in found.experiments} == {None}
+    assert {each.limits for each in found.slopes} == {None}
 
 
 def test_noise_that_drifts_is_shared_within_a_block():
@@ -72,18 +72,18 @@ def test_noise_that_drifts_is_shared_within_a_block():
 
 
 def test_excluded_windows_are_left_out_with_their_partner():
-    run = probed({"client": 25.0, "server": 0.0})
+    run = experimental({"client": 25.0, "server": 0.0})
     windows = run.windows["windtunnel"]
     odd = next(window for window in windows if window.variant == 3)
     slow = odd.model_copy(update={"workloads": [w.model_copy(update={"responses": 1}) for w in odd.workloads]})
     replaced = [slow if window is odd else window for window in windows]
     mark = ExcludedWindow(engine="windtunnel", window=odd.index, reasons=["preempted"])
     record = run.record.model_copy(update={"validity": run.record.validity.model_copy(update={"excluded": [mark]})})
-    found = diagnose(Run(run.path, record, {"windtunnel": replaced})).probe
+    found = diagnose(Run(run.path, record, {"windtunnel": replaced})).experiment
     assert by_stage(found)["server app_rx"].slope.mean == pytest.approx(1.0, abs=0.05)
 
 
-def test_the_variants_of_a_probe():
+def test_the_variants_of_an_experiment():
     run = made(client=0.8, server=0.7, work={("server", "app_rx"): 3.0, ("client", "app_tx"): 3.0}, messages=5_000_000)
     found, seen = diagnose(run), observe(run)
     named = {each.name: each for each in variants_for(found, seen)}
@@ -101,5 +101,5 @@ def test_workers_of_one_kind_are_delayed_together():
     assert [[worker.worker for worker in each.workers] for each in delayed(twice)] == [[0], [1, 2]]
 
 
-def test_a_run_without_such_variants_has_no_probe():
-    assert diagnose(made()).probe is None
+def test_a_run_without_such_variants_has_no_experiment():
+    assert diagnose(made()).experiment is None
