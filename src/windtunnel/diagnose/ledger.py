@@ -84,8 +84,7 @@ def accounts(
                 if count and (parts := _of_window(window, worker, stamp))
             ]
             if rows:
-                parts, ns = zip(*rows, strict=True)
-                found.append(Account(engine, worker, parts, ns))
+                found.append(Account(engine, worker, tuple(row[0] for row in rows), tuple(row[1] for row in rows)))
     return found
 
 

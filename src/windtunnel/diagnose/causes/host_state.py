@@ -7,13 +7,13 @@ from windtunnel.diagnose.observed import Observed
 from windtunnel.finding import told
 from windtunnel.runs.validity import HostState
 
+UNKNOWN = "the state of the host: where the workers' CPUs are to one another"
+
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
-    validity = seen.run.record.validity
-    headline = told(
-        validity and validity.headline_state, "the state of the host: where the workers' CPUs are to one another"
-    )
-    fastest = max(validity.states if validity else [headline], key=_rate)
+    validity = told(seen.run.record.validity, UNKNOWN)
+    headline = told(validity.headline_state, UNKNOWN)
+    fastest = max(validity.states, key=_rate)
     if _rate(fastest) <= _rate(headline):
         return None
     return Case(
