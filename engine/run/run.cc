@@ -119,6 +119,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
         f.signals.sending_since = now();
         f.signals.sending.store(true, std::memory_order_release);
         if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.run_phase("warmup", f.plan.phases.warmup_ns, {});
+        p.take_turn();
         start = p.now_ns();
         whole = !p.ordered && p.run_phase("measure", f.plan.phases.duration_ns, f.plan.phases.messages);
         p.take_turn();

@@ -25,7 +25,7 @@ struct run_control {
     peer_session peer{f.handshake.get(), f.plan, f.lines};
     uint64_t next_beat = 0, next_probe = 0;
     std::string command;       // the supervisor's, up to its newline
-    bool window_read = false;  // by the supervisor: the last one
+    bool window_read = true;   // by the supervisor: the last one, if there was one
     uint64_t extended_ns = 0;  // by which the measurement is longer than its duration
     uint64_t settled_ns = 0;   // of the measurement, in which changes of variants settled
 
@@ -72,7 +72,7 @@ struct run_control {
     void poll_peer();
     void beat();
     bool ask_for_probe(uint32_t epoch);
-    void settle_into(uint32_t variant);
+    bool settle_into(uint32_t variant);
     void await_reader();
     void await_switch(const worker &w, uint32_t epoch);
     void end_loops();

@@ -75,27 +75,29 @@ uint64_t run_control::responses() const {
 }
 
 // Changes the run to a variant, between two windows. Until the change shows in every stage, its time is in a
-// window of its own.
-void run_control::settle_into(uint32_t variant) {
-    if (variant == f.variant) return;
-    const uint64_t start = now_ns();
+// window of its own. False: there is nothing to change.
+bool run_control::settle_into(uint32_t variant) {
+    if (variant == f.variant) return false;
     turn.hold();
     apply_variant(f, variant);
     take_turn();
     const uint64_t end = now_ns() + f.plan.variants->settle_ns;
     while (now_ns() < end && !ordered) wait(end);
     next_window("settle");
-    settled_ns += now_ns() - start;
+    return true;
 }
 
 bool run_control::run_phase(const char *name, uint64_t length_ns, std::optional<uint64_t> messages) {
+    take_turn();  // in a hold there is no time of the run
     const uint64_t start = now_ns(), goal = messages ? responses() + *messages : UINT64_MAX;
     const bool measures = std::string_view(name) == "measure";
     uint64_t window_end = start, windows = 0;
     while (window_end < start + length_ns + extended_ns + settled_ns && !ordered && responses() < goal) {
-        const uint64_t settled_before = settled_ns;
-        if (measures) settle_into(variant_of_window(f.plan, windows++));
-        window_end += settled_ns - settled_before;
+        if (measures && settle_into(variant_of_window(f.plan, windows++))) {
+            const uint64_t settled = f.lines.at_ns(f.window_start);
+            settled_ns += settled - window_end;
+            window_end = settled;
+        }
         const uint64_t end = start + length_ns + extended_ns + settled_ns;
         window_end = std::min(window_end + f.plan.phases.window_ns, end);
         // A window much shorter than the others would say little, so the last one takes the rest.

@@ -24,6 +24,7 @@ def test_the_page_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     assert names["found"].trials and names["found"].goals[0].name == "NDR"
     assert names["result"]["NDR"].conditional_throughput == pytest.approx(5.5e6, rel=0.01)
     assert "{'bytes': 22, 'runs': 2" in printed
+    assert all(f"\n{name} " in printed for name in ("as it is", "batches of 8", "100 ns more"))
 
 
 def test_every_public_call_has_a_docstring():

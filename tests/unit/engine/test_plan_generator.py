@@ -56,6 +56,15 @@ def test_words_that_are_not_cpp_names():
     assert '{"auto", "no-huge", "24"}' in types
 
 
+def test_values_by_some_of_the_words_of_an_enum():
+    names = {"enum": ["one", "two"], "x-cpp": "number"}
+    texts = made(sizes={"type": "object", "propertyNames": names, "additionalProperties": whole(1, 9)})
+    assert "enum class number : uint8_t { one, two };" in texts["types.h"]
+    assert "std::map<enum number, uint16_t> sizes;" in texts["types.h"]
+    read = 'o["sizes"].by_word<number>(number_names, [](const json_value &v) { return v.whole<uint16_t>(1, 9); })'
+    assert read in texts["readers.cc"]
+
+
 def test_constants_are_there_for_c_and_cpp():
     bounds = made(mtu=whole(68, 9000))["bounds.h"]
     assert "PLAN_MAX_BATCH = 1024," in bounds and "constexpr uint32_t max_batch = 1024;" in bounds

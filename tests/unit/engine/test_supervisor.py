@@ -7,8 +7,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import sample_windows
 from fake_runs import CLIENT, FAKE, behave, gone, script
 from sample_plan import make_plan
+from variant_tools import variants_of
 
 from windtunnel.engine import supervisor
 from windtunnel.engine.interrupts import Interrupts
@@ -245,3 +247,19 @@ def test_an_exception_of_the_supervisor_ends_the_engine(spec, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         spec.run(make_plan())
     assert gone(pids[0])
+
+
+def test_an_engine_may_settle_between_its_windows():
+    """Beside what it measures; and as long as it settles there may be no line."""
+
+    def limits(plan):
+        engine = SimpleNamespace(history=SimpleNamespace(plan=plan))
+        watched = supervisor._Watched(engine, 1.0, 1, plan.phases.duration_ns)
+        watched.heard(sample_windows.window(phase="warmup"), 0.0)
+        return watched.end_by, watched.silence_s
+
+    plan = make_plan()
+    end_by, silence_s = limits(plan)
+    settling = plan.model_copy(update={"variants": variants_of(2, settle_ns=10**9)})
+    assert limits(settling)[0] - end_by == pytest.approx(3.0)  # of 60 ms in windows of 20 ms
+    assert limits(settling)[1] - silence_s == pytest.approx(1.0 - 0.02)

@@ -234,3 +234,14 @@ def test_a_run_without_a_client_has_a_packet_rate(tmp_path):
     history(tmp_path, 3e6, what="packets_per_s", plan=sample.plan(("server",)))
     found = placed(tmp_path, 4e6, what="packets_per_s", plan=sample.plan(("server",)))
     assert "the packet rate 3.00 M/s; this one: 4.00 M/s" in line(found)
+
+
+def test_a_run_with_variants_is_no_earlier_run_and_has_none(tmp_path):
+    history(tmp_path, 20e6, 21e6)
+    row = {"name": "as it is", "measured": 9, "windows": 9} | dict.fromkeys(
+        ("ns_per_message", "responses_per_s", "delay_ns", "p50", "p99")
+    )
+    change(tmp_path / "r0", variants=[row])
+    assert placed(tmp_path, 22e6).values == [21e6]
+    change(tmp_path / "this", variants=[row])
+    assert earlier(load(tmp_path / "this")) is None

@@ -1,0 +1,100 @@
+"""A run with variants in the terminal, in run.json and in `--json`, and through an export and back."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sample_lines as sample
+from rich.console import Console
+from sample_runs import execute
+from variant_tools import variants_of
+
+from windtunnel.engine.lines import Window
+from windtunnel.exchange.tables import export, restore
+from windtunnel.runs import load
+from windtunnel.runs.rows import Middle
+from windtunnel.views.document import document
+from windtunnel.views.pages.page import render
+from windtunnel.views.terminal.run import run_view, variant_table
+
+TICKS = 600
+
+
+def in_turn(of):
+    """The sample's lines with measured windows of both variants in turn; the second one delays the server's app_rx."""
+    found, measured = [], 0
+    for line in sample.engine_lines(of):
+        if isinstance(line, Window):
+            variant = measured % 2 if line.phase == "measure" else 0
+            measured += line.phase == "measure"
+            delayed = [
+                stage.model_copy(
+                    update={
+                        "delay_cycles": TICKS * stage.objects * variant
+                        if stage.stage == "app_rx" and stage.endpoint == "server"
+                        else 0
+                    }
+                )
+                for stage in line.stages
+            ]
+            line = line.model_copy(
+                update={"variant": variant, "phase": "variant" if variant else line.phase, "stages": delayed}
+            )
+        found.append(line)
+    return found
+
+
+@pytest.fixture
+def run(tmp_path):
+    plan = sample.plan().model_copy(update={"variants": variants_of(2)})
+    return execute(tmp_path / "run", [plan], ["windtunnel"], lines=in_turn)
+
+
+def printed(view) -> str:
+    console = Console(width=160, record=True, file=Path("/dev/null").open("w"))  # noqa: SIM115
+    console.print(view)
+    return console.export_text()
+
+
+def test_the_terminal_has_a_row_for_each_variant(run):
+    text = printed(run_view(run))
+    (head,) = [line for line in text.splitlines() if "ns a message" in line]
+    assert "delay" in head and "95% interval" in head
+    assert "as it is  (metrics)" in text and "batch 1" in text
+    assert "batch 1  (metrics)" not in text
+    assert f"{TICKS / sample.TSC_HZ * 1e9:.0f}" in next(line for line in text.splitlines() if "batch 1" in line)
+
+
+def test_a_run_without_variants_has_no_such_table(tmp_path):
+    plain = execute(tmp_path / "run", [sample.plan()], ["windtunnel"])
+    assert "ns a message" not in printed(run_view(plain))
+    assert plain.record.variants == []
+
+
+def test_the_table_says_how_many_windows_are_excluded_and_shows_no_delay_where_there_is_none(run):
+    rows = [row.__class__(**(vars(row) | {"windows": 3, "delay_ns": 0.0})) for row in run.record.variants]
+    rows[1] = rows[1].__class__(**(vars(rows[1]) | {"ns_per_message": Middle(12.5, 12.0, 13.0)}))
+    text = printed(variant_table(rows))
+    assert "2 of 8 windows of all variants are excluded" in text
+    assert "12.50" in text and "[12.00 .. 13.00]" in text and "delay" not in text
+
+
+def test_run_json_and_json_have_the_rows(run):
+    kept = json.loads((run.path / "run.json").read_text())["variants"]
+    assert [row["name"] for row in kept] == ["as it is", "batch 1"]
+    assert [row["windows"] for row in kept] == [4, 4]
+    assert kept[1]["delay_ns"] == pytest.approx(TICKS / sample.TSC_HZ * 1e9, rel=0.02)
+    shown = json.loads(json.dumps(document(run)))
+    assert shown["metrics"]["variants"] == kept
+    assert shown["metrics"]["measured_s"] == 4 * sample.WINDOW_NS / 1e9
+    assert load(run.path).record.variants == run.record.variants
+
+
+def test_the_report_is_made(run):
+    assert "batch" in render(run)
+
+
+def test_an_export_keeps_the_variants(run, tmp_path):
+    export(run, tmp_path / "tables", "json")
+    again = restore(tmp_path / "tables", tmp_path / "again")
+    assert again.windows == run.windows and again.record.variants == run.record.variants
