@@ -1,7 +1,7 @@
 """The ledger of a worker's nanoseconds: stages, waits and what is left over add up to the time of its windows.
 
-Stages are timed in some loops alone. Their cycles, without the time stamps, are scaled to all loops. What is then missing is the rest:
-the loop around the stages, and the error of a sample of loops. A rest far from 0 says that the parts cannot be trusted.
+Stages are timed in some loops alone. Their cycles, without what the clock adds, are scaled to all loops. What is then missing is the rest:
+the error of a sample of loops, and what the host did between two calls. A rest far from 0 says that the parts cannot be trusted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from windtunnel.diagnose.model import Interval, Ledger
 from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
-from windtunnel.measure.validity import Estimate, estimate
+from windtunnel.measure.validity import Estimate, clock_ticks, estimate, timed_loops
 
 
 @dataclass
@@ -22,11 +22,11 @@ class Parts:
     idle: float = 0.0
     interrupted: float = 0.0
     traffic: float = 0.0
-    stamps: float = 0.0
+    clock: float = 0.0
 
     @property
     def rest(self) -> float:
-        named = self.stall + self.idle + self.interrupted + self.traffic + self.stamps
+        named = self.stall + self.idle + self.interrupted + self.traffic + self.clock
         return self.cycles - sum(self.work.values()) - named
 
 
@@ -40,6 +40,8 @@ class Account:
     """Of each window that had messages."""
     ns: tuple[float, ...]
     """Of each of these windows: what a tick is, in ns a message."""
+    clock: float
+    """Ticks by which a timed call takes longer."""
 
     def estimate(self, of: Callable[[Parts], float]) -> Estimate:
         """That part, ns a message."""
@@ -58,7 +60,7 @@ class Account:
             idle=self.estimate(lambda parts: parts.idle).mean,
             interrupted=self.estimate(lambda parts: parts.interrupted).mean,
             traffic=self.estimate(lambda parts: parts.traffic).mean,
-            stamps=self.estimate(lambda parts: parts.stamps).mean,
+            clock=self.estimate(lambda parts: parts.clock).mean,
             rest=Interval.of(rest),
         )
 
@@ -68,49 +70,48 @@ class Account:
 
 
 def accounts(
-    windows: Mapping[str, Sequence[Window]],
-    messages: Sequence[int],
-    ticks: Mapping[str, tuple[float, float]],
+    windows: Mapping[str, Sequence[Window]], messages: Sequence[int], tick_ns: Mapping[str, float]
 ) -> list[Account]:
-    """One for each worker whose calls were timed. `messages`: of each window, which is the same moment of all engines. `ticks`: of each
-    engine a tick in ns, and the ticks of a time stamp."""
+    """One for each worker whose calls were timed. `messages`: of each window, which is the same moment of all engines. `tick_ns`: of each
+    engine."""
     found = []
     for engine, of in windows.items():
-        tick_ns, stamp = ticks[engine]
         for worker in dict.fromkeys(each.worker for window in of for each in window.workers):
+            timed = [_of_window(window, worker) for window in of]
+            clock = clock_ticks(timed)
             rows = [
-                (parts, tick_ns / count)
-                for window, count in zip(of, messages, strict=False)
-                if count and (parts := _of_window(window, worker, stamp))
+                (parts, tick_ns[engine] / count)
+                for (worker_, stages), count in zip(timed, messages, strict=False)
+                if count and (parts := parts_of(worker_, stages, clock))
             ]
             if rows:
-                found.append(Account(engine, worker, tuple(row[0] for row in rows), tuple(row[1] for row in rows)))
+                found.append(
+                    Account(engine, worker, tuple(row[0] for row in rows), tuple(row[1] for row in rows), clock)
+                )
     return found
 
 
-def parts_of(worker: WorkerWindow, stages: Sequence[StageWindow], stamp_ticks: float) -> Parts | None:
-    """None: no loop of the window was timed."""
-    timed_loops = max((stage.timed_calls + stage.interrupted_calls for stage in stages), default=0)
-    if not timed_loops:
+def parts_of(worker: WorkerWindow, stages: Sequence[StageWindow], clock: float) -> Parts | None:
+    """`clock`: ticks by which a timed call takes longer. None: no loop of the window was timed."""
+    loops = timed_loops(stages)
+    if not loops:
         return None
-    scale = worker.loops / timed_loops
+    scale = worker.loops / loops
     parts = Parts(cycles=worker.cycles)
     for stage in stages:
-        in_vain = stage.timed_calls * stage.empty_calls / stage.calls if stage.calls else 0.0
+        empty = stage.timed_calls * stage.empty_calls / stage.calls if stage.calls else 0.0
         stalled = stage.timed_calls * stage.stalled_calls / stage.calls if stage.calls else 0.0
-        moved = stage.timed_calls - in_vain - stalled
         name = f"{stage.endpoint} {stage.stage}"
-        work = stage.busy_cycles - stage.stall_cycles - moved * stamp_ticks
+        work = stage.busy_cycles - stage.stall_cycles - clock * (stage.timed_calls - empty - stalled)
         parts.work[name] = parts.work.get(name, 0.0) + work * scale
-        parts.stall += (stage.stall_cycles - stalled * stamp_ticks) * scale
-        parts.idle += (stage.idle_cycles - in_vain * stamp_ticks) * scale
+        parts.stall += (stage.stall_cycles - clock * stalled) * scale
+        parts.idle += (stage.idle_cycles - clock * empty) * scale
         parts.interrupted += stage.interrupted_cycles * scale
         parts.traffic += stage.traffic_cycles * scale
-        parts.stamps += stage.timed_calls * stamp_ticks
+        parts.clock += clock * stage.timed_calls
     return parts
 
 
-def _of_window(window: Window, worker: int, stamp_ticks: float) -> Parts | None:
-    of_worker = next((each for each in window.workers if each.worker == worker), None)
-    stages = [stage for stage in window.stages if stage.worker == worker]
-    return parts_of(of_worker, stages, stamp_ticks) if of_worker else None
+def _of_window(window: Window, worker: int) -> tuple[WorkerWindow, list[StageWindow]]:
+    (of_worker,) = (each for each in window.workers if each.worker == worker)
+    return of_worker, [stage for stage in window.stages if stage.worker == worker]

@@ -1,6 +1,6 @@
 """What limits the rate of a run, from its record alone.
 
-A worker limits if it waits least, and works more than it waits. If even that one waits more than it works, nothing that a worker does
+A worker limits if it has the least slack, and less than half of its time is slack. If even that one has more, nothing that a worker does
 limits: the messages in flight are too few for their latency (Little's law), or a link takes no more. All of it by intervals over the
 windows of the headline's state: where an interval cannot tell two answers apart, both are said.
 """
@@ -74,7 +74,7 @@ def _offered(seen: Observed) -> Limit | None:
         return _limit("link", f"a link limits: it dropped {dropped:,} packets, because its queue was full", evidence)
     words = "the offered load limits: all that was due was sent"
     words += f"; {fmt.percent(lost / offered, 2)} of it was lost" if lost else ", and got a response"
-    return _limit("offered load", words, [*evidence, *map(_waits, seen.slacks)])
+    return _limit("offered load", words, [*evidence, *map(_has, seen.slacks)])
 
 
 def _saturated(seen: Observed) -> Limit:
@@ -82,16 +82,16 @@ def _saturated(seen: Observed) -> Limit:
     if not seen.slacks:
         level = seen.run.record.accounting
         return _limit("unknown", f"what limits is not known: at the accounting level {level} no call was timed")
-    evidence = [*map(_waits, sorted(seen.slacks, key=lambda slack: slack.share.mean)), *_little(seen)]
+    evidence = [*map(_has, sorted(seen.slacks, key=lambda slack: slack.share.mean)), *_little(seen)]
     if seen.count < LEAST_WINDOWS:
         words = f"what limits is not known: {seen.count} windows are too few for an interval; {LEAST_WINDOWS} have one"
         return _limit("unknown", words, evidence)
     tied = slowest(seen.slacks)
-    match tied[0].waits_more_than_it_works:
+    match tied[0].more_than_half:
         case True:
             return _nobody(seen, evidence)
         case None:
-            words = f"a tie: {who(tied[0])} limits, or too few messages in flight: it works about as much as it waits"
+            words = f"a tie: {who(tied[0])} limits, or too few messages in flight: about half of its time is slack"
             return _limit("tie", words, evidence, tied)
     return _workers(seen, tied, evidence)
 
@@ -112,11 +112,11 @@ def _workers(seen: Observed, tied: Sequence[Slack], evidence: list[str]) -> Limi
 
 def _nobody(seen: Observed, evidence: list[str]) -> Limit:
     if dropped := _full_queue(seen):
-        words = f"a link limits: it dropped {dropped:,} packets, because its queue was full, and all workers wait"
+        words = f"a link limits: it dropped {dropped:,} packets, because its queue was full, and all workers have slack"
         return _limit("link", words, evidence)
     if stalled := _full_ports(seen):
         return _limit(
-            "link", "a link limits: the port takes no more packets, and all workers wait", [*evidence, *stalled]
+            "link", "a link limits: the port takes no more packets, and all workers have slack", [*evidence, *stalled]
         )
     if not seen.has_client:
         return _limit("offered load", "the offered load limits: all workers wait for packets", evidence)
@@ -125,7 +125,7 @@ def _nobody(seen: Observed, evidence: list[str]) -> Limit:
             "unknown", "what limits is not known: the server waits for a client that is not in this run", evidence
         )
     words = (
-        "too few messages in flight limit: all workers wait more than they work. A link at its rate looks the same in one run; "
+        "too few messages in flight limit: more than half of every worker's time is slack. A link at its rate looks the same in one run; "
         "with more messages in flight the rate rises, unless it is the link"
     )
     return _limit("in-flight", words, evidence)
@@ -137,8 +137,8 @@ def who(slack: Slack) -> str:
     return f"{whose} on CPU {slack.cpu}"
 
 
-def _waits(slack: Slack) -> str:
-    return f"{who(slack)} waits for {interval(slack.share)} of its time"
+def _has(slack: Slack) -> str:
+    return f"{who(slack)} has a slack of {interval(slack.share)}"
 
 
 def _little(seen: Observed) -> list[str]:

@@ -38,7 +38,7 @@ class WorkerSeen(Part):
     worker: int
     cpu: int
     sides: str = Field(description='"client", "server", or "client + server"')
-    slack: Interval = Field(description="share of its time in which none of its stages moved anything")
+    slack: Interval = Field(description="share of its time in which it waited, or took all that there was")
     stages: dict[str, float] = Field(
         description='"server app_rx" -> its share of the work of the worker, the greatest first'
     )
@@ -55,9 +55,9 @@ class Ledger(Part):
     idle: float
     interrupted: float
     traffic: float = Field(description="spent by handlers that make their own traffic")
-    stamps: float = Field(description="reading the clock in timed loops")
+    clock: float = Field(description="what reading the clock adds to the loops that are timed")
     rest: Interval = Field(
-        description="the loop around the stages, and the error of a sample of loops: what no part has"
+        description="the error of a sample of loops, and what the host did between calls: what no part has"
     )
 
 
@@ -91,7 +91,7 @@ class Cause(Finding):
         Observable,
         Field(description="run: in any run; guest: of a NIC, as a guest has one; recorded: by other tools alone"),
     ]
-    against: Annotated[list[str], Field(description="what speaks against it")]
+    against: Annotated[list[str], Field(description="what the evidence has against it")]
     untold: Annotated[list[str], Field(description="what this run cannot show of it")]
     sets: Annotated[list[str], Field(description="the remedy as words of --set; empty: none does it")]
     gain: Annotated[Gain | None, Field(description="null: one run cannot tell")]

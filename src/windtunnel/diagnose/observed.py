@@ -38,7 +38,7 @@ class Observed:
 
     @cached_property
     def slacks(self) -> list[Slack]:
-        return slacks(self.windows)
+        return slacks(self.windows, {engine.name: engine.plan for engine in self.run.record.engines})
 
     @cached_property
     def messages(self) -> list[int]:
@@ -50,9 +50,8 @@ class Observed:
 
     @cached_property
     def accounts(self) -> list[Account]:
-        known = [engine for engine in self.run.record.engines if engine.hello and engine.ready]
-        ticks = {e.name: (1e9 / e.hello.tsc_hz, e.ready.stamp_ticks) for e in known if e.hello and e.ready}
-        return accounts({e.name: self.windows[e.name] for e in known}, self.messages, ticks)
+        tick_ns = {e.name: 1e9 / e.hello.tsc_hz for e in self.run.record.engines if e.hello}
+        return accounts({name: self.windows[name] for name in tick_ns}, self.messages, tick_ns)
 
     def account(self, slack: Slack) -> Account:
         """The ledger's series of this worker. Raises Untold."""

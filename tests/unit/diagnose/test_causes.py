@@ -4,14 +4,14 @@ import json
 
 import pytest
 import sample_lines as sample
-from diagnosed_runs import CYCLES, made, opened
+from diagnosed_runs import made, opened
 from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.causes import CAUSES
 from windtunnel.engine.lines import PoolLevel, RingLevel, StepWindow
-from windtunnel.engine.plan import Handler
+from windtunnel.engine.plan import Handler, Sizes
 from windtunnel.engine.verdict import Verdict
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState, Validity
@@ -86,22 +86,19 @@ def test_small_batches(tmp_path):
     found = causes(small(made(client=0.9, server=0.05), 2))["small-batches"]
     assert found.sets == ["server.batch.app_rx=32"]
     assert checked(tmp_path, found).server.batch.app_rx == 32
-    # an empty loop: 5% of the time over half of the loops
-    loop_ns = 0.05 * CYCLES * 0.4 / (500_000 // 32)
-    assert f"takes {loop_ns:.0f} ns" in found.evidence
-    saved = loop_ns * (1 / 2 - 1 / 32) / 1000
-    assert found.gain.middle == pytest.approx(100 * (1 / (1 - saved) - 1), rel=0.05)
+    assert "most calls of server app_rx that move something move 2" in found.evidence
+    # at most all of the work that 2 packets share now and 32 then, before the client is full
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(100 * (1 / (1 - 0.95 * 15 / 16) - 1), rel=0.05)
 
 
 def test_batches_that_are_not_full_are_no_cause():
-    run = changed(
-        made(), lambda w: w.model_copy(update={"stages": [s.model_copy(update={"burst": {5: 9}}) for s in w.stages]})
-    )
+    run = small(made(), 8)
+    run = changed(run, lambda w: with_stage(w, "server", "app_rx", burst={5: 9}))
     assert "small-batches" not in causes(run)
 
 
-def test_full_batches_of_the_usual_size_may_be_doubled():
-    assert causes(made())["small-batches"].sets[0].endswith("=64")
+def test_nor_are_full_batches_of_the_usual_size():
+    assert "small-batches" not in causes(made())
 
 
 def pool(run, free, stalled):
@@ -155,7 +152,8 @@ def test_one_worker_and_a_free_cpu(tmp_path):
 def test_few_messages_in_flight(tmp_path):
     found = causes(made(client=0.8, server=0.6))["in-flight"]
     assert found.sets == ["client.inflight=4096"] and checked(tmp_path, found).client.inflight == 4096
-    assert found.gain.low < 150 < found.gain.high and found.confidence == "high"
+    # at most until no slack is left; a link at its rate would give nothing
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(150, abs=3) and found.confidence == "medium"
     assert "in-flight" not in causes(made())
 
 
@@ -239,7 +237,9 @@ def test_without_states_it_is_untold():
 
 def sized(per_byte, noise=0.0):
     """Messages of 100 to 1200 bytes; the server's work grows with them."""
-    run = made(client=0.5, server=0.05)
+    sizes = Sizes(kind="uniform", bytes=[100, 1200], weights=[])
+    workload = sample.plan().workloads[0].model_copy(update={"request_sizes": sizes})
+    run = made(client=0.5, server=0.05, plan=sample.plan().model_copy(update={"workloads": [workload]}))
 
     def of(window):
         bytes_ = 100 * (1 + window.index)
@@ -295,7 +295,7 @@ def test_that_with_the_greatest_gain_comes_first_and_without_one_last():
     run = made(client=0.6, server=0.05, work={("server", "app_rx"): 6.0}, loads={"lost": 500}, host=HOST)
     found = diagnose(run).causes
     known = [cause.gain.middle for cause in found if cause.gain]
-    assert known == sorted(known, reverse=True) and len(known) >= 3
+    assert known == sorted(known, reverse=True) and len(known) >= 2
     assert [cause.gain is None for cause in found] == sorted(cause.gain is None for cause in found)
 
 

@@ -16,11 +16,11 @@ def limit(run):
     return diagnose(run).limit
 
 
-def test_the_worker_that_waits_least_limits():
+def test_the_worker_with_the_least_slack_limits():
     found = limit(made(client=0.2, server=0.05))
     assert (found.kind, found.workers) == ("worker", [SERVER])
     assert found.words == "the server's worker on CPU 1 limits"
-    assert found.evidence[0].startswith("the server's worker on CPU 1 waits for 5.0% [")
+    assert found.evidence[0].startswith("the server's worker on CPU 1 has a slack of 5.0% [")
 
 
 def test_its_most_costly_stage_is_named():
@@ -29,17 +29,17 @@ def test_its_most_costly_stage_is_named():
     assert "server app_rx takes 60% of the work of the server's worker on CPU 1" in found.evidence
 
 
-def test_a_client_that_waits_least_is_the_generator():
+def test_a_client_with_the_least_slack_is_the_generator():
     found = limit(made(client=0.05, server=0.2))
     assert (found.kind, found.workers) == ("generator", [CLIENT])
 
 
-def test_workers_that_wait_alike_are_a_tie():
+def test_workers_with_the_same_slack_are_a_tie():
     found = limit(made(client=0.1, server=0.1))
     assert (found.kind, sorted(found.workers)) == ("tie", [CLIENT, SERVER])
 
 
-def test_workers_that_wait_more_than_they_work_do_not_limit():
+def test_workers_with_more_slack_than_half_do_not_limit():
     found = limit(made(client=0.8, server=0.7))
     assert (found.kind, found.workers) == ("in-flight", [])
     assert any(
@@ -48,7 +48,7 @@ def test_workers_that_wait_more_than_they_work_do_not_limit():
     )
 
 
-def test_a_worker_that_works_about_as_much_as_it_waits_is_a_tie():
+def test_a_worker_with_about_half_is_a_tie():
     assert limit(made(client=0.8, server=0.5)).kind == "tie"
 
 

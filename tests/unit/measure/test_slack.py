@@ -1,60 +1,115 @@
-"""How long workers wait: in loops in which none of their stages moved anything."""
+"""Slack: waiting in loops in which nothing moves, and keeping up with what comes."""
 
 import pytest
+import sample_lines as sample
 from sample_windows import stage, window, worker
 
-from windtunnel.measure.validity import slacks, slowest
+from windtunnel.measure.validity import clock_ticks, slacks, slowest
+
+PLANS = {"windtunnel": sample.plan()}
+FULL = {32: 5}
 
 
-def waits(*stages_of_window, timed=1000):
-    """The slack of one worker, a window each."""
-    windows = [window(of, [worker(timed_cycles=timed)]) for of in stages_of_window]
-    return slacks({"windtunnel": windows})
+def worker_of(*stages_of_window, timed=1000):
+    """The slack of one worker all of whose loops were timed, a window each."""
+    windows = [window(of, [worker(timed_cycles=timed, loops=10, cycles=timed)]) for of in stages_of_window]
+    found = slacks({"windtunnel": windows}, PLANS)
+    assert len(found) <= 1
+    return found[0] if found else None
 
 
-def test_idle_and_stall_of_a_stage_are_slack():
-    (found,) = waits([stage(calls=10, empty_calls=4, stalled_calls=2, idle_cycles=200, stall_cycles=100)])
-    assert found.shares == (0.3,) and found.sides == "server"
+def polled(**counters):
+    return stage(**({"calls": 10, "timed_calls": 10, "burst": FULL} | counters))
 
 
-def test_a_stage_that_always_moves_something_leaves_no_slack():
-    idle = stage(stage="app_rx", calls=10, empty_calls=10, idle_cycles=500)
-    busy = stage(stage="nic_rx", calls=10, empty_calls=0)
-    (found,) = waits([idle, busy])
-    assert found.shares == (0.0,)
+def test_idle_and_stall_are_slack():
+    found = worker_of([polled(empty_calls=4, stalled_calls=2, idle_cycles=200, stall_cycles=100)])
+    assert found.shares == pytest.approx((0.3,)) and found.waits == pytest.approx((0.3,)) and found.sides == "server"
+
+
+def test_a_stage_that_always_moves_something_leaves_none():
+    idle = polled(stage="app_rx", empty_calls=10, idle_cycles=500)
+    assert worker_of([idle, polled(stage="nic_rx")]).shares == (0.0,)
 
 
 def test_the_stage_with_the_fewest_calls_in_vain_bounds_the_loops():
-    often = stage(stage="app_rx", calls=10, empty_calls=8, idle_cycles=400)
-    seldom = stage(stage="nic_rx", calls=10, empty_calls=2, idle_cycles=100)
-    (found,) = waits([often, seldom])
-    assert found.shares == (pytest.approx((400 * 2 / 8 + 100) / 1000),)
+    often = polled(stage="app_rx", empty_calls=8, idle_cycles=400)
+    seldom = polled(stage="nic_rx", empty_calls=2, idle_cycles=100)
+    assert worker_of([often, seldom]).shares == (pytest.approx((400 * 2 / 8 + 100) / 1000),)
+
+
+@pytest.mark.parametrize(
+    ("burst", "slack"), [({32: 5}, 0.0), ({2: 80}, 1.0), ({32: 1, 16: 2}, 0.5), ({0: 9, 32: 1}, 0.0)]
+)
+def test_a_worker_whose_batches_are_not_full_keeps_up(burst, slack):
+    found = worker_of([polled(burst=burst)])
+    assert found.shares == (pytest.approx(slack),) and found.waits == (0.0,)
+
+
+def test_one_stage_with_full_batches_is_a_queue_in_front_of_the_worker():
+    assert worker_of([polled(stage="app_rx", burst={4: 8}), polled(stage="nic_rx")]).shares == (0.0,)
+
+
+def test_a_batch_is_full_by_the_plan():
+    client, server = PLANS["windtunnel"].endpoints
+    narrow = server.model_copy(update={"batch": server.batch.model_copy(update={"app_rx": 4})})
+    plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, narrow]})
+    of = window([polled(burst={4: 8})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
+    (found,) = slacks({"windtunnel": [of]}, {"windtunnel": plan})
+    assert found.shares == (0.0,)
 
 
 def test_a_worker_without_timed_calls_has_none():
-    assert waits([stage(calls=10, empty_calls=10)], timed=0) == []
+    assert worker_of([polled(empty_calls=10)], timed=0) is None
+
+
+def sampled(timed_empty, empty, busy=300, windows=1):
+    """One loop in ten is timed. Half of the loops move nothing; these take so many ticks, timed or not."""
+    loops, timed = 1000, 100
+    cycles = timed // 2 * (timed_empty + busy) + (loops - timed) // 2 * (empty + busy - (timed_empty - empty))
+    of = polled(
+        calls=loops,
+        timed_calls=timed,
+        empty_calls=loops // 2,
+        idle_cycles=timed // 2 * timed_empty,
+        busy_cycles=timed // 2 * busy,
+    )
+    one = worker(timed_cycles=timed // 2 * (timed_empty + busy), loops=loops, cycles=cycles)
+    return [window([of], [one])] * windows
+
+
+def test_what_the_clock_adds_shows_from_the_loops_that_were_not_timed():
+    (of,) = sampled(timed_empty=100, empty=20)
+    assert clock_ticks([(of.workers[0], of.stages)]) == pytest.approx(80.0)
+
+
+def test_and_is_no_slack():
+    (found,) = slacks({"windtunnel": sampled(timed_empty=100, empty=20)}, PLANS)
+    (of,) = sampled(timed_empty=100, empty=20)
+    assert found.waits == (pytest.approx(500 * 20 / of.workers[0].cycles),)
+
+
+def test_where_all_loops_are_timed_nothing_is_taken_off():
+    assert clock_ticks([(worker(timed_cycles=1000, loops=10, cycles=1000), [polled()])]) == 0.0
+
+
+def pair(a, b):
+    """Two workers that wait for so many of 1000 ticks."""
+    stages = [polled(worker=n, stage="app_rx", empty_calls=5, idle_cycles=idle) for n, idle in enumerate((a, b))]
+    return window(stages, [worker(n, 1000, loops=10, cycles=1000) for n in (0, 1)])
 
 
 def test_the_least_and_what_cannot_be_told_from_it():
-    def of(a, b):
-        busy = {"calls": 10, "empty_calls": 5}
-        stages = [
-            stage(worker=0, stage="app_rx", idle_cycles=a, **busy),
-            stage(worker=1, stage="app_rx", idle_cycles=b, **busy),
-        ]
-        return window(stages, [worker(0, 1000), worker(1, 1000)])
-
-    apart = slacks({"windtunnel": [of(100 + n, 110 + n) for n in range(8)]})
+    apart = slacks({"windtunnel": [pair(100 + n, 110 + n) for n in range(8)]}, PLANS)
     assert [each.worker for each in slowest(apart)] == [0]  # by pairs: both rise together
-    mixed = slacks({"windtunnel": [of(100 + n, 110 + n if n in (0, 1, 6, 7) else 85 + n) for n in range(8)]})
-    assert len(slowest(mixed)) == 2
+    lower = [pair(100 + n, 110 + n if n in (0, 1, 6, 7) else 85 + n) for n in range(8)]
+    assert len(slowest(slacks({"windtunnel": lower}, PLANS))) == 2
     assert slowest([]) == []
 
 
-def test_waiting_more_than_working_needs_an_interval():
-    def found(*shares):
-        (one,) = waits(*([stage(calls=10, empty_calls=5, idle_cycles=share)] for share in shares))
-        return one.waits_more_than_it_works
+def test_more_than_half_needs_an_interval():
+    def found(*idle):
+        return worker_of(*([polled(empty_calls=5, idle_cycles=ticks)] for ticks in idle)).more_than_half
 
     assert found(700, 710, 690, 700) is True
     assert found(300, 310, 290, 300) is False

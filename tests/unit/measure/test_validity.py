@@ -215,7 +215,7 @@ def test_a_client_that_catches_up_is_not_too_slow():
 
 
 def waiting(sides, share, number=0):
-    return Slack("windtunnel", number, number, sides, (share, share + 0.001, share - 0.001, share))
+    return Slack("windtunnel", number, number, sides, (share, share + 0.001, share - 0.001, share), ())
 
 
 def test_in_a_closed_loop_the_side_that_waits_less_is_named():
@@ -227,7 +227,7 @@ def test_in_a_closed_loop_the_side_that_waits_less_is_named():
 
     limits = found(waiting("client", 0.01), waiting("server", 0.5, 1))
     assert limits.state == "warning"
-    assert limits.words == "the client is the bottleneck: the client waits for 1.0% of its time, the server for 50.0%"
+    assert limits.words == "the client is the bottleneck: the client has a slack of 1.0%, the server of 50.0%"
     assert found(waiting("client", 0.5), waiting("server", 0.01, 1)).state == "good"
     assert found(waiting("client", 0.9), waiting("server", 0.95, 1)).state == "good"  # both wait: nobody limits
     assert found(waiting("client", 0.01), waiting("server", 0.01, 1)).state == "unknown"

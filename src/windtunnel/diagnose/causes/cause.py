@@ -61,9 +61,11 @@ def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
     Raises Untold where no message got a response.
     """
     now = seen.ns_a_message
-    others = [other.share for other in seen.slacks if other is not relieved]
-    least = max((now * (1 - _high(share)) for share in others), default=0.0)
-    most = max((now * (1 - _low(share)) for share in others), default=0.0)
+    others = [other for other in seen.slacks if other is not relieved]
+    least = max((now * (1 - _high(other.share)) for other in others), default=0.0)
+    most = max(
+        (now * (1 - _low(other.waiting)) for other in others), default=0.0
+    )  # keeping up, it works, but could work less
     low = _percent(now, max(now - _low(saved), most))
     return Gain(low, max(low, _percent(now, max(now - _high(saved), least))))
 

@@ -10,7 +10,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         return None
     servers = [slack for slack in seen.slacks if slack.sides == "server"]
     free, clients = seen.free_cpus, seen.of_limit(limit)
-    least = min((slack.share.mean for slack in servers), default=0.0)
+    least = min((slack.waiting.mean for slack in servers), default=0.0)
     stages = seen.stages_of(clients[0].engine, clients[0].worker)
     stage, share = next(iter(stages.items()))
     return Case(

@@ -1,4 +1,4 @@
-"""Too few messages in flight: all workers wait, because the client may send no more."""
+"""Too few messages in flight: all workers have slack, because the client may send no more."""
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Gain, Limit
@@ -13,24 +13,24 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         return None
     least = slowest(seen.slacks)[0]
     share = least.share
-    if limit.kind == "tie" and least.waits_more_than_it_works is False:
+    if limit.kind == "tie" and least.more_than_half is False:
         return None  # a tie between workers
     more = min(2 ** (seen.budget * 4 - 1).bit_length(), MOST)
     if more <= seen.budget:
         return None
     grows = 100 * (more / seen.budget - 1)
-    low, high = ((waits if waits is not None else share.mean) for waits in (share.low, share.high))
+    high = share.mean if share.high is None else share.high
     return Case(
-        evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} waits for {share.mean:.0%} of its time",
+        evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
         remedy=f"{more:,} messages in flight",
         sets=[f"{_key(seen)}={more}"],
-        gain=Gain(min(grows, _filled(low)), min(grows, _filled(high))),
+        gain=Gain(0.0, min(grows, _filled(high))),
         against=["a link at its rate, or an open loop's client, looks the same: then nothing is gained but latency"],
     )
 
 
 def _filled(share: float) -> float:
-    """Percent, when the worker does not wait any more."""
+    """Percent, when the worker has no slack any more."""
     return 100 * share / (1 - share) if share < 1 else 1e6
 
 

@@ -6,6 +6,8 @@ from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.scenario.quantities import write
 
+MS = 10**6
+
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
     lost = sum(row.lost for row in seen.summary.workloads)
@@ -16,7 +18,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     per_s = lost / (seen.ns_a_message * sum(seen.messages) / 1e9)
     held = per_s * timeout_ns / 1e9
     slowest_ns = max((row.latency.maximum or 0 for row in seen.summary.workloads), default=0)
-    shorter = 2 * slowest_ns
+    shorter = -(-2 * slowest_ns // MS) * MS
     sets = [f"workload.{n}.timeout={write('duration', shorter)}" for n, _ in enumerate(plan.workloads)]
     drops = {
         name: count for row in seen.summary.stages for name, count in (row.drops or {}).items() if count

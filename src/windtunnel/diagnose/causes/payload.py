@@ -17,8 +17,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     slack = next(iter(seen.of_limit(limit)), None)
     if slack is None:
         return None
-    sizes = [bytes_ for bytes_ in _bytes(seen)]
-    if len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
+    vary = any(workload.request_sizes or workload.response_sizes for plan in seen.plans for workload in plan.workloads)
+    sizes = list(_bytes(seen))
+    if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
         raise Untold("what a byte costs: messages have one size, or windows are few")
     account = seen.account(slack)
     work = [sum(parts.work.values()) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]

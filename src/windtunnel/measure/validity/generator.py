@@ -78,12 +78,12 @@ def _closed(found: Sequence[Slack]) -> Check:
     if client is None or server is None:
         words = "the slack of one side is not known, or both share a worker"
         return Check(name="generator", state="unknown", words=words)
-    shares = f"the client waits for {client:.1%} of its time, the server for {server:.1%}"
+    shares = f"the client has a slack of {client:.1%}, the server of {server:.1%}"
     tied = slowest(found)
     sides = {each.sides for each in tied}
     state: State = "good"
     words = f"the client is not the bottleneck: {shares}"
-    if not tied[0].waits_more_than_it_works and "client" in sides:
+    if not tied[0].more_than_half and "client" in sides:
         state, words = "unknown", f"client or server is the bottleneck, these windows cannot tell: {shares}"
         if sides == {"client"}:
             state, words = "warning", f"the client is the bottleneck: {shares}"

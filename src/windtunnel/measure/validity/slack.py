@@ -1,15 +1,23 @@
-"""How long each worker waits, and which one waits least: the one that sets the pace.
+"""How much slack each worker has, and which one has least: the one that sets the pace.
 
-A worker polls. Where it waits for something to do its calls are empty, where it waits for an mbuf, for room in a ring or for the port
-they are stalled. It waits in loops in which none of its stages moved anything. No counter has these loops, but there are at most as
-many as the stage with the fewest empty and stalled calls has of them: so a worker one of whose stages always moves something has
-no slack, although its other stages do find nothing now and then.
+A worker polls, so its CPU is always busy. It has slack while it waits, and while it keeps up:
+
+- It waits in loops in which none of its stages moved anything: calls are empty for want of input, or stalled for want of an mbuf, of room
+  in a ring, or of the port. No counter has these loops, but there are at most as many as the stage with the fewest empty and stalled calls
+  has of them.
+- It keeps up where its calls take less than they may: then they have taken all that there was. A worker that is too slow has a queue in
+  front of it, and the stage behind the queue takes full batches.
+
+Waiting is timed in some loops alone, and there a loop takes longer: the clock is read, and the CPU cannot overlap two stages. How much
+longer shows from the loops that were not timed. It is taken off: an empty loop would otherwise seem several times as long as it is.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
+from windtunnel.engine.plan import Plan
 from windtunnel.measure.validity.steady import Estimate, estimate
 
 
@@ -23,32 +31,40 @@ class Slack:
     sides: str
     """As in a WorkerRow: "client", "server", or "client + server"."""
     shares: tuple[float, ...]
-    """Of each window: the share of the worker's time in which it waited."""
+    """Of each window: the share of the worker's time that was slack."""
+    waits: tuple[float, ...]
+    """Of each window: the part of it in which the worker waited."""
 
     @property
     def share(self) -> Estimate:
         return estimate(self.shares)
 
     @property
-    def waits_more_than_it_works(self) -> bool | None:
-        """None: these windows cannot tell."""
+    def waiting(self) -> Estimate:
+        return estimate(self.waits)
+
+    @property
+    def more_than_half(self) -> bool | None:
+        """Whether more of its time is slack than not; None: these windows cannot tell."""
         share = self.share
         if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
             return None
         return share.low > 0.5
 
 
-def slacks(windows: Mapping[str, Sequence[Window]]) -> list[Slack]:
+def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -> list[Slack]:
     """Of each worker of each engine, over these windows; without a worker whose calls were not timed in all of them."""
     found = []
     for engine, of in windows.items():
         for first in of[0].workers if of else ():
-            of_worker = [_of_window(window, first.worker) for window in of]
-            shares = [_share(worker, stages) for worker, stages in of_worker]
-            known = [share for share in shares if share is not None]
-            if len(known) == len(shares):
-                sides = dict.fromkeys(stage.endpoint for _, stages in of_worker for stage in stages)
-                found.append(Slack(engine, first.worker, first.cpu, " + ".join(sides), tuple(known)))
+            timed = [_of_window(window, first.worker) for window in of]
+            if all(worker.timed_cycles and stages for worker, stages in timed):
+                clock = clock_ticks(timed)
+                waits = tuple(_waits(worker, stages, clock) for worker, stages in timed)
+                queued = (max(_full(stage, plans[engine]) for stage in stages) for _, stages in timed)
+                shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
+                sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
+                found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits))
     return found
 
 
@@ -58,10 +74,34 @@ def slowest(found: Sequence[Slack]) -> list[Slack]:
     if not found:
         return []
     least = min(found, key=lambda slack: slack.share.mean)
-    return [least, *(other for other in found if other is not least and not _waits_longer(other, least))]
+    return [least, *(other for other in found if other is not least and not _has_more(other, least))]
 
 
-def _waits_longer(other: Slack, least: Slack) -> bool:
+def clock_ticks(timed: Sequence[tuple[WorkerWindow, Sequence[StageWindow]]]) -> float:
+    """Ticks by which a call takes longer in a timed loop of this worker than in another one: the median over windows. 0 where all
+    loops were timed: it is then a part of what every call takes."""
+    longer = []
+    for worker, stages in timed:
+        loops = timed_loops(stages)
+        others = worker.loops - loops
+        if loops and others > 0:
+            interrupted = sum(stage.interrupted_cycles for stage in stages)
+            without = (worker.cycles - worker.timed_cycles) / others
+            longer.append(((worker.timed_cycles - interrupted) / loops - without) / len(stages))
+    return max(median(longer), 0.0) if longer else 0.0
+
+
+def timed_loops(stages: Sequence[StageWindow]) -> int:
+    """Of one worker in one window: each has one call of each stage."""
+    return max((stage.timed_calls + stage.interrupted_calls for stage in stages), default=0)
+
+
+def in_vain(stage: StageWindow) -> float:
+    """Share of the stage's calls that moved nothing: empty or stalled."""
+    return (stage.empty_calls + stage.stalled_calls) / stage.calls if stage.calls else 1.0
+
+
+def _has_more(other: Slack, least: Slack) -> bool:
     differences = [b - a for a, b in zip(least.shares, other.shares, strict=False)]
     low = estimate(differences).low
     return low is not None and low > 0
@@ -72,11 +112,21 @@ def _of_window(window: Window, worker: int) -> tuple[WorkerWindow, list[StageWin
     return of_worker, [stage for stage in window.stages if stage.worker == worker and stage.calls]
 
 
-def _share(worker: WorkerWindow, stages: Sequence[StageWindow]) -> float | None:
-    """None: not timed."""
-    if not worker.timed_cycles or not stages:
-        return None
-    in_vain = [(stage, (stage.empty_calls + stage.stalled_calls) / stage.calls) for stage in stages]
-    least = min(share for _, share in in_vain)
-    waited = sum((stage.idle_cycles + stage.stall_cycles) * least / share for stage, share in in_vain if share)
-    return float(waited / worker.timed_cycles)
+def _waits(worker: WorkerWindow, stages: Sequence[StageWindow], clock: float) -> float:
+    """Share of the time."""
+    least = min(in_vain(stage) for stage in stages)
+    waited = sum(_waited(stage, clock) * least / in_vain(stage) for stage in stages if in_vain(stage))
+    return min(waited * worker.loops / timed_loops(stages) / worker.cycles, 1.0)
+
+
+def _waited(stage: StageWindow, clock: float) -> float:
+    """Ticks of its timed calls that moved nothing, as long as they take without the clock."""
+    return max(stage.idle_cycles + stage.stall_cycles - clock * stage.timed_calls * in_vain(stage), 0.0)
+
+
+def _full(stage: StageWindow, plan: Plan) -> float:
+    """Share of the stage's objects that full batches moved."""
+    batch = next(endpoint.batch for endpoint in plan.endpoints if endpoint.side == stage.endpoint)
+    most = getattr(batch, stage.stage)
+    moved = sum(size * calls for size, calls in stage.burst.items())
+    return sum(size * calls for size, calls in stage.burst.items() if size >= most) / moved if moved else 0.0

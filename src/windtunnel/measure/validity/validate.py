@@ -47,7 +47,7 @@ def validate(
     marks += level.excluded
     left = counted(measured, Validity(checks=[], excluded=marks))
     workers = [row for engine in engines for row in metrics.worker_rows(left[engine.name])]
-    waiting = slacks({name: metrics.measured(of) for name, of in left.items()})
+    waiting = slacks({name: metrics.measured(of) for name, of in left.items()}, {e.name: e.plan for e in engines})
     workloads: list[WorkloadRow] = []
     for engine in engines:
         if any(workload.load for workload in engine.plan.workloads):

@@ -130,14 +130,14 @@ def parts_of(ledger: Ledger) -> Iterator[tuple[str, str]]:
     """The lines of one ledger: the whole, its parts, the rest."""
     yield WINDOW, fmt.number(ledger.window_ns)
     yield from ((name, fmt.number(ns)) for name, ns in ledger.work.items())
-    for name in ("stall", "idle", "interrupted", "traffic", "stamps"):
+    for name in ("stall", "idle", "interrupted", "traffic", "clock"):
         if ns := getattr(ledger, name):
             yield NAMES.get(name, name), fmt.number(ns)
     rest = ledger.rest
-    yield "rest: the loop, and the sample's error", _bounded(rest, 1)
+    yield "rest: the sample's error, and the host", _bounded(rest, 1)
 
 
-NAMES = {"stamps": "time stamps", "traffic": "own traffic of handlers"}
+NAMES = {"clock": "reading the clock", "traffic": "own traffic of handlers"}
 
 
 def _axio(found: Diagnosis) -> Iterator[RenderableType]:
