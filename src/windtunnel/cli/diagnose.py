@@ -9,6 +9,8 @@ from windtunnel.cli import completion
 from windtunnel.cli.options import Json, Sets, State, with_state
 
 if TYPE_CHECKING:
+    from windtunnel.diagnose import Diagnosis
+    from windtunnel.diagnose.model import Tried
     from windtunnel.runs import Run
 
 
@@ -37,6 +39,16 @@ def diagnose(
             help="Scenario: delay each worker and try remedies between the windows of one run of 20 s, whatever its duration.",
         ),
     ] = False,
+    try_: Annotated[
+        int | None,
+        typer.Option(
+            "--try",
+            metavar="N",
+            min=1,
+            max=99,
+            help="Scenario: run the remedies of the first N causes against the file, in 8 pairs each.",
+        ),
+    ] = None,
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
     ] = None,
@@ -53,6 +65,7 @@ def diagnose(
     windtunnel diagnose runs/2026-11-21T10-00-00Z-echo
     windtunnel diagnose scenarios/handler-m_app.toml
     windtunnel diagnose scenarios/handler-m_app.toml --probe
+    windtunnel diagnose scenarios/echo.toml --try 2
     windtunnel diagnose runs/axio --as axio
     windtunnel diagnose scenarios/echo.toml --json | jq .limit
     """
@@ -60,7 +73,16 @@ def diagnose(
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.diagnosis import diagnosis_view
 
-    found = diagnosed(_run(what, with_state(sets, state), out, probe, silent=json), as_axio=as_ == "axio")
+    changes = with_state(sets, state)
+    if what.is_dir() and (changes or out or probe or try_):
+        from windtunnel.errors import UserError
+
+        words = "--set, --state, --out, --probe and --try take a scenario, not a run"
+        raise UserError(words, remedy="give a scenario file")
+    run = _run(what, changes, out, probe, silent=json)
+    found = diagnosed(run, as_axio=as_ == "axio")
+    if try_:
+        found = found.model_copy(update={"tried": _tried(found, what, changes, try_, run.path, silent=json)})
     if json:
         print(found.model_dump_json(indent=1))
     else:
@@ -69,14 +91,20 @@ def diagnose(
 
 def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
     """The run directory read, or the scenario run. Raises UserError for what is neither."""
-    from windtunnel.errors import UserError
     from windtunnel.runs import load
 
-    if not what.is_dir():
-        return _executed(what, sets, out, probe, silent)
-    if sets or out or probe:
-        raise UserError("--set, --state, --out and --probe take a scenario, not a run", remedy="give a scenario file")
-    return load(what)
+    return load(what) if what.is_dir() else _executed(what, sets, out, probe, silent)
+
+
+def _tried(found: "Diagnosis", file: Path, sets: list[str], most: int, run: Path, silent: bool) -> "list[Tried]":
+    from contextlib import nullcontext
+
+    from windtunnel.diagnose import try_remedies
+    from windtunnel.views.terminal.paired_runs import TurnsDisplay
+
+    directory = run.with_name(f"{run.name}-tried")
+    with nullcontext() if silent else TurnsDisplay() as display:
+        return try_remedies(found, file, sets, most, directory, display.turn if display else lambda turn: None)
 
 
 def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":

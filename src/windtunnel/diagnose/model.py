@@ -152,6 +152,22 @@ class Experiment(Part):
     limit: Limit
 
 
+class Tried(Part):
+    """The remedy of a cause, run in turns with the file (`compare`)."""
+
+    code: str = Field(description="of the cause")
+    sets: list[str]
+    predicted: Gain | None
+    metric: str | None = Field(None, description="by which the runs were judged")
+    percent: float | None = Field(None, description="change of that metric; null: no difference could be computed")
+    low: float | None = None
+    high: float | None = None
+    verdict: str = Field(
+        description='of the comparison, as in "faster"; "refused: ..." where the scenario cannot run so'
+    )
+    directory: str | None = Field(None, description="of the runs and comparison.json")
+
+
 class Diagnosis(Part):
     """One run, or one scenario that was run for it."""
 
@@ -166,6 +182,7 @@ class Diagnosis(Part):
     causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
     experiment: Experiment | None = Field(None, description="with --probe")
     untold: list[str] = Field(description="what could not be looked at, and why")
+    tried: list[Tried] | None = Field(None, description="with --try")
     axio: list[AxioVerdict] | None = Field(description="with --as axio")
 
     @property

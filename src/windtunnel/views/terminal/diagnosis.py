@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from windtunnel import format as fmt
-from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Experiment, Gain, Interval, Ledger, Limit
+from windtunnel.diagnose.model import AxioVerdict, Cause, Diagnosis, Experiment, Gain, Interval, Ledger, Limit, Tried
 from windtunnel.views.terminal.columns import Column, Fitting
 
 COLOURS = {
@@ -27,6 +27,8 @@ def diagnosis_view(found: Diagnosis) -> RenderableType:
     parts.append(Text(f"by {found.windows} windows{state}, run {found.verdict}: {found.run}", style="dim"))
     for cause in found.causes:
         parts += [Text(), *_cause(cause)]
+    if found.tried is not None:
+        parts += [Text(), Text("tried, in turns with the file", style="bold"), _tried(found.tried)]
     if found.workers:
         parts += [Text(), _workers(found)]
     if found.experiment:
@@ -88,6 +90,25 @@ def _cause(cause: Cause) -> Iterator[Text]:
 
 def _gain(gain: Gain | None) -> str:
     return "gain not known" if gain is None else f"gain {gain.low:+.1f}% to {gain.high:+.1f}%"
+
+
+def _tried(rows: list[Tried]) -> Fitting:
+    return Fitting(
+        [
+            Column("cause", [row.code for row in rows], words=True),
+            Column("change", [" ".join(row.sets) for row in rows], words=True, spare=1),
+            Column("predicted", [_gain(row.predicted).removeprefix("gain ") for row in rows]),
+            Column("metric", [row.metric or "" for row in rows], words=True),
+            Column("brought", [_brought(row) for row in rows]),
+            Column("verdict", [row.verdict for row in rows], words=True),
+        ]
+    )
+
+
+def _brought(row: Tried) -> str:
+    if row.percent is None:
+        return fmt.DASH
+    return f"{row.percent:+.1f}% [{row.low:+.1f} .. {row.high:+.1f}]"
 
 
 def _workers(found: Diagnosis) -> Fitting:
