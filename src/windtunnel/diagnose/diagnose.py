@@ -4,8 +4,9 @@ from windtunnel.diagnose import axio
 from windtunnel.diagnose.causes import look
 from windtunnel.diagnose.experiment import experiment, is_experiment
 from windtunnel.diagnose.limits import limit
-from windtunnel.diagnose.model import Diagnosis, Interval, WorkerSeen
+from windtunnel.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
+from windtunnel.finding import Untold
 from windtunnel.measure.validity import Slack
 from windtunnel.runs import Run
 
@@ -16,6 +17,7 @@ def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
     seen = observe(run)
     record = run.record
     workers = [_worker(seen, slack) for slack in seen.slacks]
+    found_by, missing = _experiment(run, seen, workers)
     found = Diagnosis(
         run=str(run.path),
         verdict=record.verdict_words,
@@ -25,8 +27,8 @@ def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
         workers=workers,
         ledgers=[account.ledger for account in seen.accounts],
         causes=[],
-        experiment=experiment(run, seen, workers) if seen.count and workers and is_experiment(run) else None,
-        untold=_untold(seen),
+        experiment=found_by,
+        untold=[*_untold(seen), *missing],
         axio=axio.verdicts(run) if as_axio else None,
     )
     if not seen.count:
@@ -44,6 +46,16 @@ def _worker(seen: Observed, slack: Slack) -> WorkerSeen:
         slack=Interval.of(slack.share),
         stages=seen.stages_of(slack.engine, slack.worker),
     )
+
+
+def _experiment(run: Run, seen: Observed, workers: list[WorkerSeen]) -> tuple[Experiment | None, list[str]]:
+    """None where the run is no experiment, or its windows show nothing: then with what is missing."""
+    if not workers or not is_experiment(run):
+        return None, []
+    try:
+        return experiment(run, seen, workers), []
+    except Untold as missing:
+        return None, [str(missing)]
 
 
 def _untold(seen: Observed) -> list[str]:

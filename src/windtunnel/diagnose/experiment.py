@@ -32,13 +32,14 @@ from windtunnel.measure.validity import Slack
 from windtunnel.measure.variants import BATCHES, INFLIGHT, variant
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import VARIED, measured
-from windtunnel.runs.variants import messages, variant_rows
+from windtunnel.runs.variants import delay_cycles, messages
 
 PARTS = (0.1, 0.3)
 """Delays, as parts of what a message takes."""
 REMEDY, LATER = "remedy: ", " later"
 """In the names of variants."""
 RESAMPLES = 2000
+NO_WINDOW = "the experiment: no window of the scenario as it is counts"
 LEAST_BLOCKS = 8
 """With fewer, resampling them says little."""
 Series = NDArray[np.float64]
@@ -97,24 +98,25 @@ def variants_for(found: Diagnosis, seen: Observed) -> list[Variant]:
 
 def is_experiment(run: Run) -> bool:
     """Whether its variants are those of an experiment."""
-    return any(row.name.endswith(LATER) for row in variant_rows(run))
+    return any(each.name.endswith(LATER) for each in _variants(run))
 
 
 def experiment(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Experiment:
     """What the variants of an experiment show. `run` as it was recorded: with what was changed. Raises Untold without messages."""
     blocks = Blocks.of(run)
-    rows = variant_rows(run)
+    variants = _variants(run)
+    by_stage: dict[str, list[int]] = {}
+    for number, each in enumerate(variants):
+        for delay in each.delays if each.name.endswith(LATER) else ():
+            by_stage.setdefault(f"{delay.endpoint} {delay.stage}", []).append(number)
     tried = []
-    for each in delayed(workers):
-        numbers = [
-            n for n, row in enumerate(rows) if row.name.startswith(f"{each.stage} ") and row.name.endswith(LATER)
-        ]
-        if numbers:
-            tried.append(_Tried(each, numbers, np.array([rows[n].delay_ns or 0.0 for n in numbers])))
-    (plan, *_) = (engine.plan for engine in run.record.engines)
+    for stage, numbers in by_stage.items():
+        of_stage = tuple(worker for worker in workers if stage in worker.stages)
+        if of_stage:
+            tried.append(_Tried(Delayed(of_stage, stage), numbers, blocks.delays[numbers]))
     remedies = [
         Remedy(code=each.name.removeprefix(REMEDY), sets=list(_sets(each)), gain=blocks.gain(number))
-        for number, each in enumerate(plan.variants.variants if plan.variants else [])
+        for number, each in enumerate(variants)
         if each.name.startswith(REMEDY)
     ]
     limiting = _limiting(tried, blocks)
@@ -150,22 +152,33 @@ class _Tried:
 
 @dataclass(frozen=True)
 class Blocks:
-    """ns a message: a row for each block, a column for each variant, nan where a window is excluded or had no message."""
+    """By the windows of an experiment that count: all of them where too few are left."""
 
     ns: Series
+    """ns a message: a row for each block, a column for each variant, nan where a window is excluded or had no message."""
+    delays: Series
+    """Of each variant, ns a message, as counted."""
 
     @classmethod
     def of(cls, run: Run) -> "Blocks":
-        """Of the engine that counts messages."""
-        excluded = {(m.engine, m.window) for m in run.record.validity.excluded} if run.record.validity else set()
-        engine = next(e for e in run.record.engines if e.plan.variants and any(map(messages, run.windows[e.name])))
-        variants = len(engine.plan.variants.variants) if engine.plan.variants else 1
+        """Of the engine that counts messages. Raises Untold where it has no windows, or none of the first variant."""
+        validity = run.record.validity
+        marks = validity.excluded if validity and not validity.too_few_left else []
+        excluded = {(mark.engine, mark.window) for mark in marks}
+        engine = told(next((e for e in run.record.engines if any(map(messages, run.windows[e.name]))), None), NO_WINDOW)
+        variants = len(_variants(run))
         windows = measured(run.windows[engine.name], VARIED)
         ns = np.full((-(-len(windows) // variants), variants), np.nan)
+        added, moved = np.zeros(variants), np.zeros(variants)
         for place, window in enumerate(windows):
-            if window.variant is not None and (engine.name, window.index) not in excluded and messages(window):
-                ns[place // variants, window.variant] = (window.end_ns - window.start_ns) / messages(window)
-        return cls(ns[~np.isnan(ns[:, 0])])
+            number, count = window.variant, messages(window)
+            if number is not None and (engine.name, window.index) not in excluded and count:
+                ns[place // variants, number] = (window.end_ns - window.start_ns) / count
+                added[number] += delay_cycles(window)
+                moved[number] += count
+        whole = ns[~np.isnan(ns[:, 0])]
+        tick_ns = 1e9 / told(engine.hello, NO_WINDOW).tsc_hz
+        return cls(told(whole if len(whole) else None, NO_WINDOW), added * tick_ns / np.maximum(moved, 1))
 
     @property
     def count(self) -> int:
@@ -174,8 +187,8 @@ class Blocks:
 
     @property
     def ns_a_message(self) -> float:
-        """As the file says. Raises Untold without such a window."""
-        return float(np.median(told(self.ns[:, 0] if self.count else None, "ns a message: no window counts")))
+        """As the file says."""
+        return float(np.median(self.ns[:, 0]))
 
     @cached_property
     def growth(self) -> Series:
@@ -260,7 +273,7 @@ def _slope(seen: Observed, each: _Tried, blocks: Blocks, limiting: Sequence[_Tri
             low=None if slack.high is None else whole - slack.high,
             high=None if slack.low is None else whole - slack.low,
         ),
-        accounted_ns=seen.ns_a_message * (1 - workers[0].slack.mean),
+        accounted_ns=whole * (1 - next(slack for slack in seen.slacks if _is(slack, workers[0])).waiting.mean),
         limits=None if limiting is None else any(each is one for one in limiting),
     )
 
@@ -335,3 +348,8 @@ def _sets(each: Variant) -> Iterator[str]:
 
 def _is(slack: Slack, worker: WorkerSeen) -> bool:
     return (slack.engine, slack.worker) == (worker.engine, worker.worker)
+
+
+def _variants(run: Run) -> list[Variant]:
+    plans = (engine.plan for engine in run.record.engines)
+    return next((plan.variants.variants for plan in plans if plan.variants), [])

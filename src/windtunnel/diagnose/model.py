@@ -128,7 +128,7 @@ class Slope(Part):
         description="what a message could take longer at this worker before it takes longer at all"
     )
     implied_ns: Interval = Field(description="time of a message less that slack: what the worker needs for it")
-    accounted_ns: float = Field(description="what its calls took for a message, without waiting")
+    accounted_ns: float = Field(description="what its calls took of the time of a message: all but waiting")
     limits: bool | None = Field(
         description="whether its delays arrive most, and more than half; null: these blocks cannot tell"
     )

@@ -34,7 +34,7 @@ def test_tables_show_the_limit_the_workers_and_the_ledger(tmp_path, scenario):
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("the server's worker on CPU")
-    assert any("ns a message" in line for line in lines) and any("rest: the loop" in line for line in lines)
+    assert any("ns a message" in line for line in lines) and any("rest: the sample" in line for line in lines)
 
 
 def test_axio_is_quoted_with_ours_beside_it(tmp_path):

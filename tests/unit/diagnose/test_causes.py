@@ -215,20 +215,35 @@ def test_an_invalid_run_has_causes_too():
     assert "by stress-ng" in found.evidence
 
 
-def states(rates):
+def in_states(slow, fast, others=6):
+    """Twelve windows, of which the last ones had another number of responses, in another state."""
     of = [
-        HostState(name=name, words=f"CPUs 0 and 1: {name}", windows=12, indexes=[], line_ns=90.0,
-                  responses_per_s={"echo": rate}, p50_ns={})
-        for name, rate in rates
+        HostState(name=name, words=f"CPUs 0 and 1: {name}", windows=len(indexes), indexes=indexes, line_ns=90.0,
+                  responses_per_s={"echo": 1.0}, p50_ns={})
+        for name, indexes in (("two-l3s", list(range(12 - others))), ("one-l3", list(range(12 - others, 12))))
     ]  # fmt: skip
-    return Validity(checks=[], excluded=[], states=of, headline=of[0].name)
+    run = made(validity=Validity(checks=[], excluded=[], states=of, headline="two-l3s"))
+
+    def rated(window):
+        count = (slow if window.index < 12 - others else fast) + window.index % 2
+        return window.model_copy(
+            update={"workloads": [w.model_copy(update={"responses": count}) for w in window.workloads]}
+        )
+
+    return changed(run, rated)
 
 
 def test_a_slow_state_of_the_host(tmp_path):
-    found = causes(made(validity=states([("two-l3s", 9e6), ("one-l3", 24e6)])))["host-state"]
+    found = causes(in_states(4_500_000, 12_000_000))["host-state"]
     assert found.sets == ["validity.state=one-l3"] and checked(tmp_path, found).validity.state == "one-l3"
     assert found.gain is None and "9.00 M/s" in found.evidence and "24.0 M/s" in found.evidence
-    assert "host-state" not in causes(made(validity=states([("one-l3", 24e6), ("two-l3s", 9e6)])))
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "others"), [(12_000_000, 4_500_000, 6), (4_500_000, 4_500_000, 6), (4_500_000, 12_000_000, 3)]
+)
+def test_a_state_that_is_not_faster_by_its_windows_is_no_cause(slow, fast, others):
+    assert "host-state" not in causes(in_states(slow, fast, others))
 
 
 def test_without_states_it_is_untold():

@@ -7,7 +7,7 @@ from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.experiment import delayed, variants_for
 from windtunnel.diagnose.observed import observe
 from windtunnel.runs import Run
-from windtunnel.runs.validity import ExcludedWindow
+from windtunnel.runs.validity import Check, ExcludedWindow, Validity
 
 CLIENT, SERVER = 0, 1
 
@@ -81,6 +81,17 @@ def test_excluded_windows_are_left_out_with_their_partner():
     record = run.record.model_copy(update={"validity": run.record.validity.model_copy(update={"excluded": [mark]})})
     found = diagnose(Run(run.path, record, {"windtunnel": replaced})).experiment
     assert by_stage(found)["server app_rx"].slope.mean == pytest.approx(1.0, abs=0.05)
+
+
+def test_of_an_invalid_run_all_windows_are_used():
+    run = experimental({"client": 25.0, "server": 0.0})
+    marks = [
+        ExcludedWindow(engine="windtunnel", window=w.index, reasons=["preempted"]) for w in run.windows["windtunnel"]
+    ]
+    bad = Check(name="windows", state="bad", words="none is left")
+    record = run.record.model_copy(update={"validity": Validity(checks=[bad], excluded=marks)})
+    found = diagnose(Run(run.path, record, run.windows))
+    assert found.experiment.limit.kind == "worker" and found.limit.kind == "host"
 
 
 def test_the_variants_of_an_experiment():
