@@ -1,9 +1,9 @@
 """What limits, by experiment: stages are delayed, and remedies are tried, between the windows of one run.
 
 A delay of a worker that limits makes every message as much later. A delay of a worker that waits is taken from its slack first: so the
-time of a message is T + max(0, delay - slack). The worker limits whose delays arrive most, and more than half. On one worker it is the
-same for all stages: slopes find the worker, shares of its work find the stage. In each block of windows every variant runs once, so each
-window is compared with that of its own block.
+time of a message is T + max(0, delay - slack). The worker limits of whose delays most arrives, if it is more than half; a worker that
+cannot be told from it makes a tie. On one worker it is the same for all stages: slopes find the worker, shares of its work find the stage. In each
+block of windows every variant runs once, so each window is compared with that of its own block.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -238,8 +238,8 @@ def _interval(of: Statistic, medians: Series, resampled: Series | None) -> Inter
 
 
 def _limiting(tried: Sequence[_Tried], blocks: Blocks) -> list[_Tried] | None:
-    """Those whose delays arrive most, and more than half: one, or several that cannot be told apart; empty: no delay arrives so;
-    None: these blocks cannot tell."""
+    """That of whose delays most arrives, and more than half, and those that cannot be told from it: more than half arrives, and the slope
+    is not less by the same blocks, or the slack may be 0. Empty: no delay arrives so; None: these blocks cannot tell."""
     if not tried or blocks.resampled_growth is None:
         return None
     first = max(tried, key=lambda each: float(each.slope(blocks.growth)))
@@ -248,13 +248,15 @@ def _limiting(tried: Sequence[_Tried], blocks: Blocks) -> list[_Tried] | None:
         return None
     if slope.high < 0.5:
         return []
-    return [each for each in tried if each is first or not _less(each, first, blocks)]
+    return [first, *(each for each in tried if each is not first and _like(each, first, blocks))]
 
 
-def _less(other: _Tried, first: _Tried, blocks: Blocks) -> bool:
-    """Whether less of its delay arrives, by the same blocks."""
-    apart = blocks.interval(lambda growth: np.asarray(first.slope(growth) - other.slope(growth)))
-    return apart.low is not None and apart.low > 0
+def _like(each: _Tried, first: _Tried, blocks: Blocks) -> bool:
+    low = blocks.interval(each.slope).low
+    if low is None or low <= 0.5:
+        return False
+    less = blocks.interval(lambda growth: np.asarray(first.slope(growth) - each.slope(growth))).low
+    return blocks.interval(each.slack).low == 0.0 or less is None or less <= 0
 
 
 def _slope(seen: Observed, each: _Tried, blocks: Blocks, limiting: Sequence[_Tried] | None) -> Slope:
@@ -290,19 +292,26 @@ def _limit(
     evidence += [f"{' '.join(each.sets)} changes the rate by {_percent(each.gain)}" for each in remedies]
     if limiting is None:
         words = f"the slopes cannot tell what limits: {blocks} blocks of windows are too few, or the host too busy"
-        return Limit(kind="unknown", workers=[], stage=None, words=words, evidence=evidence)
+        return Limit(kind="unknown", workers=[], engines=[], stage=None, words=words, evidence=evidence)
     if not limiting:
         return _outside(remedies, evidence)
     workers = [worker for each in limiting for worker in each.of.workers]
     named = [who(slack) for worker in workers for slack in seen.slacks if _is(slack, worker)]
-    numbers = [worker.worker for worker in workers]
+    numbers, engines = [worker.worker for worker in workers], [worker.engine for worker in workers]
     if len(limiting) > 1:
-        words = f"a tie: of a delay of {' and of '.join(named)} equally much arrives"
-        return Limit(kind="tie", workers=numbers, stage=None, words=words, evidence=evidence)
+        words = f"a tie: a delay of {' or of '.join(named)} makes every message later"
+        return Limit(kind="tie", workers=numbers, engines=engines, stage=None, words=words, evidence=evidence)
     kind: Kind = "generator" if workers[0].sides == "client" else "worker"
     words = f"{' and '.join(named)} {'limits' if len(named) == 1 else 'limit alike'}: most of a delay there arrives"
     words = f"the generator limits: {words}" if kind == "generator" else words
-    return Limit(kind=kind, workers=numbers, stage=next(iter(workers[0].stages), None), words=words, evidence=evidence)
+    return Limit(
+        kind=kind,
+        workers=numbers,
+        engines=engines,
+        stage=next(iter(workers[0].stages), None),
+        words=words,
+        evidence=evidence,
+    )
 
 
 def _outside(remedies: Sequence[Remedy], evidence: list[str]) -> Limit:
@@ -317,7 +326,7 @@ def _outside(remedies: Sequence[Remedy], evidence: list[str]) -> Limit:
         )
         if more.low > 0:
             kind, words = "in-flight", "too few messages in flight limit: with more of them the rate rises"
-    return Limit(kind=kind, workers=[], stage=None, words=words, evidence=evidence)
+    return Limit(kind=kind, workers=[], engines=[], stage=None, words=words, evidence=evidence)
 
 
 def _words(each: Slope) -> str:

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Sequence
 from windtunnel import format as fmt
 from windtunnel.diagnose.model import Kind, Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.measure.validity import Estimate, Slack, estimate, slowest
+from windtunnel.measure.validity import LEAST_WINDOWS_ESTIMATED, Estimate, Slack, estimate, slowest
 from windtunnel.runs.metrics import add
 
 QUEUE_FULL = "emulated_queue_full"
 """Drop of a packet that found the queue of an emulated link full; a NIC counts such drops under names of its driver."""
-LEAST_WINDOWS = 4
-"""An interval needs as many."""
 
 
 def limit(seen: Observed) -> Limit:
@@ -35,12 +33,11 @@ def limit(seen: Observed) -> Limit:
     return _saturated(seen)
 
 
-def interval(found: Estimate, form: str = "{:.1%}") -> str:
+def _share(found: Estimate) -> str:
     """As in "1.2% [0.8% .. 1.6%]"."""
-    mean = form.format(found.mean)
     if found.low is None or found.high is None:
-        return f"{mean} (too few windows for an interval)"
-    return f"{mean} [{form.format(found.low)} .. {form.format(found.high)}]"
+        return f"{found.mean:.1%} (too few windows for an interval)"
+    return f"{found.mean:.1%} [{found.low:.1%} .. {found.high:.1%}]"
 
 
 def _limit(
@@ -49,6 +46,7 @@ def _limit(
     return Limit(
         kind=kind,
         workers=[slack.worker for slack in workers],
+        engines=[slack.engine for slack in workers],
         stage=stage,
         words=words,
         evidence=[line for line in evidence if line],
@@ -83,8 +81,8 @@ def _saturated(seen: Observed) -> Limit:
         level = seen.run.record.accounting
         return _limit("unknown", f"what limits is not known: at the accounting level {level} no call was timed")
     evidence = [*map(_has, sorted(seen.slacks, key=lambda slack: slack.share.mean)), *_little(seen)]
-    if seen.count < LEAST_WINDOWS:
-        words = f"what limits is not known: {seen.count} windows are too few for an interval; {LEAST_WINDOWS} have one"
+    if seen.count < LEAST_WINDOWS_ESTIMATED:
+        words = f"what limits is not known: {seen.count} windows are too few for an interval; {LEAST_WINDOWS_ESTIMATED} have one"
         return _limit("unknown", words, evidence)
     tied = slowest(seen.slacks)
     match tied[0].more_than_half:
@@ -138,7 +136,7 @@ def who(slack: Slack) -> str:
 
 
 def _has(slack: Slack) -> str:
-    return f"{who(slack)} has a slack of {interval(slack.share)}"
+    return f"{who(slack)} has a slack of {_share(slack.share)}"
 
 
 def _little(seen: Observed) -> list[str]:

@@ -66,6 +66,7 @@ class Limit(Part):
 
     kind: Kind
     workers: list[int] = Field(description="positions in the plan's workers; of a tie several; empty: no worker")
+    engines: list[str] = Field(description="of each of these workers, its engine")
     stage: str | None = Field(description='the stage that takes most of the one worker\'s work, as in "server app_rx"')
     words: str
     evidence: list[str]
@@ -129,9 +130,7 @@ class Slope(Part):
     )
     implied_ns: Interval = Field(description="time of a message less that slack: what the worker needs for it")
     accounted_ns: float = Field(description="what its calls took of the time of a message: all but waiting")
-    limits: bool | None = Field(
-        description="whether its delays arrive most, and more than half; null: these blocks cannot tell"
-    )
+    limits: bool | None = Field(description="whether it limits, alone or in a tie; null: these blocks cannot tell")
 
 
 class Remedy(Part):

@@ -66,7 +66,8 @@ class Observed:
 
     def of_limit(self, limit: Limit) -> list[Slack]:
         """The workers that limit, the one with the least slack first."""
-        return [slack for number in limit.workers for slack in self.slacks if slack.worker == number]
+        named = zip(limit.engines, limit.workers, strict=True)
+        return [slack for each in named for slack in self.slacks if (slack.engine, slack.worker) == each]
 
     @property
     def free_cpus(self) -> list[int]:

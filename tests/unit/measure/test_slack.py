@@ -4,7 +4,7 @@ import pytest
 import sample_lines as sample
 from sample_windows import stage, window, worker
 
-from windtunnel.measure.validity import clock_ticks, slacks, slowest
+from windtunnel.measure.validity import Slack, clock_ticks, slacks, slowest
 
 PLANS = {"windtunnel": sample.plan()}
 FULL = {32: 5}
@@ -95,7 +95,10 @@ def test_where_all_loops_are_timed_nothing_is_taken_off():
 
 def pair(a, b):
     """Two workers that wait for so many of 1000 ticks."""
-    stages = [polled(worker=n, stage="app_rx", empty_calls=5, idle_cycles=idle) for n, idle in enumerate((a, b))]
+    stages = [
+        polled(worker=n, stage="app_rx", empty_calls=5, idle_cycles=idle, busy_cycles=1000 - idle)
+        for n, idle in enumerate((a, b))
+    ]
     return window(stages, [worker(n, 1000, loops=10, cycles=1000) for n in (0, 1)])
 
 
@@ -115,3 +118,19 @@ def test_more_than_half_needs_an_interval():
     assert found(300, 310, 290, 300) is False
     assert found(400, 600, 450, 550) is None
     assert found(700) is None
+
+
+def test_a_difference_that_the_ledgers_do_not_account_for_is_none():
+    def of(rest):
+        busy = [Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (0.001,) * 8, (0.0,) * 8)]
+        other = Slack("windtunnel", 1, 1, "client", (0.004, 0.005) * 4, (0.004, 0.005) * 4, tuple(rest))
+        return [each.worker for each in slowest([*busy, other])]
+
+    assert of([0.0] * 8) == [0]
+    assert of([0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02]) == [0, 1]
+
+
+def test_what_timed_loops_do_not_account_for():
+    one = worker(timed_cycles=1000, loops=10, cycles=1100)
+    (found,) = slacks({"windtunnel": [window([polled(busy_cycles=990, idle_cycles=0)], [one])]}, PLANS)
+    assert found.rests == pytest.approx((1 - 990 / 1100,))

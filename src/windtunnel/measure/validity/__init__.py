@@ -16,10 +16,11 @@ from windtunnel.measure.validity.host_states import readings_of
 from windtunnel.measure.validity.preempting import Preempting
 from windtunnel.measure.validity.settled import Extension
 from windtunnel.measure.validity.slack import Slack, clock_ticks, in_vain, slacks, slowest, timed_loops
-from windtunnel.measure.validity.steady import Estimate, estimate
+from windtunnel.measure.validity.steady import LEAST_WINDOWS_ESTIMATED, Estimate, estimate
 from windtunnel.measure.validity.validate import validate
 
 __all__ = [
+    "LEAST_WINDOWS_ESTIMATED",
     "Estimate",
     "Extension",
     "Preempting",

@@ -34,6 +34,8 @@ class Slack:
     """Of each window: the share of the worker's time that was slack."""
     waits: tuple[float, ...]
     """Of each window: the part of it in which the worker waited."""
+    rests: tuple[float, ...]
+    """Of each window: the share of the time that the timed loops do not account for; below 0 where they account for too much."""
 
     @property
     def share(self) -> Estimate:
@@ -64,13 +66,14 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
                 queued = (max(_full(stage, plans[engine]) for stage in stages) for _, stages in timed)
                 shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
                 sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
-                found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits))
+                rests = tuple(_rest(worker, stages, clock) for worker, stages in timed)
+                found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests))
     return found
 
 
 def slowest(found: Sequence[Slack]) -> list[Slack]:
     """The worker with the least slack, and after it those whose slack these windows cannot tell from it: the difference of the two in
-    the same windows has an interval that holds 0, or none."""
+    the same windows, with what their ledgers do not account for, has an interval that holds 0, or none."""
     if not found:
         return []
     least = min(found, key=lambda slack: slack.share.mean)
@@ -102,8 +105,8 @@ def in_vain(stage: StageWindow) -> float:
 
 
 def _has_more(other: Slack, least: Slack) -> bool:
-    differences = [b - a for a, b in zip(least.shares, other.shares, strict=False)]
-    low = estimate(differences).low
+    known = zip(least.shares, other.shares, least.rests, other.rests, strict=False)
+    low = estimate([(b + rest_b) - (a + rest_a) for a, b, rest_a, rest_b in known]).low
     return low is not None and low > 0
 
 
@@ -117,6 +120,12 @@ def _waits(worker: WorkerWindow, stages: Sequence[StageWindow], clock: float) ->
     least = min(in_vain(stage) for stage in stages)
     waited = sum(_waited(stage, clock) * least / in_vain(stage) for stage in stages if in_vain(stage))
     return min(waited * worker.loops / timed_loops(stages) / worker.cycles, 1.0)
+
+
+def _rest(worker: WorkerWindow, stages: Sequence[StageWindow], clock: float) -> float:
+    timed = sum(s.busy_cycles + s.idle_cycles + s.interrupted_cycles + s.traffic_cycles for s in stages)
+    added = clock * sum(stage.timed_calls for stage in stages)
+    return 1 - ((timed - added) * worker.loops / timed_loops(stages) + added) / worker.cycles
 
 
 def _waited(stage: StageWindow, clock: float) -> float:

@@ -18,6 +18,8 @@ BEYOND_CHANCE = 15.0
 """Twice the logarithm of the likelihood ratio. Series of 8 to 80 windows of AR(1) noise with autocorrelation 0 to 0.9 and a standard
 deviation of 10% exceed it, with a change beyond 10%, in at most 5% of the cases (bench/steady_power.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
+LEAST_WINDOWS_ESTIMATED = 4
+"""With fewer, a mean has no interval."""
 MOST_BATCHES = 10
 T_975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 """Quantile 0.975 of Student's t by degrees of freedom, for batch means."""
@@ -77,7 +79,7 @@ def estimate(values: Sequence[float] | Series) -> Estimate:
     """The mean of at least one value; the interval by batch means (A. M. Law, "Simulation Modeling and Analysis", 9.5.3)."""
     series = np.asarray(values, dtype=float)
     mean = float(series.mean())
-    if len(series) < 4:
+    if len(series) < LEAST_WINDOWS_ESTIMATED:
         return Estimate(mean)
     batches = min(len(series) // 2, MOST_BATCHES)
     means = [batch.mean() for batch in np.array_split(series, batches)]

@@ -113,14 +113,14 @@ def _brought(row: Tried) -> str:
 
 def _workers(found: Diagnosis) -> Fitting:
     rows = sorted(found.workers, key=lambda worker: worker.slack.mean)
-    limiting = found.conclusion.workers
+    limiting = list(zip(found.conclusion.engines, found.conclusion.workers, strict=True))
     return Fitting(
         [
             Column("worker", [str(row.worker) for row in rows]),
             Column("CPU", [str(row.cpu) for row in rows]),
             Column("sides", [row.sides for row in rows], words=True),
             Column("slack", [share(row.slack) for row in rows]),
-            Column("limits", ["yes" if row.worker in limiting else "" for row in rows], words=True),
+            Column("limits", ["yes" if (row.engine, row.worker) in limiting else "" for row in rows], words=True),
             Column("share of its work", [_stages(row.stages) for row in rows], spare=1, words=True),
         ]
     )
