@@ -6,8 +6,11 @@ those of the file, a median over windows, on each side; the result is the varian
 app_rx is in the separate run the key `workload.extra_ticks`: another wait, in another place of the engine.
 """
 
-from collections.abc import Mapping, Sequence
+import itertools
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -33,6 +36,7 @@ from windtunnel.scenario import here, load, resolve
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "echo.toml"
 WITHIN = 0.03
+TRIES = 5
 WINDOW = {"window": "50ms", "warmup": "200ms", "validity.settle": "0s"}
 
 
@@ -73,27 +77,41 @@ SETTINGS = (
 
 def measure(session: Session) -> list[Result]:
     with Interrupts() as interrupts:
-        host = facts.collect()
-        numbers = iter(range(10**6))
+        host, numbers = facts.collect(), itertools.count()
+
+        def directory() -> Path:
+            return session.directory / f"{next(numbers)}"
 
         def take_round() -> dict[str, Sample]:
-            whole = together(session, interrupts, session.directory / f"variants-{next(numbers)}")
-            tsc_hz = hello_hz(whole)
+            (whole,) = valid(lambda: [together(session, interrupts, directory())])
+            plain, *rows = whole.record.variants
             samples = {}
-            for setting, row in zip(SETTINGS, whole.record.variants[1:], strict=True):
-                plain = whole.record.variants[0]
+            for setting, row in zip(SETTINGS, rows, strict=True):
                 if plain.ns_per_message is None or row.ns_per_message is None:
-                    raise UserError(f"no window of {setting.name} counts: {whole.record.verdict.reasons}")
+                    raise UserError(f"no window of {setting.name} counts")
                 cost = row.ns_per_message.median / plain.ns_per_message.median
                 samples[f"{setting.name}: variant"] = Sample(cost, noise([whole]), where=whole.record.where)
-                directory = session.directory / f"pair-{next(numbers)}"
-                samples[f"{setting.name}: separate"] = apart(session, setting, tsc_hz, directory, interrupts, host)
+                a, b = valid(partial(apart, session, setting, hello_hz(whole), directory, interrupts, host))
+                where = a.record.where if same(a.record.where, b.record.where) else Where("several")
+                cost = ns_per_message(b) / ns_per_message(a)
+                samples[f"{setting.name}: separate"] = Sample(cost, noise([a, b]), where=where)
             return samples
 
         rounds = session.rounds(take_round, "x")
     return [
         judged(compared(session, s.name, rounds, f"{s.name}: variant", f"{s.name}: separate", "x")) for s in SETTINGS
     ]
+
+
+def valid(attempt: Callable[[], list[Run]]) -> list[Run]:
+    """Runs again where the host spoilt one. Raises UserError where it goes on."""
+    reasons: list[str] = []
+    for _ in range(TRIES):
+        runs = attempt()
+        reasons = [reason for run in runs for reason in run.record.verdict.reasons]
+        if not reasons:
+            return runs
+    raise UserError(f"{TRIES} invalid runs in a row; the last one: {reasons[0]}")
 
 
 def together(session: Session, interrupts: Interrupts, directory: Path) -> Run:
@@ -104,16 +122,21 @@ def together(session: Session, interrupts: Interrupts, directory: Path) -> Run:
 
 
 def apart(
-    session: Session, setting: Setting, tsc_hz: int, directory: Path, interrupts: Interrupts, host: facts.Facts
-) -> Sample:
-    """The cost of a setting by two runs that alternate."""
-    specs = [resolve(load(SCENARIO, session.sets({**WINDOW, **more})), here()) for more in ({}, setting.alone(tsc_hz))]
-    order = (0, 1) if int(directory.name.rpartition("-")[2]) % 4 < 2 else (1, 0)
+    session: Session,
+    setting: Setting,
+    tsc_hz: int,
+    new_directory: Callable[[], Path],
+    interrupts: Interrupts,
+    host: facts.Facts,
+) -> list[Run]:
+    """Two runs that alternate: as the file says, and with the setting."""
+    sets = ({}, setting.alone(tsc_hz))
+    specs = [resolve(load(SCENARIO, session.sets({**WINDOW, **more})), here()) for more in sets]
+    order = (0, 1) if random.random() < 0.5 else (1, 0)
+    directory = new_directory()
     pair = Pair(specs, [directory / side for side in "ab"], order, interrupts, [], host)
     outcomes = dict(pair.run("window", lambda _: None))
-    a, b = (outcomes[side].kept_run() for side in (0, 1))
-    where = a.record.where if same(a.record.where, b.record.where) else Where("several")
-    return Sample(ns_per_message(b) / ns_per_message(a), noise([a, b]), where=where)
+    return [outcomes[side].kept_run() for side in (0, 1)]
 
 
 def ns_per_message(run: Run) -> float:

@@ -13,7 +13,9 @@ def widened(topology: Topology, variants: Variants | None) -> Topology:
         return topology
     own = topology.keys.batch
     changed = [variant.batch.get(topology.side, {}) for variant in variants.variants]
-    batch = {stage: max(getattr(own, stage), *(sizes.get(stage, 1) for sizes in changed)) for stage in STAGES}
+    batch: dict[str, int] = {
+        stage: max(getattr(own, stage), *(sizes.get(stage, 1) for sizes in changed)) for stage in STAGES
+    }
     keys = topology.keys.model_copy(update={"batch": own.model_copy(update=batch)})
     return replace(topology, keys=keys, applications=tuple(_widened(topology.applications, variants)))
 
@@ -23,7 +25,7 @@ def longest_delay_ns(topologies: list[Topology], variants: Variants | None) -> i
     if variants is None:
         return 0
     wide = {topology.side: widened(topology, variants).keys.batch for topology in topologies}
-    added = [
+    added: list[float] = [
         sum(delay.ns for delay in variant.delays if (delay.endpoint, delay.stage) == (side, stage))
         * getattr(batch, stage)
         for variant in variants.variants
