@@ -45,7 +45,7 @@ def execute_experiment(
         words = "; ".join(first.verdict.reasons) or "no call was timed"
         raise UserError(f"{file}: there is nothing to delay: {words}", remedy='accounting.level = "sampled", or above')
     try:
-        variants = variants_for(found, seen)
+        variants = variants_for(found, seen, more_in_flight=_may_have_more(asked))
     except Untold as missing:
         raise UserError(f"{file}: there is nothing to delay: {missing}") from None
     window = min(asked.window // 10**6 or 1, WINDOW_MS)
@@ -53,6 +53,14 @@ def execute_experiment(
     length = blocks * (1 + len(variants)) * window
     scenario = load(file, [*sets, *_length(asked, length, window)])
     return execute_variants(scenario, variants, directory / EXPERIMENT, interrupts, listeners)
+
+
+def _may_have_more(asked: Scenario) -> bool:
+    """Whether more messages in flight can be tried: a closed loop, whose pools grow with them."""
+    client, server = asked.client, asked.server
+    if client is None or server is None or client.rate is not None or any(w.rate or w.phase for w in asked.workload):
+        return False
+    return client.mempool.size == "auto" and server.mempool.size == "auto"
 
 
 def _length(asked: Scenario, duration_ms: int, window_ms: int) -> list[str]:

@@ -33,7 +33,7 @@ def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
     )
     if not seen.count:
         return found
-    causes, untold = look(seen, found.conclusion)
+    causes, untold = look(seen, found.conclusion, found_by.remedies if found_by else ())
     return found.model_copy(update={"causes": causes, "untold": [*found.untold, *untold]})
 
 

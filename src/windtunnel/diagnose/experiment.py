@@ -14,6 +14,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 from numpy.typing import NDArray
 
+from windtunnel.diagnose.causes import inflight
 from windtunnel.diagnose.limits import who
 from windtunnel.diagnose.model import (
     Diagnosis,
@@ -84,8 +85,10 @@ def delayed(workers: Sequence[WorkerSeen]) -> list[Delayed]:
     return found
 
 
-def variants_for(found: Diagnosis, seen: Observed) -> list[Variant]:
-    """Delays of each kind of worker, and the remedies that one run can try. `found`: the diagnosis of a short run of the same scenario."""
+def variants_for(found: Diagnosis, seen: Observed, more_in_flight: bool = False) -> list[Variant]:
+    """Delays of each kind of worker, and the remedies that one run can try. `found`: the diagnosis of a short run of the same scenario.
+    `more_in_flight`: try these too, whether they are the remedy of a cause or not. With few in flight every call costs more, which no
+    record shows."""
     variants = []
     for each in delayed(found.workers):
         slack = next(slack for slack in seen.slacks if _is(slack, each.workers[0]))
@@ -93,6 +96,9 @@ def variants_for(found: Diagnosis, seen: Observed) -> list[Variant]:
     for cause in found.causes:
         if values := _values(cause.sets):
             variants.append(variant(f"{REMEDY}{cause.code}", values))
+    name, more = f"{REMEDY}{inflight.CAUSE.code}", inflight.more(seen.budget)
+    if more_in_flight and more and all(each.name != name for each in variants):
+        variants.append(variant(name, {INFLIGHT: more}))
     return variants
 
 
@@ -289,7 +295,7 @@ def _limit(
 ) -> Limit:
     """What limits, by the slopes."""
     evidence = [_words(each) for each in slopes]
-    evidence += [f"{' '.join(each.sets)} changes the rate by {_percent(each.gain)}" for each in remedies]
+    evidence += [each.words for each in remedies]
     if limiting is None:
         words = f"the slopes cannot tell what limits: {blocks} blocks of windows are too few, or the host too busy"
         return Limit(kind="unknown", workers=[], engines=[], stage=None, words=words, evidence=evidence)
@@ -316,7 +322,7 @@ def _limit(
 
 def _outside(remedies: Sequence[Remedy], evidence: list[str]) -> Limit:
     """No worker limits: more messages in flight show whether they were too few."""
-    more = next((each.gain for each in remedies if each.code == "in-flight"), None)
+    more = next((each.gain for each in remedies if each.code == inflight.CAUSE.code), None)
     kind: Kind = "unknown"
     words = "no worker limits: most of a delay does not arrive. What does is not known"
     if more is not None and more.low is not None:
@@ -337,10 +343,6 @@ def _words(each: Slope) -> str:
 
 def _number(found: Interval) -> str:
     return f"{found.mean:.2f}" + ("" if found.low is None else f" [{found.low:.2f} .. {found.high:.2f}]")
-
-
-def _percent(found: Interval) -> str:
-    return f"{found.mean:+.1f}%" + ("" if found.low is None else f" [{found.low:+.1f} .. {found.high:+.1f}]")
 
 
 def _values(sets: Sequence[str]) -> dict[str, int]:

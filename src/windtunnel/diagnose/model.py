@@ -140,6 +140,12 @@ class Remedy(Part):
     sets: list[str]
     gain: Interval = Field(description="of the rate, percent, by pairs of windows")
 
+    @property
+    def words(self) -> str:
+        """As in "client.inflight=4096 changes the rate by +2.1% [+1.0 .. +3.2]"."""
+        bounds = "" if self.gain.low is None else f" [{self.gain.low:+.1f} .. {self.gain.high:+.1f}]"
+        return f"{' '.join(self.sets)} changes the rate by {self.gain.mean:+.1f}%{bounds}"
+
 
 class Experiment(Part):
     """Experiments in one run that changed between its windows."""

@@ -114,3 +114,35 @@ def test_workers_of_one_kind_are_delayed_together():
 
 def test_a_run_without_such_variants_has_no_experiment():
     assert diagnose(made()).experiment is None
+
+
+def causes(slack_ns, factor):
+    remedies = {"in-flight": ({"client.inflight": 4096}, factor)}
+    return {each.code: each for each in diagnose(experimental(slack_ns, remedies=remedies)).causes}
+
+
+def test_what_a_remedy_brought_stands_in_place_of_its_prediction():
+    found = causes({"client": 70.0, "server": 60.0}, 0.8)["in-flight"]
+    assert found.gain.low == pytest.approx(25.0, abs=1) and found.gain.high == pytest.approx(25.0, abs=1)
+    assert found.confidence == "high" and "tried: client.inflight=4096 changes the rate by +" in found.evidence
+
+
+def test_a_remedy_that_brought_nothing_is_evidence_against_its_cause():
+    found = causes({"client": 70.0, "server": 60.0}, 1.1)["in-flight"]
+    assert found.gain.high < 0 and found.confidence == "medium"
+    assert any(line.startswith("tried: client.inflight=4096 changes the rate by -9") for line in found.against)
+
+
+def test_a_gain_that_no_record_shows_is_a_cause_by_experiment():
+    slack = {"client": 25.0, "server": 0.0}
+    assert causes(slack, 0.8)["in-flight"].evidence.startswith("tried: client.inflight=4096")
+    assert "in-flight" not in causes(slack, 1.1)
+
+
+def test_more_messages_in_flight_are_tried_once():
+    found, seen = diagnose(made()), observe(made())
+    assert [each.inflight for each in variants_for(found, seen, more_in_flight=True) if each.inflight] == [4096]
+    assert not any(each.inflight for each in variants_for(found, seen))
+    waiting = made(client=0.8, server=0.7)
+    names = [each.name for each in variants_for(diagnose(waiting), observe(waiting), more_in_flight=True)]
+    assert names.count("remedy: in-flight") == 1

@@ -7,7 +7,6 @@ from sample_windows import stage, window, worker
 from windtunnel.measure.validity import Slack, clock_ticks, slacks, slowest
 
 PLANS = {"windtunnel": sample.plan()}
-FULL = {32: 5}
 
 
 def worker_of(*stages_of_window, timed=1000):
@@ -18,8 +17,14 @@ def worker_of(*stages_of_window, timed=1000):
     return found[0] if found else None
 
 
-def polled(**counters):
-    return stage(**({"calls": 10, "timed_calls": 10, "burst": FULL} | counters))
+def polled(calls=10, timed_calls=None, burst=None, **counters):
+    """A stage whose numbers fit one another; without a burst its calls with work move 32."""
+    with_work = calls - counters.get("empty_calls", 0) - counters.get("stalled_calls", 0)
+    burst = {32: with_work} if burst is None else burst
+    timed_calls = calls if timed_calls is None else timed_calls
+    objects = sum(size * count for size, count in burst.items())
+    timed = {"timed_calls": timed_calls, "timed_objects": objects * timed_calls // calls}
+    return stage(**({"calls": calls, "objects": objects, "burst": burst} | timed | counters))
 
 
 def test_idle_and_stall_are_slack():
@@ -38,55 +43,48 @@ def test_the_stage_with_the_fewest_calls_in_vain_bounds_the_loops():
     assert worker_of([often, seldom]).shares == (pytest.approx((400 * 2 / 8 + 100) / 1000),)
 
 
-@pytest.mark.parametrize(
-    ("burst", "slack"), [({32: 5}, 0.0), ({2: 80}, 1.0), ({32: 1, 16: 2}, 0.5), ({0: 9, 32: 1}, 0.0)]
-)
+@pytest.mark.parametrize(("burst", "slack"), [({32: 10}, 0.0), ({2: 10}, 1.0), ({32: 2, 8: 8}, 0.5)])
 def test_a_worker_whose_batches_are_not_full_keeps_up(burst, slack):
     found = worker_of([polled(burst=burst)])
     assert found.shares == (pytest.approx(slack),) and found.waits == (0.0,)
 
 
 def test_one_stage_with_full_batches_is_a_queue_in_front_of_the_worker():
-    assert worker_of([polled(stage="app_rx", burst={4: 8}), polled(stage="nic_rx")]).shares == (0.0,)
+    assert worker_of([polled(stage="app_rx", burst={4: 10}), polled(stage="nic_rx")]).shares == (0.0,)
 
 
 def test_a_batch_is_full_by_the_plan():
     client, server = PLANS["windtunnel"].endpoints
     narrow = server.model_copy(update={"batch": server.batch.model_copy(update={"app_rx": 4})})
     plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, narrow]})
-    of = window([polled(burst={4: 8})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
+    of = window([polled(burst={4: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
     (found,) = slacks({"windtunnel": [of]}, {"windtunnel": plan})
     assert found.shares == (0.0,)
 
 
 def test_a_worker_without_timed_calls_has_none():
-    assert worker_of([polled(empty_calls=10)], timed=0) is None
+    assert worker_of([polled(empty_calls=10, timed_calls=0)], timed=0) is None
 
 
-def sampled(timed_empty, empty, busy=300, windows=1):
-    """One loop in ten is timed. Half of the loops move nothing; these take so many ticks, timed or not."""
+def sampled(clock, empty=20, busy=300, more_work=1.0):
+    """One loop in ten is timed, half of the loops move nothing. A timed call takes `clock` ticks longer. Of timed loops, `more_work` times as
+    many as of the others found something."""
     loops, timed = 1000, 100
-    cycles = timed // 2 * (timed_empty + busy) + (loops - timed) // 2 * (empty + busy - (timed_empty - empty))
-    of = polled(
-        calls=loops,
-        timed_calls=timed,
-        empty_calls=loops // 2,
-        idle_cycles=timed // 2 * timed_empty,
-        busy_cycles=timed // 2 * busy,
-    )
-    one = worker(timed_cycles=timed // 2 * (timed_empty + busy), loops=loops, cycles=cycles)
-    return [window([of], [one])] * windows
+    timed_work = round(timed / 2 * more_work)
+    timed_empty = timed - timed_work
+    cycles = loops // 2 * (empty + busy) + timed * clock
+    ticks = {"idle_cycles": timed_empty * (empty + clock), "busy_cycles": timed_work * (busy + clock)}
+    of = polled(calls=loops, timed_calls=timed, empty_calls=loops // 2, timed_objects=32 * timed_work, **ticks)
+    return [window([of], [worker(timed_cycles=sum(ticks.values()), loops=loops, cycles=cycles)])]
 
 
-def test_what_the_clock_adds_shows_from_the_loops_that_were_not_timed():
-    (of,) = sampled(timed_empty=100, empty=20)
+@pytest.mark.parametrize("more_work", [1, 1.5])
+def test_what_the_clock_adds_is_what_makes_the_parts_add_up(more_work):
+    (of,) = sampled(clock=80, more_work=more_work)
     assert clock_ticks([(of.workers[0], of.stages)]) == pytest.approx(80.0)
-
-
-def test_and_is_no_slack():
-    (found,) = slacks({"windtunnel": sampled(timed_empty=100, empty=20)}, PLANS)
-    (of,) = sampled(timed_empty=100, empty=20)
-    assert found.waits == (pytest.approx(500 * 20 / of.workers[0].cycles),)
+    (found,) = slacks({"windtunnel": [of]}, PLANS)
+    assert found.waits == pytest.approx((500 * 20 / of.workers[0].cycles,))
+    assert found.rests == pytest.approx((0.0,), abs=1e-9)
 
 
 def test_where_all_loops_are_timed_nothing_is_taken_off():

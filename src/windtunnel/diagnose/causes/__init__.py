@@ -1,5 +1,8 @@
 """The causes, one file each. A new one is a file with a `CAUSE`, and a line here."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from windtunnel.diagnose.causes import (
     few_mbufs,
     full_ring,
@@ -16,7 +19,7 @@ from windtunnel.diagnose.causes import (
     tables,
 )
 from windtunnel.diagnose.causes.cause import Check
-from windtunnel.diagnose.model import Cause, Limit
+from windtunnel.diagnose.model import Cause, Gain, Limit, Remedy
 from windtunnel.diagnose.observed import Observed
 from windtunnel.finding import Untold
 
@@ -30,8 +33,9 @@ CAUSES: dict[str, Check] = {
 """By code."""
 
 
-def look(seen: Observed, limit: Limit) -> tuple[list[Cause], list[str]]:
-    """The causes of a run, that with the greatest gain first, those whose gain cannot be told last; and what is untold."""
+def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
+    """The causes of a run, that with the greatest gain first, those whose gain cannot be told last; and what is untold. `remedies`: what
+    an experiment has tried. What it measured stands in place of what the record allows."""
     found, untold = [], []
     for code, check in CAUSES.items():
         try:
@@ -41,7 +45,36 @@ def look(seen: Observed, limit: Limit) -> tuple[list[Cause], list[str]]:
             continue
         if cause is not None:
             found.append(cause)
-    return sorted(found, key=_rank), untold
+    tried = {remedy.code: remedy for remedy in remedies}
+    known = [_with(cause, tried.pop(cause.code)) if cause.code in tried else cause for cause in found]
+    more = [_by(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0]
+    return sorted([*known, *more], key=_rank), untold
+
+
+def _with(cause: Cause, remedy: Remedy) -> Cause:
+    """The cause with what its remedy brought."""
+    words, gain = f"tried: {remedy.words}", remedy.gain
+    if gain.low is None or gain.high is None:
+        return replace(cause, untold=[*cause.untold, f"{words}, in too few windows for an interval"])
+    if gain.low <= 0:
+        return replace(cause, gain=Gain(gain.low, gain.high), against=[*cause.against, words], confidence="medium")
+    return replace(cause, gain=Gain(gain.low, gain.high), evidence=f"{cause.evidence}; {words}", confidence="high")
+
+
+def _by(remedy: Remedy) -> Cause:
+    """A cause that only an experiment shows."""
+    return Cause(
+        code=remedy.code,
+        title=CAUSES[remedy.code].title,
+        evidence=f"tried: {remedy.words}",
+        remedy="as tried",
+        observable=CAUSES[remedy.code].observable,
+        against=[],
+        untold=[],
+        sets=remedy.sets,
+        gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0),
+        confidence="high",
+    )
 
 
 def _rank(cause: Cause) -> tuple[bool, float]:

@@ -15,18 +15,24 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     share = least.share
     if limit.kind == "tie" and least.more_than_half is False:
         return None  # a tie between workers
-    more = min(2 ** (seen.budget * 4 - 1).bit_length(), MOST)
-    if more <= seen.budget:
+    larger = more(seen.budget)
+    if larger is None:
         return None
-    grows = 100 * (more / seen.budget - 1)
+    grows = 100 * (larger / seen.budget - 1)
     high = share.mean if share.high is None else share.high
     return Case(
         evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
-        remedy=f"{more:,} messages in flight",
-        sets=[f"{_key(seen)}={more}"],
+        remedy=f"{larger:,} messages in flight",
+        sets=[f"{_key(seen)}={larger}"],
         gain=Gain(0.0, min(grows, _filled(high))),
         against=["a link at its rate, or an open loop's client, looks the same: then nothing is gained but latency"],
     )
+
+
+def more(budget: int) -> int | None:
+    """At least four times the budget; None where that is more than an engine takes."""
+    larger = 2 ** (budget * 4 - 1).bit_length()
+    return larger if budget and larger <= MOST else None
 
 
 def _filled(share: float) -> float:

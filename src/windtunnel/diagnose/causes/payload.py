@@ -22,7 +22,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
         raise Untold("what a byte costs: messages have one size, or windows are few")
     account = seen.account(slack)
-    work = [sum(parts.work.values()) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
+    work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
     if len(work) != len(sizes):
         raise Untold("what a byte costs: some windows have no message")
     per_byte, error = _slope(sizes, work)

@@ -7,17 +7,14 @@ A worker polls, so its CPU is always busy. It has slack while it waits, and whil
   has of them.
 - It keeps up where its calls take less than they may: then they have taken all that there was. A worker that is too slow has a queue in
   front of it, and the stage behind the queue takes full batches.
-
-Waiting is timed in some loops alone, and there a loop takes longer: the clock is read, and the CPU cannot overlap two stages. How much
-longer shows from the loops that were not timed. It is taken off: an empty loop would otherwise seem several times as long as it is.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
-from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
+from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.measure.validity.parts import Timed, clock_ticks, parts_of
 from windtunnel.measure.validity.steady import Estimate, estimate
 
 
@@ -60,14 +57,16 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
     for engine, of in windows.items():
         for first in of[0].workers if of else ():
             timed = [_of_window(window, first.worker) for window in of]
-            if all(worker.timed_cycles and stages for worker, stages in timed):
-                clock = clock_ticks(timed)
-                waits = tuple(_waits(worker, stages, clock) for worker, stages in timed)
-                queued = (max(_full(stage, plans[engine]) for stage in stages) for _, stages in timed)
-                shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
-                sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
-                rests = tuple(_rest(worker, stages, clock) for worker, stages in timed)
-                found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests))
+            clock = clock_ticks(timed)
+            parts = [each for worker, stages in timed if (each := parts_of(worker, stages, clock))]
+            if len(parts) < len(timed):
+                continue
+            waits = tuple(min(max(each.waited / each.cycles, 0.0), 1.0) for each in parts)
+            queued = (max(_full(stage, plans[engine]) for stage in stages) for _, stages in timed)
+            shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
+            rests = tuple(each.rest / each.cycles for each in parts)
+            sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
+            found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests))
     return found
 
 
@@ -80,57 +79,15 @@ def slowest(found: Sequence[Slack]) -> list[Slack]:
     return [least, *(other for other in found if other is not least and not _has_more(other, least))]
 
 
-def clock_ticks(timed: Sequence[tuple[WorkerWindow, Sequence[StageWindow]]]) -> float:
-    """Ticks by which a call takes longer in a timed loop of this worker than in another one: the median over windows. 0 where all
-    loops were timed: it is then a part of what every call takes."""
-    longer = []
-    for worker, stages in timed:
-        loops = timed_loops(stages)
-        others = worker.loops - loops
-        if loops and others > 0:
-            interrupted = sum(stage.interrupted_cycles for stage in stages)
-            without = (worker.cycles - worker.timed_cycles) / others
-            longer.append(((worker.timed_cycles - interrupted) / loops - without) / len(stages))
-    return max(median(longer), 0.0) if longer else 0.0
-
-
-def timed_loops(stages: Sequence[StageWindow]) -> int:
-    """Of one worker in one window: each has one call of each stage."""
-    return max((stage.timed_calls + stage.interrupted_calls for stage in stages), default=0)
-
-
-def in_vain(stage: StageWindow) -> float:
-    """Share of the stage's calls that moved nothing: empty or stalled."""
-    return (stage.empty_calls + stage.stalled_calls) / stage.calls if stage.calls else 1.0
-
-
 def _has_more(other: Slack, least: Slack) -> bool:
     known = zip(least.shares, other.shares, least.rests, other.rests, strict=False)
     low = estimate([(b + rest_b) - (a + rest_a) for a, b, rest_a, rest_b in known]).low
     return low is not None and low > 0
 
 
-def _of_window(window: Window, worker: int) -> tuple[WorkerWindow, list[StageWindow]]:
+def _of_window(window: Window, worker: int) -> Timed:
     (of_worker,) = (each for each in window.workers if each.worker == worker)
     return of_worker, [stage for stage in window.stages if stage.worker == worker and stage.calls]
-
-
-def _waits(worker: WorkerWindow, stages: Sequence[StageWindow], clock: float) -> float:
-    """Share of the time."""
-    least = min(in_vain(stage) for stage in stages)
-    waited = sum(_waited(stage, clock) * least / in_vain(stage) for stage in stages if in_vain(stage))
-    return min(waited * worker.loops / timed_loops(stages) / worker.cycles, 1.0)
-
-
-def _rest(worker: WorkerWindow, stages: Sequence[StageWindow], clock: float) -> float:
-    timed = sum(s.busy_cycles + s.idle_cycles + s.interrupted_cycles + s.traffic_cycles for s in stages)
-    added = clock * sum(stage.timed_calls for stage in stages)
-    return 1 - ((timed - added) * worker.loops / timed_loops(stages) + added) / worker.cycles
-
-
-def _waited(stage: StageWindow, clock: float) -> float:
-    """Ticks of its timed calls that moved nothing, as long as they take without the clock."""
-    return max(stage.idle_cycles + stage.stall_cycles - clock * stage.timed_calls * in_vain(stage), 0.0)
 
 
 def _full(stage: StageWindow, plan: Plan) -> float:
