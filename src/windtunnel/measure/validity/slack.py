@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.measure.validity.parts import Timed, clock_ticks, parts_of
-from windtunnel.measure.validity.steady import Estimate, estimate
+from windtunnel.measure.validity.steady import T_995, Estimate, estimate
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
 
 def slowest(found: Sequence[Slack]) -> list[Slack]:
     """The worker with the least slack, and after it those whose slack these windows cannot tell from it: the difference of the two in
-    the same windows, with what their ledgers do not account for, has an interval that holds 0, or none."""
+    the same windows, with what their ledgers do not account for, has a 99% interval that holds 0, or none."""
     if not found:
         return []
     least = min(found, key=lambda slack: slack.share.mean)
@@ -81,7 +81,7 @@ def slowest(found: Sequence[Slack]) -> list[Slack]:
 
 def _has_more(other: Slack, least: Slack) -> bool:
     known = zip(least.shares, other.shares, least.rests, other.rests, strict=False)
-    low = estimate([(b + rest_b) - (a + rest_a) for a, b, rest_a, rest_b in known]).low
+    low = estimate([(b + rest_b) - (a + rest_a) for a, b, rest_a, rest_b in known], T_995).low
     return low is not None and low > 0
 
 
