@@ -21,8 +21,8 @@ from sharing.shared_core import first_of_all, of_slicers, sharing, shielded
 from sharing.site import watching
 from sharing.timeline import Timeline, Window, scaled_steps
 from sharing.trials import POLL_MODE, Arm, Row, exclusion_reason, pairs
+from windtunnel.finding import Finding
 from windtunnel.runs.histogram import merge, percentile
-from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Crew, Machine, Plan, arrange, plan

@@ -8,8 +8,8 @@ from typing import Any
 from sharing.figure import Figure
 from sharing.record import FigureRecord
 from sharing.trials import Row
+from windtunnel.finding import Finding
 from windtunnel.format import percent
-from windtunnel.sharing.diagnose import Finding
 from windtunnel.views.pages.page import environment, filled, host_lines, pretty
 
 STATES = {"holds": "valid", "does not hold": "invalid", "not shown": "emulated"}

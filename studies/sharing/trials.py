@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from windtunnel.finding import Finding
 from windtunnel.runs.record import Part
-from windtunnel.sharing.diagnose import Finding
 
 POLL_MODE = "poll mode of its own"
 LEAST_OWN_SHARE = 0.95

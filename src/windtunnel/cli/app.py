@@ -8,6 +8,7 @@ import typer
 from windtunnel.cli import model
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
+from windtunnel.cli.diagnose import diagnose
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.export import export
 from windtunnel.cli.group import EXCHANGE, MEASURE, MODEL, PREPARE, Commands
@@ -75,7 +76,7 @@ def _version(asked: bool) -> None:
 _add(PREPARE, init, check, handlers, wires)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
-_add(MEASURE, run, show, compare, search, study)
+_add(MEASURE, run, show, diagnose, compare, search, study)
 _add(MEASURE, query, name="study query")
 _add_group("model", "Fit models to studies and predict with them.", MODEL, model.fit, model.predict, model.validate)
 _add_group("pcie", "Estimate the PCIe traffic of packets.", MODEL, estimate, nics)

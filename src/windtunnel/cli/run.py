@@ -110,9 +110,9 @@ def run(
     with (
         live_outputs.serving(spec, metrics) as served,
         Interrupts() as interrupts,
-        _display(spec, interrupts, metrics, silent=json or quiet) as display,
+        display(spec, interrupts, metrics, silent=json or quiet) as shown,
     ):
-        listeners = [each.line for each in (display, served) if each]
+        listeners = [each.line for each in (shown, served) if each]
         ended = execute(spec, directory, interrupts, listeners, settle=True)
     if ended.run is None:
         if ended.unkept:
@@ -129,7 +129,7 @@ def run(
     raise typer.Exit(ended.exit_code)
 
 
-def _display(
+def display(
     spec: "RunSpec", interrupts: "Interrupts", metrics: str | None, silent: bool
 ) -> "AbstractContextManager[LiveDisplay | PlainDisplay | None]":
     """A live table where stderr is a terminal, lines where it is not, nothing with --json and --quiet."""

@@ -18,7 +18,7 @@ in `files/` (logs, `latency.hlog`, `trace.json`, recordings), and `export.json`,
 
 - **HdrHistogram**: every run directory has `latency.hlog`, a log of V2 histograms (format 1.3) that HistogramLogAnalyzer and `hdrh` read: one
   histogram for each measured window and workload, tagged with the workload's name, in nanoseconds.
-- **JSON Schema**: `schemas/run.json` (a run's record), `schemas/windows.json` (a line of `windows.jsonl`), `schemas/comparison.json`, `schemas/scenario.json`; for the
+- **JSON Schema**: `schemas/run.json` (a run's record), `schemas/windows.json` (a line of `windows.jsonl`), `schemas/comparison.json`, `schemas/diagnosis.json`, `schemas/scenario.json`; for the
   engine `schemas/plan.json` and `schemas/lines.json`.
 
 ## Units

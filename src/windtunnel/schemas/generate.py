@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from windtunnel.diagnose import Diagnosis
 from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.wires import SNAPSHOT, known
@@ -37,6 +38,7 @@ def generated() -> dict[Path, str]:
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),
         "repeated": Repeated.model_json_schema(),
+        "diagnosis": Diagnosis.model_json_schema(),
         "study": StudyRecord.model_json_schema(),
         "model": ModelRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),

@@ -5,17 +5,16 @@ A pure function of `Shared`. What was not measured is None there; a check that n
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from windtunnel import format as fmt
 from windtunnel.engine.lines import Histogram
+from windtunnel.finding import Finding, Untold, told
 from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.simulate.cache import refill_ns
 from windtunnel.sharing.simulate.plan import Machine
 from windtunnel.sharing.simulate.policies.kicker import LEAST_CUSTOM_NS, OF_PERIOD
 from windtunnel.sharing.slicers.readings import SliceReading, own_share
 
-T = TypeVar("T")
 SWITCH_NS = 7000
 """What a slice was seen to cost on a KVM guest, where no model says what it costs here."""
 FAIR_SERVER_NS = (25_000_000, 60_000_000)
@@ -74,16 +73,6 @@ UNKNOWN_HOST = Host()
 
 
 @dataclass(frozen=True)
-class Finding:
-    """`code` is for programs and does not change."""
-
-    code: str
-    title: str
-    evidence: str
-    remedy: str
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """Findings, and the checks that could not be made."""
 
@@ -110,10 +99,6 @@ def of_reading(slicer: str, seen: SliceReading, tenants: list[SharedTenant], hos
     )
 
 
-class Untold(Exception):
-    """A value that the check needs was not measured."""
-
-
 def diagnose(run: Shared) -> Diagnosis:
     """All checks, in the order in which to try their remedies."""
     found, untold = [], []
@@ -130,7 +115,7 @@ def diagnose(run: Shared) -> Diagnosis:
 
 def tick_bound(run: Shared) -> Finding | None:
     """Slices end at the kernel's tick, not at the requested length."""
-    tick, median = _told(run.tick_ns), _told(percentile(run.slices, 50))
+    tick, median = told(run.tick_ns), told(percentile(run.slices, 50))
     alone = len(run.tenants) < 2  # no other tenant shares the core
     if alone or run.slice_ns > tick / 2 or median < 0.6 * tick:
         return None
@@ -144,10 +129,10 @@ def tick_bound(run: Shared) -> Finding | None:
 
 def fair_server(run: Shared) -> Finding | None:
     """Real-time tenants stand still while the kernel runs normal tasks for ~50 ms a second."""
-    if not any(_told(tenant.real_time) for tenant in run.tenants):
+    if not any(told(tenant.real_time) for tenant in run.tenants):
         return None
     low, high = FAIR_SERVER_NS
-    long = [(at, count) for at, count in _told(run.gaps).counts if low <= at <= high]
+    long = [(at, count) for at, count in told(run.gaps).counts if low <= at <= high]
     # each tenant has the same gap
     total = sum(at * count for at, count in long) / len(run.tenants)
     share = total / run.interval_ns
@@ -167,7 +152,7 @@ def neighbour(run: Shared) -> Finding | None:
     """Other threads run on a core of `ls`."""
     if run.pool != "ls":
         return None
-    own = _told(run.own_share)
+    own = told(run.own_share)
     if own >= LEAST_OWN_SHARE:
         return None
     return Finding(
@@ -180,8 +165,8 @@ def neighbour(run: Shared) -> Finding | None:
 
 def cache_thrash(run: Shared) -> Finding | None:
     """Working sets overflow the L2, and a slice is too short to load them again."""
-    sets = [_told(tenant.working_set) for tenant in run.tenants]
-    room, count = _told(run.l2_bytes), len(sets)
+    sets = [told(tenant.working_set) for tenant in run.tenants]
+    room, count = told(run.l2_bytes), len(sets)
     if count < 2 or sum(sets) <= room:
         return None
     machine, mean = Machine(l2_bytes=room), sum(sets) // count
@@ -258,12 +243,6 @@ def overload(run: Shared) -> Finding | None:
     if not told:
         raise Untold
     return None
-
-
-def _told(value: T | None) -> T:
-    if value is None:
-        raise Untold
-    return value
 
 
 def _us(ns: float) -> str:

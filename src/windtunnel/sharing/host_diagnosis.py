@@ -4,9 +4,10 @@ import time
 from collections.abc import Sequence
 from functools import cache
 
+from windtunnel.finding import Finding
 from windtunnel.host.caches import reported
 from windtunnel.sharing import tenant
-from windtunnel.sharing.diagnose import Finding, Host, SharedTenant, diagnose, of_reading
+from windtunnel.sharing.diagnose import Host, SharedTenant, diagnose, of_reading
 from windtunnel.sharing.slicers import SLICERS, SliceReading
 
 _CLOCK_MONOTONIC_COARSE = 6

@@ -17,11 +17,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from windtunnel.engine.lines import Histogram
+from windtunnel.finding import Finding
 from windtunnel.host import facts, levels
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing import polling_trial
 from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.host_diagnosis import findings, of_polling
 from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.pools.shield import NoRealTime

@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "run",
     "show",
+    "diagnose",
     "compare",
     "search",
     "study",

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
+from windtunnel.finding import Finding
 from windtunnel.host import levels
 from windtunnel.sharing import changed_threads, polling_trial
-from windtunnel.sharing.diagnose import Finding
 from windtunnel.sharing.pools.shield import NoRealTime
 from windtunnel.sharing.probe import (
     LEAST_AUTO_NS,

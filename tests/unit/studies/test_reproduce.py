@@ -24,7 +24,7 @@ from windtunnel.cli.app import app
 from windtunnel.engine import find
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
-from windtunnel.sharing.diagnose import Finding
+from windtunnel.finding import Finding
 from windtunnel.sharing.tenant import TenantWindow
 
 pytestmark = pytest.mark.slow

@@ -9,25 +9,27 @@ from collections.abc import Sequence
 
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.measure.validity.slack import Slack, slowest
 from windtunnel.runs.rows import WorkerRow
 from windtunnel.runs.validity import Check, State
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 STALLED = 0.05
 """Share of the client's calls in a window that found the budget or the port full: less does not explain the unsent messages."""
-BUSY = 0.95
-"""Share of a worker's time at which it counts as fully busy."""
 
 
-def checks(measured: Sequence[Window], plan: Plan, workers: Sequence[WorkerRow], limits: Limits) -> list[Check]:
-    """One check for each workload that is sent at a rate; in a closed loop one of whether the client is the bottleneck."""
-    found = []
+def checks(
+    measured: Sequence[Window], plan: Plan, workers: Sequence[WorkerRow], found: Sequence[Slack], limits: Limits
+) -> list[Check]:
+    """One check for each workload that is sent at a rate; in a closed loop one of whether the client is the bottleneck. `found`: the
+    slack of all workers of the run."""
+    made = []
     for index, workload in enumerate(plan.workloads):
         if workload.load is None:
             continue
         if workload.load.mode == "open":
-            found.append(_open(measured, index, workload.name, workers, limits))
-    return found or [_closed(workers)]
+            made.append(_open(measured, index, workload.name, workers, limits))
+    return made or [_closed(found)]
 
 
 def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[WorkerRow], limits: Limits) -> Check:
@@ -69,18 +71,28 @@ def _stalled(window: Window, index: int) -> bool:
     return stalled > STALLED * calls
 
 
-def _closed(workers: Sequence[WorkerRow]) -> Check:
-    """In a closed loop the slower side sets the pace; where that is the client, the metrics are the client's."""
-    busy = {side: _busy_share(workers, side) for side in ("client", "server")}
-    client, server = busy["client"], busy["server"]
+def _closed(found: Sequence[Slack]) -> Check:
+    """In a closed loop the worker with the least slack sets the pace; where it is the client's, the metrics are the client's."""
+    slack = {side: _least(found, side) for side in ("client", "server")}
+    client, server = slack["client"], slack["server"]
     if client is None or server is None:
-        return Check(
-            name="generator", state="unknown", words="the busy time of one side is not known, or both share cores"
-        )
-    if client > BUSY and server < client - 0.1:
-        words = f"the client is the bottleneck: busy for {client:.0%} of its time, the server for {server:.0%}"
-        return Check(name="generator", state="warning", words=words, value=client, unit="share")
-    return Check(name="generator", state="good", words="the client is not the bottleneck", value=client, unit="share")
+        words = "the slack of one side is not known, or both share a worker"
+        return Check(name="generator", state="unknown", words=words)
+    shares = f"the client has a slack of {client:.1%}, the server of {server:.1%}"
+    tied = slowest(found)
+    sides = {each.sides for each in tied}
+    state: State = "good"
+    words = f"the client is not the bottleneck: {shares}"
+    if not tied[0].more_than_half and "client" in sides:
+        state, words = "unknown", f"client or server is the bottleneck, these windows cannot tell: {shares}"
+        if sides == {"client"}:
+            state, words = "warning", f"the client is the bottleneck: {shares}"
+    return Check(name="generator", state=state, words=words, value=client, unit="share")
+
+
+def _least(found: Sequence[Slack], side: str) -> float | None:
+    """The least slack of the workers that only this side uses; None where there is none, or it is not known."""
+    return min((each.share.mean for each in found if each.sides == side), default=None)
 
 
 def _busy_share(workers: Sequence[WorkerRow], side: str) -> float | None:

@@ -5,7 +5,7 @@ autocorrelation is estimated with each candidate, and a change counts if its lik
 chance. Only numpy is used: a run asks `course` whether to go on, and an import of scipy's statistics would take a worker's CPU.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,9 +18,13 @@ BEYOND_CHANCE = 15.0
 """Twice the logarithm of the likelihood ratio. Series of 8 to 80 windows of AR(1) noise with autocorrelation 0 to 0.9 and a standard
 deviation of 10% exceed it, with a change beyond 10%, in at most 5% of the cases (bench/steady_power.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
+LEAST_WINDOWS_ESTIMATED = 4
+"""With fewer, a mean has no interval."""
 MOST_BATCHES = 10
 T_975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 """Quantile 0.975 of Student's t by degrees of freedom, for batch means."""
+T_995 = {1: 63.66, 2: 9.925, 3: 5.841, 4: 4.604, 5: 4.032, 6: 3.707, 7: 3.499, 8: 3.355, 9: 3.250}
+"""Quantile 0.995."""
 
 Series = NDArray[np.float64]
 
@@ -64,15 +68,32 @@ def course(values: Sequence[float], limit: float) -> Course:
     return Course(levels, found.size if found and found.at is None else 0.0, half_width(last), len(series))
 
 
-def half_width(values: Sequence[float] | Series) -> float | None:
-    """Half the 95% interval of the mean, as a share of it, by batch means (A. M. Law, "Simulation Modeling and Analysis", 9.5.3);
-    None with fewer than 4 values or without a positive mean."""
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over windows and its interval; None, None: fewer than 4 windows have none."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+def estimate(values: Sequence[float] | Series, quantiles: Mapping[int, float] = T_975) -> Estimate:
+    """The mean of at least one value; the interval, of 95% by T_975 and 99% by T_995, by batch means (A. M. Law, "Simulation Modeling and
+    Analysis", 9.5.3)."""
     series = np.asarray(values, dtype=float)
-    if len(series) < 4 or series.mean() <= 0:
-        return None
+    mean = float(series.mean())
+    if len(series) < LEAST_WINDOWS_ESTIMATED:
+        return Estimate(mean)
     batches = min(len(series) // 2, MOST_BATCHES)
     means = [batch.mean() for batch in np.array_split(series, batches)]
-    return float(T_975[batches - 1] * np.std(means, ddof=1) / np.sqrt(batches) / series.mean())
+    half = float(quantiles[batches - 1] * np.std(means, ddof=1) / np.sqrt(batches))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def half_width(values: Sequence[float] | Series) -> float | None:
+    """Half the 95% interval of the mean, as a share of it; None with fewer than 4 values or without a positive mean."""
+    found = estimate(values)
+    return None if found.high is None or found.mean <= 0 else (found.high - found.mean) / found.mean
 
 
 @dataclass(frozen=True)

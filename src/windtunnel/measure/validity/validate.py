@@ -6,6 +6,7 @@ from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Window
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled
+from windtunnel.measure.validity.slack import slacks
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
@@ -46,10 +47,11 @@ def validate(
     marks += level.excluded
     left = counted(measured, Validity(checks=[], excluded=marks))
     workers = [row for engine in engines for row in metrics.worker_rows(left[engine.name])]
+    waiting = slacks({name: metrics.measured(of) for name, of in left.items()}, {e.name: e.plan for e in engines})
     workloads: list[WorkloadRow] = []
     for engine in engines:
         if any(workload.load for workload in engine.plan.workloads):
-            checks += generator.checks(left[engine.name], engine.plan, workers, limits)
+            checks += generator.checks(left[engine.name], engine.plan, workers, waiting, limits)
             workloads += metrics.workload_rows(left[engine.name], [w.name for w in engine.plan.workloads])
     checks.append(accounting.interrupted_check(workers, engines[0].plan.accounting.interrupted_above_ns))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from windtunnel.finding import Finding
     from windtunnel.sharing.daemon.client import Client
-    from windtunnel.sharing.diagnose import Finding
 
 Socket = Annotated[
     Path | None,

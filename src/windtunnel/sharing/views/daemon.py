@@ -12,7 +12,7 @@ from windtunnel import format as fmt
 from windtunnel.views.terminal.columns import Column, Fitting
 
 if TYPE_CHECKING:
-    from windtunnel.sharing.diagnose import Finding
+    from windtunnel.finding import Finding
     from windtunnel.sharing.probe import Probe
 
 MOST_NAMED = 3

@@ -1,0 +1,69 @@
+"""Does a diagnosis say the same of every run of one scenario?
+
+scenarios/echo.toml, whose two workers are almost equally loaded, and scenarios/handler-m_app.toml, whose server is not: each runs
+`--runs` times, and what limits it is compared with what was said most often. With `--probe` each run is an experiment of 20 s.
+"""
+
+from argparse import ArgumentParser
+from collections import Counter
+
+from harness.engine_run import SCENARIOS
+from harness.main import main
+from harness.options import positive
+from harness.results import Result
+from harness.session import Session
+from harness.statistics import Goal, extent, judge
+
+from windtunnel.diagnose import diagnose, execute_experiment
+from windtunnel.diagnose.model import Limit
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.measure.execute import execute
+from windtunnel.scenario import here, load, resolve
+
+NAMES = ("echo", "handler-m_app")
+SHIPPED = SCENARIOS.parents[1] / "scenarios"
+
+
+def measure(session: Session) -> list[Result]:
+    with Interrupts() as interrupts:
+        return [_agreeing(session, name, interrupts) for name in NAMES]
+
+
+def _agreeing(session: Session, name: str, interrupts: Interrupts) -> Result:
+    """The share of the runs of which the diagnosis says what it says most often."""
+    said = []
+    for number in range(session.options.runs):
+        found = _limit(session, name, number, interrupts)
+        said.append((found.kind, tuple(sorted(found.workers))))
+        session.log(f"{name} {number + 1}: {found.words}")
+    ((kind, workers), _), *_ = Counter(said).most_common()
+    goal = Goal(1.0, "at least")
+    share = extent([said.count((kind, workers)) / len(said)])
+    return Result(
+        f"{name}: the same in every run",
+        session.memory,
+        share,
+        "of all",
+        ours=f"{kind}, workers {', '.join(map(str, workers)) or 'none'}, in {said.count((kind, workers))} of {len(said)}",
+        goal=goal,
+        verdict=judge(share, goal),
+        details={"said": said},
+    )
+
+
+def _limit(session: Session, name: str, number: int, interrupts: Interrupts) -> Limit:
+    file, directory = SHIPPED / f"{name}.toml", session.directory / f"{name}-{number}"
+    if session.options.probe:
+        outcome = execute_experiment(file, [f"memory={session.memory}"], directory, interrupts)
+    else:
+        outcome = execute(resolve(load(file, [f"memory={session.memory}"]), here()), directory, interrupts, settle=True)
+    return diagnose(outcome.kept_run()).conclusion
+
+
+def more(parser: ArgumentParser) -> None:
+    parser.add_argument("--runs", type=positive(int), default=10, help="of each scenario")
+    parser.add_argument("--probe", action="store_true", help="by experiment")
+
+
+if __name__ == "__main__":
+    main(__doc__, measure, more=more)

@@ -1,0 +1,131 @@
+"""windtunnel diagnose: what limits a run, and why?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json, Sets, State, with_state
+
+if TYPE_CHECKING:
+    from windtunnel.diagnose import Diagnosis
+    from windtunnel.diagnose.model import Tried
+    from windtunnel.runs import Run
+
+
+def diagnose(
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN|SCENARIO",
+            help="A run directory, or a scenario file, which is run for it.",
+            show_default=False,
+            autocompletion=completion.compared,
+        ),
+    ],
+    sets: Sets = None,
+    state: State = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Scenario: new run directory.", show_default="runs/<UTC time>-<scenario>"
+        ),
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="Scenario: delay each worker and try remedies between the windows of one run of 20 s, whatever its duration.",
+        ),
+    ] = False,
+    try_: Annotated[
+        int | None,
+        typer.Option(
+            "--try",
+            metavar="N",
+            min=1,
+            max=99,
+            help="Scenario: run the remedies of the first N causes against the file, in 8 pairs each.",
+        ),
+    ] = None,
+    as_: Annotated[
+        Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what limits a run.
+
+    A worker, the generator, the messages in flight, a link, the offered load, the host, or a tie: by how long each worker waits, with
+    intervals over the windows. Then why: causes with evidence, remedies as --set and the gain to expect. --probe finds it by experiment. An
+    invalid run is read too. A ledger shows where each worker's nanoseconds went.
+
+    Exit codes: 0 diagnosed, 2 bad input or refused by the engine, 130 interrupted.
+
+    windtunnel diagnose runs/2026-11-21T10-00-00Z-echo
+    windtunnel diagnose scenarios/handler-m_app.toml
+    windtunnel diagnose scenarios/handler-m_app.toml --probe
+    windtunnel diagnose scenarios/echo.toml --try 2
+    windtunnel diagnose runs/axio --as axio
+    windtunnel diagnose scenarios/echo.toml --json | jq .limit
+    """
+    from windtunnel.diagnose import diagnose as diagnosed
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.diagnosis import diagnosis_view
+
+    changes = with_state(sets, state)
+    if what.is_dir() and (changes or out or probe or try_):
+        from windtunnel.errors import UserError
+
+        words = "--set, --state, --out, --probe and --try take a scenario, not a run"
+        raise UserError(words, remedy="give a scenario file")
+    run = _run(what, changes, out, probe, silent=json)
+    found = diagnosed(run, as_axio=as_ == "axio")
+    if try_:
+        found = found.model_copy(update={"tried": _tried(found, what, changes, try_, run.path, silent=json)})
+    if json:
+        print(found.model_dump_json(indent=1))
+    else:
+        results().print(diagnosis_view(found))
+
+
+def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
+    """The run directory read, or the scenario run. Raises UserError for what is neither."""
+    from windtunnel.runs import load
+
+    return load(what) if what.is_dir() else _executed(what, sets, out, probe, silent)
+
+
+def _tried(found: "Diagnosis", file: Path, sets: list[str], most: int, run: Path, silent: bool) -> "list[Tried]":
+    from contextlib import nullcontext
+
+    from windtunnel.diagnose import try_remedies
+    from windtunnel.views.terminal.paired_runs import TurnsDisplay
+
+    directory = run.with_name(f"{run.name}-tried")
+    with nullcontext() if silent else TurnsDisplay() as display:
+        return try_remedies(found, file, sets, most, directory, display.turn if display else lambda turn: None)
+
+
+def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
+    from windtunnel.cli.run import display
+    from windtunnel.diagnose import execute_experiment
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.engine.verdict import INTERRUPTED, REFUSED
+    from windtunnel.errors import UserError
+    from windtunnel.measure.execute import execute, new_directory
+    from windtunnel.scenario import here, load, resolve
+
+    spec = resolve(load(file, sets), here())
+    directory = out or new_directory(f"{file.stem}-experiment" if probe else file.stem)
+    with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:
+        listeners = [shown.line] if shown else []
+        if probe:
+            ended = execute_experiment(file, sets, directory, interrupts, listeners)
+        else:
+            ended = execute(spec, directory, interrupts, listeners, settle=True)
+    if ended.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if ended.exit_code == REFUSED:
+        raise UserError(ended.verdict.reasons[0])
+    return ended.kept_run()

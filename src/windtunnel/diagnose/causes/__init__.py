@@ -1,0 +1,84 @@
+"""The causes, one file each. A new one is a file with a `CAUSE`, and a line here."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from windtunnel.diagnose.causes import (
+    few_mbufs,
+    full_ring,
+    generator,
+    handler,
+    host_state,
+    host_time,
+    inflight,
+    link,
+    losses,
+    one_worker,
+    payload,
+    small_batches,
+    tables,
+)
+from windtunnel.diagnose.causes.cause import Check
+from windtunnel.diagnose.model import Cause, Gain, Limit, Remedy
+from windtunnel.diagnose.observed import Observed
+from windtunnel.finding import Untold
+
+CAUSES: dict[str, Check] = {
+    each.CAUSE.code: each.CAUSE
+    for each in (
+        handler, tables, small_batches, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
+        host_state,
+    )
+}  # fmt: skip
+"""By code."""
+
+
+def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
+    """The causes of a run, that with the greatest gain first, those whose gain cannot be told last; and what is untold. `remedies`: what
+    an experiment has tried. What it measured stands in place of what the record allows."""
+    found, untold = [], []
+    for code, check in CAUSES.items():
+        try:
+            cause = check.cause(seen, limit)
+        except Untold as missing:
+            untold.append(f"{code}: {missing}")
+            continue
+        if cause is not None:
+            found.append(cause)
+    tried = {remedy.code: remedy for remedy in remedies}
+    known = [_with(cause, tried.pop(cause.code)) if cause.code in tried else cause for cause in found]
+    more = [_by(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0]
+    return sorted([*known, *more], key=_rank), untold
+
+
+def _with(cause: Cause, remedy: Remedy) -> Cause:
+    """The cause with what its remedy brought."""
+    words, gain = f"tried: {remedy.words}", remedy.gain
+    if gain.low is None or gain.high is None:
+        return replace(cause, untold=[*cause.untold, f"{words}, in too few windows for an interval"])
+    if gain.low <= 0:
+        return replace(cause, gain=Gain(gain.low, gain.high), against=[*cause.against, words], confidence="medium")
+    return replace(cause, gain=Gain(gain.low, gain.high), evidence=f"{cause.evidence}; {words}", confidence="high")
+
+
+def _by(remedy: Remedy) -> Cause:
+    """A cause that only an experiment shows."""
+    return Cause(
+        code=remedy.code,
+        title=CAUSES[remedy.code].title,
+        evidence=f"tried: {remedy.words}",
+        remedy="as tried",
+        observable=CAUSES[remedy.code].observable,
+        against=[],
+        untold=[],
+        sets=remedy.sets,
+        gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0),
+        confidence="high",
+    )
+
+
+def _rank(cause: Cause) -> tuple[bool, float]:
+    return cause.gain is None, -(cause.gain.middle if cause.gain else 0.0)
+
+
+__all__ = ["CAUSES", "look"]

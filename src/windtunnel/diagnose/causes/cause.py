@@ -1,0 +1,88 @@
+"""How a cause is looked for, and what its remedy should bring."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from windtunnel.diagnose.model import Cause, Confidence, Gain, Limit, Observable
+from windtunnel.diagnose.observed import Observed
+from windtunnel.measure.validity import Estimate, Slack
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the check of one cause has found."""
+
+    evidence: str
+    remedy: str
+    sets: list[str] = field(default_factory=list)
+    gain: Gain | None = None
+    """None: it cannot be told from one run."""
+    against: list[str] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A cause by its code. `find` returns None where the run does not have it; it raises Untold."""
+
+    code: str
+    title: str
+    find: Callable[[Observed, Limit], Case | None]
+    observable: Observable = "run"
+
+    def cause(self, seen: Observed, limit: Limit) -> Cause | None:
+        """Raises Untold."""
+        case = self.find(seen, limit)
+        if case is None:
+            return None
+        return Cause(
+            code=self.code,
+            title=self.title,
+            evidence=case.evidence,
+            remedy=case.remedy,
+            observable=self.observable,
+            sets=case.sets,
+            gain=case.gain,
+            against=case.against,
+            untold=case.untold,
+            confidence=_confidence(case, limit),
+        )
+
+
+def _confidence(case: Case, limit: Limit) -> Confidence:
+    if case.gain is None:
+        return "low"
+    return "high" if case.gain.low > 0 and limit.kind not in ("tie", "unknown") else "medium"
+
+
+def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
+    """Of a worker that needs `saved` ns a message less: the rate rises until that worker, or the next one, is full.
+
+    Raises Untold where no message got a response.
+    """
+    now = seen.ns_a_message
+    others = [other for other in seen.slacks if other is not relieved]
+    least = max((now * (1 - _high(other.share)) for other in others), default=0.0)
+    most = max(
+        (now * (1 - _low(other.waiting)) for other in others), default=0.0
+    )  # keeping up, it works, but could work less
+    low = _percent(now, max(now - _low(saved), most))
+    return Gain(low, max(low, _percent(now, max(now - _high(saved), least))))
+
+
+def room(seen: Observed) -> Gain:
+    """Of what fills the time in which the worker with the least slack waits: from nothing to all of it. Raises Untold."""
+    least = min((slack.share.mean for slack in seen.slacks), default=0.0)
+    return Gain(0.0, _percent(1.0, 1.0 - least))
+
+
+def _percent(now: float, after: float) -> float:
+    return 100 * (now / after - 1) if after > 0 else 0.0
+
+
+def _low(found: Estimate) -> float:
+    return found.mean if found.low is None else found.low
+
+
+def _high(found: Estimate) -> float:
+    return found.mean if found.high is None else found.high

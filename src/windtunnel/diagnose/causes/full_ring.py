@@ -1,0 +1,33 @@
+"""A full ring: what comes before it stalls, although the worker behind it has slack on average."""
+
+from windtunnel.diagnose.causes.cause import Case, Check, room
+from windtunnel.diagnose.model import Limit
+from windtunnel.diagnose.observed import Observed
+
+BEFORE_A_RING = ("disp_rx", "app_rx", "app_tx")
+MOST = 1 << 20
+
+
+def _find(seen: Observed, limit: Limit) -> Case | None:
+    rings = [ring for of in seen.windows.values() for window in of for ring in window.rings]
+    fullest = max(rings, key=lambda ring: ring.used / ring.size, default=None)
+    if fullest is None:
+        return None
+    rows = [row for row in seen.summary.stages if row.stage in BEFORE_A_RING and row.stalled_calls]
+    side = fullest.name.split()[0]
+    mine = [row for row in rows if row.endpoint == side]
+    limiting = {slack.sides for slack in seen.of_limit(limit)}
+    if not mine or side in limiting or "client + server" in limiting:
+        return None  # the worker behind it is slower: a longer ring would fill as well
+    size = 2 * seen.endpoint(side).ring_size
+    stalled = ", ".join(f"{row.endpoint} {row.stage} stalled in {row.stalled_calls:,} calls" for row in mine)
+    return Case(
+        evidence=f"{stalled}; {fullest.name} had up to {fullest.used:,} of {fullest.size:,} entries in use at the end of a window",
+        remedy=f"a ring of {size:,} entries",
+        sets=[f"{side}.ring_size={size}"] if size <= MOST else [],
+        gain=room(seen),
+        untold=["how full rings were within a window: they are seen at its end"],
+    )
+
+
+CAUSE = Check("full-ring", "a ring is full at times", _find)

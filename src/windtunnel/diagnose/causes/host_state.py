@@ -1,0 +1,41 @@
+"""The state of the host: the CPUs of the workers are far apart, or another hardware thread shares a core."""
+
+from windtunnel import format as fmt
+from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.model import Limit
+from windtunnel.diagnose.observed import Observed
+from windtunnel.finding import told
+from windtunnel.measure.validity import Estimate, estimate
+from windtunnel.runs.validity import HostState
+from windtunnel.runs.variants import responses
+
+UNKNOWN = "the state of the host: where the workers' CPUs are to one another"
+
+
+def _find(seen: Observed, limit: Limit) -> Case | None:
+    validity = told(seen.run.record.validity, UNKNOWN)
+    headline = told(validity.headline_state, UNKNOWN)
+    fastest = max(validity.states, key=lambda state: _rate(seen, state).mean)
+    now, then = _rate(seen, headline), _rate(seen, fastest)
+    if now.high is None or then.low is None or then.low <= now.high:
+        return None
+    return Case(
+        evidence=(
+            f"{headline.words}: {fmt.rate(now.mean)} in {headline.windows} windows; {fastest.name}: {fmt.rate(then.mean)} in "
+            f"{fastest.windows}"
+        ),
+        remedy=f"CPUs in the state {fastest.name}; a virtual machine does not choose them, but it can measure when it has them",
+        sets=[f"validity.state={fastest.name}"],
+        against=["the metrics are of one state: nothing in the data plane is at fault"],
+    )
+
+
+def _rate(seen: Observed, state: HostState) -> Estimate:
+    """Responses a second in the windows of this state, which are those of the first engine."""
+    windows = next(iter(seen.run.windows.values()), [])
+    of_state = [window for window in windows if window.index in set(state.indexes)]
+    rates = [responses(window) / (window.end_ns - window.start_ns) * 1e9 for window in of_state]
+    return estimate(rates) if rates else Estimate(0.0)
+
+
+CAUSE = Check("host-state", "the host is in a slow state", _find)

@@ -1,0 +1,50 @@
+"""The host's time: other threads, or other guests, run on the workers' CPUs."""
+
+from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.model import Gain, Limit
+from windtunnel.diagnose.observed import Observed
+from windtunnel.measure.validity import Estimate, Slack, estimate
+
+
+def _find(seen: Observed, limit: Limit) -> Case | None:
+    excluded = [reason for each in _excluded(seen) for reason in each]
+    workers = seen.of_limit(limit) or seen.slacks
+    worst = max(((slack, _taken(seen, slack)) for slack in workers), key=lambda one: one[1].mean, default=None)
+    taken = worst[1] if worst else Estimate(0.0)
+    if limit.kind != "host" and (taken.low is None or taken.low <= 0) and not excluded:
+        return None
+    said = [f"the worker on CPU {worst[0].cpu} had no CPU for {taken.mean:.1%} of the time"] if worst else []
+    said += [f"{len(_excluded(seen))} windows excluded, as for: {excluded[0]}"] if excluded else []
+    said += [reason for reason in seen.run.record.verdict.reasons if reason.startswith("windows:")]
+    low, high = (taken.mean if bound is None else bound for bound in (taken.low, taken.high))
+    return Case(
+        evidence="; ".join(said) or limit.words,
+        remedy="stop other programs on these CPUs, or give the workers CPUs of their own",
+        gain=Gain(_percent(low), _percent(high)),
+        against=["excluded windows are in no metric: the gain is of the windows that count"] if excluded else [],
+    )
+
+
+def _excluded(seen: Observed) -> list[list[str]]:
+    validity = seen.run.record.validity
+    words = ("preempted", "steal", "slower than", "the process was stopped")
+    marks = validity.excluded if validity else []
+    return [mark.reasons for mark in marks if any(word in reason for reason in mark.reasons for word in words)]
+
+
+def _taken(seen: Observed, slack: Slack) -> Estimate:
+    """Share of the time in which this worker was preempted, or its CPU's time was steal."""
+    shares = [
+        ((each.preempted_ns or 0) + each.steal_ns) / (window.end_ns - window.start_ns)
+        for window in seen.windows[slack.engine]
+        for each in window.workers
+        if each.worker == slack.worker
+    ]
+    return estimate(shares)
+
+
+def _percent(share: float) -> float:
+    return 100 * share / (1 - share) if share < 1 else 1e6
+
+
+CAUSE = Check("host-time", "the host runs something else on the workers' CPUs", _find)

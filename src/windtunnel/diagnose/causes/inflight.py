@@ -1,0 +1,49 @@
+"""Too few messages in flight: all workers have slack, because the client may send no more."""
+
+from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.model import Gain, Limit
+from windtunnel.diagnose.observed import Observed
+from windtunnel.measure.validity import slowest
+
+MOST = 1 << 20
+
+
+def _find(seen: Observed, limit: Limit) -> Case | None:
+    if limit.kind not in ("in-flight", "tie") or not seen.budget or not seen.slacks:
+        return None
+    least = slowest(seen.slacks)[0]
+    share = least.share
+    if limit.kind == "tie" and least.more_than_half is False:
+        return None  # a tie between workers
+    larger = more(seen.budget)
+    if larger is None:
+        return None
+    grows = 100 * (larger / seen.budget - 1)
+    high = share.mean if share.high is None else share.high
+    return Case(
+        evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
+        remedy=f"{larger:,} messages in flight",
+        sets=[f"{_key(seen)}={larger}"],
+        gain=Gain(0.0, min(grows, _filled(high))),
+        against=["a link at its rate, or an open loop's client, looks the same: then nothing is gained but latency"],
+    )
+
+
+def more(budget: int) -> int | None:
+    """At least four times the budget; None where that is more than an engine takes."""
+    larger = 2 ** (budget * 4 - 1).bit_length()
+    return larger if budget and larger <= MOST else None
+
+
+def _filled(share: float) -> float:
+    """Percent, when the worker has no slack any more."""
+    return 100 * share / (1 - share) if share < 1 else 1e6
+
+
+def _key(seen: Observed) -> str:
+    workloads = seen.run.record.scenario.get("workload") or []
+    own = [n for n, workload in enumerate(workloads) if workload.get("inflight") is not None]
+    return f"workload.{own[0]}.inflight" if own else "client.inflight"
+
+
+CAUSE = Check("in-flight", "too few messages in flight", _find)

@@ -1,0 +1,67 @@
+"""The payload: what every byte costs, where messages have different sizes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from windtunnel.diagnose.causes.cause import Case, Check, gain
+from windtunnel.diagnose.model import Limit
+from windtunnel.diagnose.observed import Observed
+from windtunnel.finding import Untold
+from windtunnel.measure.validity import Estimate
+
+LEAST_POINTS = 8
+
+
+def _find(seen: Observed, limit: Limit) -> Case | None:
+    slack = next(iter(seen.of_limit(limit)), None)
+    if slack is None:
+        return None
+    vary = any(workload.request_sizes or workload.response_sizes for plan in seen.plans for workload in plan.workloads)
+    sizes = list(_bytes(seen))
+    if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
+        raise Untold("what a byte costs: messages have one size, or windows are few")
+    account = seen.account(slack)
+    work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
+    if len(work) != len(sizes):
+        raise Untold("what a byte costs: some windows have no message")
+    per_byte, error = _slope(sizes, work)
+    low = per_byte - 2 * error
+    if low <= 0:
+        return None
+    mean = float(np.mean(sizes))
+    return Case(
+        evidence=f"a byte costs {per_byte:.3f} ns (at least {low:.3f}), and a message has {mean:.0f}: {per_byte * mean:.1f} ns of it",
+        remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
+        sets=list(_sets(seen)),
+        gain=gain(seen, slack, Estimate(per_byte * mean, 0.0, (per_byte + 2 * error) * mean)),
+        untold=["which part of it is the scan, the checksum, and the copy"],
+    )
+
+
+def _bytes(seen: Observed) -> Iterator[float]:
+    """Of each window: bytes that ports received, a message."""
+    for n, messages in enumerate(seen.messages):
+        received = sum(port.rx_bytes for of in seen.windows.values() for port in of[n].ports)
+        if messages:
+            yield received / messages
+
+
+def _slope(x: list[float], y: list[float]) -> tuple[float, float]:
+    """And its standard error."""
+    dx = np.asarray(x) - np.mean(x)
+    slope = float(dx @ np.asarray(y) / (dx @ dx))
+    rest = np.asarray(y) - np.mean(y) - slope * dx
+    return slope, float(np.sqrt(rest @ rest / (len(x) - 2) / (dx @ dx)))
+
+
+def _sets(seen: Observed) -> Iterator[str]:
+    scenario = seen.run.record.scenario
+    for n, workload in enumerate(scenario.get("workload") or []):
+        if workload.get("handler") and workload.get("scan"):
+            yield f"workload.{n}.scan=false"
+    if (scenario.get("wire") or {}).get("udp_checksum"):
+        yield "wire.udp_checksum=false"
+
+
+CAUSE = Check("payload", "every byte of the payload costs", _find)

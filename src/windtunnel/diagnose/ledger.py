@@ -1,0 +1,72 @@
+"""The ledger of a worker's nanoseconds: stages, waits and what is left over add up to the time of its windows.
+
+A rest whose interval does not hold 0 says that the parts cannot be trusted.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from windtunnel.diagnose.model import Interval, Ledger
+from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
+from windtunnel.measure.validity import Estimate, Parts, clock_ticks, estimate, parts_of
+
+
+@dataclass(frozen=True)
+class Account:
+    """One worker over windows."""
+
+    engine: str
+    worker: int
+    parts: tuple[Parts, ...]
+    """Of each window that had messages."""
+    ns: tuple[float, ...]
+    """Of each of these windows: what a tick is, in ns a message."""
+
+    def estimate(self, of: Callable[[Parts], float]) -> Estimate:
+        """That part, ns a message."""
+        return estimate([of(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
+
+    @property
+    def ledger(self) -> Ledger:
+        names = dict.fromkeys(stage.name for parts in self.parts for stage in parts.stages)
+        return Ledger(
+            engine=self.engine,
+            worker=self.worker,
+            window_ns=self.estimate(lambda parts: parts.cycles).mean,
+            work={name: self.work(name).mean for name in names},
+            stall=self.estimate(lambda parts: sum(stage.stall for stage in parts.stages)).mean,
+            idle=self.estimate(lambda parts: sum(stage.idle for stage in parts.stages)).mean,
+            interrupted=self.estimate(lambda parts: parts.interrupted).mean,
+            traffic=self.estimate(lambda parts: parts.traffic).mean,
+            clock=self.estimate(lambda parts: parts.clock).mean,
+            rest=Interval.of(self.estimate(lambda parts: parts.rest)),
+        )
+
+    def work(self, name: str) -> Estimate:
+        """Of a stage, ns a message."""
+        return self.estimate(lambda parts: sum(stage.work for stage in parts.stages if stage.name == name))
+
+
+def accounts(
+    windows: Mapping[str, Sequence[Window]], messages: Sequence[int], tick_ns: Mapping[str, float]
+) -> list[Account]:
+    """One for each worker whose calls were timed. `messages`: of each window, which is the same moment of all engines. `tick_ns`: of each
+    engine."""
+    found = []
+    for engine, of in windows.items():
+        for number in dict.fromkeys(each.worker for window in of for each in window.workers):
+            timed = [_of_window(window, number) for window in of]
+            clock = clock_ticks(timed)
+            rows = [
+                (parts, tick_ns[engine] / count)
+                for (worker, stages), count in zip(timed, messages, strict=False)
+                if count and (parts := parts_of(worker, stages, clock))
+            ]
+            if rows:
+                found.append(Account(engine, number, tuple(row[0] for row in rows), tuple(row[1] for row in rows)))
+    return found
+
+
+def _of_window(window: Window, worker: int) -> tuple[WorkerWindow, list[StageWindow]]:
+    (of_worker,) = (each for each in window.workers if each.worker == worker)
+    return of_worker, [stage for stage in window.stages if stage.worker == worker]

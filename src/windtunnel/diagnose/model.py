@@ -1,0 +1,196 @@
+"""What a diagnosis says, as `--json` prints it."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from windtunnel.finding import Finding
+from windtunnel.measure.validity import Estimate
+
+DIAGNOSIS_VERSION: Final = 1
+
+Kind = Literal["worker", "generator", "in-flight", "link", "offered load", "host", "tie", "unknown"]
+Observable = Literal["run", "guest", "recorded"]
+Confidence = Literal["high", "medium", "low"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Interval(Part):
+    """A mean over windows and its 95% interval, by batch means."""
+
+    mean: float
+    low: float | None = Field(description="null, and `high`: too few windows")
+    high: float | None
+
+    @classmethod
+    def of(cls, found: Estimate) -> "Interval":
+        return cls(mean=found.mean, low=found.low, high=found.high)
+
+
+class WorkerSeen(Part):
+    """One worker, as the windows show it."""
+
+    engine: str
+    worker: int
+    cpu: int
+    sides: str = Field(description='"client", "server", or "client + server"')
+    slack: Interval = Field(description="share of its time in which it waited, or took all that there was")
+    stages: dict[str, float] = Field(
+        description='"server app_rx" -> its share of the work of the worker, the greatest first'
+    )
+
+
+class Ledger(Part):
+    """Where the time of one worker went, ns a message. The parts and the rest add up to the time of its windows."""
+
+    engine: str
+    worker: int
+    window_ns: float = Field(description="time of the windows over the messages")
+    work: dict[str, float] = Field(description='"server app_rx" -> ns')
+    stall: float
+    idle: float
+    interrupted: float
+    traffic: float = Field(description="spent by handlers that make their own traffic")
+    clock: float = Field(description="what reading the clock adds to the loops that are timed")
+    rest: Interval = Field(
+        description="the error of a sample of loops, and what the host did between calls: what no part has"
+    )
+
+
+class Limit(Part):
+    """What limits the rate."""
+
+    kind: Kind
+    workers: list[int] = Field(description="positions in the plan's workers; of a tie several; empty: no worker")
+    engines: list[str] = Field(description="of each of these workers, its engine")
+    stage: str | None = Field(description='the stage that takes most of the one worker\'s work, as in "server app_rx"')
+    words: str
+    evidence: list[str]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a remedy should add to the rate, in percent."""
+
+    low: Annotated[float, Field(description="of the 95% interval, or the least that the case allows")]
+    high: Annotated[float, Field(description="of the 95% interval, or the most that the case allows")]
+
+    @property
+    def middle(self) -> float:
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True)
+class Cause(Finding):
+    """Why what limits does."""
+
+    observable: Annotated[
+        Observable,
+        Field(description="run: in any run; guest: of a NIC, as a guest has one; recorded: by other tools alone"),
+    ]
+    against: Annotated[list[str], Field(description="what the evidence has against it")]
+    untold: Annotated[list[str], Field(description="what this run cannot show of it")]
+    sets: Annotated[list[str], Field(description="the remedy as words of --set; empty: none does it")]
+    gain: Annotated[Gain | None, Field(description="null: one run cannot tell")]
+    confidence: Annotated[
+        Confidence,
+        Field(
+            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known"
+        ),
+    ]
+
+
+class AxioVerdict(Part):
+    """What Axio's own rule says of one side."""
+
+    side: Literal["client", "server"]
+    stage: str | None = Field(description="its most critical phase: the longest time a packet; null: it has no value")
+    contention: Literal["C1", "C2 or C4"] | None
+    completion_us: float | None
+    stall_us: float | None
+    rounding: str | None = Field(description="what rounding could make of it; null: nothing")
+    ours: list[str] = Field(description="what is to be said beside it")
+
+
+class Slope(Part):
+    """One stage of a worker was delayed, and the time of a message grew by as much, by a part of it, or not at all."""
+
+    workers: list[int] = Field(description="positions in the plan's workers; several run the same stages")
+    sides: str
+    stage: str = Field(description='the stage that was delayed, as in "server app_rx"')
+    delays_ns: list[float] = Field(description="a message, as counted")
+    grew_ns: list[float] = Field(description="what the time of a message grew by, medians of pairs of windows")
+    slope: Interval = Field(description="growth by delay; of workers alike times their number")
+    slack_ns: Interval = Field(
+        description="what a message could take longer at this worker before it takes longer at all"
+    )
+    implied_ns: Interval = Field(description="time of a message less that slack: what the worker needs for it")
+    accounted_ns: float = Field(description="what its calls took of the time of a message: all but waiting")
+    limits: bool | None = Field(description="whether it limits, alone or in a tie; null: these blocks cannot tell")
+
+
+class Remedy(Part):
+    """The remedy of a cause, run as a variant."""
+
+    code: str = Field(description="of the cause")
+    sets: list[str]
+    gain: Interval = Field(description="of the rate, percent, by pairs of windows")
+
+    @property
+    def words(self) -> str:
+        """As in "client.inflight=4096 changes the rate by +2.1% [+1.0 .. +3.2]"."""
+        bounds = "" if self.gain.low is None else f" [{self.gain.low:+.1f} .. {self.gain.high:+.1f}]"
+        return f"{' '.join(self.sets)} changes the rate by {self.gain.mean:+.1f}%{bounds}"
+
+
+class Experiment(Part):
+    """Experiments in one run that changed between its windows."""
+
+    blocks: int = Field(description="of windows, in each of which every variant ran once")
+    ns_a_message: float = Field(description="as the file says, median")
+    slopes: list[Slope]
+    remedies: list[Remedy]
+    limit: Limit
+
+
+class Tried(Part):
+    """The remedy of a cause, run in turns with the file (`compare`)."""
+
+    code: str = Field(description="of the cause")
+    sets: list[str]
+    predicted: Gain | None
+    metric: str | None = Field(None, description="by which the runs were judged")
+    percent: float | None = Field(None, description="change of that metric; null: no difference could be computed")
+    low: float | None = None
+    high: float | None = None
+    verdict: str = Field(
+        description='of the comparison, as in "faster"; "refused: ..." where the scenario cannot run so'
+    )
+    directory: str | None = Field(None, description="of the runs and comparison.json")
+
+
+class Diagnosis(Part):
+    """One run, or one scenario that was run for it."""
+
+    version: Literal[1] = DIAGNOSIS_VERSION
+    run: str
+    verdict: str = Field(description='"valid", "valid, limits relaxed", "invalid", or "imported"')
+    state: str | None = Field(description="of the host: that of the windows that are used; null: not known")
+    windows: int = Field(description="that are used")
+    limit: Limit
+    workers: list[WorkerSeen]
+    ledgers: list[Ledger]
+    causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
+    experiment: Experiment | None = Field(None, description="with --probe")
+    untold: list[str] = Field(description="what could not be looked at, and why")
+    tried: list[Tried] | None = Field(None, description="with --try")
+    axio: list[AxioVerdict] | None = Field(description="with --as axio")
+
+    @property
+    def conclusion(self) -> Limit:
+        """What limits: by experiment where that could tell, else by the record."""
+        return self.experiment.limit if self.experiment and self.experiment.limit.kind != "unknown" else self.limit

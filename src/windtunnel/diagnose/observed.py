@@ -1,0 +1,134 @@
+"""What a diagnosis reads of a run: the windows that its metrics use, without what was planted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from windtunnel.diagnose import planted
+from windtunnel.diagnose.ledger import Account, accounts
+from windtunnel.diagnose.model import Limit
+from windtunnel.engine.lines import Window
+from windtunnel.engine.plan import Endpoint, Plan
+from windtunnel.finding import told
+from windtunnel.measure.validity import Slack, slacks
+from windtunnel.runs import EngineRecord, Run
+from windtunnel.runs.metrics import measured, ratio
+from windtunnel.runs.summary import Summary, summarise
+from windtunnel.runs.variants import messages
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One run. All of its engines measure the same windows at the same time."""
+
+    run: Run
+
+    @cached_property
+    def windows(self) -> Mapping[str, list[Window]]:
+        return {name: measured(of) for name, of in self.run.counted.items()}
+
+    @cached_property
+    def count(self) -> int:
+        """Windows that are used."""
+        return min((len(of) for of in self.windows.values()), default=0)
+
+    @cached_property
+    def summary(self) -> Summary:
+        return summarise(self.run)
+
+    @cached_property
+    def slacks(self) -> list[Slack]:
+        return slacks(self.windows, {engine.name: engine.plan for engine in self.run.record.engines})
+
+    @cached_property
+    def messages(self) -> list[int]:
+        """Of each window: responses, or, where no client of ours runs, the packets that the ports received."""
+        every = [[of[n] for of in self.windows.values()] for n in range(self.count)]
+        return [
+            sum(messages(window) for window in windows if window.workloads or not self.has_client) for windows in every
+        ]
+
+    @cached_property
+    def accounts(self) -> list[Account]:
+        tick_ns = {e.name: 1e9 / e.hello.tsc_hz for e in self.run.record.engines if e.hello}
+        return accounts({name: self.windows[name] for name in tick_ns}, self.messages, tick_ns)
+
+    def account(self, slack: Slack) -> Account:
+        """The ledger's series of this worker. Raises Untold."""
+        found = (each for each in self.accounts if (each.engine, each.worker) == (slack.engine, slack.worker))
+        return told(next(found, None), f"what the time of the worker on CPU {slack.cpu} went into")
+
+    @cached_property
+    def ns_a_message(self) -> float:
+        """Time of the windows over the messages. Raises Untold without a message."""
+        lasted = sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
+        return told(ratio(lasted, sum(self.messages)), "ns a message: there were none")
+
+    def of_limit(self, limit: Limit) -> list[Slack]:
+        """The workers that limit, the one with the least slack first."""
+        named = zip(limit.engines, limit.workers, strict=True)
+        return [slack for each in named for slack in self.slacks if (slack.engine, slack.worker) == each]
+
+    @property
+    def free_cpus(self) -> list[int]:
+        """CPUs of the host that the run could use and did not."""
+        used = {worker.cpu for plan in self.plans for worker in plan.workers}
+        allowed = self.run.record.host.get("cpus", {}).get("allowed") or []
+        return [cpu for cpu in allowed if cpu not in used]
+
+    @property
+    def budget(self) -> int:
+        """Messages that may be in flight."""
+        ends = [endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == "client"]
+        return sum(application.inflight for endpoint in ends for application in endpoint.applications)
+
+    def endpoint(self, side: str) -> Endpoint:
+        """Raises Untold where the run has no such side."""
+        ends = (endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == side)
+        return told(next(ends, None), f"the {side}: it ran elsewhere")
+
+    @property
+    def has_client(self) -> bool:
+        return any(workload.load for plan in self.plans for workload in plan.workloads)
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether any workload is sent at a rate."""
+        return any(w.load and w.load.mode == "open" for plan in self.plans for w in plan.workloads)
+
+    @property
+    def plans(self) -> Sequence[Plan]:
+        return [engine.plan for engine in self.run.record.engines]
+
+    def tick_ns(self, engine: str) -> float:
+        """Raises Untold for an engine that never began."""
+        return 1e9 / told(self.engine(engine).hello, "times: the engine never began").tsc_hz
+
+    def packets_a_message(self, slack: Slack, stage: str) -> float:
+        """Packets that the stage of this worker moved, a message. Raises Untold without a message."""
+        moved = sum(
+            each.objects
+            for window in self.windows[slack.engine]
+            for each in window.stages
+            if each.worker == slack.worker and f"{each.endpoint} {each.stage}" == stage
+        )
+        return told(ratio(moved, sum(self.messages)), "packets a message: there were no messages")
+
+    def engine(self, name: str) -> EngineRecord:
+        return next(engine for engine in self.run.record.engines if engine.name == name)
+
+    def stages_of(self, engine: str, worker: int) -> dict[str, float]:
+        """ "server app_rx" -> share of the worker's timed work, the greatest first."""
+        work: dict[str, float] = {}
+        for window in self.windows[engine]:
+            for stage in window.stages:
+                if stage.worker == worker:
+                    name = f"{stage.endpoint} {stage.stage}"
+                    work[name] = work.get(name, 0.0) + stage.busy_cycles - stage.stall_cycles
+        total = sum(work.values())
+        return {name: ticks / total for name, ticks in sorted(work.items(), key=lambda one: -one[1])} if total else {}
+
+
+def observe(run: Run) -> Observed:
+    """A run as a diagnosis may see it."""
+    return Observed(planted.without(run))

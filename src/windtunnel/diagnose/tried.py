@@ -1,0 +1,49 @@
+"""Remedies run against the file, in turns: what each brought, beside what was predicted."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from windtunnel.diagnose.model import Cause, Diagnosis, Tried
+from windtunnel.errors import UserError
+from windtunnel.measure.compare import Running, compare
+from windtunnel.measure.compare.paired_runs import Turn
+
+PAIRS = 8
+"""The fewest by which ranks decide."""
+
+
+def try_remedies(
+    found: Diagnosis,
+    file: Path,
+    sets: Sequence[str],
+    most: int,
+    directory: Path,
+    announce: Callable[[Turn], None] = lambda turn: None,
+) -> list[Tried]:
+    """The remedies of the first causes that have words of --set, at most so many, each compared with the file in a new directory below
+    `directory`, which has the cause's code as its name. A remedy that the scenario refuses says why."""
+    causes = [cause for cause in found.causes if cause.sets][:most]
+    return [_tried(cause, file, sets, directory / cause.code, announce) for cause in causes]
+
+
+def _tried(cause: Cause, file: Path, sets: Sequence[str], directory: Path, announce: Callable[[Turn], None]) -> Tried:
+    running = Running(sets=list(sets), sets_b=cause.sets, pairs=PAIRS)
+    try:
+        comparison, _ = compare(file, file, running, directory, announce=announce)
+    except UserError as error:
+        return Tried(code=cause.code, sets=cause.sets, predicted=cause.gain, verdict=f"refused: {error.message}")
+    (point,) = comparison.points
+    judged = point.judged[0]
+    measure = next((m for m in point.measures if (m.workload, m.metric) == (judged.workload, judged.decided_by)), None)
+    interval = measure.interval if measure else None
+    return Tried(
+        code=cause.code,
+        sets=cause.sets,
+        predicted=cause.gain,
+        metric=judged.decided_by,
+        percent=interval and interval.percent,
+        low=interval and interval.low,
+        high=interval and interval.high,
+        verdict=f"{judged.verdict}: {judged.reasons[0]}" if judged.reasons else judged.verdict,
+        directory=str(directory),
+    )

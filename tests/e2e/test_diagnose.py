@@ -1,0 +1,43 @@
+"""Diagnosis on the real engine: it names the worker that a memory-bound handler fills, from the record and by experiment."""
+
+import pytest
+from real_runs import execute, scenario
+from scenario_tools import written
+
+from windtunnel.diagnose import conduct, diagnose, execute_experiment
+from windtunnel.engine.interrupts import Interrupts
+
+M_APP = {"handler": "m_app", "options": {"state": "64MiB", "accesses": 16, "pattern": "random"}}
+KEYS = {"duration": "1200ms", "warmup": "200ms", "window": "100ms"}
+
+
+def servers_worker(run):
+    (plan,) = (engine.plan for engine in run.record.engines)
+    (worker,) = (n for n, each in enumerate(plan.workers) if plan.endpoints[each.stages[0].endpoint].side == "server")
+    return worker
+
+
+def test_the_servers_worker_is_named_and_its_ledger_closes(tmp_path):
+    run = execute(tmp_path, scenario(M_APP, **KEYS)).run
+    found = diagnose(run)
+    assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
+    assert found.limit.stage == "server app_rx" and found.causes[0].code == "handler"
+    for ledger in found.ledgers:
+        parts = (
+            sum(ledger.work.values()) + ledger.stall + ledger.idle + ledger.interrupted + ledger.traffic + ledger.clock
+        )
+        assert parts + ledger.rest.mean == pytest.approx(ledger.window_ns)
+
+
+def test_an_experiment_names_it_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(conduct, "EXPERIMENT_MS", 3000)
+    with Interrupts() as interrupts:
+        outcome = execute_experiment(written(tmp_path, scenario(M_APP, **KEYS)), [], tmp_path / "out", interrupts)
+    run = outcome.kept_run()
+    assert run.path == tmp_path / "out" / "experiment" and (tmp_path / "out" / "first" / "run.json").exists()
+    found = diagnose(run).experiment
+    by_side = {slope.sides: slope for slope in found.slopes}
+    assert by_side["server"].slope.mean > by_side["client"].slope.mean
+    assert all(len(slope.delays_ns) == 2 and min(slope.delays_ns) > 0 for slope in found.slopes)
+    if found.limit.kind != "unknown":  # a busy host may take most of so short an experiment
+        assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])

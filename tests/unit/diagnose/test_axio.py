@@ -1,0 +1,74 @@
+"""Axio's own rule, on Axio's own tables and on ours."""
+
+from pathlib import Path
+
+import pytest
+from diagnosed_runs import made
+
+from windtunnel.diagnose import axio, diagnose
+from windtunnel.errors import UserError
+from windtunnel.exchange.axio.log import stage_rows
+from windtunnel.exchange.axio.table import tables_of
+from windtunnel.runs.record import Imported
+
+DATA = Path(__file__).parents[2] / "support" / "data"
+
+
+def imported(text, side="server"):
+    (table,), _ = tables_of(text)
+    about = {"tool": "axio", "file": "a.log", "sha256": "0", "at": "2026-01-01T00:00:00Z", "ports": [], "values": []}
+    run = made()
+    record = run.record.model_copy(
+        update={"engines": [], "imported": Imported(**about, stages=stage_rows(side, [table]))}
+    )
+    return type(run)(run.path, record, {})
+
+
+def verdict(text, side="server"):
+    (found,) = diagnose(imported(text, side), as_axio=True).axio
+    return found
+
+
+SERVER = (DATA / "axio-server.log").read_text()
+
+
+def test_its_sample_is_c1_in_disp_rx_and_rounding_could_turn_it():
+    found = verdict(SERVER)
+    assert (found.stage, found.contention) == ("disp_rx", "C1")
+    assert found.rounding == "rounding could turn it: 0.013 against 0.014 µs, of values with three digits"
+
+
+def test_a_stall_that_no_rounding_explains():
+    found = verdict(SERVER.replace("0.027 0.014", "0.027 0.018"))
+    assert (found.contention, found.rounding) == ("C1", None)
+
+
+@pytest.mark.parametrize(("stall", "rounded"), [("0.013", True), ("0.012", False)])
+def test_longer_work_than_stall_is_c2_or_c4(stall, rounded):
+    found = verdict(SERVER.replace("0.027 0.014", f"0.027 {stall}"))
+    assert found.contention == "C2 or C4" and (found.rounding is not None) == rounded
+
+
+def test_two_phases_that_round_to_nearly_the_same_are_named():
+    found = verdict(SERVER.replace("20.046 0.021", "20.046 0.027"))
+    assert "would be the most critical phase" in found.rounding
+
+
+def test_its_rule_fails_where_nic_tx_is_the_longest():
+    found = verdict(SERVER.replace("nic_tx 20.046 0.008", "nic_tx 20.046 0.080"))
+    assert (found.stage, found.contention) == ("nic_tx", None) and "ends with an error" in found.ours[0]
+
+
+def test_nic_rx_is_left_out():
+    assert verdict((DATA / "axio-client.log").read_text(), "client").stage == "app_tx"
+
+
+def test_of_our_own_runs_it_has_both_sides_and_no_rounding():
+    found = diagnose(made(work={("server", "app_rx"): 6.0}), as_axio=True).axio
+    assert [each.side for each in found] == ["client", "server"]
+    assert (found[1].stage, found[1].contention, found[1].rounding) == ("app_rx", "C2 or C4", None)
+
+
+def test_without_timed_stages_it_has_nothing_to_compare():
+    with pytest.raises(UserError, match="no stage was timed"):
+        axio.verdicts(made(windows=0))

@@ -1,0 +1,326 @@
+"""Causes: evidence, a remedy that `check` accepts, and the gain to expect, each on a record made for it."""
+
+import json
+
+import pytest
+import sample_lines as sample
+from diagnosed_runs import made, opened
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.diagnose import diagnose
+from windtunnel.diagnose.causes import CAUSES
+from windtunnel.engine.lines import PoolLevel, RingLevel, StepWindow
+from windtunnel.engine.plan import Handler, Sizes
+from windtunnel.engine.verdict import Verdict
+from windtunnel.runs import Run
+from windtunnel.runs.validity import Check, ExcludedWindow, HostState, Validity
+from windtunnel.scenario import load
+
+HOST = {"cpus": {"allowed": [0, 1, 2, 3]}}
+
+
+def causes(run):
+    return {cause.code: cause for cause in diagnose(run).causes}
+
+
+def changed(run, change):
+    """The run with each window changed."""
+    return Run(run.path, run.record, {name: [change(window) for window in of] for name, of in run.windows.items()})
+
+
+def with_stage(window, side, stage, **what):
+    stages = [s.model_copy(update=what) if (s.endpoint, s.stage) == (side, stage) else s for s in window.stages]
+    return window.model_copy(update={"stages": stages})
+
+
+def checked(tmp_path, cause, scenario="# ?\n[client]\n[server]\n[[workload]]\nhandler = 'l_app'\n"):
+    """Raises UserError for words that `windtunnel check --set` refuses."""
+    file = tmp_path / "s.toml"
+    file.write_text(scenario)
+    return load(file, cause.sets)
+
+
+def test_every_cause_has_a_code_of_its_own():
+    assert len(CAUSES) == 13 and all(code == check.code and check.title for code, check in CAUSES.items())
+
+
+def test_a_costly_handler():
+    run = made(client=0.6, server=0.05, work={("server", "app_rx"): 6.0})
+    found = causes(run)["handler"]
+    assert "server app_rx calls l_app" in found.evidence and "60% of its worker's work" in found.evidence
+    # half of 60% of 95%: 28.5% of the time less, +40%; the client comes later
+    assert found.gain.middle == pytest.approx(100 * (1 / (1 - 0.285) - 1), abs=0.5)
+    assert found.confidence == "high" and found.gain.low < found.gain.high
+
+
+def test_its_gain_ends_where_the_next_worker_is_full():
+    found = causes(made(client=0.1, server=0.05, work={("server", "app_rx"): 6.0}))["handler"]
+    assert found.gain.middle == pytest.approx(100 * (1 / 0.9 - 1), abs=1.0)
+
+
+def test_a_handler_that_is_not_the_costliest_stage_is_no_cause():
+    assert "handler" not in causes(made(work={("server", "disp_rx"): 6.0}))
+    assert "handler" not in causes(made(client=0.05, server=0.6, work={("server", "app_rx"): 6.0}))
+
+
+def test_a_packet_handler_in_disp_rx():
+    plan = sample.plan()
+    handled = plan.workloads[0].model_copy(
+        update={"handler": None, "packet_handler": Handler(name="l2fwd", options={})}
+    )
+    run = made(plan=plan.model_copy(update={"workloads": [handled]}), work={("server", "disp_rx"): 6.0})
+    assert "server disp_rx calls l2fwd" in causes(run)["handler"].evidence
+
+
+def small(run, size):
+    """With such a batch of server app_rx, always full."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"batch": server.batch.model_copy(update={"app_rx": size})})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    return changed(run, lambda window: with_stage(window, "server", "app_rx", burst={size: 500_000 // size}))
+
+
+def test_small_batches(tmp_path):
+    found = causes(small(made(client=0.9, server=0.05), 2))["small-batches"]
+    assert found.sets == ["server.batch.app_rx=32"]
+    assert checked(tmp_path, found).server.batch.app_rx == 32
+    assert "most calls of server app_rx that move something move 2" in found.evidence
+    # at most all of the work that 2 packets share now and 32 then, before the client is full
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(100 * (1 / (1 - 0.95 * 15 / 16) - 1), rel=0.05)
+
+
+def test_batches_that_are_not_full_are_no_cause():
+    run = small(made(), 8)
+    run = changed(run, lambda w: with_stage(w, "server", "app_rx", burst={5: 9}))
+    assert "small-batches" not in causes(run)
+
+
+def test_nor_are_full_batches_of_the_usual_size():
+    assert "small-batches" not in causes(made())
+
+
+def pool(run, free, stalled):
+    def of(window):
+        levels = [PoolLevel(endpoint="client", size=8191, free=free)]
+        return with_stage(window.model_copy(update={"pools": levels}), "client", "app_tx", stalled_calls=stalled)
+
+    return changed(run, of)
+
+
+def test_a_pool_without_mbufs(tmp_path):
+    found = causes(pool(made(client=0.7, server=0.6), free=3, stalled=10))["few-mbufs"]
+    assert "3 of 8,191 mbufs were free" in found.evidence and found.sets == ["client.mempool.size=16383"]
+    assert checked(tmp_path, found).client.mempool.size == 16383
+    assert (found.gain.low, found.gain.high) == (0.0, pytest.approx(150.0, abs=1))
+
+
+@pytest.mark.parametrize(("free", "stalled"), [(3000, 10), (3, 0)])
+def test_stalls_with_mbufs_or_no_stalls_are_no_such_cause(free, stalled):
+    assert "few-mbufs" not in causes(pool(made(client=0.7, server=0.6), free, stalled))
+
+
+def ring(run, used, stalled=5):
+    def of(window):
+        levels = [RingLevel(name="client application 0 to dispatcher 0", size=1023, used=used)]
+        return with_stage(window.model_copy(update={"rings": levels}), "client", "app_tx", stalled_calls=stalled)
+
+    return changed(run, of)
+
+
+def test_a_ring_that_fills(tmp_path):
+    found = causes(ring(made(client=0.7, server=0.6), 1000))["full-ring"]
+    assert "up to 1,000 of 1,023" in found.evidence and found.sets == ["client.ring_size=2048"]
+    assert checked(tmp_path, found).client.ring_size == 2048
+    assert "full-ring" not in causes(ring(made(client=0.7, server=0.6), 1000, stalled=0))
+
+
+def test_a_full_ring_of_the_worker_that_limits_follows_from_it():
+    assert "full-ring" not in causes(ring(made(client=0.05, server=0.6), 1000))
+
+
+def test_one_worker_and_a_free_cpu(tmp_path):
+    found = causes(made(client=0.6, server=0.05, work={("server", "app_rx"): 4.0}, host=HOST))["one-worker"]
+    assert found.sets == ["workload.0.colocate=false", "server.cores=[1, 2]"]
+    assert checked(tmp_path, found).workload[0].colocate is False
+    # both have half of 95%
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(100 * (1 / 0.475 - 1), abs=3)
+    assert "one-worker" not in causes(made(host={"cpus": {"allowed": [0, 1]}}))
+
+
+def test_few_messages_in_flight(tmp_path):
+    found = causes(made(client=0.8, server=0.6))["in-flight"]
+    assert found.sets == ["client.inflight=4096"] and checked(tmp_path, found).client.inflight == 4096
+    # at most until no slack is left; a link at its rate would give nothing
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(150, abs=3) and found.confidence == "medium"
+    assert "in-flight" not in causes(made())
+
+
+def test_an_in_flight_budget_of_a_workload_is_changed_there():
+    run = made(client=0.8, server=0.6, scenario={"workload": [{"handler": "l_app", "inflight": 1024}]})
+    assert causes(run)["in-flight"].sets == ["workload.0.inflight=4096"]
+
+
+def test_losses_hold_places(tmp_path):
+    found = causes(made(client=0.8, server=0.6, loads={"lost": 500}))["losses"]
+    assert "1.00 k/s lost x a timeout of 1.00 s = 1,000 places" in found.evidence
+    assert found.sets and checked(tmp_path, found).workload[0].timeout < 10**9
+    assert "losses" not in causes(made(client=0.8, server=0.6))
+
+
+def test_losses_where_a_worker_limits_have_no_gain():
+    found = causes(made(loads={"lost": 500}))["losses"]
+    assert found.gain is None and found.against and found.confidence == "low"
+
+
+def test_a_generator(tmp_path):
+    found = causes(made(client=0.05, server=0.5, host=HOST))["generator"]
+    assert found.sets == ["workload.0.client.apps=2", "client.cores=[0, 2]"]
+    assert checked(tmp_path, found).workload[0].client.apps == 2
+    assert found.gain.high == pytest.approx(100.0, abs=1)
+    assert causes(made(client=0.05, server=0.5))["generator"].sets == []
+
+
+def test_a_link_has_no_remedy_in_the_scenario():
+    found = causes(made(client=0.8, server=0.7, drops={"emulated_queue_full": 5}))["link"]
+    assert found.sets == [] and found.gain is None and found.observable == "guest"
+
+
+def preempted(run, ns):
+    def of(window):
+        workers = [w.model_copy(update={"preempted_ns": ns}) if w.worker == 1 else w for w in window.workers]
+        return window.model_copy(update={"workers": workers})
+
+    return changed(run, of)
+
+
+def test_the_time_of_the_host():
+    found = causes(preempted(made(), sample.WINDOW_NS // 10))["host-time"]
+    assert "the worker on CPU 1 had no CPU for 10.0% of the time" in found.evidence
+    assert found.gain.low == pytest.approx(100 / 9) and found.gain.high == pytest.approx(100 / 9)
+    assert "host-time" not in causes(made())
+
+
+def test_excluded_windows_are_evidence_of_it():
+    marks = [ExcludedWindow(engine="windtunnel", window=0, reasons=["preempted on CPU 1 for 30% of the window"])]
+    found = causes(made(validity=Validity(checks=[], excluded=marks)))["host-time"]
+    assert "1 windows excluded, as for: preempted on CPU 1" in found.evidence
+
+
+def test_an_invalid_run_has_causes_too():
+    bad = Check(name="windows", state="bad", words="10 of 12 windows excluded")
+    reasons = ["windows: 10 of 12 windows excluded, preempted on CPU 0 for 60% of the time, by stress-ng"]
+    found = causes(made(verdict=Verdict(False, reasons), validity=Validity(checks=[bad], excluded=[])))["host-time"]
+    assert "by stress-ng" in found.evidence
+
+
+def in_states(slow, fast, others=6):
+    """Twelve windows, of which the last ones had another number of responses, in another state."""
+    of = [
+        HostState(name=name, words=f"CPUs 0 and 1: {name}", windows=len(indexes), indexes=indexes, line_ns=90.0,
+                  responses_per_s={"echo": 1.0}, p50_ns={})
+        for name, indexes in (("two-l3s", list(range(12 - others))), ("one-l3", list(range(12 - others, 12))))
+    ]  # fmt: skip
+    run = made(validity=Validity(checks=[], excluded=[], states=of, headline="two-l3s"))
+
+    def rated(window):
+        count = (slow if window.index < 12 - others else fast) + window.index % 2
+        return window.model_copy(
+            update={"workloads": [w.model_copy(update={"responses": count}) for w in window.workloads]}
+        )
+
+    return changed(run, rated)
+
+
+def test_a_slow_state_of_the_host(tmp_path):
+    found = causes(in_states(4_500_000, 12_000_000))["host-state"]
+    assert found.sets == ["validity.state=one-l3"] and checked(tmp_path, found).validity.state == "one-l3"
+    assert found.gain is None and "9.00 M/s" in found.evidence and "24.0 M/s" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "others"), [(12_000_000, 4_500_000, 6), (4_500_000, 4_500_000, 6), (4_500_000, 12_000_000, 3)]
+)
+def test_a_state_that_is_not_faster_by_its_windows_is_no_cause(slow, fast, others):
+    assert "host-state" not in causes(in_states(slow, fast, others))
+
+
+def test_without_states_it_is_untold():
+    assert any(line.startswith("host-state: the state of the host") for line in diagnose(made()).untold)
+
+
+def sized(per_byte, noise=0.0):
+    """Messages of 100 to 1200 bytes; the server's work grows with them."""
+    sizes = Sizes(kind="uniform", bytes=[100, 1200], weights=[])
+    workload = sample.plan().workloads[0].model_copy(update={"request_sizes": sizes})
+    run = made(client=0.5, server=0.05, plan=sample.plan().model_copy(update={"workloads": [workload]}))
+
+    def of(window):
+        bytes_ = 100 * (1 + window.index)
+        ports = [
+            p.model_copy(update={"rx_bytes": 500_000 * bytes_ if p.endpoint == "server" else 0}) for p in window.ports
+        ]
+        ticks = round((per_byte * bytes_ + noise * (-1) ** window.index) * 2.5 * 500_000)
+        busy = next(s for s in window.stages if (s.endpoint, s.stage) == ("server", "app_rx")).busy_cycles
+        window = with_stage(window, "server", "app_rx", busy_cycles=busy + ticks)
+        return window.model_copy(update={"ports": ports})
+
+    return changed(run, of)
+
+
+def test_what_a_byte_costs_where_sizes_differ(tmp_path):
+    found = causes(sized(0.3))["payload"]
+    assert found.sets == ["workload.0.scan=false", "wire.udp_checksum=false"]
+    assert checked(tmp_path, found).workload[0].scan is False
+    assert found.evidence.startswith("a byte costs 0.3")
+
+
+def test_bytes_that_cost_nothing_are_no_cause():
+    assert "payload" not in causes(sized(0.0, noise=5.0))
+    assert any(line.startswith("payload: what a byte costs") for line in diagnose(made()).untold)
+
+
+def looked_up(lookup, method):
+    table = {"kind": "exact" if method == "hash" else "ternary", "lookup": lookup, "method": method}
+    run = made(
+        work={("server", "disp_rx"): 6.0}, scenario={"workload": [{"packet_handler": "match_action", "table": [table]}]}
+    )
+    name = f"{table['kind']}0"
+
+    def of(window):
+        (disp_rx,) = [s for s in window.stages if (s.endpoint, s.stage) == ("server", "disp_rx")]
+        cycles = (disp_rx.busy_cycles - disp_rx.stall_cycles) // 2
+        step = StepWindow(endpoint="server", stage="disp_rx", index=0, worker=1, step=name, traffic=False, cycles=cycles,
+                          packets=500_000, stamps=0)  # fmt: skip
+        return window.model_copy(update={"steps": [step]})
+
+    return changed(run, of)
+
+
+def test_look_ups():
+    found = causes(looked_up("single", "linear"))["tables"]
+    assert found.sets == ["workload.0.table.0.lookup=bulk", "workload.0.table.0.method=acl"]
+    assert "50% of the work of server disp_rx" in found.evidence and found.gain.low <= 0 < found.gain.high
+    assert causes(looked_up("bulk", "hash"))["tables"].sets == []
+    assert "tables" not in causes(made())
+
+
+def test_that_with_the_greatest_gain_comes_first_and_without_one_last():
+    run = made(client=0.6, server=0.05, work={("server", "app_rx"): 6.0}, loads={"lost": 500}, host=HOST)
+    found = diagnose(run).causes
+    known = [cause.gain.middle for cause in found if cause.gain]
+    assert known == sorted(known, reverse=True) and len(known) >= 2
+    assert [cause.gain is None for cause in found] == sorted(cause.gain is None for cause in found)
+
+
+def test_a_load_that_was_sent_whole_has_no_fault():
+    assert [cause.code for cause in diagnose(opened(client=0.9, server=0.8)).causes] == []
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_whatever_workers_wait_for_a_diagnosis_is_a_document(client, server):
+    found = diagnose(made(client=client, server=server, windows=5, host=HOST))
+    assert json.loads(found.model_dump_json())["limit"]["kind"] == found.limit.kind
+    for cause in found.causes:
+        assert cause.gain is None or cause.gain.low <= cause.gain.high

@@ -1,0 +1,134 @@
+"""Slack: waiting in loops in which nothing moves, and keeping up with what comes."""
+
+import pytest
+import sample_lines as sample
+from sample_windows import stage, window, worker
+
+from windtunnel.measure.validity import Slack, clock_ticks, slacks, slowest
+
+PLANS = {"windtunnel": sample.plan()}
+
+
+def worker_of(*stages_of_window, timed=1000):
+    """The slack of one worker all of whose loops were timed, a window each."""
+    windows = [window(of, [worker(timed_cycles=timed, loops=10, cycles=timed)]) for of in stages_of_window]
+    found = slacks({"windtunnel": windows}, PLANS)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def polled(calls=10, timed_calls=None, burst=None, **counters):
+    """A stage whose numbers fit one another; without a burst its calls with work move 32."""
+    with_work = calls - counters.get("empty_calls", 0) - counters.get("stalled_calls", 0)
+    burst = {32: with_work} if burst is None else burst
+    timed_calls = calls if timed_calls is None else timed_calls
+    objects = sum(size * count for size, count in burst.items())
+    timed = {"timed_calls": timed_calls, "timed_objects": objects * timed_calls // calls}
+    return stage(**({"calls": calls, "objects": objects, "burst": burst} | timed | counters))
+
+
+def test_idle_and_stall_are_slack():
+    found = worker_of([polled(empty_calls=4, stalled_calls=2, idle_cycles=200, stall_cycles=100)])
+    assert found.shares == pytest.approx((0.3,)) and found.waits == pytest.approx((0.3,)) and found.sides == "server"
+
+
+def test_a_stage_that_always_moves_something_leaves_none():
+    idle = polled(stage="app_rx", empty_calls=10, idle_cycles=500)
+    assert worker_of([idle, polled(stage="nic_rx")]).shares == (0.0,)
+
+
+def test_the_stage_with_the_fewest_calls_in_vain_bounds_the_loops():
+    often = polled(stage="app_rx", empty_calls=8, idle_cycles=400)
+    seldom = polled(stage="nic_rx", empty_calls=2, idle_cycles=100)
+    assert worker_of([often, seldom]).shares == (pytest.approx((400 * 2 / 8 + 100) / 1000),)
+
+
+@pytest.mark.parametrize(("burst", "slack"), [({32: 10}, 0.0), ({2: 10}, 1.0), ({32: 2, 8: 8}, 0.5)])
+def test_a_worker_whose_batches_are_not_full_keeps_up(burst, slack):
+    found = worker_of([polled(burst=burst)])
+    assert found.shares == (pytest.approx(slack),) and found.waits == (0.0,)
+
+
+def test_one_stage_with_full_batches_is_a_queue_in_front_of_the_worker():
+    assert worker_of([polled(stage="app_rx", burst={4: 10}), polled(stage="nic_rx")]).shares == (0.0,)
+
+
+def test_a_batch_is_full_by_the_plan():
+    client, server = PLANS["windtunnel"].endpoints
+    narrow = server.model_copy(update={"batch": server.batch.model_copy(update={"app_rx": 4})})
+    plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, narrow]})
+    of = window([polled(burst={4: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
+    (found,) = slacks({"windtunnel": [of]}, {"windtunnel": plan})
+    assert found.shares == (0.0,)
+
+
+def test_a_worker_without_timed_calls_has_none():
+    assert worker_of([polled(empty_calls=10, timed_calls=0)], timed=0) is None
+
+
+def sampled(clock, empty=20, busy=300, more_work=1.0):
+    """One loop in ten is timed, half of the loops move nothing. A timed call takes `clock` ticks longer. Of timed loops, `more_work` times as
+    many as of the others found something."""
+    loops, timed = 1000, 100
+    timed_work = round(timed / 2 * more_work)
+    timed_empty = timed - timed_work
+    cycles = loops // 2 * (empty + busy) + timed * clock
+    ticks = {"idle_cycles": timed_empty * (empty + clock), "busy_cycles": timed_work * (busy + clock)}
+    of = polled(calls=loops, timed_calls=timed, empty_calls=loops // 2, timed_objects=32 * timed_work, **ticks)
+    return [window([of], [worker(timed_cycles=sum(ticks.values()), loops=loops, cycles=cycles)])]
+
+
+@pytest.mark.parametrize("more_work", [1, 1.5])
+def test_what_the_clock_adds_is_what_makes_the_parts_add_up(more_work):
+    (of,) = sampled(clock=80, more_work=more_work)
+    assert clock_ticks([(of.workers[0], of.stages)]) == pytest.approx(80.0)
+    (found,) = slacks({"windtunnel": [of]}, PLANS)
+    assert found.waits == pytest.approx((500 * 20 / of.workers[0].cycles,))
+    assert found.rests == pytest.approx((0.0,), abs=1e-9)
+
+
+def test_where_all_loops_are_timed_nothing_is_taken_off():
+    assert clock_ticks([(worker(timed_cycles=1000, loops=10, cycles=1000), [polled()])]) == 0.0
+
+
+def pair(a, b):
+    """Two workers that wait for so many of 1000 ticks."""
+    stages = [
+        polled(worker=n, stage="app_rx", empty_calls=5, idle_cycles=idle, busy_cycles=1000 - idle)
+        for n, idle in enumerate((a, b))
+    ]
+    return window(stages, [worker(n, 1000, loops=10, cycles=1000) for n in (0, 1)])
+
+
+def test_the_least_and_what_cannot_be_told_from_it():
+    apart = slacks({"windtunnel": [pair(100 + n, 110 + n) for n in range(8)]}, PLANS)
+    assert [each.worker for each in slowest(apart)] == [0]  # by pairs: both rise together
+    lower = [pair(100 + n, 110 + n if n in (0, 1, 6, 7) else 85 + n) for n in range(8)]
+    assert len(slowest(slacks({"windtunnel": lower}, PLANS))) == 2
+    assert slowest([]) == []
+
+
+def test_more_than_half_needs_an_interval():
+    def found(*idle):
+        return worker_of(*([polled(empty_calls=5, idle_cycles=ticks)] for ticks in idle)).more_than_half
+
+    assert found(700, 710, 690, 700) is True
+    assert found(300, 310, 290, 300) is False
+    assert found(400, 600, 450, 550) is None
+    assert found(700) is None
+
+
+def test_a_difference_that_the_ledgers_do_not_account_for_is_none():
+    def of(rest):
+        busy = [Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (0.001,) * 8, (0.0,) * 8)]
+        other = Slack("windtunnel", 1, 1, "client", (0.004, 0.005) * 4, (0.004, 0.005) * 4, tuple(rest))
+        return [each.worker for each in slowest([*busy, other])]
+
+    assert of([0.0] * 8) == [0]
+    assert of([0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02]) == [0, 1]
+
+
+def test_what_timed_loops_do_not_account_for():
+    one = worker(timed_cycles=1000, loops=10, cycles=1100)
+    (found,) = slacks({"windtunnel": [window([polled(busy_cycles=990, idle_cycles=0)], [one])]}, PLANS)
+    assert found.rests == pytest.approx((1 - 990 / 1100,))
