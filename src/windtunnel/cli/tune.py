@@ -63,6 +63,14 @@ def tune(
             "--out", metavar="DIR", help="Directory of the tuning.", show_default="runs/<UTC time>-<scenario>-tuning"
         ),
     ] = None,
+    as_: Annotated[
+        Literal["axio"] | None,
+        typer.Option(
+            "--as",
+            help="Write best.toml in another format too: Axio's send_config.out and recv_config.out.",
+            show_default="none",
+        ),
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the space and the first moves. Run nothing.")] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory.")] = False,
@@ -85,6 +93,7 @@ def tune(
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
     from windtunnel.errors import UserError
+    from windtunnel.exchange.axio.tuned import write_axio
     from windtunnel.tune.goal import goal
     from windtunnel.tune.tuner import prepare, run
     from windtunnel.views import tune_outcome as shown
@@ -98,13 +107,14 @@ def tune(
         return
     with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
         tuned = run(prepared, interrupts, watcher, budget)
+    others = write_axio(tuned.best_file) if as_ and tuned.best_file else []
     page = shown.write_report(tuned)
     if json:
         shown.print_json(tuned, page)
     elif quiet:
         print(tuned.path)
     else:
-        shown.print_tables(tuned, page)
+        shown.print_tables(tuned, page, others)
     if tuned.stopped == "interrupted":
         shown.say_how_to_go_on(tuned, file)
         raise typer.Exit(INTERRUPTED)

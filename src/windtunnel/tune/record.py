@@ -99,7 +99,7 @@ class TrialRecord(Part):
         description="positions in the levels of each factor; null: the file is no point of the space"
     )
     sets: list[str] = Field(description="what differs from the file")
-    words: str
+    words: str = Field(description="the factors that differ from the file, with their levels")
     why: str = Field(description="why it was tried")
     move: int | None = Field(description="number of the first move that it is, from 0; null: none")
     incumbent: int = Field(description="number of the trial that it was compared with")

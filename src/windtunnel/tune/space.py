@@ -19,7 +19,7 @@ from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.definition import Definition, read_as
 from windtunnel.measure.study.definition import Factor as Said
 from windtunnel.measure.study.factors import Factor, changes, check_keys, factors
-from windtunnel.measure.study.values import kind_of
+from windtunnel.measure.study.values import Level, kind_of
 from windtunnel.runs.identity import flat
 from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
 from windtunnel.scenario.overrides import as_sets, parse_overrides
@@ -79,6 +79,15 @@ class Space:
         """The point nearest to the file, and whether it is the file's."""
         found = [_nearest(factor, self.own) for factor in self.factors]
         return tuple(i for i, _ in found), all(exact for _, exact in found)
+
+    def changes(self, point: Combination) -> str:
+        """As `words`, only of factors that differ from the file; "the file" where none does."""
+        changed = [
+            f"{factor.name} {level.label}"
+            for factor, i in zip(self.factors, point, strict=True)
+            if not _is(level := factor.levels.each[i], factor.keys, self.own)
+        ]
+        return ", ".join(changed) or "the file"
 
     def at(self, start: Combination, sets: Sequence[str]) -> Combination | None:
         """`start` with those of these changes whose keys are factors; None where none is, or a factor has no such level."""
@@ -272,14 +281,18 @@ def _with_own(own: dict[str, Any], keys: Sequence[str], values: Sequence[Any]) -
     return list(dict.fromkeys([mine, *((value,) * len(keys) for value in values)]))
 
 
+def _is(level: Level, keys: Sequence[str], own: dict[str, Any]) -> bool:
+    """Whether the file has this level."""
+    return all(_same(value, own.get(key)) for key, value in zip(keys, level.values, strict=True))
+
+
 def _nearest(factor: Factor, own: dict[str, Any]) -> tuple[int, bool]:
     """Position of the level that is the file's, or else of the nearest one, and which of both."""
-    mine = [own.get(key) for key in factor.keys]
     for i, level in enumerate(factor.levels.each):
-        if all(_same(value, of) for value, of in zip(level.values, mine, strict=True)):
+        if _is(level, factor.keys, own):
             return i, True
     numbers = [_number(level.values[0]) for level in factor.levels.each]
-    here = _number(mine[0])
+    here = _number(own.get(factor.keys[0]))
     if here is None or None in numbers:
         return 0, False
     return min(range(len(numbers)), key=lambda i: abs((numbers[i] or 0) - here)), False

@@ -175,7 +175,7 @@ class History:
 
     def _candidate(self, point: Combination, why: str, move: int | None) -> Candidate:
         space = self.prepared.space
-        return Candidate(point, space.sets(point), space.words(point), why, move, space.workers(point))
+        return Candidate(point, space.sets(point), space.changes(point), why, move, space.workers(point))
 
 
 def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) -> tuple[float, ...] | None:
@@ -321,8 +321,8 @@ class _Conductor:
         goal = self.prepared.goal
         while (goal.latency or goal.objective == "pareto") and self.history.of_file is None:
             point, exact = self.history.file_point
-            words = "the file as it is"
-            self._try(Candidate(point if exact else None, (), words, words, None, self.history.file_workers), 0)
+            why = "what the others are compared with"
+            self._try(Candidate(point if exact else None, (), "the file", why, None, self.history.file_workers), 0)
             if self.failed == FAILED_TRIALS:
                 return "busy"
         while self.history.counted < self.budget:

@@ -1,5 +1,6 @@
 """Output of `tune`: before it runs, with --plan, and at its end."""
 
+from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def print_plan(prepared: Prepared, json: bool) -> None:
     console.print(Fitting(columns))
     console.print("\nfirst moves")
     for move, point in moves:
-        console.print(Text(f"  {', '.join(space.sets(point))}: {move.why}"), soft_wrap=True)
+        console.print(Text(f"  {space.changes(point)}: {move.why}"), soft_wrap=True)
 
 
 def print_json(tuned: Tuned, page: Path | None) -> None:
@@ -99,8 +100,8 @@ def print_json(tuned: Tuned, page: Path | None) -> None:
     print(dumps(document, indent=1, ensure_ascii=False))
 
 
-def print_tables(tuned: Tuned, page: Path | None) -> None:
-    """Every trial, the findings, and the paths of the files."""
+def print_tables(tuned: Tuned, page: Path | None, others: Sequence[Path]) -> None:
+    """Every trial, the findings, and the paths of the files; `others`: the winner in other formats."""
     console = results()
     console.print(Text(f"{tuned.record.title}: {tuned.record.goal.words}", style="bold"))
     console.print()
@@ -109,7 +110,8 @@ def print_tables(tuned: Tuned, page: Path | None) -> None:
     for sentence in sentences(tuned):
         console.print(Text(f"\n{sentence}"), end="\n", soft_wrap=True)
     console.print()
-    for name, path in (("tuning", tuned.path), ("best", tuned.best_file), ("report", page)):
+    files = [("tuning", tuned.path), ("best", tuned.best_file), *(("", path) for path in others), ("report", page)]
+    for name, path in files:
         if path is not None:
             console.print(Text.assemble((f"{name:<8}", "dim"), str(path)), soft_wrap=True)
 
@@ -144,5 +146,5 @@ def _trials(tuned: Tuned) -> Fitting:
         columns.append(Column("latency", [latency_words(t.latency) if t.latency else DASH for t in shown]))
     columns.append(Column("CPUs", [str(trial.workers) for trial in shown], spare=1))
     columns.append(Column("outcome", [trial.failure or trial.outcome for trial in shown], words=True))
-    columns.append(Column("settings", [", ".join(trial.sets) or "the file" for trial in shown], words=True))
+    columns.append(Column("settings", [trial.words for trial in shown], words=True))
     return Fitting(columns)

@@ -26,6 +26,7 @@ COMMANDS = (
     "search",
     "study",
     "study query",
+    "tune",
     "model fit",
     "model predict",
     "model validate",

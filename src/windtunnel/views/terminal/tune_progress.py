@@ -24,8 +24,7 @@ class Lines:
             self._say(f"{self._before} trials were finished before")
             self._before = 0
         place = f"{counted + 1} of {budget}" if number else "the file"
-        changes = f"  {', '.join(candidate.sets)}" if candidate.sets else ""
-        self._say(f"trial {number}  {place}  {candidate.why}{changes}")
+        self._say(f"trial {number}  {place}  {candidate.words}: {candidate.why}")
 
     def trial_ended(self, trial: "TrialRecord", ran_now: bool) -> None:
         if not ran_now:
