@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
 
+VIOLATION = "violation"
 ASKED = 60
 """Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
+BEST = 0.25
+"""Share of the trials that count as the best ones where factors are weighed."""
 STARTUP = 8
 """Trials without which the model suggests at random."""
 
@@ -33,7 +36,7 @@ class Seen:
     values: tuple[float, ...]
     """One an objective; higher is better."""
     violation: float | None = None
-    """Of the SLO: above 0 is missed. None: there is none."""
+    """Above 0: it failed, or misses the SLO by so much. None: there is no SLO."""
 
 
 Worth = Callable[[Combination], bool]
@@ -91,7 +94,7 @@ def study_of(factors: Sequence[Factor], seen: Sequence[Seen], seed: int, objecti
                 values=list(each.values),
                 params=dict(zip(asked, each.point, strict=True)),
                 distributions=asked,
-                constraints=None if each.violation is None else {"SLO": each.violation},
+                constraints=None if each.violation is None else {VIOLATION: each.violation},
             )
         )
     return study
@@ -118,6 +121,6 @@ def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, fl
     if len({each.point for each in seen}) < 2 or len({each.values[0] for each in seen}) < 2:
         return {}
     study = study_of(factors, [Seen(each.point, each.values[:1]) for each in seen], 0)
-    evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator()
+    evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
     found = optuna.importance.get_param_importances(study, evaluator=evaluator)
     return {name: float(share) for name, share in found.items()}

@@ -34,7 +34,7 @@ from windtunnel.tune.propose import Seen, next_move, suggest
 from windtunnel.tune.record import TRIAL, TRIALS, TrialRecord, TuningRecord, differences, middle_of
 from windtunnel.tune.rig import Engines, Rig
 from windtunnel.tune.space import Space
-from windtunnel.tune.trial import Candidate, Incumbent, Interrupted, Trial, violation
+from windtunnel.tune.trial import FAR, Candidate, Incumbent, Interrupted, Trial, violation
 
 BUDGET = 40
 FAILED_TRIALS = 5
@@ -156,17 +156,17 @@ class History:
         return 2 if self.prepared.goal.objective == "pareto" else 1
 
     def seen(self) -> list[Seen]:
-        """What the model of the trials gets: those that told something, and the file where it is a point of the space."""
+        """What the model of the trials gets: those that told something of their settings, and the file where it is a point of the space."""
         goal = self.prepared.goal
         limit = goal.slo.limit_ns if goal.slo else None
-        told = [trial for trial in self.trials if trial.failure is None and (trial.number or self.file_point[1])]
+        told = [trial for trial in self.trials if trial.failure != "invalid" and (trial.number or self.file_point[1])]
         if self.of_file is None and self.file_point[1] and goal.objective == "throughput":
             yet = [Seen(self.file_point[0], (0.0,))]
         else:
             yet = []
         worst = min((trial.gain for trial in told if trial.gain is not None), default=0.0)
         for trial in told:
-            over = violation(trial.latency, limit)
+            over = FAR if trial.failure else violation(trial.latency, limit)
             values = values_of(trial, goal, worst, over)
             point = tuple(trial.point) if trial.point is not None else self.file_point[0]
             if values is not None:
@@ -179,8 +179,8 @@ class History:
 
 
 def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) -> tuple[float, ...] | None:
-    """What is to be maximised; None where the trial did not measure it. `worst`: of all gains, for a trial that missed the SLO before
-    its throughput was compared; `over`: by how much."""
+    """What is to be maximised; None where the trial did not measure it. `worst`: of all gains, for a trial that failed, or missed the SLO
+    before its throughput was compared; `over`: by how much."""
     if goal.objective == "cores":
         return (-trial.workers - 0.1 * max(-1.0, min(1.0, over or 0.0)),)
     if goal.objective == "throughput":
@@ -244,7 +244,7 @@ class Tuned:
         if self.best is not None:
             return self.best_file is not None
         file = next((trial for trial in self.trials if trial.number == 0), None)
-        return bool(self.counted) and (file is None or file.meets)
+        return file.meets if file is not None else self.counted > 0
 
 
 def prepare(

@@ -8,7 +8,7 @@ from typing import Any
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
 from windtunnel.measure.compare.statistics import paired
-from windtunnel.measure.study.directory import abort
+from windtunnel.measure.study.directory import ABORTED, abort
 from windtunnel.runs.files import replace
 from windtunnel.scenario import RunSpec, load, resolve
 from windtunnel.scenario.load import MAX_FILE_BYTES, parsed
@@ -44,7 +44,7 @@ def confirm(
     place.mkdir()
     final = _measured(place, goal, best, rig)
     if final.confirmed:
-        _write(directory / NAME, space, best, final)
+        _write(directory, place, space, best, final)
     replace(place / FINAL, final.model_dump_json(indent=1) + "\n")
     return final
 
@@ -98,17 +98,17 @@ def spec_of(space: Space, sets: Sequence[str]) -> RunSpec:
     return resolve(load(space.file, [*space.common, *sets]), space.host)
 
 
-def _write(path: Path, space: Space, best: TrialRecord, final: FinalRecord) -> None:
-    """best.toml, which is loaded and planned once before it is kept. Raises UserError for a file that is there already, or cannot be
-    written."""
-    if path.exists():
+def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final: FinalRecord) -> None:
+    """best.toml, beside the measurement and then in the directory of the tuning, where it takes the place of an earlier winner's alone. It
+    is loaded and planned once before it is kept. Raises UserError where there is another file of this name, or it cannot be written."""
+    text = scenario_text(space, best, final)
+    replace(place / NAME, text)
+    resolve(load(place / NAME), space.host)
+    path = directory / NAME
+    ours = [*directory.glob(f"final-*/{NAME}"), *directory.glob(f"{ABORTED}/final-*/{NAME}")]
+    if path.exists() and path.read_bytes() not in [file.read_bytes() for file in ours]:
         raise UserError(f"{path}: exists already", remedy="move it away, and begin again with the same --out")
-    replace(path, scenario_text(space, best, final))
-    try:
-        resolve(load(path), space.host)
-    except UserError:
-        path.unlink()
-        raise
+    replace(path, text)
 
 
 def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:

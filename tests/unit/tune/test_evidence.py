@@ -32,10 +32,9 @@ def test_of_trials_without_a_difference_few_are_decided():
     """All looks of a trial together are wrong in at most LEVEL of them; some of the slack is Bonferroni's."""
     dice = random.Random(7)
     count, wrong = 1500, 0
-    others = [[dice.gauss(0, 0.02) for _ in range(MOST_PAIRS)]]
     for _ in range(count):
         own: list[float] = []
-        earlier = [*others, [dice.gauss(0, 0.02) for _ in range(MOST_PAIRS)]]
+        earlier = [[dice.gauss(0, 0.02) for _ in range(MOST_PAIRS)]]
         for _ in range(MOST_PAIRS):
             own.append(dice.gauss(0, 0.02))
             if look(own, earlier).decided:

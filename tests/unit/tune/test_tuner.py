@@ -116,6 +116,18 @@ def test_killed_while_the_winner_was_measured(tmp_path):
     assert [file.name for file in (first.path / "aborted").iterdir()] == [place.name]
 
 
+def test_a_better_winner_takes_the_place_of_an_earlier_one(tmp_path):
+    def deep(settings):
+        return 0.2 * math.log2(int(settings.get("client.inflight", 256)))
+
+    space = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256, 512, 1024]\n'
+    first = tuned(tmp_path, MadeUp(lambda settings: min(deep(settings), 1.8)), budget=1, space=space)
+    assert first.best_file is not None and "inflight = 1024" in first.best_file.read_text()
+    (tmp_path / "out" / "trials" / "001").rename(tmp_path / "gone")
+    second = tuned(tmp_path, MadeUp(lambda settings: -deep(settings)), budget=3, space=space)
+    assert second.best_file is not None and "inflight = 64" in second.best_file.read_text()
+
+
 def test_best_toml_of_the_user_is_not_overwritten(tmp_path):
     first = tuned(tmp_path, MadeUp(), budget=12)
     (place,) = first.path.glob("final-*")
