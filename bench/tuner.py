@@ -31,7 +31,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.study.constraints import Combination
-from windtunnel.scenario import here, load
+from windtunnel.scenario import here
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.propose import Seen, suggest
 from windtunnel.tune.rig import Engines, Measured, Sets
@@ -108,8 +108,7 @@ class Recorded:
 
 def ours(halves: Halves, seed: int) -> Iterator[Step]:
     surface = halves.surface
-    scenario = load(surface.space.file, list(surface.space.common))
-    history = History(Prepared(Path(), scenario, surface.space, None, Goal("throughput"), seed))
+    history = History(Prepared(Path(), surface.space, None, Goal("throughput"), seed))
     rig, pairs = Recorded(halves), 0
     while (candidate := history.next()) is not None:
         earlier = [
@@ -250,7 +249,7 @@ def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: 
     taken = [tuple(json.loads(line)["point"]) for line in file.read_text().splitlines()[1:]]
     times = {point: taken.count(point) for point in points}
     with Interrupts() as interrupts, TemporaryDirectory() as directory, file.open("a") as out:
-        rig = Engines(scenario, [], facts.collect(), interrupts, seed)
+        rig = Engines(space, facts.collect(), interrupts, seed)
         while time.monotonic() - began < within_s and not interrupts.count:
             point = min(points, key=lambda each: times[each])
             times[point] += 1

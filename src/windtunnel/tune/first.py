@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windtunnel.scenario import Scenario
+from windtunnel.scenario.keys import Client
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.topology import endpoint
 
@@ -42,9 +43,8 @@ def _moves(scenario: Scenario) -> Iterator[tuple[dict[str, int | bool], str]]:
 
 
 def _inflight(scenario: Scenario, by: float, why: str) -> Iterator[tuple[dict[str, int | bool], str]]:
-    client = scenario.client or endpoint(scenario, "client")
-    if client is not None:
-        yield {"client.inflight": int(client.inflight * by)}, why  # type: ignore[union-attr]
+    if isinstance(client := endpoint(scenario, "client"), Client):
+        yield {"client.inflight": int(client.inflight * by)}, why
 
 
 def _batches(scenario: Scenario, by: float) -> dict[str, int | bool]:

@@ -6,6 +6,7 @@ from typing import Literal
 from windtunnel.errors import UserError
 from windtunnel.measure.throughput.options import PERCENTILES, rate
 from windtunnel.scenario import Scenario
+from windtunnel.scenario.keys import Client
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.quantities import option, write
 from windtunnel.scenario.topology import endpoint, rates
@@ -76,7 +77,7 @@ def _slo(text: str) -> Slo:
 def check(goal: Goal, scenario: Scenario) -> None:
     """Raises UserError for a goal that this scenario cannot be measured against."""
     client = endpoint(scenario, "client")
-    offered = rates(scenario, client) if client else []  # type: ignore[arg-type]
+    offered = rates(scenario, client) if isinstance(client, Client) else []
     is_open = any(each is not None for each in offered)
     file = scenario.source.file
     if client is None and (goal.slo or goal.rate is not None or goal.objective == "cores"):

@@ -29,7 +29,6 @@ from windtunnel.measure.study.record import (
     versions,
 )
 from windtunnel.runs.record import Part
-from windtunnel.scenario import Scenario
 from windtunnel.tune.goal import Goal, Objective, Slo
 from windtunnel.tune.space import Space
 
@@ -149,10 +148,9 @@ def middle_of(latency: LatencyRecord) -> float | None:
     return median(known) if known and len(known) == len(latency.ns) else None
 
 
-def record_of(
-    scenario: Scenario, space: Space, space_file: Path | None, goal: Goal, seed: int, host: facts.Facts
-) -> TuningRecord:
+def record_of(space: Space, space_file: Path | None, goal: Goal, seed: int, host: facts.Facts) -> TuningRecord:
     """The record of a tuning that begins now. Raises UserError where there is no engine."""
+    scenario = space.plain.scenario
     return TuningRecord(
         title=scenario.title,
         question=scenario.question,

@@ -14,8 +14,9 @@ from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.compare.reading import Reading, read
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.measure.throughput.options import PERCENTILES
-from windtunnel.scenario import RunSpec, here, load, resolve
+from windtunnel.scenario import RunSpec, here, resolve
 from windtunnel.tune.record import Failure
+from windtunnel.tune.space import Space
 
 Sets = Sequence[str]
 
@@ -48,8 +49,7 @@ class Rig(Protocol):
 class Engines:
     """The rig of the real engine."""
 
-    file: Path
-    common: Sets
+    space: Space
     host: facts.Facts
     interrupts: Interrupts
     seed: int
@@ -77,9 +77,11 @@ class Engines:
         return _measured(execute(spec, directory, self.interrupts, host=self.host))
 
     def _spec(self, sets: Sets) -> RunSpec | Measured:
-        """Planned anew for each run: its engines have names of their own, and memory may have gone meanwhile."""
+        """Planned anew for each run: its engines have names of their own, and memory may have gone meanwhile. Raises UserError where the
+        file has changed."""
+        self.space.check_unchanged()
         try:
-            return resolve(load(self.file, [*self.common, *sets]), here())
+            return resolve(self.space.scenario(sets), here())
         except UserError as error:
             return Measured(failure="refused", reasons=(error.message,))
 

@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ from windtunnel.measure.study.factors import Factor, changes, check_keys, factor
 from windtunnel.measure.study.values import Level, kind_of
 from windtunnel.runs.identity import flat
 from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
+from windtunnel.scenario.load import MAX_FILE_BYTES
 from windtunnel.scenario.overrides import as_sets, parse_overrides
 from windtunnel.scenario.quantities import parse
 from windtunnel.scenario.refusal import Refusal, Source, dotted
 from windtunnel.scenario.values import Text
+from windtunnel.text_file import read_text
 
 MOST_FACTORS = 24
 DRAWN = 500
@@ -51,11 +54,16 @@ class Space:
     allowed: frozenset[Combination] | None
     """By the constraints; None: there are none."""
     host: HostView
-    own: dict[str, Any]
-    """Every key of the file as resolved, by its dotted path."""
+    plain: RunSpec
+    """The file as it would run here."""
     text: str = ""
     """Of the space file; empty: the default space."""
     _refused: dict[Combination, str | None] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> dict[str, Any]:
+        """Every key of the file as resolved, by its dotted path."""
+        return flat(self.plain.resolved)
 
     @property
     def size(self) -> int:
@@ -108,9 +116,21 @@ class Space:
             self._refused[point] = self._why_not(point)
         return self._refused[point]
 
+    def check_unchanged(self) -> None:
+        """Raises UserError for a file that is no longer the one that is tuned."""
+        if read_text(self.file, MAX_FILE_BYTES, "the scenario that is tuned") != self.plain.scenario.source.text:
+            raise UserError(
+                f"{self.file}: changed while it was tuned",
+                remedy="undo the change, or begin again with another --out",
+            )
+
+    def scenario(self, sets: Sequence[str]) -> Scenario:
+        """The file with these changes. Raises UserError for what they make of it."""
+        return load(self.file, [*self.common, *sets])
+
     def spec(self, point: Combination) -> RunSpec:
         """Raises UserError for a point that cannot run here."""
-        return resolve(load(self.file, [*self.common, *self.sets(point)]), self.host)
+        return resolve(self.scenario(self.sets(point)), self.host)
 
     def workers(self, point: Combination) -> int:
         """CPUs that the server's workers take; of a client without a server here, the client's."""
@@ -192,8 +212,8 @@ def _space(scenario: Path, said: SpaceFile, sets: Sequence[str], host: HostView,
     except Refusal as refusal:
         raise said.source.error(refusal) from None
     texts = tuple(change.text for change in common)
-    own = flat(resolve(load(scenario, list(texts)), host).resolved)
-    space = Space(scenario, texts, tuple(found), allowed, host, own, text)
+    plain = resolve(load(scenario, list(texts)), host)
+    space = Space(scenario, texts, tuple(found), allowed, host, plain, text)
     _has_a_point(space, said)
     return space
 

@@ -23,7 +23,7 @@ from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.directory import abort, opened
 from windtunnel.measure.study.factors import Factor
 from windtunnel.runs.files import replace
-from windtunnel.scenario import HostView, Scenario, here, load
+from windtunnel.scenario import HostView, Scenario, here
 from windtunnel.scenario.load import located
 from windtunnel.tune import record as records
 from windtunnel.tune import space as spaces
@@ -69,11 +69,15 @@ class Prepared:
     """A tuning that is ready to run: checked whole."""
 
     path: Path
-    scenario: Scenario
     space: Space
     space_file: Path | None
     goal: Goal
     seed: int
+
+    @property
+    def scenario(self) -> Scenario:
+        """The file, with what is set for every trial."""
+        return self.space.plain.scenario
 
     @cached_property
     def moves(self) -> list[Move]:
@@ -93,9 +97,7 @@ class History:
 
     @cached_property
     def file_workers(self) -> int:
-        space = self.prepared.space
-        spec = winner.spec_of(space, ())
-        return spaces.workers_of(spec)
+        return spaces.workers_of(self.prepared.space.plain)
 
     @property
     def of_file(self) -> TrialRecord | None:
@@ -263,9 +265,8 @@ def prepare(
         space = spaces.from_file(file, space_file, sets, view)
     else:
         space = spaces.default(file, sets, view)
-    scenario = load(file, list(space.common))
-    check(goal, scenario)
-    return Prepared(out or new_directory(f"{file.stem}-tuning"), scenario, space, space_file, goal, seed)
+    check(goal, space.plain.scenario)
+    return Prepared(out or new_directory(f"{file.stem}-tuning"), space, space_file, goal, seed)
 
 
 def run(
@@ -282,7 +283,7 @@ def run(
         history = History(prepared, records.trials(path))
         for trial in history.trials:
             watcher.trial_ended(trial, False)
-        rig = rig or Engines(prepared.space.file, prepared.space.common, host, interrupts, prepared.seed)
+        rig = rig or Engines(prepared.space, host, interrupts, prepared.seed)
         conductor = _Conductor(prepared, history, rig, watcher, interrupts, budget)
         final = None
         try:
@@ -326,6 +327,7 @@ class _Conductor:
             if self.failed == FAILED_TRIALS:
                 return "busy"
         while self.history.counted < self.budget:
+            self.prepared.space.check_unchanged()
             candidate = self.history.next()
             if candidate is None:
                 return "space"
@@ -356,7 +358,7 @@ class _Conductor:
 def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
     """tuning.json: written where the tuning begins, compared where it goes on."""
     path = prepared.path
-    now = records.record_of(prepared.scenario, prepared.space, prepared.space_file, prepared.goal, prepared.seed, host)
+    now = records.record_of(prepared.space, prepared.space_file, prepared.goal, prepared.seed, host)
     if not (path / records.NAME).exists():
         replace(path / records.NAME, now.model_dump_json(indent=1) + "\n")
         return now

@@ -10,10 +10,9 @@ from windtunnel.exchange.toml_text import text_of
 from windtunnel.measure.compare.statistics import paired
 from windtunnel.measure.study.directory import ABORTED, abort
 from windtunnel.runs.files import replace
-from windtunnel.scenario import RunSpec, load, resolve
-from windtunnel.scenario.load import MAX_FILE_BYTES, parsed
+from windtunnel.scenario import load, resolve
+from windtunnel.scenario.load import parsed
 from windtunnel.scenario.overrides import apply, parse_overrides
-from windtunnel.text_file import read_text
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final
 from windtunnel.tune.rig import Rig
@@ -94,10 +93,6 @@ def words(difference: float, low: float, high: float) -> str:
     return f"{difference:+.1%} [{low:+.1%} .. {high:+.1%}]"
 
 
-def spec_of(space: Space, sets: Sequence[str]) -> RunSpec:
-    return resolve(load(space.file, [*space.common, *sets]), space.host)
-
-
 def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final: FinalRecord) -> None:
     """best.toml, beside the measurement and then in the directory of the tuning, where it takes the place of an earlier winner's alone. It
     is loaded and planned once before it is kept. Raises UserError where there is another file of this name, or it cannot be written."""
@@ -114,11 +109,11 @@ def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final:
 def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:
     """The user's file with what was measured: --set of the command line, [set] of the space, and the winner's settings. Paths are made
     absolute, because the scenario stands in another directory."""
-    text = read_text(space.file, MAX_FILE_BYTES, "a scenario file")
-    data = parsed(space.file, text)
+    source = space.scenario(best.sets).source
+    data = parsed(source.file, source.text)
     for override in parse_overrides([*space.common, *best.sets]):
         apply(override, data)
-    question = load(space.file, list(space.common)).question or "Which settings are the best that were found?"
+    question = space.plain.question or "Which settings are the best that were found?"
     notes = [
         f"made by `windtunnel tune` from {space.file.name}; its comments are not kept",
         f"changed by the tuner (trial {best.number}): {', '.join(best.sets) or 'nothing'}",

@@ -229,6 +229,16 @@ def test_a_changed_scenario_and_another_host_are_refused(tmp_path):
         tuned(tmp_path, MadeUp(), budget=1)
 
 
+def test_a_scenario_that_changes_while_it_is_tuned_ends_the_tuning(tmp_path):
+    class Editing(Silent):
+        def trial_ended(self, trial, ran_now):
+            (tmp_path / "echo.toml").write_text(SCENARIO.replace("60ms", "80ms"))
+
+    with pytest.raises(UserError, match="changed while it was tuned"):
+        tuned(tmp_path, MadeUp(), watcher=Editing())
+    assert [trial.number for trial in trials(tmp_path / "out")] == [1]
+
+
 def test_a_damaged_trial_is_named(tmp_path):
     tuned(tmp_path, MadeUp(), budget=2)
     (tmp_path / "out" / "trials" / "001" / "trial.json").write_text('{"version": 1')
