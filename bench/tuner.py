@@ -1,11 +1,11 @@
 """How many trials does the tuner need? Its search, random search, TPE and hill climbing on recorded surfaces; no engine runs but in `record`.
 
-A surface is a file of JSON lines. The first one has the scenario, the factors and their levels, and the point that is the file's. Each other
+A surface is a file of JSON lines. The first one has the scenario, relative to the surface, and the space file's text. Each other
 one has a point and one sample: the natural logarithm of its throughput over the file's, of one pair of runs in turn. `record` makes pairs,
 point by point in a random order, until its time is over, and goes on where it stopped.
 
-    bench/tuner.py record scenarios/echo.toml --space space.toml --surface echo.jsonl --within 170
-    bench/tuner.py compare echo.jsonl
+    bench/tuner.py record scenarios/echo.toml --space bench/surfaces/echo-bursts.toml --surface bench/surfaces/echo-bursts.jsonl
+    bench/tuner.py compare bench/surfaces/echo-bursts.jsonl
 
 A method gets single draws from one half of a point's samples. What it would have chosen after each pair is scored by the mean of the other
 half. Counted are the trials, and the pairs that they took, after which the choice stays within 5% of the best point.
@@ -14,6 +14,7 @@ half. Counted are the trials, and the pairs that they took, after which the choi
 import argparse
 import json
 import math
+import os
 import random
 import statistics
 import sys
@@ -190,7 +191,7 @@ def read(file: Path) -> Surface:
     """Raises UserError for a file that is no surface."""
     try:
         head, *rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        scenario, text = Path(head["scenario"]), head["space"]
+        scenario, text = file.parent / head["scenario"], head["space"]
         samples: dict[Combination, list[float]] = {}
         for row in rows:
             samples.setdefault(tuple(row["point"]), []).append(float(row["sample"]))
@@ -245,7 +246,7 @@ def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: 
     space = from_file(scenario, space_file, [], here())
     points = [point for point in space.drawn(random.Random(seed), space.size) if space.refused(point) is None]
     if not file.exists():
-        file.write_text(json.dumps({"scenario": str(scenario), "space": space.text}) + "\n")
+        file.write_text(json.dumps({"scenario": os.path.relpath(scenario, file.parent), "space": space.text}) + "\n")
     taken = [tuple(json.loads(line)["point"]) for line in file.read_text().splitlines()[1:]]
     times = {point: taken.count(point) for point in points}
     with Interrupts() as interrupts, TemporaryDirectory() as directory, file.open("a") as out:

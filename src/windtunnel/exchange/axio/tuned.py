@@ -1,5 +1,6 @@
 """A scenario as Axio's tuner writes it: the colon form, a file for each side (send_config.out, recv_config.out)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from windtunnel.engine.plan_values import Side
@@ -47,7 +48,7 @@ def write_axio(file: Path) -> list[Path]:
     return written
 
 
-def _text(scenario: Scenario, topology: Topology, spaces: dict[str, list[list[tuple[list[int], int]]]]) -> str:
+def _text(scenario: Scenario, topology: Topology, spaces: Mapping[Side, list[list[tuple[list[int], int]]]]) -> str:
     side, keys = topology.side, topology.keys
     peer: Side = "server" if side == "client" else "client"
     other = endpoint(scenario, peer)
