@@ -242,7 +242,7 @@ def _cell(found: Sequence[tuple[int, int] | None], budget: int) -> str:
 
 def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: int) -> int:
     """Appends samples; returns how many."""
-    began, count = time.monotonic(), 0
+    began, count, pairs = time.monotonic(), 0, 0
     space = from_file(scenario, space_file, [], here())
     points = [point for point in space.drawn(random.Random(seed), space.size) if space.refused(point) is None]
     if not file.exists():
@@ -254,7 +254,8 @@ def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: 
         while time.monotonic() - began < within_s and not interrupts.count:
             point = min(points, key=lambda each: times[each])
             times[point] += 1
-            a, b = rig.pair((), space.sets(point), Path(directory) / str(count), times[point])
+            pairs += 1
+            a, b = rig.pair((), space.sets(point), Path(directory) / str(pairs), times[point])
             if a.rate and b.rate and not (a.failure or b.failure):
                 out.write(
                     json.dumps({"point": list(point), "sample": math.log(b.rate / a.rate), "state": a.where.state})
