@@ -25,6 +25,7 @@ from windtunnel.cli.show import show
 from windtunnel.cli.state import state
 from windtunnel.cli.study import study
 from windtunnel.cli.texts import Command, of_docstring
+from windtunnel.cli.tune import tune
 from windtunnel.cli.wires import wires
 
 EXAMPLES = """\
@@ -76,7 +77,7 @@ def _version(asked: bool) -> None:
 _add(PREPARE, init, check, handlers, wires)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
-_add(MEASURE, run, show, diagnose, compare, search, study)
+_add(MEASURE, run, show, diagnose, compare, search, study, tune)
 _add(MEASURE, query, name="study query")
 _add_group("model", "Fit models to studies and predict with them.", MODEL, model.fit, model.predict, model.validate)
 _add_group("pcie", "Estimate the PCIe traffic of packets.", MODEL, estimate, nics)

@@ -1,6 +1,7 @@
 """A scenario's data as commented TOML."""
 
 import json
+import re
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
@@ -16,20 +17,26 @@ def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
     lines += ["", *_pairs({name: value for name, value in data.items() if not isinstance(value, dict | list)})]
     for name, value in data.items():
         if isinstance(value, dict) and value:
-            lines += ["", f"[{name}]", *_pairs(value)]
+            lines += ["", f"[{_key(name)}]", *_pairs(value)]
         for table in value if isinstance(value, list) else ():
-            lines += ["", f"[[{name}]]", *_pairs(table)]
+            lines += ["", f"[[{_key(name)}]]", *_pairs(table)]
     return "\n".join(lines) + "\n"
 
 
 def _pairs(table: dict[str, Any]) -> list[str]:
-    width = max(map(len, table), default=0)
-    return [f"{name:<{width}} = {_value(value)}" for name, value in table.items()]
+    width = max((len(_key(name)) for name in table), default=0)
+    return [f"{_key(name):<{width}} = {_value(value)}" for name, value in table.items()]
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name, re.ASCII) else _value(name)
 
 
 def _value(value: Any) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {_value(inner)}" for name, inner in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -17,6 +17,7 @@ from windtunnel.model.record import ModelRecord
 from windtunnel.runs import Record
 from windtunnel.scenario.keys import Scenario
 from windtunnel.schemas import catalogue_page, counters_page, export_page, scenario_page, study_page, wires_page
+from windtunnel.tune.record import FinalRecord, TrialRecord, TuningRecord
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -42,6 +43,9 @@ def generated() -> dict[Path, str]:
         "study": StudyRecord.model_json_schema(),
         "model": ModelRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),
+        "tuning": TuningRecord.model_json_schema(),
+        "tuning-trial": TrialRecord.model_json_schema(),
+        "tuning-final": FinalRecord.model_json_schema(),
     }
     plain = {name: schema if name == "plan" else _without_cpp(schema) for name, schema in schemas.items()}
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in plain.items()}

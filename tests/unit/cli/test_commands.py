@@ -27,6 +27,7 @@ COMMANDS = (
     "search",
     "study",
     "study query",
+    "tune",
     "model fit",
     "model predict",
     "model validate",

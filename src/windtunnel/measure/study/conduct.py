@@ -113,7 +113,7 @@ class Conductor:
         run = outcome.kept_run()
         if not is_cut_short(run):
             return run
-        abort(self.path, slot)
+        abort(self.path, directory)
         if not outcome.interrupted:
             reasons = "; ".join(outcome.verdict.reasons)
             raise UserError(reasons, remedy="free some space, and go on with the same command")

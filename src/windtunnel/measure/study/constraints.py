@@ -19,8 +19,9 @@ _EXAMPLE = 'a comparison of factors, as in "inflight >= batch"'
 _NUMBER = '"#"'
 
 
-def combinations(factors: list[Factor], constraints: list[str]) -> list[Combination]:
-    """In the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file."""
+def combinations(factors: list[Factor], constraints: list[str], most: int = MAX_POINTS) -> list[Combination]:
+    """In the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file, also for more
+    points than `most`."""
     product = math.prod(len(factor.levels.each) for factor in factors)
     if product > MAX_PRODUCT:
         raise Refusal(
@@ -29,8 +30,8 @@ def combinations(factors: list[Factor], constraints: list[str]) -> list[Combinat
     points = list(itertools.product(*(range(len(factor.levels.each)) for factor in factors)))
     if constraints:
         points = _within(factors, points, constraints)
-    if len(points) > MAX_POINTS:
-        raise Refusal(("factor",), f"{len(points):,} points", f"at most {MAX_POINTS:,}: fewer values, or constraints")
+    if len(points) > most:
+        raise Refusal(("factor",), f"{len(points):,} points", f"at most {most:,}: fewer values, or constraints")
     return points
 
 

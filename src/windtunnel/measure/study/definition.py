@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as File
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
@@ -231,6 +231,14 @@ def leaves(table: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]
 
 def read(path: File) -> Definition:
     """The study in a file. Raises UserError that names file and line, the error and the remedy."""
+    return read_as(path, Definition)
+
+
+D = TypeVar("D", bound=Definition)
+
+
+def read_as(path: File, kind: type[D]) -> D:
+    """As `read`, of a file that has a study's grammar."""
     text = read_text(path, MAX_FILE_BYTES, "name a study file, as in studies/inflight.toml")
     source = Source(path, text)
     try:
@@ -241,7 +249,7 @@ def read(path: File) -> Definition:
         raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {path}")
     try:
         renames.check(data)
-        definition = Definition.model_validate(data)
+        definition = kind.model_validate(data)
     except Refusal as refusal:
         raise source.error(refusal) from None
     except ValidationError as error:
@@ -250,7 +258,7 @@ def read(path: File) -> Definition:
     return definition if definition.title else _titled(definition)
 
 
-def _titled(definition: Definition) -> Definition:
+def _titled(definition: D) -> D:
     return definition.model_copy(update={"title": definition.source.file.stem[:200]})
 
 

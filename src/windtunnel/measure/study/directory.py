@@ -25,7 +25,6 @@ from windtunnel.runs import Run, load
 from windtunnel.runs.files import cannot_write, replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
 from windtunnel.runs.reader import record_of
-from windtunnel.runs.record import EngineRecord
 
 LOCK = ".lock"
 RESULTS = "results.parquet"
@@ -49,13 +48,13 @@ class Slot:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[None]:
-    """Makes the directory where it is not there, and keeps others out while it is open. Raises UserError where another
-    process runs this study, and for a directory that is something else."""
+def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterator[None]:
+    """Makes the directory where it is not there, and keeps others out while it is open. `name`: the record that makes it one, and
+    `noun` what it is called. Raises UserError where another process runs this study, and for a directory that is something else."""
     check_name(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        _not_foreign(path)
+        _not_foreign(path, name, noun)
         _rename_old_runs(path)
         lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -64,18 +63,20 @@ def opened(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(f"{path}: another process runs this study", remedy="wait for its end, or stop it") from None
+            raise UserError(
+                f"{path}: another process runs this {noun}", remedy="wait for its end, or stop it"
+            ) from None
         yield
     finally:
         os.close(lock)
 
 
-def _not_foreign(path: Path) -> None:
+def _not_foreign(path: Path, name: str, noun: str) -> None:
     """Raises UserError for a directory with something in it that is no study; what a study killed at its first step left is one."""
-    ours = {records.NAME, LOCK, f".{records.NAME}.tmp"}
-    if not (path / records.NAME).exists() and (there := {file.name for file in path.iterdir()} - ours):
+    ours = {name, LOCK, f".{name}.tmp"}
+    if not (path / name).exists() and (there := {file.name for file in path.iterdir()} - ours):
         raise UserError(
-            f"{path}: exists already and is not a study: it contains {min(there)}",
+            f"{path}: exists already and is not a {noun}: it contains {min(there)}",
             remedy="choose a new directory with --out",
         )
 
@@ -101,7 +102,7 @@ def finished(path: Path, slot: Slot) -> Run | None:
         return None
     run = _finished(directory)
     if run is None or is_cut_short(run):
-        abort(path, slot)
+        abort(path, directory)
         return None
     return run
 
@@ -111,20 +112,21 @@ def is_cut_short(run: Run) -> bool:
     return any(reason.startswith(CUT_SHORT) for reason in run.record.verdict.reasons)
 
 
-def abort(path: Path, slot: Slot) -> None:
-    """Moves a run's directory to aborted/, under a name that is free there, and removes what its engines left elsewhere."""
-    source, name, number = path / RUNS / slot.name, slot.name, 2
+def abort(path: Path, source: Path) -> None:
+    """Moves a directory of runs to aborted/, under a name that is free there, and removes what their engines left elsewhere."""
+    name, number = source.name, 2
     try:
         (path / ABORTED).mkdir(exist_ok=True)
         while (target := path / ABORTED / name).exists():
-            name, number = f"{slot.name}.{number}", number + 1
+            name, number = f"{source.name}.{number}", number + 1
         os.rename(source, target)
-        sync_directory(path / RUNS)
+        sync_directory(source.parent)
         sync_directory(path / ABORTED)
     except OSError as error:
         raise cannot_write(path / ABORTED, error) from error
-    for engine in _engines(target):
-        leftovers.remove(engine.plan)
+    for file in target.rglob("run.json"):
+        for engine in record_of(file.parent).engines:
+            leftovers.remove(engine.plan)
 
 
 def _finished(directory: Path) -> Run | None:
@@ -134,11 +136,6 @@ def _finished(directory: Path) -> Run | None:
         return None
     run = load(directory)
     return run if run.record.finished else None
-
-
-def _engines(directory: Path) -> list[EngineRecord]:
-    file = directory / "run.json"
-    return record_of(directory).engines if file.exists() else []
 
 
 def latest(parent: Path) -> Path:

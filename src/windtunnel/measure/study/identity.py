@@ -13,33 +13,40 @@ CPUS = ("model", "online", "allowed", "isolated", "nohz_full", "quota", "governo
 
 def differences(then: StudyRecord, now: StudyRecord) -> str:
     """Empty where nothing that a number depends on has changed."""
-    parts = []
-    for name, before, after in (
+    return changes(
         (then.study.file, then.study.text, now.study.text),
         (then.scenario.file, then.scenario.text, now.scenario.text),
         ("size", _size(then), _size(now)),
         ("--set", "\n".join(then.sets), "\n".join(now.sets)),
-        ("versions", _lines(then.versions), _lines(now.versions)),
-        ("host", _lines(_host(then.host)), _lines(_host(now.host))),
-        ("points", _lines(_points(then)), _lines(_points(now))),
-    ):
+        ("versions", lines(then.versions), lines(now.versions)),
+        ("host", lines(host_facts(then.host)), lines(host_facts(now.host))),
+        ("points", lines(_points(then)), lines(_points(now))),
+    )
+
+
+def changes(*parts: tuple[str, str, str]) -> str:
+    """Parts of a record, each with its name, as it was and as it is now: a unified diff of those that differ."""
+    found = []
+    for name, before, after in parts:
         if before != after:
-            lines = unified_diff(
+            diff = unified_diff(
                 before.splitlines(), after.splitlines(), f"{name} (then)", f"{name} (now)", "", "", 1, ""
             )
-            parts += [*lines] or [f"{name}: line ends have changed"]
-    return "\n".join(parts)
+            found += [*diff] or [f"{name}: line ends have changed"]
+    return "\n".join(found)
 
 
 def _size(record: StudyRecord) -> str:
     return "full" if record.full else "quick"
 
 
-def _lines(facts: dict[str, Any]) -> str:
+def lines(facts: dict[str, Any]) -> str:
+    """One fact a line."""
     return "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
 
 
-def _host(host: dict[str, Any]) -> dict[str, Any]:
+def host_facts(host: dict[str, Any]) -> dict[str, Any]:
+    """What must stay of a host."""
     cpus = host.get("cpus") or {}
     return {name: host.get(name) for name in HOST} | {f"cpus.{name}": cpus.get(name) for name in CPUS}
 

@@ -9,9 +9,9 @@ import json
 import random
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.find import find_engine
@@ -19,6 +19,7 @@ from windtunnel.engine.query import version
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.study.design import Design, Point
+from windtunnel.measure.study.factors import Factor
 from windtunnel.measure.study.values import ColumnType
 from windtunnel.runs.record import Part
 from windtunnel.scenario.renames import METRICS
@@ -98,8 +99,8 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
         title=definition.title,
         question=definition.question,
         started=datetime.now(UTC),
-        study=_text_file(definition.source.file, definition.source.text),
-        scenario=_text_file(definition.scenario_file, design.points[0].scenario.source.text),
+        study=text_file(definition.source.file, definition.source.text),
+        scenario=text_file(definition.scenario_file, design.points[0].scenario.source.text),
         sets=design.sets,
         full=definition.is_full,
         repeats=definition.repeats,
@@ -109,21 +110,22 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
         metrics=definition.metrics,
         latency=definition.latency,
         reference=definition.reference,
-        factors=[
-            FactorRecord(
-                name=factor.name,
-                keys=list(factor.keys),
-                type=factor.levels.type,
-                unit=factor.levels.unit,
-                log=factor.levels.log,
-                levels=[LevelRecord(values=list(x.values), label=x.label, cell=x.cell) for x in factor.levels.each],
-            )
-            for factor in design.factors
-        ],
+        factors=[factor_record(factor) for factor in design.factors],
         points=[_point(design, point) for point in design.points],
         order=order([point.number for point in design.running], definition.repeats, definition.seed),
         host=to_jsonable_python(host),
         versions=versions(),
+    )
+
+
+def factor_record(factor: Factor) -> FactorRecord:
+    return FactorRecord(
+        name=factor.name,
+        keys=list(factor.keys),
+        type=factor.levels.type,
+        unit=factor.levels.unit,
+        log=factor.levels.log,
+        levels=[LevelRecord(values=list(x.values), label=x.label, cell=x.cell) for x in factor.levels.each],
     )
 
 
@@ -143,10 +145,16 @@ def versions() -> dict[str, str]:
 
 def read(path: Path) -> StudyRecord:
     """Raises UserError where it is none, or one of another version."""
+    document = document_of(path, "study", STUDY_VERSION, WHICH)
+    return validated(path, StudyRecord, _renamed(document))
+
+
+def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
+    """A record as JSON has it. Raises UserError where it is none, or one of another version; `remedy`: where there is no such file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"{path.parent}: not a study, it has no {NAME}", remedy=WHICH) from None
+        raise UserError(f"{path.parent}: not a {noun}, it has no {path.name}", remedy=remedy) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     try:
@@ -154,10 +162,18 @@ def read(path: Path) -> StudyRecord:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
     found = document.get("version") if isinstance(document, dict) else None
-    if found != STUDY_VERSION:
-        raise UserError(f"{path}: study of version {found}, this windtunnel reads version {STUDY_VERSION}")
+    if found != version:
+        raise UserError(f"{path}: {noun} of version {found}, this windtunnel reads version {version}")
+    return dict(document)
+
+
+R = TypeVar("R", bound=BaseModel)
+
+
+def validated(path: Path, kind: type[R], document: dict[str, Any]) -> R:
+    """The record in a document. Raises UserError that names the first key that is wrong."""
     try:
-        return StudyRecord.model_validate_json(json.dumps(_renamed(document)))
+        return kind.model_validate_json(json.dumps(document))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -173,7 +189,8 @@ def _renamed(document: dict[str, Any]) -> dict[str, Any]:
 WHICH = "name a directory that `windtunnel study` has left"
 
 
-def _text_file(file: Path, text: str) -> TextFile:
+def text_file(file: Path, text: str) -> TextFile:
+    """A file that a study was made from, with its digest."""
     return TextFile(file=str(file.absolute()), sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
 
 

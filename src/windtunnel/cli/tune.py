@@ -1,0 +1,133 @@
+"""windtunnel tune: settings of a scenario that are better than the file's."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json, Scenario, Sets, State, with_state
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from windtunnel.tune.tuner import Prepared, Watcher
+
+
+def tune(
+    file: Scenario,
+    sets: Sets = None,
+    state: State = None,
+    space: Annotated[
+        Path | None,
+        typer.Option(
+            "--space",
+            metavar="FILE",
+            help="Factors and constraints, as a study file has them.",
+            show_default="what this scenario can change on this host",
+            autocompletion=completion.studies,
+        ),
+    ] = None,
+    budget: Annotated[
+        int, typer.Option("--budget", metavar="N", min=1, max=9999, help="Trials in all. Failed ones do not count.")
+    ] = 40,
+    objective: Annotated[
+        Literal["throughput", "cores", "pareto"],
+        typer.Option(
+            help="throughput: the highest in a closed loop; cores: the fewest CPUs of the server that meet the SLO; pareto: throughput "
+            "against p99 with --rate, else against CPUs."
+        ),
+    ] = "throughput",
+    slo: Annotated[
+        str | None,
+        typer.Option(
+            "--slo",
+            metavar="LATENCY=LIMIT",
+            help="A latency that must be kept in an open loop, as in p99=50us.",
+            show_default="none",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="RATE", help="Rate of that open loop, messages a second.", show_default="the scenario's"
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Seed of candidates and of the order of runs.")
+    ] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Directory of the tuning.", show_default="runs/<UTC time>-<scenario>-tuning"
+        ),
+    ] = None,
+    as_: Annotated[
+        Literal["axio"] | None,
+        typer.Option(
+            "--as",
+            help="Write best.toml in another format too: Axio's send_config.out and recv_config.out.",
+            show_default="none",
+        ),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the space and the first moves. Run nothing.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory.")] = False,
+) -> None:
+    """Find better settings for a scenario.
+
+    Each trial runs a candidate and the best settings so far in turns, until the pairs tell which is faster. The winner is measured
+    afresh against the file. If it is not slower it is written as best.toml; the file itself stays as it is. To continue, repeat
+    the command with the same --out. The first Ctrl-C stops the current trial; the second kills it.
+
+    Exit codes: 0 best.toml or a front was written, or the file is the best, 1 no point meets the SLO or the winner was not confirmed,
+    2 bad input, 3 the host is too busy, 130 interrupted.
+
+    windtunnel tune scenarios/echo.toml --plan
+    windtunnel tune scenarios/echo.toml --budget 20 --out runs/tuned
+    windtunnel tune scenarios/echo.toml --objective cores --slo p99=50us --rate 2M
+    windtunnel tune scenarios/echo.toml --objective pareto --rate 2M --set duration=1s
+    windtunnel tune scenarios/echo.toml --space studies/inflight.toml
+    """
+    from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
+    from windtunnel.errors import UserError
+    from windtunnel.exchange.axio.tuned import write_axio
+    from windtunnel.tune.goal import goal
+    from windtunnel.tune.tuner import prepare, run
+    from windtunnel.views import tune_outcome as shown
+
+    if json and quiet:
+        raise UserError("--json and --quiet exclude each other", remedy="give one of them")
+    asked = goal(objective, slo, rate)
+    prepared = prepare(file, with_state(sets, state), asked, space_file=space, out=out, seed=seed)
+    if plan:
+        shown.print_plan(prepared, json)
+        return
+    with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
+        tuned = run(prepared, interrupts, watcher, budget)
+    others = write_axio(tuned.best_file) if as_ and tuned.best_file else []
+    page = shown.write_report(tuned)
+    if json:
+        shown.print_json(tuned, page)
+    elif quiet:
+        print(tuned.path)
+    else:
+        shown.print_tables(tuned, page, others)
+    if tuned.stopped == "interrupted":
+        shown.say_how_to_go_on(tuned, file)
+        raise typer.Exit(INTERRUPTED)
+    if tuned.stopped == "busy":
+        shown.say_too_busy(tuned)
+        raise typer.Exit(CANNOT_TELL)
+    raise typer.Exit(int(not tuned.met))
+
+
+def _watcher(prepared: "Prepared", silent: bool) -> "AbstractContextManager[Watcher]":
+    """A line a trial, on stderr."""
+    from windtunnel.tune.tuner import Silent
+    from windtunnel.views.terminal.console import progress
+    from windtunnel.views.terminal.tune_progress import Lines
+
+    return nullcontext(Silent() if silent else Lines(prepared, progress()))

@@ -1,0 +1,13 @@
+"""The tuner: settings of a scenario that are better than the file's, found by experiment.
+
+goal       what is sought, and the SLO that must be met
+space      the factors that may change, and which of their points can run here
+first      moves that common sense makes first, each with its reason
+propose    the next candidate: first moves, then optuna's model of the trials
+rig        one pair of runs, or one run in an open loop, with the real engine
+evidence   what pairs show of a difference, corrected for the number of looks
+trial      one candidate against the incumbent, until it is better, worse, or out of pairs
+record     tuning.json and trial.json
+tuner      all trials of a directory, begun or continued
+winner     the winner measured afresh against the file, and best.toml
+"""

@@ -1,0 +1,68 @@
+"""The moves that common sense makes first, before a model knows anything. A diagnosis of the scenario would offer its remedies here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windtunnel.scenario import Scenario
+from windtunnel.scenario.keys import Client
+from windtunnel.scenario.overrides import as_sets
+from windtunnel.scenario.topology import endpoint
+
+
+@dataclass(frozen=True)
+class Move:
+    """Changes that are tried together, on top of the incumbent."""
+
+    sets: tuple[str, ...]
+    """As --set says them."""
+    why: str
+
+
+def first_candidates(scenario: Scenario) -> list[Move]:
+    """Moves in the order in which they are worth a trial: what changes most at the least risk comes first."""
+    return [Move(tuple(as_sets(changes)), why) for changes, why in _moves(scenario)]
+
+
+def _moves(scenario: Scenario) -> Iterator[tuple[dict[str, int | bool], str]]:
+    yield _batches(scenario, 4), "larger bursts share the cost of a call among more packets"
+    yield from _inflight(scenario, 4, "more in flight fills the bursts")
+    yield from _inflight(scenario, 0.25, "less in flight stays in the nearer caches")
+    yield _batches(scenario, 0.5), "smaller bursts stay in the nearest cache"
+    for n, workload in enumerate(scenario.workload):
+        where = (
+            "on one worker saves the ring between them"
+            if not workload.colocate
+            else "on two workers halves the work of each"
+        )
+        yield {f"workload.{n}.colocate": not workload.colocate}, f"an application and its dispatcher {where}"
+        twice = {f"workload.{n}.{key}": 2 * getattr(workload, key) for key in ("apps", "dispatchers")}
+        yield twice, "twice the applications and queues use more cores"
+    yield _sides(scenario, "mempool.cache", 2), "a larger cache of mbufs spares visits to the shared pool"
+    yield _sides(scenario, "ring_size", 0.25), "shorter rings touch fewer cache lines"
+    yield _sides(scenario, "rx_descriptors", 0.5), "fewer descriptors keep fewer mbufs in use"
+
+
+def _inflight(scenario: Scenario, by: float, why: str) -> Iterator[tuple[dict[str, int | bool], str]]:
+    if isinstance(client := endpoint(scenario, "client"), Client):
+        yield {"client.inflight": int(client.inflight * by)}, why
+
+
+def _batches(scenario: Scenario, by: float) -> dict[str, int | bool]:
+    found: dict[str, int | bool] = {}
+    for side in ("client", "server"):
+        keys = endpoint(scenario, side)
+        for stage, size in dict(keys.batch).items() if keys else ():
+            if (side, stage) != ("server", "app_tx"):
+                found[f"{side}.batch.{stage}"] = max(1, int(size * by))
+    return found
+
+
+def _sides(scenario: Scenario, key: str, by: float) -> dict[str, int | bool]:
+    found: dict[str, int | bool] = {}
+    for side in ("client", "server"):
+        level: object = endpoint(scenario, side)
+        for part in key.split(".") if level is not None else ():
+            level = getattr(level, part)
+        if isinstance(level, int):
+            found[f"{side}.{key}"] = int(level * by)
+    return found

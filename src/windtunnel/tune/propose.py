@@ -1,0 +1,126 @@
+"""The next candidate: what common sense tries first, then what optuna's model of the trials suggests.
+
+optuna keeps nothing here: its study is made anew from the trials, in memory, for each candidate. The seed of a candidate is that of the
+tuning and its number, so a tuning that continues comes to the same candidates.
+"""
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.measure.study.constraints import Combination
+from windtunnel.measure.study.factors import Factor
+from windtunnel.tune.first import Move
+from windtunnel.tune.space import DRAWN, Space
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.distributions import BaseDistribution
+
+VIOLATION = "violation"
+ASKED = 60
+"""Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
+BEST = 0.25
+"""Share of the trials that count as the best ones where factors are weighed."""
+STARTUP = 8
+"""Trials without which the model suggests at random."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a trial says to the model."""
+
+    point: Combination
+    values: tuple[float, ...]
+    """One an objective; higher is better."""
+    violation: float | None = None
+    """Above 0: it failed, or misses the SLO by so much. None: there is no SLO."""
+
+
+Worth = Callable[[Combination], bool]
+"""Whether a point is new, can run here, and can be better than the incumbent."""
+
+
+def next_move(
+    space: Space, moves: Sequence[Move], begin: int, incumbent: Combination, worth: Worth
+) -> tuple[int, Combination] | None:
+    """The first move from `begin` on that leads from the incumbent to a point that is worth a trial, with its number."""
+    for n in range(begin, len(moves)):
+        point = space.at(incumbent, moves[n].sets)
+        if point is not None and worth(point):
+            return n, point
+    return None
+
+
+def suggest(
+    space: Space, seen: Sequence[Seen], worth: Worth, near: Combination, seed: int, objectives: int = 1
+) -> Combination | None:
+    """A point that is worth a trial; None where there is none left, as far as can be seen."""
+    study = study_of(space.factors, seen, seed, objectives)
+    names = [factor.name for factor in space.factors]
+    asked = distributions(space.factors)
+    from optuna.trial import TrialState
+
+    for _ in range(ASKED):
+        trial = study.ask(asked)
+        point = tuple(int(trial.params[name]) for name in names)
+        if worth(point):
+            return point
+        if space.refused(point) is not None:
+            trial.set_constraint("runs here", 1.0)
+            study.tell(trial, state=TrialState.PRUNED)
+        else:
+            study.tell(trial, state=TrialState.FAIL)
+    dice = random.Random(seed)
+    around = list(space.neighbours(near))
+    dice.shuffle(around)
+    return next(filter(worth, itertools.chain(around, space.drawn(dice, DRAWN))), None)
+
+
+def study_of(factors: Sequence[Factor], seen: Sequence[Seen], seed: int, objectives: int = 1) -> "Study":
+    """The trials as optuna has them."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(
+        directions=["maximize"] * objectives, sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP)
+    )
+    asked = distributions(factors)
+    for each in seen:
+        study.add_trial(
+            optuna.trial.create_trial(
+                values=list(each.values),
+                params=dict(zip(asked, each.point, strict=True)),
+                distributions=asked,
+                constraints=None if each.violation is None else {VIOLATION: each.violation},
+            )
+        )
+    return study
+
+
+def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
+    """Positions in the levels: an order where the levels are numbers, else none."""
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    def of(factor: Factor) -> "BaseDistribution":
+        count = len(factor.levels.each)
+        if factor.levels.type in ("BIGINT", "DOUBLE"):
+            return IntDistribution(0, count - 1)
+        return CategoricalDistribution(list(range(count)))
+
+    return {factor.name: of(factor) for factor in factors}
+
+
+def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, float]:
+    """Share of each factor in what makes a trial one of the best, by PED-ANOVA (S. Watanabe et al., IJCAI 2023); empty where the trials
+    do not tell."""
+    import optuna
+
+    if len({each.point for each in seen}) < 2 or len({each.values[0] for each in seen}) < 2:
+        return {}
+    study = study_of(factors, [Seen(each.point, each.values[:1]) for each in seen], 0)
+    evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
+    found = optuna.importance.get_param_importances(study, evaluator=evaluator)
+    return {name: float(share) for name, share in found.items()}

@@ -1,0 +1,131 @@
+"""Runs of trials with the real engine: candidate and incumbent in turns, or one of them alone in an open loop."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.host import facts, states
+from windtunnel.host.states import Where
+from windtunnel.measure.compare.pair import Pair, change_after
+from windtunnel.measure.compare.reading import Reading, read
+from windtunnel.measure.execute import RunOutcome, execute
+from windtunnel.measure.throughput.options import PERCENTILES
+from windtunnel.scenario import RunSpec, here, resolve
+from windtunnel.tune.record import Failure
+from windtunnel.tune.space import Space
+
+Sets = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run gave."""
+
+    rate: float | None = None
+    """Responses a second of all workloads together; without a client the packets that the server received."""
+    latency: dict[str, float | None] = field(default_factory=dict)
+    """Percentile -> ns of the slowest workload; None: more messages were lost or unsent than it leaves."""
+    where: Where = field(default_factory=Where)
+    failure: Failure | None = None
+    reasons: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
+class Rig(Protocol):
+    """Makes runs. Raises UserError where a run cannot be kept."""
+
+    def pair(self, incumbent: Sets, candidate: Sets, directory: Path, number: int) -> tuple[Measured, Measured]:
+        """Both in turns; the `number`-th pair of the trial in this directory."""
+
+    def alone(self, sets: Sets, directory: Path) -> Measured:
+        """One run into a new directory."""
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The rig of the real engine."""
+
+    space: Space
+    host: facts.Facts
+    interrupts: Interrupts
+    seed: int
+
+    def pair(self, incumbent: Sets, candidate: Sets, directory: Path, number: int) -> tuple[Measured, Measured]:
+        specs = []
+        for sets in (incumbent, candidate):
+            spec = self._spec(sets)
+            if isinstance(spec, Measured):
+                return (Measured(), spec) if sets is candidate else (spec, Measured())
+            specs.append(spec)
+        dice = random.Random(f"{self.seed} {directory.name} {number}")
+        order = (0, 1) if dice.random() < 0.5 else (1, 0)
+        runs = [directory / side / f"{number:02}" for side in ("incumbent", "candidate")]
+        pair = Pair(specs, runs, order, self.interrupts, [], self.host)
+        found = {
+            side: _measured(outcome) for side, outcome in pair.run(change_after(specs, None), lambda running: None)
+        }
+        return found[0], found[1]
+
+    def alone(self, sets: Sets, directory: Path) -> Measured:
+        spec = self._spec(sets)
+        if isinstance(spec, Measured):
+            return spec
+        return _measured(execute(spec, directory, self.interrupts, host=self.host))
+
+    def _spec(self, sets: Sets) -> RunSpec | Measured:
+        """Planned anew for each run: its engines have names of their own, and memory may have gone meanwhile. Raises UserError where the
+        file has changed."""
+        self.space.check_unchanged()
+        try:
+            return resolve(self.space.scenario(sets), here())
+        except UserError as error:
+            return Measured(failure="refused", reasons=(error.message,))
+
+
+FAILURES: tuple[tuple[str, Failure], ...] = (
+    ("engine refused", "refused"),
+    ("engine died", "crashed"),
+    ("protocol error", "crashed"),
+    ("no result", "crashed"),
+    ("engine killed", "hung"),
+)
+"""Beginnings of a verdict's reasons; every other invalid run is invalid."""
+
+
+def failure_of(reasons: Sequence[str]) -> Failure:
+    return next((kind for begins, kind in FAILURES if any(r.startswith(begins) for r in reasons)), "invalid")
+
+
+def same_state(a: Measured, b: Measured) -> bool:
+    return states.same(a.where, b.where)
+
+
+def _measured(outcome: RunOutcome) -> Measured:
+    run = outcome.kept_run()
+    if outcome.interrupted:
+        return Measured(interrupted=True)
+    if not outcome.verdict.valid:
+        reasons = tuple(outcome.verdict.reasons)
+        return Measured(failure=failure_of(reasons), reasons=reasons)
+    return of_reading(read(run.path))
+
+
+def of_reading(reading: Reading) -> Measured:
+    """What a valid run says of throughput and latency."""
+    rates = [
+        v for (_, name), v in reading.values.items() if name in ("responses_per_s", "received_per_s") and v is not None
+    ]
+    where = Where(reading.state, reading.line_ns)
+    return Measured(sum(rates) or None, {name: _slowest(reading, name) for name in PERCENTILES}, where)
+
+
+def _slowest(reading: Reading, percentile: str) -> float | None:
+    left = 1 - PERCENTILES[percentile] / 100
+    if any(share > left for share in reading.not_forwarded.values()):
+        return None
+    values = [value for (_, name), value in reading.values.items() if name == percentile]
+    return None if not values or None in values else max(value for value in values if value is not None)

@@ -1,0 +1,343 @@
+"""The settings among which a tuner chooses: a study's factors and constraints, and which of their points can run on this host.
+
+A space file has the grammar of a study file. What says how a study runs (repeats, metrics) has no effect here.
+"""
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study import constraints
+from windtunnel.measure.study.constraints import Combination
+from windtunnel.measure.study.definition import Definition, read_as
+from windtunnel.measure.study.definition import Factor as Said
+from windtunnel.measure.study.factors import Factor, changes, check_keys, factors
+from windtunnel.measure.study.values import Level, kind_of
+from windtunnel.runs.identity import flat
+from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
+from windtunnel.scenario.load import MAX_FILE_BYTES
+from windtunnel.scenario.overrides import as_sets, parse_overrides
+from windtunnel.scenario.quantities import parse
+from windtunnel.scenario.refusal import Refusal, Source, dotted
+from windtunnel.scenario.values import Text
+from windtunnel.text_file import read_text
+
+MOST_FACTORS = 24
+DRAWN = 500
+"""Points of a space that are tried on this host before it is refused as one that cannot run here."""
+
+
+class SpaceFile(Definition):
+    """A study file that names no scenario: that of the command line is tuned."""
+
+    scenario: Text = Field("-", description="has no effect: the command line names the scenario")
+    factor: list[Said] = Field(min_length=1, max_length=MOST_FACTORS, description="one table a factor")
+
+
+@dataclass
+class Space:
+    """Points are combinations: one position in the levels of each factor."""
+
+    file: Path
+    """Of the scenario."""
+    common: tuple[str, ...]
+    """What --set says for every trial: [set] of the space, and the command line."""
+    factors: tuple[Factor, ...]
+    allowed: frozenset[Combination] | None
+    """By the constraints; None: there are none."""
+    host: HostView
+    plain: RunSpec
+    """The file as it would run here."""
+    text: str = ""
+    """Of the space file; empty: the default space."""
+    _refused: dict[Combination, str | None] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> dict[str, Any]:
+        """Every key of the file as resolved, by its dotted path."""
+        return flat(self.plain.resolved)
+
+    @property
+    def size(self) -> int:
+        """Points, as far as the constraints tell."""
+        return len(self.allowed) if self.allowed is not None else math.prod(len(f.levels.each) for f in self.factors)
+
+    def sets(self, point: Combination) -> tuple[str, ...]:
+        """What --set says beyond `common`: the keys in which the point differs from the file."""
+        pairs = [
+            (key, value)
+            for factor, i in zip(self.factors, point, strict=True)
+            for key, value in zip(factor.keys, factor.levels.each[i].values, strict=True)
+        ]
+        return tuple(as_sets({key: value for key, value in pairs if not _same(value, self.own.get(key))}))
+
+    def words(self, point: Combination) -> str:
+        """ "inflight 64, cores 1"."""
+        return ", ".join(f"{f.name} {f.levels.each[i].label}" for f, i in zip(self.factors, point, strict=True))
+
+    def file_point(self) -> tuple[Combination, bool]:
+        """The point nearest to the file, and whether it is the file's."""
+        found = [_nearest(factor, self.own) for factor in self.factors]
+        return tuple(i for i, _ in found), all(exact for _, exact in found)
+
+    def changes(self, point: Combination) -> str:
+        """As `words`, only of factors that differ from the file; "the file" where none does."""
+        changed = [
+            f"{factor.name} {level.label}"
+            for factor, i in zip(self.factors, point, strict=True)
+            if not _is(level := factor.levels.each[i], factor.keys, self.own)
+        ]
+        return ", ".join(changed) or "the file"
+
+    def at(self, start: Combination, sets: Sequence[str]) -> Combination | None:
+        """`start` with those of these changes whose keys are factors; None where none is, or a factor has no such level."""
+        wanted = {dotted(each.path): each.text.partition("=")[2] for each in parse_overrides(list(sets))}
+        point, moved = list(start), False
+        for n, factor in enumerate(self.factors):
+            texts = [wanted.get(key) for key in factor.keys]
+            if any(text is not None for text in texts):
+                fitting = [i for i, level in enumerate(factor.levels.each) if _said(factor.keys, level.values) == texts]
+                if not fitting:
+                    return None
+                point[n], moved = fitting[0], True
+        return tuple(point) if moved else None
+
+    def refused(self, point: Combination) -> str | None:
+        """Why it cannot run here; None: it can."""
+        if point not in self._refused:
+            self._refused[point] = self._why_not(point)
+        return self._refused[point]
+
+    def check_unchanged(self) -> None:
+        """Raises UserError for a file that is no longer the one that is tuned."""
+        if read_text(self.file, MAX_FILE_BYTES, "the scenario that is tuned") != self.plain.scenario.source.text:
+            raise UserError(
+                f"{self.file}: changed while it was tuned",
+                remedy="undo the change, or begin again with another --out",
+            )
+
+    def scenario(self, sets: Sequence[str]) -> Scenario:
+        """The file with these changes. Raises UserError for what they make of it."""
+        return load(self.file, [*self.common, *sets])
+
+    def spec(self, point: Combination) -> RunSpec:
+        """Raises UserError for a point that cannot run here."""
+        return resolve(self.scenario(self.sets(point)), self.host)
+
+    def workers(self, point: Combination) -> int:
+        """CPUs that the server's workers take; of a client without a server here, the client's."""
+        return workers_of(self.spec(point))
+
+    def neighbours(self, point: Combination) -> Iterator[Combination]:
+        """Those that differ by one level of one factor."""
+        for n, factor in enumerate(self.factors):
+            for step in (1, -1):
+                if 0 <= point[n] + step < len(factor.levels.each):
+                    yield (*point[:n], point[n] + step, *point[n + 1 :])
+
+    def drawn(self, dice: random.Random, count: int) -> Iterator[Combination]:
+        """So many points at random; of a small space all, in a random order."""
+        if self.allowed is not None or self.size <= count:
+            points = sorted(self.allowed) if self.allowed is not None else list(self._product())
+            yield from dice.sample(points, min(count, len(points)))
+            return
+        for _ in range(count):
+            yield tuple(dice.randrange(len(factor.levels.each)) for factor in self.factors)
+
+    def _product(self) -> Iterator[Combination]:
+        return itertools.product(*(range(len(factor.levels.each)) for factor in self.factors))
+
+    def _why_not(self, point: Combination) -> str | None:
+        if self.allowed is not None and point not in self.allowed:
+            return "the constraints exclude it"
+        try:
+            self.spec(point)
+        except UserError as error:
+            return error.message
+        return None
+
+
+def workers_of(spec: RunSpec) -> int:
+    """CPUs of the server's workers; of a client without a server here, the client's."""
+    cpus: dict[str, set[int]] = {}
+    for plan in spec.plans:
+        for worker in plan.workers:
+            for stage in worker.stages:
+                cpus.setdefault(plan.endpoints[stage.endpoint].side, set()).add(worker.cpu)
+    return len(cpus.get("server") or cpus.get("client") or ())
+
+
+def from_file(scenario: Path, space: Path, sets: Sequence[str], host: HostView) -> Space:
+    """Raises UserError with file and line for what is wrong with it, and for a space of which no point can run here."""
+    said = read_as(space, SpaceFile)
+    return _space(scenario, said, sets, host, said.source.text)
+
+
+def default(scenario: Path, sets: Sequence[str], host: HostView) -> Space:
+    """From the scenario and this host: of each key that moves work between calls, cores and memory the values that `check` accepts here
+    when they alone are changed. Raises UserError for a scenario that cannot run."""
+    spec = resolve(load(scenario, list(sets)), host)
+    own = flat(spec.resolved)
+    said = []
+    fixed = {override.path for override in parse_overrides(list(sets))}
+    for name, keys, rows in _usual(spec, own, len(host.cpus)):
+        if any(override.path in fixed for override in parse_overrides([f"{key}=0" for key in keys])):
+            continue  # what the command line says stays
+        good = [row for row in rows if _runs(scenario, sets, keys, row, own, host)]
+        if len(good) > 1:
+            said.append(Said(name=name, keys=keys, values=[list(row) for row in good]))
+    if not said:
+        raise UserError(f"{scenario}: nothing to tune: no key can have another value here", remedy="--space FILE")
+    made = SpaceFile(factor=said)
+    made._source = Source(scenario, "")
+    return _space(scenario, made, sets, host, "")
+
+
+def _space(scenario: Path, said: SpaceFile, sets: Sequence[str], host: HostView, text: str) -> Space:
+    try:
+        found = factors(said)
+        common = changes(said, list(sets))
+        check_keys(said, found, common)
+        allowed = None
+        if said.constraints:
+            allowed = frozenset(constraints.combinations(found, said.constraints, constraints.MAX_PRODUCT))
+    except Refusal as refusal:
+        raise said.source.error(refusal) from None
+    texts = tuple(change.text for change in common)
+    plain = resolve(load(scenario, list(texts)), host)
+    space = Space(scenario, texts, tuple(found), allowed, host, plain, text)
+    _has_a_point(space, said)
+    return space
+
+
+def _has_a_point(space: Space, said: SpaceFile) -> None:
+    """Raises UserError for a space of which no point can run here. Of a large one, points at random are looked at."""
+    looked = 0
+    for point in itertools.chain([space.file_point()[0]], space.drawn(random.Random(1), DRAWN)):
+        looked += 1
+        if space.refused(point) is None:
+            return
+    *_, last = space.drawn(random.Random(1), 1)
+    where = f"{said.source.file}: " if space.text else f"{space.file}: "
+    of = "no point" if looked > space.size else f"none of {looked} points of {space.size:,}"
+    raise UserError(
+        f"{where}{of} can run here; {space.words(last)}: {space.refused(last)}",
+        remedy="values that fit this host, or other constraints",
+    )
+
+
+def _runs(
+    scenario: Path, sets: Sequence[str], keys: Sequence[str], row: Sequence[Any], own: dict[str, Any], host: HostView
+) -> bool:
+    if all(_same(value, own.get(key)) for key, value in zip(keys, row, strict=True)):
+        return True
+    try:
+        resolve(load(scenario, [*sets, *as_sets(dict(zip(keys, row, strict=True)))]), host)
+    except UserError:
+        return False
+    return True
+
+
+STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
+OPS = ("ring_mp_mc", "ring_sp_sc", "stack", "lf_stack")
+LARGE_MTU = 9000
+
+
+def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+    """Name, keys and rows of values, the file's own among them."""
+    scenario: Scenario = spec.scenario
+    sides = [side for side in ("client", "server") if f"{side}.batch.nic_rx" in own]
+
+    def on_sides(key: str) -> list[str]:
+        return [f"{side}.{key}" for side in sides]
+
+    for stage in STAGES:
+        keys = [key for key in on_sides(f"batch.{stage}") if key != "server.batch.app_tx"]
+        if keys:
+            yield f"batch_{stage}", keys, _multiples(own, keys, (0.25, 0.5, 1, 2, 4, 8))
+    if "client" in sides and all(workload.inflight is None for workload in scenario.workload):
+        yield "inflight", ["client.inflight"], _multiples(own, ["client.inflight"], (0.125, 0.25, 0.5, 1, 2, 4, 8))
+    yield from _cores(spec, own, cpus)
+    for n, workload in enumerate(scenario.workload):
+        of = f"_{n}" if len(scenario.workload) > 1 else ""
+        for name, value in (("apps", workload.apps), ("dispatchers", workload.dispatchers)):
+            counts = sorted({value, *(1 << n for n in range(cpus.bit_length()) if 1 << n <= cpus)})
+            yield f"{name}{of}", [f"workload.{n}.{name}"], [(count,) for count in counts]
+        yield f"colocate{of}", [f"workload.{n}.colocate"], [(True,), (False,)]
+    keys = on_sides("mtu")
+    if any(workload.request > own[keys[0]] for workload in scenario.workload):
+        yield "mtu", keys, _with_own(own, keys, (LARGE_MTU,))
+    yield "pool_cache", on_sides("mempool.cache"), _multiples(own, on_sides("mempool.cache"), (0.25, 0.5, 1, 2))
+    yield "pool_ops", on_sides("mempool.ops"), _with_own(own, on_sides("mempool.ops"), OPS)
+    for key in ("ring_size", "rx_descriptors", "tx_descriptors"):
+        yield key, on_sides(key), _multiples(own, on_sides(key), (0.25, 0.5, 1, 2, 4))
+
+
+def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+    """How many CPUs the server may use: those that the placement gave it, from the first, and more below them."""
+    mine, key = own.get("server.cores"), "server.cores"
+    if mine and cpus > 2 and not own.get("server.worker"):
+        lists = [[cpu for cpu in range(mine[0], mine[0] - count, -1)] for count in range(1, cpus)]
+        yield "server_cores", [key], [(mine,), *((cores,) for cores in lists if cores[-1] >= 0 and cores != mine)]
+
+
+def _multiples(own: dict[str, Any], keys: Sequence[str], by: Sequence[float]) -> list[tuple[Any, ...]]:
+    """The file's values times each of these, whole and above 0."""
+    rows = [tuple(int(own[key] * factor) for key in keys) for factor in by]
+    return [row for row in dict.fromkeys(rows) if min(row) > 0]
+
+
+def _with_own(own: dict[str, Any], keys: Sequence[str], values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The file's values, and each of these for all keys."""
+    mine = tuple(own[key] for key in keys)
+    return list(dict.fromkeys([mine, *((value,) * len(keys) for value in values)]))
+
+
+def _is(level: Level, keys: Sequence[str], own: dict[str, Any]) -> bool:
+    """Whether the file has this level."""
+    return all(_same(value, own.get(key)) for key, value in zip(keys, level.values, strict=True))
+
+
+def _nearest(factor: Factor, own: dict[str, Any]) -> tuple[int, bool]:
+    """Position of the level that is the file's, or else of the nearest one, and which of both."""
+    for i, level in enumerate(factor.levels.each):
+        if _is(level, factor.keys, own):
+            return i, True
+    numbers = [_number(level.values[0]) for level in factor.levels.each]
+    here = _number(own.get(factor.keys[0]))
+    if here is None or None in numbers:
+        return 0, False
+    return min(range(len(numbers)), key=lambda i: abs((numbers[i] or 0) - here)), False
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    kind = kind_of([value])
+    return float(parse(kind, value)) if kind else None
+
+
+def _same(value: Any, own: Any) -> bool:
+    """Whether a value is the one that the file has, in whatever unit."""
+    if type(value) is type(own):
+        if value == own:
+            return True
+    elif isinstance(value, int | float) and isinstance(own, int | float) and not isinstance(value, bool):
+        return value == own and not isinstance(own, bool)
+    kind = kind_of([value, own])
+    return kind is not None and parse(kind, value) == parse(kind, own)
+
+
+def _said(keys: Sequence[str], values: Sequence[Any]) -> list[str]:
+    """As --set says the values."""
+    return [text.partition("=")[2] for text in as_sets(dict(zip(keys, values, strict=True)))]

@@ -1,0 +1,374 @@
+"""A tuning from its options to its end: trials that have ended stay, the next ones follow from them.
+
+tuning.json   what the tuning is (see `record`)
+trials/       a directory for each trial: its runs, and trial.json once it has ended
+aborted/      trials that did not come to their end: kept, never counted
+final-NNN/    the winner, trial NNN, measured afresh against the file, and final.json
+best.toml     the winner as a scenario
+report.html   made from the files above
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Protocol
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.host import facts
+from windtunnel.measure.execute import new_directory
+from windtunnel.measure.study.constraints import Combination
+from windtunnel.measure.study.directory import abort, opened
+from windtunnel.measure.study.factors import Factor
+from windtunnel.runs.files import replace
+from windtunnel.scenario import HostView, Scenario, here
+from windtunnel.scenario.load import located
+from windtunnel.tune import record as records
+from windtunnel.tune import space as spaces
+from windtunnel.tune import winner
+from windtunnel.tune.first import Move, first_candidates
+from windtunnel.tune.goal import Goal, check
+from windtunnel.tune.propose import Seen, next_move, suggest
+from windtunnel.tune.record import TRIAL, TRIALS, TrialRecord, TuningRecord, differences, middle_of
+from windtunnel.tune.rig import Engines, Rig
+from windtunnel.tune.space import Space
+from windtunnel.tune.trial import FAR, Candidate, Incumbent, Interrupted, Trial, violation
+
+BUDGET = 40
+FAILED_TRIALS = 5
+"""In a row: the host is too busy."""
+Stopped = Literal["budget", "space", "busy", "interrupted"]
+
+
+class Watcher(Protocol):
+    """Gets the progress of a tuning."""
+
+    def begins(self, number: int, candidate: Candidate, counted: int, budget: int) -> None: ...
+
+    def trial_ended(self, trial: TrialRecord, ran_now: bool) -> None:
+        """`ran_now`: in this process, not in an earlier one."""
+
+    def final_begins(self, number: int) -> None:
+        """The winner, this trial, is measured afresh."""
+
+
+class Silent:
+    """A watcher that does nothing."""
+
+    def begins(self, number: int, candidate: Candidate, counted: int, budget: int) -> None: ...
+
+    def trial_ended(self, trial: TrialRecord, ran_now: bool) -> None: ...
+
+    def final_begins(self, number: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A tuning that is ready to run: checked whole."""
+
+    path: Path
+    space: Space
+    space_file: Path | None
+    goal: Goal
+    seed: int
+
+    @property
+    def scenario(self) -> Scenario:
+        """The file, with what is set for every trial."""
+        return self.space.plain.scenario
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        return first_candidates(self.scenario)
+
+
+@dataclass
+class History:
+    """What the trials of a tuning say so far."""
+
+    prepared: Prepared
+    trials: list[TrialRecord] = field(default_factory=list)
+
+    @cached_property
+    def file_point(self) -> tuple[Combination, bool]:
+        return self.prepared.space.file_point()
+
+    @cached_property
+    def file_workers(self) -> int:
+        return spaces.workers_of(self.prepared.space.plain)
+
+    @property
+    def of_file(self) -> TrialRecord | None:
+        """Trial 0."""
+        return next((trial for trial in self.trials if trial.number == 0), None)
+
+    @property
+    def counted(self) -> int:
+        """Trials that spent budget: those that told something, without the file's."""
+        return sum(trial.number > 0 and trial.failure is None for trial in self.trials)
+
+    @property
+    def best(self) -> TrialRecord | None:
+        """The last trial that was better than the one before it; None: none was, or there is no single best."""
+        return next((trial for trial in reversed(self.trials) if trial.outcome == "better"), None)
+
+    @property
+    def incumbent(self) -> Incumbent:
+        if (best := self.best) is not None:
+            gain = best.gain if best.gain is not None else 0.0
+            return Incumbent(best.number, tuple(best.sets), best.meets, best.workers, gain)
+        file = self.of_file
+        return Incumbent(meets=file is None or file.meets, workers=self.file_workers)
+
+    @property
+    def incumbent_point(self) -> Combination:
+        best = self.best
+        return tuple(best.point) if best and best.point is not None else self.file_point[0]
+
+    @property
+    def tried(self) -> set[Combination]:
+        own = {self.file_point[0]} if self.file_point[1] else set()
+        return own | {tuple(trial.point) for trial in self.trials if trial.point is not None}
+
+    def next(self) -> Candidate | None:
+        """The next candidate; None where the space has no point left that could be better."""
+        prepared, space = self.prepared, self.prepared.space
+        begin = max((trial.move for trial in self.trials if trial.move is not None), default=-1) + 1
+        tried = self.tried
+        most = self.incumbent.workers if prepared.goal.objective == "cores" and self.incumbent.meets else None
+
+        def worth(point: Combination) -> bool:
+            if point in tried or space.refused(point) is not None:
+                return False
+            return most is None or space.workers(point) < most
+
+        near = self.incumbent_point
+        if not self.file_point[1] and worth(self.file_point[0]):
+            return self._candidate(self.file_point[0], "the point of the space that is nearest to the file", None)
+        if (found := next_move(space, prepared.moves, begin, near, worth)) is not None:
+            return self._candidate(found[1], prepared.moves[found[0]].why, found[0])
+        number = self.trials[-1].number + 1 if self.trials else 1
+        point = suggest(space, self.seen(), worth, near, prepared.seed * 100_003 + number, self.objectives)
+        return None if point is None else self._candidate(point, "the model of the trials so far", None)
+
+    @property
+    def objectives(self) -> int:
+        return 2 if self.prepared.goal.objective == "pareto" else 1
+
+    def seen(self) -> list[Seen]:
+        """What the model of the trials gets: those that told something of their settings, and the file where it is a point of the space."""
+        goal = self.prepared.goal
+        limit = goal.slo.limit_ns if goal.slo else None
+        told = [trial for trial in self.trials if trial.failure != "invalid" and (trial.number or self.file_point[1])]
+        if self.of_file is None and self.file_point[1] and goal.objective == "throughput":
+            yet = [Seen(self.file_point[0], (0.0,))]
+        else:
+            yet = []
+        worst = min((trial.gain for trial in told if trial.gain is not None), default=0.0)
+        for trial in told:
+            over = FAR if trial.failure else violation(trial.latency, limit)
+            values = values_of(trial, goal, worst, over)
+            point = tuple(trial.point) if trial.point is not None else self.file_point[0]
+            if values is not None:
+                yet.append(Seen(point, values, over))
+        return yet
+
+    def _candidate(self, point: Combination, why: str, move: int | None) -> Candidate:
+        space = self.prepared.space
+        return Candidate(point, space.sets(point), space.changes(point), why, move, space.workers(point))
+
+
+def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) -> tuple[float, ...] | None:
+    """What is to be maximised; None where the trial did not measure it. `worst`: of all gains, for a trial that failed, or missed the SLO
+    before its throughput was compared; `over`: by how much."""
+    if goal.objective == "cores":
+        return (-trial.workers - 0.1 * max(-1.0, min(1.0, over or 0.0)),)
+    if goal.objective == "throughput":
+        return (worst if trial.gain is None else trial.gain,)
+    if trial.gain is None:
+        return None
+    if goal.latency is None:
+        return trial.gain, float(-trial.workers)
+    latency = middle_of(trial.latency) if trial.latency else None
+    return None if latency is None else (trial.gain, -math.log(latency))
+
+
+def front(trials: Sequence[TrialRecord], goal: Goal) -> list[TrialRecord]:
+    """Of a Pareto search: trials that no other beats in one objective without losing in the other, from the highest throughput down."""
+    found = [(values, t) for t in trials if t.failure is None and (values := values_of(t, goal, 0.0, None)) is not None]
+    best = [
+        (values, t)
+        for values, t in found
+        if not any(other != values and all(x >= y for x, y in zip(other, values, strict=True)) for other, _ in found)
+    ]
+    return [t for _, t in sorted(best, key=lambda each: each[0], reverse=True)]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A tuning's directory in memory."""
+
+    path: Path
+    record: TuningRecord
+    trials: list[TrialRecord]
+    best: TrialRecord | None
+    """The winner among the trials; None: none was better than the file."""
+    final: records.FinalRecord | None
+    """The winner measured afresh; None: not measured."""
+    file_workers: int
+    stopped: Stopped
+    factors: tuple[Factor, ...]
+    seen: list[Seen]
+    """What the trials say to the model."""
+
+    @property
+    def counted(self) -> int:
+        return sum(trial.number > 0 and trial.failure is None for trial in self.trials)
+
+    @property
+    def failed(self) -> list[TrialRecord]:
+        return [trial for trial in self.trials if trial.failure is not None]
+
+    @property
+    def front(self) -> list[TrialRecord]:
+        return front(self.trials, self.record.goal) if self.record.objective == "pareto" else []
+
+    @property
+    def best_file(self) -> Path | None:
+        """best.toml, where the winner was confirmed."""
+        return self.path / winner.NAME if self.final is not None and self.final.confirmed else None
+
+    @property
+    def met(self) -> bool:
+        """Whether the goal was met: there is a winner that was confirmed, or the file itself is the best, or a front."""
+        if self.best is not None:
+            return self.best_file is not None
+        file = next((trial for trial in self.trials if trial.number == 0), None)
+        return file.meets if file is not None else self.counted > 0
+
+
+def prepare(
+    file: Path,
+    sets: Sequence[str],
+    goal: Goal,
+    *,
+    space_file: Path | None = None,
+    out: Path | None = None,
+    seed: int = 1,
+    host: HostView | None = None,
+) -> Prepared:
+    """Raises UserError for whatever is wrong with the scenario, the space or the goal."""
+    file, view = located(file), host or here()
+    if space_file is not None:
+        space = spaces.from_file(file, space_file, sets, view)
+    else:
+        space = spaces.default(file, sets, view)
+    check(goal, space.plain.scenario)
+    return Prepared(out or new_directory(f"{file.stem}-tuning"), space, space_file, goal, seed)
+
+
+def run(
+    prepared: Prepared, interrupts: Interrupts, watcher: Watcher, budget: int = BUDGET, rig: Rig | None = None
+) -> Tuned:
+    """Runs what is missing of the budget, and measures the winner afresh. Raises UserError where the directory is another's, where the
+    tuning is not the one that began there, and where something cannot be kept."""
+    find_engine()
+    path, host = prepared.path, facts.collect()
+    with opened(path, records.NAME, "tuning"):
+        kept = _record(prepared, host)
+        (path / TRIALS).mkdir(exist_ok=True)
+        _set_aside(path)
+        history = History(prepared, records.trials(path))
+        for trial in history.trials:
+            watcher.trial_ended(trial, False)
+        rig = rig or Engines(prepared.space, host, interrupts, prepared.seed)
+        conductor = _Conductor(prepared, history, rig, watcher, interrupts, budget)
+        final = None
+        try:
+            stopped = conductor.run()
+            if history.best is not None and stopped != "busy":
+                final = winner.confirm(path, prepared.space, prepared.goal, history.best, rig, watcher.final_begins)
+        except Interrupted:
+            stopped = "interrupted"
+    return Tuned(
+        path,
+        kept,
+        history.trials,
+        history.best,
+        final,
+        history.file_workers,
+        stopped,
+        prepared.space.factors,
+        history.seen(),
+    )
+
+
+@dataclass
+class _Conductor:
+    """A tuning that runs. Raises Interrupted."""
+
+    prepared: Prepared
+    history: History
+    rig: Rig
+    watcher: Watcher
+    interrupts: Interrupts
+    budget: int
+    failed: int = 0
+    """In a row, in this process: who begins again has a quieter host."""
+
+    def run(self) -> Stopped:
+        goal = self.prepared.goal
+        while (goal.latency or goal.objective == "pareto") and self.history.of_file is None:
+            point, exact = self.history.file_point
+            why = "what the others are compared with"
+            self._try(Candidate(point if exact else None, (), "the file", why, None, self.history.file_workers), 0)
+            if self.failed == FAILED_TRIALS:
+                return "busy"
+        while self.history.counted < self.budget:
+            self.prepared.space.check_unchanged()
+            candidate = self.history.next()
+            if candidate is None:
+                return "space"
+            self._try(candidate, self.history.trials[-1].number + 1 if self.history.trials else 1)
+            if self.failed == FAILED_TRIALS:
+                return "busy"
+        return "budget"
+
+    def _try(self, candidate: Candidate, number: int) -> None:
+        if self.interrupts.count:
+            raise Interrupted
+        history, path = self.history, self.prepared.path
+        self.watcher.begins(number, candidate, history.counted, self.budget)
+        incumbent = Incumbent(workers=history.file_workers) if history.objectives > 1 else history.incumbent
+        directory = path / TRIALS / f"{number:03}"
+        directory.mkdir()
+        earlier = [differences(trial.pairs) for trial in history.trials]
+        trial = Trial(number, candidate, incumbent, self.prepared.goal, self.rig, directory, earlier).run()
+        self.failed = self.failed + 1 if trial.failure is not None else 0
+        if number == 0 and trial.failure is not None:
+            abort(path, directory)  # the file is measured again: nothing follows without it
+        else:
+            replace(directory / TRIAL, trial.model_dump_json(indent=1) + "\n")
+            history.trials.append(trial)
+        self.watcher.trial_ended(trial, True)
+
+
+def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
+    """tuning.json: written where the tuning begins, compared where it goes on."""
+    path = prepared.path
+    now = records.record_of(prepared.space, prepared.space_file, prepared.goal, prepared.seed, host)
+    if not (path / records.NAME).exists():
+        replace(path / records.NAME, now.model_dump_json(indent=1) + "\n")
+        return now
+    then = records.read(path)
+    records.check_same(path, then, now)
+    return then
+
+
+def _set_aside(path: Path) -> None:
+    """Trials that were cut short go to aborted/."""
+    for directory in sorted((path / TRIALS).iterdir()):
+        if not (directory / TRIAL).exists():
+            abort(path, directory)

@@ -1,0 +1,108 @@
+"""What a tuning found, in words."""
+
+from math import expm1
+
+from windtunnel.format import DASH, duration
+from windtunnel.tune.record import LatencyRecord, TrialRecord, middle_of
+from windtunnel.tune.tuner import Tuned
+from windtunnel.tune.winner import words as change_words
+
+
+def outcome_words(trial: TrialRecord) -> str:
+    """ "better: +5.2% [+1.0% .. +9.5%], 3 pairs"."""
+    parts = []
+    if trial.difference is not None:
+        parts.append(f"{difference_words(trial)}, {pairs_words(trial)}")
+    if trial.latency is not None:
+        parts.append(latency_words(trial.latency))
+    parts += trial.reasons
+    said = trial.failure or trial.outcome
+    return f"{said}: {'; '.join(parts)}" if parts else said
+
+
+def difference_words(trial: TrialRecord) -> str:
+    """From the incumbent."""
+    if trial.difference is None:
+        return DASH
+    if trial.low is None or trial.high is None:
+        return f"{expm1(trial.difference):+.1%}"
+    return change_words(expm1(trial.difference), expm1(trial.low), expm1(trial.high))
+
+
+def gain_words(trial: TrialRecord) -> str:
+    """Over the file."""
+    return DASH if trial.gain is None else f"{expm1(trial.gain):+.1%}"
+
+
+def pairs_words(trial: TrialRecord) -> str:
+    counted = sum(pair.excluded is None for pair in trial.pairs)
+    return "1 pair" if counted == 1 else f"{counted} pairs"
+
+
+def latency_words(latency: LatencyRecord) -> str:
+    """Median of the runs, and the upper end by which an SLO is judged."""
+    middle = middle_of(latency)
+    if middle is None:
+        return "latency not bounded"
+    bound = f", at most {duration(latency.high)}" if latency.high is not None else ""
+    return f"{duration(middle)}{bound}"
+
+
+def sentences(tuned: Tuned) -> list[str]:
+    """What follows from the trials."""
+    said = []
+    if tuned.record.objective == "pareto":
+        said.append(
+            f"{len(tuned.front)} settings are on the front: no other is better in one objective without losing in the other."
+        )
+    elif tuned.record.objective == "cores":
+        said.append(_cores(tuned))
+    else:
+        said.append(_throughput(tuned))
+    if tuned.failed:
+        kinds = [trial.failure or "" for trial in tuned.failed]
+        counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+        said.append(f"{len(kinds)} of {len(tuned.trials)} trials failed and are not counted: {counts}.")
+    if tuned.stopped == "space":
+        said.append("No other point of the space could be better: the budget was not used up.")
+    return said
+
+
+def _throughput(tuned: Tuned) -> str:
+    file = next((trial for trial in tuned.trials if trial.number == 0), None)
+    slo = tuned.record.goal.slo
+    if tuned.best is None:
+        if file is not None and not file.meets and slo:
+            return f"None of {tuned.counted} settings meets {tuned.record.goal.words}, and the file does not either."
+        return f"None of {tuned.counted} settings was shown to be faster than the file."
+    return f"Trial {tuned.best.number} is the best: {tuned.best.words}. {_final(tuned)}"
+
+
+def _cores(tuned: Tuned) -> str:
+    file = next((trial for trial in tuned.trials if trial.number == 0), None)
+    goal = tuned.record.goal.words.removeprefix("cores, ")
+    if tuned.best is not None:
+        return f"{_cpus(tuned.best.workers)} are the fewest found that meet {goal}: {tuned.best.words}. {_final(tuned)}"
+    if file is not None and file.meets:
+        return (
+            f"The file meets {goal} with {_cpus(tuned.file_workers)}. None of {tuned.counted} settings with fewer does."
+        )
+    return f"Nothing that was tried meets {goal}: neither the file nor {tuned.counted} other settings."
+
+
+def _cpus(count: int) -> str:
+    return "1 CPU" if count == 1 else f"{count} CPUs"
+
+
+def _final(tuned: Tuned) -> str:
+    final = tuned.final
+    if final is None:
+        return "It was not measured afresh."
+    found = ""
+    if final.difference is not None and final.low is not None and final.high is not None:
+        found = f"Measured afresh against the file: {change_words(final.difference, final.low, final.high)}. "
+    if final.latency is not None:
+        found += f"Latency: {latency_words(final.latency)}. "
+    if final.confirmed:
+        return f"{found}It is written."
+    return f"{found}It is not written: {'; '.join(final.reasons)}."

@@ -1,0 +1,362 @@
+"""Tunings over a made-up surface with noise: what they find, what they give up, how they go on."""
+
+import json
+import math
+import shutil
+import tomllib
+
+import pytest
+from tuning_tools import BASE, SCENARIO, SPACE, Dying, Killed, MadeUp, settings_of, surface, tuned
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.measure.study.directory import opened
+from windtunnel.tune.record import NAME, read, trials
+from windtunnel.tune.tuner import FAILED_TRIALS, Silent
+
+ONE = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256]\n'
+
+
+def kept(out):
+    """Bytes of each trial that has ended, by its directory."""
+    return {file.parent.name: file.read_bytes() for file in (out / "trials").glob("*/trial.json")}
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_it_finds_settings_within_5_percent_of_the_best(tmp_path, seed):
+    found = tuned(tmp_path, MadeUp(seed=seed), budget=30, seed=seed)
+    assert found.stopped == "budget" and found.counted == 30 and found.best is not None
+    assert math.exp(surface(settings_of(found.best.sets))) > 0.95
+    assert found.final is not None and found.final.confirmed and found.met
+    best = tomllib.loads((tmp_path / "out" / "best.toml").read_text())
+    assert str(best["client"]["inflight"]) == settings_of(found.best.sets).get("client.inflight", "256")
+
+
+def test_the_chain_of_gains_is_the_gain_over_the_file(tmp_path):
+    found = tuned(tmp_path, MadeUp(noise=1e-4), budget=25)
+    start = surface({})
+    for trial in found.trials:
+        assert trial.gain == pytest.approx(surface(settings_of(trial.sets)) - start, abs=2e-3)
+    better = [trial.number for trial in found.trials if trial.outcome == "better"]
+    assert better and found.best and found.best.number == better[-1]
+    after = [trial.incumbent for trial in found.trials if trial.number > better[-1]]
+    assert set(after) <= {better[-1]}
+
+
+def test_a_much_slower_candidate_gets_one_pair_and_a_like_one_all_of_them(tmp_path):
+    def steep(settings):
+        return -2.0 if settings.get("client.inflight") else 0.0
+
+    found = tuned(tmp_path, MadeUp(steep), budget=20)
+    pairs = {len(trial.pairs) for trial in found.trials[2:] if trial.outcome == "worse"}
+    alike = [trial for trial in found.trials if trial.outcome == "no difference shown"]
+    assert pairs == {1} and alike and all(len(trial.pairs) == 6 for trial in alike)
+    assert found.best is None and found.met and found.final is None
+
+
+def test_nothing_is_written_where_the_file_is_the_best(tmp_path):
+    found = tuned(tmp_path, MadeUp(lambda settings: -0.5 * len(settings)), budget=8)
+    assert found.best is None and found.best_file is None and not (tmp_path / "out" / "best.toml").exists()
+
+
+def test_budget_1(tmp_path):
+    found = tuned(tmp_path, MadeUp(), budget=1)
+    assert [trial.number for trial in found.trials] == [1] and found.stopped == "budget"
+
+
+def test_a_space_that_is_used_up_ends_the_tuning(tmp_path):
+    found = tuned(tmp_path, MadeUp(), space=ONE)
+    assert found.stopped == "space" and found.counted == 1
+
+
+def test_a_larger_budget_goes_on(tmp_path):
+    first = tuned(tmp_path, MadeUp(), budget=3)
+    before = kept(first.path)
+    second = tuned(tmp_path, MadeUp(seed=2), budget=6)
+    assert second.counted == 6 and {name: kept(second.path)[name] for name in before} == before
+
+
+@pytest.mark.parametrize("after", [0, 1, 7, 20])
+def test_a_killed_tuning_repeats_no_trial_that_had_ended(tmp_path, after):
+    with pytest.raises(Killed):
+        tuned(tmp_path, Dying(after, noise=0.05), budget=10)
+    out = tmp_path / "out"
+    before = kept(out)
+    again = MadeUp(seed=3)
+    found = tuned(tmp_path, again, budget=10)
+    assert found.counted == 10 and {name: kept(out)[name] for name in before} == before
+    assert not before.keys() & {directory.name for directory, *_ in again.pairs}
+    assert len(list((out / "aborted").iterdir())) == 1
+    assert [trial.number for trial in trials(out)] == list(range(1, 11))
+
+
+def test_a_tuning_comes_to_the_same_candidates_however_often_it_is_begun(tmp_path):
+    def sure(settings):
+        return surface(settings)
+
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir()
+    parts.mkdir()
+    one = tuned(whole, MadeUp(sure, noise=1e-9), budget=12)
+    for budget in (1, 2, 5, 12):
+        several = tuned(parts, MadeUp(sure, noise=1e-9), budget=budget)
+    assert [trial.sets for trial in one.trials] == [trial.sets for trial in several.trials]
+
+
+def test_killed_while_the_winner_was_measured(tmp_path):
+    first = tuned(tmp_path, MadeUp(), budget=12)
+    assert first.final is not None and first.final.confirmed
+    (place,) = first.path.glob("final-*")
+    before = (first.path / "best.toml").read_text()
+    (place / "final.json").unlink()
+    (first.path / "best.toml").rename(tmp_path / "mine.toml")
+    second = tuned(tmp_path, MadeUp(seed=5), budget=12)
+    assert second.final is not None and second.final.confirmed
+    assert (first.path / "best.toml").read_text().split("[client]")[1] == before.split("[client]")[1]
+    assert [file.name for file in (first.path / "aborted").iterdir()] == [place.name]
+
+
+def test_a_better_winner_takes_the_place_of_an_earlier_one(tmp_path):
+    def deep(settings):
+        return 0.2 * math.log2(int(settings.get("client.inflight", 256)))
+
+    space = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256, 512, 1024]\n'
+    first = tuned(tmp_path, MadeUp(lambda settings: min(deep(settings), 1.8)), budget=1, space=space)
+    assert first.best_file is not None and "inflight = 1024" in first.best_file.read_text()
+    (tmp_path / "out" / "trials" / "001").rename(tmp_path / "gone")
+    second = tuned(tmp_path, MadeUp(lambda settings: -deep(settings)), budget=3, space=space)
+    assert second.best_file is not None and "inflight = 64" in second.best_file.read_text()
+
+
+def test_best_toml_of_the_user_is_not_overwritten(tmp_path):
+    first = tuned(tmp_path, MadeUp(), budget=12)
+    (place,) = first.path.glob("final-*")
+    shutil.rmtree(place)
+    (first.path / "best.toml").write_text("mine")
+    with pytest.raises(UserError, match="best.toml: exists already"):
+        tuned(tmp_path, MadeUp(), budget=12)
+    assert (first.path / "best.toml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("failure", ["crashed", "hung", "refused", "invalid"])
+def test_five_failed_trials_in_a_row_and_the_host_is_too_busy(tmp_path, failure):
+    found = tuned(tmp_path, MadeUp(failing=lambda settings: failure))
+    assert found.stopped == "busy" and found.counted == 0 and not found.met
+    assert [trial.failure for trial in found.trials] == [failure] * FAILED_TRIALS
+    assert all(trial.reasons == [f"made up: {failure}"] for trial in found.trials)
+
+
+def test_failed_trials_are_counted_apart_and_their_settings_not_tried_again(tmp_path):
+    def fragile(settings):
+        return "crashed" if settings.get("client.batch.nic_rx") == "64" else None
+
+    found = tuned(tmp_path, MadeUp(failing=fragile), budget=25, seed=2)
+    assert found.counted == 25 and len(found.trials) == 25 + len(found.failed)
+    assert found.failed and all("nic_rx=64" in ", ".join(trial.sets) for trial in found.failed)
+    points = [tuple(trial.point) for trial in found.trials if trial.point]
+    assert len(points) == len(set(points))
+    assert all(len(trial.pairs) == 1 for trial in found.failed), "what crashes does so again"
+
+
+def test_an_invalid_run_is_run_again_before_the_trial_fails(tmp_path):
+    class Busy(MadeUp):
+        calls = 0
+
+        def failing_now(self, settings):
+            self.calls += 1
+            return "invalid" if self.calls <= 4 else None  # both of two pairs
+
+    rig = Busy()
+    rig.failing = rig.failing_now
+    found = tuned(tmp_path, rig, budget=1)
+    (trial,) = found.trials
+    assert trial.failure is None and [pair.excluded is None for pair in trial.pairs][:3] == [False, False, True]
+
+
+def test_interrupted_it_keeps_what_has_ended(tmp_path):
+    class Impatient(Silent):
+        def trial_ended(self, trial, ran_now):
+            if trial.number == 2:
+                interrupts.count += 1
+
+    with Interrupts() as interrupts:
+        found = tuned(tmp_path, MadeUp(), watcher=Impatient(), interrupts=interrupts)
+    assert found.stopped == "interrupted" and [trial.number for trial in found.trials] == [1, 2]
+    assert tuned(tmp_path, MadeUp(), budget=4).counted == 4
+
+
+def test_a_directory_in_use_is_refused(tmp_path):
+    with opened(tmp_path / "out", NAME, "tuning"), pytest.raises(UserError, match="another process runs this tuning"):
+        tuned(tmp_path, MadeUp(), budget=1)
+
+
+def test_a_foreign_directory_is_refused(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "study.json").write_text("{}")
+    with pytest.raises(UserError, match=r"is not a tuning: it contains study\.json"):
+        tuned(tmp_path, MadeUp(), budget=1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"space": SPACE.replace("512, 1024]", "512]")},
+        {"space": None},
+        {"slo": "p99=50us", "rate": "1k"},
+        {"objective": "pareto"},
+        {"sets": ("duration=80ms",)},
+    ],
+)
+def test_another_tuning_in_the_same_directory_is_refused(tmp_path, change):
+    tuned(tmp_path, MadeUp(), budget=1)
+    with pytest.raises(UserError, match="cannot continue: the tuning has changed since it began"):
+        tuned(tmp_path, MadeUp(), budget=1, **change)
+
+
+def test_a_changed_scenario_and_another_host_are_refused(tmp_path):
+    tuned(tmp_path, MadeUp(), budget=1)
+    file = tmp_path / "out" / NAME
+    text = file.read_text()
+    document = json.loads(text)
+    document["host"]["hostname"] = "elsewhere"
+    file.write_text(json.dumps(document))
+    with pytest.raises(UserError, match="hostname"):
+        tuned(tmp_path, MadeUp(), budget=1)
+    file.write_text(text)
+    (tmp_path / "echo.toml").write_text(SCENARIO.replace("l_app", "m_app"))
+    with pytest.raises(UserError, match="m_app"):
+        tuned(tmp_path, MadeUp(), budget=1)
+
+
+def test_a_scenario_that_changes_while_it_is_tuned_ends_the_tuning(tmp_path):
+    class Editing(Silent):
+        def trial_ended(self, trial, ran_now):
+            (tmp_path / "echo.toml").write_text(SCENARIO.replace("60ms", "80ms"))
+
+    with pytest.raises(UserError, match="changed while it was tuned"):
+        tuned(tmp_path, MadeUp(), watcher=Editing())
+    assert [trial.number for trial in trials(tmp_path / "out")] == [1]
+
+
+def test_a_damaged_trial_is_named(tmp_path):
+    tuned(tmp_path, MadeUp(), budget=2)
+    (tmp_path / "out" / "trials" / "001" / "trial.json").write_text('{"version": 1')
+    with pytest.raises(UserError, match=r"001/trial\.json: not JSON"):
+        tuned(tmp_path, MadeUp(), budget=2)
+
+
+def test_pairs_of_two_host_states_do_not_count(tmp_path):
+    from windtunnel.host.states import Where
+    from windtunnel.tune.rig import Measured
+
+    class Moving(MadeUp):
+        def pair(self, incumbent, candidate, directory, number):
+            states = ("one-l3", "two-l3s") if number % 2 else ("one-l3", "one-l3")
+            return tuple(Measured(BASE, {}, Where(state, 100.0 if state == "one-l3" else 400.0)) for state in states)
+
+    (trial,) = tuned(tmp_path, Moving(), budget=1).trials
+    assert trial.outcome == "no difference shown" and len(trial.pairs) == 12
+    assert [pair.excluded is not None for pair in trial.pairs] == [True, False] * 6
+    assert "two states of the host" in (trial.pairs[0].excluded or "")
+
+
+def test_the_record_says_what_was_asked(tmp_path):
+    tuned(tmp_path, MadeUp(), budget=1, sets=("duration=50ms",))
+    record = read(tmp_path / "out")
+    assert record.goal.words == "throughput" and record.sets == ["duration=50ms"] and record.points == 120
+    assert record.scenario.text == SCENARIO and record.space is not None and record.space.text == SPACE
+
+
+LIMIT = "p99=50us"
+
+
+def deeper(settings):
+    """Latency grows with what is in flight: 64 stay below 50 us."""
+    return 500.0 * int(settings.get("client.inflight", 256))
+
+
+def test_an_slo_binds_the_winner(tmp_path):
+    def deep(settings):
+        return 0.1 * math.log2(int(settings.get("client.inflight", 256)))
+
+    found = tuned(tmp_path, MadeUp(deep, latency=deeper), budget=15, slo=LIMIT, rate="1k")
+    file = found.trials[0]
+    assert file.number == 0 and file.outcome == "misses the SLO" and len(file.latency.ns) == 1, "one run is enough"
+    assert found.best is not None and settings_of(found.best.sets)["client.inflight"] == "64"
+    assert all(
+        trial.latency.met is False and not trial.pairs for trial in found.trials if trial.outcome == "misses the SLO"
+    )
+    assert not found.final.confirmed and "slower than the file" in found.final.reasons[0]
+
+
+def test_the_upper_bound_counts_not_the_median(tmp_path):
+    class Rare(MadeUp):
+        def alone(self, sets, directory):
+            measured = super().alone(sets, directory)
+            slow = directory.name == "06"
+            return type(measured)(measured.rate, {"p99": 60e3 if slow else 10e3})
+
+    (file, *_) = tuned(tmp_path, Rare(), budget=1, slo=LIMIT, rate="1k").trials
+    assert file.outcome == "misses the SLO" and len(file.latency.ns) == 6
+
+
+def test_a_latency_without_a_bound_misses_the_slo(tmp_path):
+    found = tuned(tmp_path, MadeUp(latency=lambda settings: None), budget=3, slo=LIMIT, rate="1k")
+    assert {trial.outcome for trial in found.trials} == {"misses the SLO"} and not found.met
+    assert "lost or unsent" in found.trials[0].reasons[0]
+
+
+CORES = """\
+[[factor]]
+key = "server.cores"
+values = [[7], [7, 6], [7, 6, 5], [7, 6, 5, 4]]
+
+[[factor]]
+name = "split"
+keys = ["workload.0.apps", "workload.0.dispatchers"]
+values = [1, 2, 3, 4]
+"""
+
+
+def test_the_fewest_cores_that_meet_the_slo(tmp_path):
+    def waiting(settings):
+        cores = len(json.loads(settings.get("server.cores", "[7]")))
+        used = min(cores, int(settings.get("workload.0.apps", 1)))
+        return 120e3 / used  # 50 us with three
+
+    found = tuned(tmp_path, MadeUp(latency=waiting), objective="cores", slo=LIMIT, rate="1k", space=CORES, cpus=8)
+    assert found.best is not None and found.best.workers == 3 and found.stopped == "space"
+    assert found.final is not None and found.final.confirmed and found.met
+    assert all(trial.workers < 3 for trial in found.trials if trial.number > found.best.number)
+    assert not any(trial.pairs for trial in found.trials)
+
+
+def test_a_file_on_one_core_that_meets_the_slo_needs_no_trial(tmp_path):
+    found = tuned(tmp_path, MadeUp(), objective="cores", slo=LIMIT, rate="1k", space=CORES, cpus=8)
+    assert [trial.number for trial in found.trials] == [0] and found.met and found.best is None
+
+
+def test_a_front_of_throughput_and_latency(tmp_path):
+    def deep(settings):
+        return 0.1 * math.log2(int(settings.get("client.inflight", 256)))
+
+    space = '[[factor]]\nkey = "client.inflight"\nvalues = [32, 64, 128, 256, 512, 1024]\n'
+    rig = MadeUp(deep, latency=deeper, noise=0.001)
+    found = tuned(tmp_path, rig, objective="pareto", rate="1k", space=space)
+    assert found.stopped == "space" and found.counted == 5 and found.met
+    assert [settings_of(t.sets).get("client.inflight", "256") for t in found.front] == [
+        "1024",
+        "512",
+        "256",
+        "128",
+        "64",
+        "32",
+    ]
+    assert {trial.incumbent for trial in found.trials} == {0} and found.best is None
+
+
+def test_a_front_leaves_out_what_is_worse_in_both(tmp_path):
+    found = tuned(tmp_path, MadeUp(surface, latency=deeper), objective="pareto", rate="1k", budget=20)
+    ends = [(trial.gain, -min(trial.latency.ns)) for trial in found.front]
+    assert ends and len(found.front) < 21 and ends == sorted(ends, reverse=True)
