@@ -105,7 +105,7 @@ def test_the_variants_of_an_experiment():
     ]  # fmt: skip
     (delay,) = named["server app_rx 30% later"].delays
     assert delay.ns == pytest.approx(30.0)
-    assert named["remedy: in-flight"].inflight == 4096
+    assert named["remedy: in-flight"].inflight == 2048
 
 
 def test_workers_of_one_kind_are_delayed_together():
@@ -145,7 +145,7 @@ def test_a_gain_that_no_record_shows_is_a_cause_by_experiment():
 
 def test_more_messages_in_flight_are_tried_once():
     found, seen = diagnose(made()), observe(made())
-    assert [each.inflight for each in variants_for(found, seen, more_in_flight=True) if each.inflight] == [4096]
+    assert [each.inflight for each in variants_for(found, seen, more_in_flight=True) if each.inflight] == [2048]
     assert not any(each.inflight for each in variants_for(found, seen))
     waiting = made(client=0.8, server=0.7)
     names = [each.name for each in variants_for(diagnose(waiting), observe(waiting), more_in_flight=True)]
