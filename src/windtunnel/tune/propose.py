@@ -24,6 +24,8 @@ ASKED = 60
 """Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
 BEST = 0.25
 """Share of the trials that count as the best ones where factors are weighed."""
+LEAST_WEIGHED = 12
+"""Trials without which factors are not weighed: the best ones would be one or two."""
 STARTUP = 8
 """Trials without which the model suggests at random."""
 
@@ -114,13 +116,15 @@ def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
 
 
 def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, float]:
-    """Share of each factor in what makes a trial one of the best, by PED-ANOVA (S. Watanabe et al., IJCAI 2023); empty where the trials
-    do not tell."""
+    """Share of each factor in what makes a trial one of the best, by PED-ANOVA (S. Watanabe et al., IJCAI 2023), of those factors that the
+    trials changed; empty where the trials are too few to tell."""
     import optuna
 
-    if len({each.point for each in seen}) < 2 or len({each.values[0] for each in seen}) < 2:
+    changed = [n for n in range(len(factors)) if len({each.point[n] for each in seen}) > 1]
+    if len(seen) < LEAST_WEIGHED or not changed or len({each.values[0] for each in seen}) < 2:
         return {}
-    study = study_of(factors, [Seen(each.point, each.values[:1]) for each in seen], 0)
+    of_changed = [Seen(tuple(each.point[n] for n in changed), each.values[:1]) for each in seen]
+    study = study_of([factors[n] for n in changed], of_changed, 0)
     evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
     found = optuna.importance.get_param_importances(study, evaluator=evaluator)
     return {name: float(share) for name, share in found.items()}

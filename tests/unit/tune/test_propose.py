@@ -73,5 +73,7 @@ def test_the_factor_that_decides_is_the_most_important(space):
     seen = [Seen(point, (float(point[0] >= 4) + dice.gauss(0, 0.01),)) for point in points]
     shares = importances(space.factors, seen)
     assert max(shares, key=shares.__getitem__) == "inflight"
-    assert importances(space.factors, seen[:1]) == {}
+    assert importances(space.factors, seen[:11]) == {}
+    same_ring = [Seen((*each.point[:2], 1), each.values) for each in seen]
+    assert set(importances(space.factors, same_ring)) == {"inflight", "batch"}, "nobody knows what the ring would do"
     assert importances(space.factors, [Seen(point, (1.0,)) for point in points]) == {}
