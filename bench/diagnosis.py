@@ -12,7 +12,7 @@ from harness.main import main
 from harness.options import positive
 from harness.results import Result
 from harness.session import Session
-from harness.statistics import Goal, extent, judge
+from harness.statistics import Goal, Verdict, extent
 
 from windtunnel.diagnose import diagnose, execute_experiment
 from windtunnel.diagnose.model import Limit
@@ -37,16 +37,16 @@ def _agreeing(session: Session, name: str, interrupts: Interrupts) -> Result:
         said.append((found.kind, tuple(sorted(found.workers))))
         session.log(f"{name} {number + 1}: {found.words}")
     ((kind, workers), _), *_ = Counter(said).most_common()
-    goal = Goal(1.0, "at least")
-    share = extent([said.count((kind, workers)) / len(said)])
+    same = said.count((kind, workers))
+    share = extent([same / len(said)])
     return Result(
         f"{name}: the same in every run",
         session.memory,
         share,
         "of all",
-        ours=f"{kind}, workers {', '.join(map(str, workers)) or 'none'}, in {said.count((kind, workers))} of {len(said)}",
-        goal=goal,
-        verdict=judge(share, goal),
+        ours=f"{kind}, workers {', '.join(map(str, workers)) or 'none'}, in {same} of {len(said)}",
+        goal=Goal(1.0, "at least"),
+        verdict=Verdict(same == len(said), "met" if same == len(said) else "missed"),
         details={"said": said},
     )
 

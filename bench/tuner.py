@@ -138,7 +138,7 @@ def tpe(halves: Halves, seed: int) -> Iterator[Step]:
         def new(point: Combination, tried: set[Combination] = tried) -> bool:
             return point in halves.surface.samples and point not in tried
 
-        point = suggest(halves.surface.space, seen, new, best[0], seed * 100_003 + number)
+        point = suggest(halves.surface.space, seen, new, best[0], seed * 100_003 + number, changed=None)
         if point is None:
             return
         seen.append(Seen(point, (halves.draw(point),)))

@@ -26,16 +26,6 @@ C2_OR_C4 = (
     "C2 is contention of cores for the last-level cache (here: handler, tables, payload), C4 of the NIC's writes for it (here: untold, it "
     "needs counters of the host). Axio's rule does not tell them apart: it prints miss rates and compares none"
 )
-STALL = "nic_tx"
-HALF_A_DIGIT_NS = 0.5
-"""Axio prints microseconds with three digits."""
-SIDES: tuple[Literal["client", "server"], ...] = ("client", "server")
-
-C1 = "C1 is contention of the pipeline: its most critical phase is in stall longer than it works"
-C2_OR_C4 = (
-    "C2 is contention of cores for the last-level cache, C4 of the NIC's writes for it (DDIO). Axio's rule does not tell them apart, and "
-    "reads no counter for it"
-)
 STALL = "Axio counts every call of the port as stall of disp_tx and disp_rx, also one that moves packets: such a stall is no wait"
 
 

@@ -36,6 +36,7 @@ def test_its_sample_is_c1_in_disp_rx_and_rounding_could_turn_it():
     found = verdict(SERVER)
     assert (found.stage, found.contention) == ("disp_rx", "C1")
     assert found.rounding == "rounding could turn it: 0.013 against 0.014 µs, of values with three digits"
+    assert "Here: in-flight, few-mbufs, full-ring, link" in found.ours[0] and "such a stall is no wait" in found.ours[1]
 
 
 def test_a_stall_that_no_rounding_explains():

@@ -52,6 +52,15 @@ def test_the_model_looks_where_it_was_good(space):
     assert sorted(map(value, points))[10] > sorted(map(value, at_random))[30]
 
 
+def test_few_factors_of_the_incumbent_change_at_once(space):
+    near = (5, 0, 3)
+    for changed in (1, 2):
+        points = [
+            suggest(space, seen_of(space, 30), lambda point: True, near, seed=n, changed=changed) for n in range(12)
+        ]
+        assert max(sum(a != b for a, b in zip(near, point, strict=True)) for point in points) == changed
+
+
 def test_a_used_up_space_has_no_candidate(space):
     assert suggest(space, [], lambda point: False, (3, 3, 2), seed=1) is None
 
@@ -73,5 +82,7 @@ def test_the_factor_that_decides_is_the_most_important(space):
     seen = [Seen(point, (float(point[0] >= 4) + dice.gauss(0, 0.01),)) for point in points]
     shares = importances(space.factors, seen)
     assert max(shares, key=shares.__getitem__) == "inflight"
-    assert importances(space.factors, seen[:1]) == {}
+    assert importances(space.factors, seen[:11]) == {}
+    same_ring = [Seen((*each.point[:2], 1), each.values) for each in seen]
+    assert set(importances(space.factors, same_ring)) == {"inflight", "batch"}, "nobody knows what the ring would do"
     assert importances(space.factors, [Seen(point, (1.0,)) for point in points]) == {}

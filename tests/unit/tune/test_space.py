@@ -56,6 +56,8 @@ def test_units_do_not_make_a_difference(file):
 def test_true_is_not_1(file):
     space = spaced(file, '[[factor]]\nkey = "workload.0.colocate"\nvalues = [true, false]\n')
     assert space.sets((0,)) == () and space.sets((1,)) == ("workload.0.colocate=false",)
+    wrong = spaced(file, '[[factor]]\nkey = "workload.0.colocate"\nvalues = [1, false]\n')
+    assert wrong.file_point() == ((0,), False) and "colocate" in (wrong.refused((0,)) or "")
 
 
 def test_a_file_that_is_no_point_starts_at_the_nearest(file):

@@ -28,7 +28,7 @@ def test_the_limit_then_causes_workers_and_ledgers():
 
 def test_a_remedy_can_be_pasted():
     text = printed(diagnose(made(client=0.8, server=0.6)))
-    assert "remedy: 4,096 messages in flight: --set client.inflight=4096" in text
+    assert "remedy: 2,048 messages in flight: --set client.inflight=2048" in text
     host = {"cpus": {"allowed": [0, 1, 2]}}
     text = printed(diagnose(made(client=0.6, server=0.05, work={("server", "app_rx"): 4.0}, host=host)))
     assert "--set workload.0.colocate=false --set 'server.cores=[1, 2]'" in text

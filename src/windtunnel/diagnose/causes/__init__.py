@@ -34,7 +34,8 @@ CAUSES: dict[str, Check] = {
 
 
 def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
-    """The causes of a run, that with the greatest gain first, those whose gain cannot be told last; and what is untold. `remedies`: what
+    """The causes of a run, that with the greatest gain first, those whose gain cannot be told last, unless they are what limits; and what is
+    untold. `remedies`: what
     an experiment has tried. What it measured stands in place of what the record allows."""
     found, untold = [], []
     for code, check in CAUSES.items():
@@ -48,7 +49,7 @@ def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple
     tried = {remedy.code: remedy for remedy in remedies}
     known = [_with(cause, tried.pop(cause.code)) if cause.code in tried else cause for cause in found]
     more = [_by(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0]
-    return sorted([*known, *more], key=_rank), untold
+    return sorted([*known, *more], key=lambda cause: _rank(cause, limit)), untold
 
 
 def _with(cause: Cause, remedy: Remedy) -> Cause:
@@ -77,8 +78,10 @@ def _by(remedy: Remedy) -> Cause:
     )
 
 
-def _rank(cause: Cause) -> tuple[bool, float]:
-    return cause.gain is None, -(cause.gain.middle if cause.gain else 0.0)
+def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, float]:
+    """What limits, as a link does, comes first although its gain cannot be told."""
+    decided = cause.gain is None and cause.code == limit.kind
+    return not decided, cause.gain is None, -(cause.gain.middle if cause.gain else 0.0)
 
 
 __all__ = ["CAUSES", "look"]

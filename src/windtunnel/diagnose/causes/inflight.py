@@ -30,8 +30,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
 
 
 def more(budget: int) -> int | None:
-    """At least four times the budget; None where that is more than an engine takes."""
-    larger = 2 ** (budget * 4 - 1).bit_length()
+    """At least twice the budget; None where that is more than an engine takes. Many more at once would overrun a queue on the way, and then
+    losses hold places for as long as a timeout."""
+    larger = 2 ** (budget * 2 - 1).bit_length()
     return larger if budget and larger <= MOST else None
 
 
