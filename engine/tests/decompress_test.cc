@@ -96,7 +96,7 @@ class decompress : public ::testing::TestWithParam<std::string> {
 };
 
 std::vector<std::string> libraries() {
-    for (const wt_option &option : handler_options(*find_handler(WT_MESSAGE_HANDLER, "decompress")))
+    for (const wt_option &option : options_of(find_handler(WT_MESSAGE_HANDLER, "decompress")->options))
         if (option.type == WT_CHOICE) return option_choices(option);
     return {};
 }

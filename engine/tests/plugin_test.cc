@@ -137,7 +137,7 @@ TEST(options, are_resolved_in_the_order_of_the_list) {
     const wt_handler &table = *find_handler(WT_MESSAGE_HANDLER, "m_app");
     const given values = {{"range", "4096"}, {"pattern", "sequential"}};
     given resolved;
-    for (const auto &[name, value] : resolve_options(table, values)) resolved[name] = value;
+    for (const auto &[name, value] : resolve_options(table.name, options_of(table.options), values)) resolved[name] = value;
     EXPECT_EQ(
         resolved,
         (given{{"state", "67108864"}, {"range", "4096"}, {"accesses", "8"}, {"pattern", "sequential"}}));
@@ -145,7 +145,8 @@ TEST(options, are_resolved_in_the_order_of_the_list) {
 
 TEST(options, refuse_unknown_names) {
     const auto resolving = [](const char *handler, const given &values) {
-        return refusal_of([&] { resolve_options(*find_handler(WT_MESSAGE_HANDLER, handler), values); });
+        const wt_option *options = find_handler(WT_MESSAGE_HANDLER, handler)->options;
+        return refusal_of([&] { resolve_options(handler, options_of(options), values); });
     };
     EXPECT_EQ(resolving("m_app", {{"sate", "1"}}),
               "m_app has no option 'sate'; it has state, range, accesses, pattern");

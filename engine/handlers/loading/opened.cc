@@ -13,7 +13,7 @@ opened_handler::opened_handler(handler_table table, const wt_open &asked,
                                const pipeline_plan *pipeline)
     : table_(std::move(table)) {
     inside_open about{asked, pipeline};
-    const std::vector<wt_value> values = resolve_options(*table_, options);
+    const std::vector<wt_value> values = resolve_options(table_->name, options_of(table_->options), options);
     char words[512] = "";
     about.abi = WT_HANDLER_ABI;
     about.size = sizeof(wt_open);

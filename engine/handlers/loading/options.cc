@@ -8,11 +8,11 @@
 
 namespace wt {
 
-std::span<const wt_option> handler_options(const wt_handler &table) {
+std::span<const wt_option> options_of(const wt_option *list) {
     size_t count = 0;
-    if (table.options)
-        while (table.options[count].name) ++count;
-    return {table.options, count};
+    if (list)
+        while (list[count].name) ++count;
+    return {list, count};
 }
 
 const char *option_type_name(uint32_t type) {
@@ -31,6 +31,16 @@ std::vector<std::string> option_choices(const wt_option &option) {
     std::istringstream all(option.choices);
     for (std::string word; std::getline(all, word, '|');) words.push_back(word);
     return words;
+}
+
+nlohmann::ordered_json option_json(const wt_option &option) {
+    nlohmann::ordered_json choices;  // null but for a choice
+    if (option.type == WT_CHOICE) choices = option_choices(option);
+    return {{"name", option.name},
+            {"type", option_type_name(option.type)},
+            {"default", option.fallback},
+            {"choices", choices},
+            {"help", option.help}};
 }
 
 static std::string joined(const std::vector<std::string> &words) {
@@ -57,19 +67,18 @@ void check_option_value(const std::string &who, const wt_option &option, const s
     }
 }
 
-std::vector<wt_value> resolve_options(const wt_handler &table,
+std::vector<wt_value> resolve_options(const std::string &who, std::span<const wt_option> options,
                                       const std::map<std::string, std::string> &given) {
-    const auto options = handler_options(table);
     for (const auto &[name, value] : given) {
         const auto found =
             std::ranges::find_if(options, [&name = name](const wt_option &o) { return name == o.name; });
         if (found == options.end()) {
             std::vector<std::string> names;
             for (const wt_option &option : options) names.push_back(option.name);
-            throw refusal(std::string(table.name) + " has no option '" + name + "'; it has " +
+            throw refusal(who + " has no option '" + name + "'; it has " +
                           (names.empty() ? "none" : joined(names)));
         }
-        check_option_value(table.name, *found, value);
+        check_option_value(who, *found, value);
     }
     std::vector<wt_value> values;
     for (const wt_option &option : options) {

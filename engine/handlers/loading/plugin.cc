@@ -29,7 +29,7 @@ static void require(bool there, const std::string &who, const std::string &what)
 }
 
 static void check_options(const std::string &who, const wt_handler &table) {
-    for (const wt_option &option : handler_options(table)) {
+    for (const wt_option &option : options_of(table.options)) {
         const std::string its = std::string("option ") + option.name;
         require(option.help, who, its + " has no help");
         require(option.fallback, who, its + " has no fallback");

@@ -30,21 +30,11 @@ const wt_handler *find_handler(wt_kind kind, std::string_view name) {
     return found == all.end() ? nullptr : *found;
 }
 
-static nlohmann::ordered_json option_json(const wt_option &option) {
-    nlohmann::ordered_json choices;  // null but for a choice
-    if (option.type == WT_CHOICE) choices = option_choices(option);
-    return {{"name", option.name},
-            {"type", option_type_name(option.type)},
-            {"default", option.fallback},
-            {"choices", choices},
-            {"help", option.help}};
-}
-
 void print_handlers(std::FILE *out, std::span<const wt_handler *const> handlers) {
     auto list = nlohmann::ordered_json::array();
     for (const wt_handler *table : handlers) {
         auto options = nlohmann::ordered_json::array();
-        for (const wt_option &option : handler_options(*table)) options.push_back(option_json(option));
+        for (const wt_option &option : options_of(table->options)) options.push_back(option_json(option));
         list.push_back({{"name", table->name},
                         {"kind", kind_name(table->kind)},
                         {"help", table->help},

@@ -1,6 +1,7 @@
 """Handlers as the plan wants them: names and options checked against what the engine says of them, plug-ins by absolute path."""
 
 import difflib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path as File
 from typing import Any, Literal
@@ -59,7 +60,14 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     handler = Handler(
         name=name,
         options={
-            key: _option(described, key, options[key], scenario.source.file.parent, (*options_path, key))
+            key: check_option(
+                name,
+                described.options if described else None,
+                key,
+                options[key],
+                (*options_path, key),
+                scenario.source.file.parent,
+            )
             for key in options
         },
     )
@@ -93,13 +101,16 @@ def _described(name: str, kind: Kind, known: tuple[Known, ...], path: Path) -> K
     raise Refusal(path, f'no {kind} handler "{name}"', _suggestion(name, names, f"one of {', '.join(names)}, or a .so"))
 
 
-def _option(handler: Known | None, name: str, value: Any, directory: File, path: Path) -> str:
-    if handler is None:
+def check_option(
+    who: str, options: Sequence[HandlerOption] | None, name: str, value: Any, path: Path, directory: File = File()
+) -> str:
+    """An option of a handler or a copier as the engine wants it; None: nobody knows its options. Raises Refusal."""
+    if options is None:
         return _plain(value)
-    listed = {option.name: option for option in handler.options}
+    listed = {option.name: option for option in options}
     if name not in listed:
         remedy = f"its options: {', '.join(listed)}" if listed else "it has none"
-        raise Refusal(path, f'{handler.name} has no option "{name}"', _suggestion(name, list(listed), remedy))
+        raise Refusal(path, f'{who} has no option "{name}"', _suggestion(name, list(listed), remedy))
     return _checked(listed[name], value, directory, path)
 
 
