@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "arguments.h"
+#include "copiers/registry.h"
 #include "core/refusal.h"
 #include "handlers/loading/plugin.h"
 #include "handlers/loading/registry.h"
@@ -156,6 +157,7 @@ static int run(const arguments &a) {
     if (!a.plans.empty()) return check_plans(a.plans);
     if (a.handlers) return print_handlers_of(a.plugin);
     if (a.wires) return print_wires_of_engine();
+    if (a.copiers) return print_copiers(stdout), 0;
     if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);
     try {

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "core/clock.h"
+#include "core/copy_stats.h"
 #include "core/counters.h"
 #include "core/drop.h"
 #include "core/histogram.h"
@@ -29,7 +30,8 @@ struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_counters {
     uint64_t drops[drop_reasons];        // packets
     std::unique_ptr<latencies> latency;  // app_rx of a client
     std::unique_ptr<latency_histogram>
-        pacing;  // app_tx in open loop: ns from the intended to the real send time
+        pacing;                          // app_tx in open loop: ns from the intended to the real send time
+    std::unique_ptr<copy_stats> copies;  // app_tx with copies from a source
     std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`
     std::unique_ptr<step_counters>
         steps;                      // where the stage calls a handler that names some, and cycles are taken
@@ -48,10 +50,12 @@ struct stage_call {
 inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
 // What a call did. `stalled`: there was work, and not one object could move for want of an mbuf, of room in a
-// ring, or of the port; all cycles of such a call are stall.
+// ring, of the port, or because copies still run; all cycles of such a call are stall. `worked`: without an
+// object, the call was not in vain: it made packets that wait for their copies, or copies went on.
 struct call_result {
     uint32_t objects;
     bool stalled;
+    bool worked = false;
 };
 
 using stage_function = call_result (*)(void *role, const stage_call &call);
@@ -67,7 +71,11 @@ struct stage {
     stage_stats *current;  // the window that is being written: &stats[epoch & 1]
     std::unique_ptr<stage_stats[]> stats;
     uint64_t batch_stall = 0;        // ticks for which the next batch was stalled, at `histograms`
-    handler_steps *steps = nullptr;  // of its handler, where stats have counters for them
+    handler_steps *steps = nullptr;  // of its handler or its copies, where stats have counters for them
+    // Ends what runs beside the worker, before the worker is held; null: nothing does. The role is
+    // `own_role`.
+    void (*before_hold)(void *role, stage_stats &stats) = nullptr;
+    void *own_role = nullptr;  // also where a delay stands before the stage
     // where it stands
     stage_of place;
     uint32_t worker;

@@ -16,6 +16,7 @@ void stage_stats::clear() {
     std::fill(std::begin(burst), std::end(burst), 0);
     if (latency) latency->intended.clear(), latency->sent.clear();
     if (pacing) pacing->clear();
+    if (copies) copies->clear();
     if (completion) completion->clear(), stall->clear();
     if (steps) steps->fill({});
 }
@@ -40,7 +41,7 @@ void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above)
     }
     s.timed_calls++;
     s.timed_objects += r.objects;
-    if (r.objects == 0 && !r.stalled) {
+    if (r.objects == 0 && !r.stalled && !r.worked) {
         s.idle_cycles += cycles;
         return;
     }
@@ -113,7 +114,7 @@ void traced_loop(worker &w, worker_stats &stats) {
         const uint64_t after = now();
         if constexpr (level >= accounting::sampled)
             book<level>(w.stages[i], after - before, r, w.interrupted_above);
-        if (r.objects || r.stalled)
+        if (r.objects || r.stalled || r.worked)
             *next++ = {before, after, r.objects, r.stalled, t.worker, static_cast<uint16_t>(i)};
         objects += r.objects;
         stalled |= r.stalled;
@@ -145,6 +146,8 @@ void take_beat(worker &w, uint32_t beat) {
 // Sleeps between two loops until main lets the run go on. A worker may wake up milliseconds after another
 // one: all wait, awake, for the run's time.
 void park(worker &w) {
+    for (stage &s : w.stages)
+        if (s.before_hold) s.before_hold(s.own_role, *s.current);
     const std::atomic<hold_state> &held = w.signals->held;
     w.parked.store(true, std::memory_order_release);
     held.wait(hold_state::asleep, std::memory_order_acquire);

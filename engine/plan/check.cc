@@ -87,6 +87,21 @@ void check_room(const std::string &path, const endpoint_plan &e, const plan &p) 
                                                     std::to_string(max_segments));
 }
 
+// A source is sent without a copy only by drivers that take chains, and nobody sums the bytes.
+void check_chains(const std::string &path, const endpoint_plan &e, const plan &p) {
+    const auto makes_chains = [&](const application_plan &a) {
+        const auto &copies = p.workloads[a.workload].copies;
+        return e.side == side::client && copies && copies->way == copy_way::zero;
+    };
+    if (std::ranges::none_of(e.applications, makes_chains)) return;
+    if (!e.port.chains) refuse_plan(path + ".port.chains", "is false, but bodies are sent without a copy");
+    if (e.port.udp_checksum)
+        refuse_plan(path + ".port.udp_checksum", "is true, but bodies are sent without a copy");
+    if (std::ranges::count(e.port.traits, trait::moves_mbufs))
+        refuse_plan(path + ".port.wire",
+                    e.port.wire + " moves mbufs: the receiver would get the source itself");
+}
+
 void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
     check_udp_ports(path + ".udp_port", e.udp_port, e.port.queues);
     if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, e.port.queues);
@@ -97,6 +112,7 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
     }
     check_applications(path, e, p);
     check_dispatchers(path, e, p);
+    check_chains(path, e, p);
 }
 
 void check_sides(const plan &p) {
@@ -157,7 +173,16 @@ void check_sizes(const std::string &path, const std::optional<sizes_plan> &sizes
     if (std::isinf(sum)) refuse_plan(path + ".weights", "their sum is beyond a number");
 }
 
+void check_copies(const std::string &path, const workload_plan &w) {
+    if (w.source.has_value() != w.copies.has_value())
+        refuse_plan(path + ".source", "source and copies belong together");
+    if (w.copies && w.source->bytes + message_header_bytes < w.request_bytes)
+        refuse_plan(path + ".source.bytes",
+                    std::to_string(w.source->bytes) + " do not hold the body of a request");
+}
+
 void check_workload(const std::string &path, const workload_plan &w) {
+    check_copies(path, w);
     check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
     check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
     if (w.load) check_load(path + ".load", *w.load);

@@ -51,7 +51,7 @@ json stage_json(const stage &s, const stage_stats &stats, enum side side, accoun
                  {"index", s.place.index},
                  {"worker", s.worker},
                  {"calls", calls},
-                 {"empty_calls", stats.burst[0] - stats.stalled_calls},
+                 {"empty_calls", stats.burst[0] - stats.stalled_calls - (stats.copies ? stats.copies->unmoved_calls : 0)},
                  {"objects", objects},
                  {"burst", burst},
                  {"drops", drops_json(stats)},

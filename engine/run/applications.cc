@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "core/inflight.h"
+#include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
 #include "stages/client_state.h"
+#include "stages/copying.h"
 #include "stages/server_state.h"
 #include "stages/stages.h"
 
@@ -60,6 +62,7 @@ void open_client(run_state &f, application &a, const endpoint_plan &e, const wor
         r.raw_limit = f.plan.raw_latency->limit;
         r.raw.reserve(r.raw_limit);
     }
+    if (w.copies) open_copying(f, a, w);
 }
 
 void open_server(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
@@ -82,6 +85,7 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
     if (a.request.segments > 1)
         s.parts =
             std::make_unique<assembler>(w.client_applications, w.client_slots, a.request, s.requests_vary);
+    if (w.copies && w.copies->verify) open_checking(f, a, w);
 }
 
 }  // namespace

@@ -107,6 +107,11 @@ class holders {
         before_ = after;
     }
 
+    // Mbufs that their owner cannot give back.
+    void keeps(const char *owner, size_t pool, uint64_t count) {
+        if (count) held_[pool][owner] += count;
+    }
+
     json ledger(const std::vector<uint64_t> &free_at_stop) const {
         json list = json::array();
         for (size_t i = 0; i < held_.size(); i++) {
@@ -271,6 +276,11 @@ void write_result(run_state &f, const run_end &end) {
     owners.empty("emulated wire", [&] { free_emulated(f); });
     owners.empty("finished messages", [&] { free_outboxes(f); });
     owners.empty("requests", [&] { free_requests(f); });
+    finish_all_copies(f);
+    owners.empty("copies", [&] { free_pending(f); });
+    for (size_t e = 0; e < f.endpoints.size(); e++)
+        owners.keeps("copies that never ended", e, abandoned_mbufs(f.endpoints[e]));
+    const json copies = copies_of_run(f);
     owners.empty("wire", [&] {
         for (size_t e = 0; pair && e < 2; e++)
             packets.push_back(packet_ledger(f, e, held[e], drain_wire(f.ports, e)));
@@ -294,6 +304,8 @@ void write_result(run_state &f, const run_end &end) {
          {"mbufs", owners.ledger(free_at_stop)},
          {"packets", packets},
          {"messages", messages},
+         {"copies", copies},
+         {"verified", verified_of_run(f)},
          {"counters", counters_of_run(f.counters)},
          {"xstats", xstats},
          {"pacing", pacing_json(f)},

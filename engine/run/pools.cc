@@ -6,6 +6,7 @@
 
 #include "core/refusal.h"
 #include "run/run.h"
+#include "stages/copying.h"
 #include "wires/registry.h"
 
 namespace wt {
@@ -59,6 +60,8 @@ void open_pools(run_state &f) {
 }
 
 run_state::~run_state() {
+    for (endpoint &e : endpoints)
+        for (auto &a : e.applications) a->copying.reset();  // a copier writes to mbufs
     handlers.clear();
     close_ports(ports);
     for (rte_mempool *pool : pools) rte_mempool_free(pool);

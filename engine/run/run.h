@@ -4,6 +4,7 @@
 #include <rte_mempool.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "plan/plan.h"
 #include "report/lines.h"
 #include "run/handler_counters.h"
+#include "run/copies.h"
 #include "run/peer_session.h"
 #include "run/telemetry.h"
 #include "run/tracer.h"
@@ -47,6 +49,7 @@ struct run_state {
     std::deque<opened_handler> handlers;
     std::deque<handler_counters> counters;
     std::deque<size_table> size_tables;
+    std::map<uint32_t, copy_source> sources;  // by workload
     std::deque<emulated_line> lines_ahead;
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;

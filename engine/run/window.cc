@@ -184,6 +184,7 @@ void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_
                          {"workers", workers_json(f, epoch)},
                          {"ports", ports_json(f, epoch)},
                          {"workloads", workloads_json(f, epoch)},
+                         {"copies", copies_of_window(f, epoch)},
                          {"rings", rings_json(f)},
                          {"pools", pools_json(f)},
                          {"probe", probe_json(f, probe)}};

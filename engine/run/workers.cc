@@ -1,16 +1,17 @@
 // Which function a stage runs, and on which worker.
 #include <set>
 
+#include "run/copies.h"
 #include "run/run.h"
 #include "stages/client_state.h"
 #include "stages/stages.h"
 
 namespace wt {
 
-static stage_function function_of(stage_kind kind, const endpoint &e) {
+static stage_function function_of(const stage_of &place, const endpoint &e) {
     const bool client = e.plan->side == side::client;
-    switch (kind) {
-        case stage_kind::app_tx: return app_tx;
+    switch (place.stage) {
+        case stage_kind::app_tx: return e.applications[place.index]->copying ? app_tx_copying : app_tx;
         case stage_kind::app_rx: return client ? app_rx_responses : app_rx_requests;
         case stage_kind::disp_tx: return client ? disp_tx_client : disp_tx_server;
         case stage_kind::disp_rx: return disp_rx;
@@ -27,6 +28,7 @@ static void open_stats(stage &s, bool is_paced, accounting level) {
         if (s.run == app_rx_responses) stats->latency = std::make_unique<latencies>();
         if (is_paced) stats->pacing = std::make_unique<latency_histogram>();
         if (s.steps) stats->steps = std::make_unique<step_counters>();
+        if (s.run == app_tx_copying) stats->copies = std::make_unique<copy_stats>();
         if (level == accounting::histograms) {
             stats->completion = std::make_unique<batch_histogram>();
             stats->stall = std::make_unique<batch_histogram>();
@@ -52,14 +54,15 @@ static void *role_of(const stage_of &place, const endpoint &e) {
 static stage open_stage(run_state &f, const stage_of &place, uint32_t worker) {
     endpoint &e = f.endpoints[place.endpoint];
     stage s{};
-    s.run = function_of(place.stage, e);
-    s.role = role_of(place, e);
+    s.run = function_of(place, e);
+    s.role = s.own_role = role_of(place, e);
     s.place = place;
     s.worker = worker;
     const bool is_paced =
         place.stage == stage_kind::app_tx && e.applications[place.index]->sending->open_loop;
     if (place.stage == stage_kind::disp_rx) s.steps = e.dispatchers[place.index]->steps;
     if (place.stage == stage_kind::app_rx) s.steps = e.applications[place.index]->steps;
+    open_copies_of(s, e);
     open_stats(s, is_paced, f.plan.accounting.level);
     open_delay(f, s);
     return s;

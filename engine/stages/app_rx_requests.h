@@ -6,6 +6,7 @@
 
 #include "core/packet.h"
 #include "stages/application.h"
+#include "stages/copying.h"
 #include "stages/server_state.h"
 
 namespace wt {
@@ -36,7 +37,7 @@ inline drop single_segment_fault(const uint8_t *message) {
     return h.segment != 0 ? drop::bad_segment_index : drop::bad_segment_length;
 }
 
-// Takes a burst from one link. The responses return on the same link.
+// Takes a burst from one link, and checks its bodies where it is to. The responses return on the same link.
 inline uint32_t take_burst(application &a) {
     server_responding &s = *a.responding;
     uint32_t count = 0;
@@ -45,6 +46,7 @@ inline uint32_t take_burst(application &a) {
         count = a.out.towards->to_application->take(s.packets.data(), a.batch_rx);
         if (++a.next_link == a.links.size()) a.next_link = 0;
     }
+    if (unlikely(a.checking != nullptr)) check_bodies(*a.checking, s.packets.data(), count);
     return count;
 }
 

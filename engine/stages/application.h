@@ -20,7 +20,9 @@ namespace wt {
 struct inflight_table;
 struct client_sending;
 struct client_receiving;
+struct client_copying;
 struct server_responding;
+struct body_checking;
 
 struct application {
     uint16_t index;  // in its endpoint
@@ -39,8 +41,10 @@ struct application {
     std::unique_ptr<inflight_table> inflight;
     std::unique_ptr<client_sending> sending;
     std::unique_ptr<client_receiving> receiving;
+    std::unique_ptr<client_copying> copying;  // null without copies from a source
     // server
     std::unique_ptr<server_responding> responding;
+    std::unique_ptr<body_checking> checking;  // null where bodies are not checked
 
     application();
     ~application();

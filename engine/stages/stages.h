@@ -9,6 +9,7 @@ struct application;
 
 // Role: application.
 call_result app_tx(void *role, const stage_call &call);            // client
+call_result app_tx_copying(void *role, const stage_call &call);    // client, with copies from a source
 call_result app_rx_responses(void *role, const stage_call &call);  // client
 call_result app_rx_requests(void *role, const stage_call &call);   // server
 

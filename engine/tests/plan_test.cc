@@ -98,6 +98,16 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(p.workloads[0].load->phases[0].arrivals, wt::arrivals::poisson);
     EXPECT_FALSE(p.workloads[0].request_sizes);
     EXPECT_EQ(p.workloads[0].response_sizes->weights, (std::vector{1.5, 0.0}));
+    EXPECT_EQ(p.workloads[0].source->bytes, 1u << 20);
+    EXPECT_EQ(p.workloads[0].source->order, wt::source_order::rotating);
+    const wt::copies_plan &copies = *p.workloads[0].copies;
+    EXPECT_EQ(copies.engine, "dma");
+    EXPECT_EQ(copies.options.at("device"), "skeleton");
+    EXPECT_EQ(copies.depth, 64u);
+    EXPECT_EQ(copies.way, wt::copy_way::pipelined);
+    EXPECT_EQ(copies.at_least_bytes, 256u);
+    EXPECT_TRUE(copies.verify);
+    EXPECT_EQ(copies.lcores, (std::vector<uint32_t>{3}));
     EXPECT_EQ(p.workers[0].stages[1].stage, wt::stage_kind::disp_tx);
     EXPECT_EQ(p.workers[1].cpu, 1);
     EXPECT_EQ(p.record, "/tmp/record.pcap");
@@ -124,6 +134,37 @@ TEST(Plan, NullableKeysMayBeNull) {
           "/workloads/0/pipeline", "/workloads/0/pipeline/change_cpu", "/record", "/trace", "/raw_latency",
           "/variants", "/variants/variants/1/inflight"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
+}
+
+TEST(Plan, ASourceAndItsCopiesBelongTogether) {
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/source", nullptr), "source and copies belong together"));
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/copies", nullptr), "source and copies belong together"));
+    json plan = valid_plan();
+    plan["workloads"][0]["source"] = plan["workloads"][0]["copies"] = nullptr;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+}
+
+TEST(Plan, ASourceHoldsTheBodyOfARequest) {
+    json plan = valid_plan();
+    plan["workloads"][0]["source"]["bytes"] = 100;
+    plan["workloads"][0]["request_bytes"] = 116;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["workloads"][0]["request_bytes"] = 117;
+    EXPECT_EQ(refusal_of(plan.dump()),
+              "plan: workloads[0].source.bytes: 100 do not hold the body of a request");
+}
+
+TEST(Plan, BodiesLeaveWithoutACopyOnlyAsChainsThatNobodySums) {
+    json plan = valid_plan();
+    json &port = plan["endpoints"][0]["port"];
+    plan["workloads"][0]["copies"]["way"] = "zero";
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "endpoints[0].port.chains: is false"));
+    port["chains"] = true;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "endpoints[0].port.udp_checksum: is true"));
+    port["udp_checksum"] = false;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "ring moves mbufs"));
+    port["traits"] = {"client"};
+    EXPECT_EQ(refusal_of(plan.dump()), "");
 }
 
 TEST(Plan, ReadsEveryKeyOfAPipeline) {

@@ -60,6 +60,8 @@ inline nlohmann::json rig_plan() {
                               {"pipeline", nullptr},
                               {"timeout_ns", 1'000'000'000},
                               {"response_sizes", nullptr},
+                              {"source", nullptr},
+                              {"copies", nullptr},
                               {"load", {{"mode", "closed"}, {"phases", json::array()}, {"lead", 0}}}});
     p["accounting"]["level"] = "counts";
     p["record"] = nullptr;

@@ -117,6 +117,14 @@ void note_what_it_sends(port &made, const endpoint_plan &e) {
     }
 }
 
+// Packets whose bodies are parts of a source are chains of two mbufs.
+void ask_for_chains(const port &made, const rte_eth_dev_info &info, rte_eth_conf &conf) {
+    if (!(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS))
+        throw refusal(name_of(made) + " takes no packets of several mbufs, as way = \"zero\" makes them",
+                      "use another wire, or another way of the copies");
+    conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+}
+
 void configure(port &made, const wire_end &end) {
     const endpoint_plan &e = end.plan;
     rte_eth_dev_info info;
@@ -129,6 +137,7 @@ void configure(port &made, const wire_end &end) {
                       "use fewer dispatchers: each has one queue");
     rte_eth_conf conf{};
     if (end.kind.configure) end.kind.configure(made, end, info, conf);
+    if (e.port.chains) ask_for_chains(made, info, conf);
     check_device(made, rte_eth_dev_configure(made.id, made.queues, made.queues, &conf),
                  "configuring " + std::to_string(made.queues) + " queues");
     set_up_queues(made, e.port, end.pool, info, conf);

@@ -24,6 +24,8 @@ def make_plan(
         "response_bytes": 86,
         "request_sizes": None,
         "response_sizes": None,
+        "source": None,
+        "copies": None,
         "handler": None if packet_handler else HANDLER,
         "packet_handler": {"name": packet_handler, "options": {}} if packet_handler else None,
         "pipeline": None,
@@ -68,6 +70,7 @@ def _endpoint(side: str, kind: str, socket: str | None) -> dict:
         "faults": None,
         "link": None,
         "udp_checksum": True,
+        "chains": False,
     }
     return {
         "side": side,

@@ -92,12 +92,12 @@ def _table(found: "list[Handler]") -> "Table":
     for handler in found:
         table.add_row(Text(handler.name, style="bold cyan"), f"{handler.kind}s", Text(handler.help))
         for option in handler.options:
-            words = Text.assemble((option.name, "cyan"), (f" ({_takes(option)})  ", "dim"), option.help)
+            words = Text.assemble((option.name, "cyan"), (f" ({takes(option)})  ", "dim"), option.help)
             table.add_row("", "", words)
     return table
 
 
-def _takes(option: "HandlerOption") -> str:
+def takes(option: "HandlerOption") -> str:
     kind = " | ".join(option.choices) if option.choices else option.type
     return f"{kind}, default {_default(option, option.default)}" if option.default else kind
 

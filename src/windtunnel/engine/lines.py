@@ -246,6 +246,25 @@ class WorkloadWindow(Line):
     )
 
 
+class CopyWindow(Line):
+    """What app_tx of one client application copied from a source."""
+
+    workload: int
+    application: int
+    worker: int = Field(description="position in the plan's workers")
+    copies: Annotated[int, Counted("copies", openmetrics="made")] = Field(description="copies that the copier made")
+    by_cpu: dict[str, int] = Field(
+        description="reason -> copies that the CPU made in its place: small, no_room, failed, gave_up"
+    )
+    uncopied: Annotated[int, Counted("bodies", openmetrics="not_made")] = Field(
+        description="bodies that left as a part of the source"
+    )
+    bytes: Annotated[int, Counted("bytes")] = Field(description="bytes of all these")
+    completion: Histogram | None = Field(
+        description="ticks from the submit of a copy to the poll that found its end; null: copies end with their submit"
+    )
+
+
 class RingLevel(Line):
     name: str
     size: Annotated[int, Level("entries", "ring_capacity_entries")] = Field(description="entries that the ring takes")
@@ -301,6 +320,7 @@ class Window(Line):
     workers: list[WorkerWindow]
     ports: list[PortWindow]
     workloads: list[WorkloadWindow]
+    copies: list[CopyWindow] = Field([], description="one a client application that copies from a source")
     rings: list[RingLevel]
     pools: list[PoolLevel]
     probe: Probe | None = Field(
@@ -346,6 +366,72 @@ class MessageLedger(Line):
     missing: int
 
 
+CopierKind = Literal["core", "hardware"]
+"""Who moves the bytes: a core, the worker's or another one, or an engine of the host."""
+
+
+class DriverCopies(Line):
+    """What a dmadev's driver has counted."""
+
+    submitted: int
+    completed: int
+    errors: int
+
+
+class PlantedFaults(Line):
+    fault: str
+    count: int
+
+
+class CopyLedger(Line):
+    """The copies of one client application over the whole run: submitted = ended + never ended."""
+
+    workload: int
+    application: int
+    engine: str = Field(description="the copier")
+    kind: CopierKind
+    device: str
+    cpu: int | None = Field(
+        description="where the thread of a software copier runs, as the kernel says; null: it has none"
+    )
+    cpu_ns: int | None = Field(description="CPU time of that thread (schedstat)")
+    at_least_bytes: int = Field(description="smaller copies were left to the CPU")
+    submitted: int = Field(description="copies that the copier took")
+    ended: int = Field(description="those that it reported, well or failed")
+    copies: int = Field(description="those that ended well")
+    by_cpu: dict[str, int] = Field(description="reason -> copies that the CPU made in its place")
+    uncopied: int
+    bytes: int
+    never_ended: int = Field(
+        description="copies that the copier took and had not ended at its timeout: anything but 0 makes the run invalid"
+    )
+    missing: int = Field(description="submitted - ended - never_ended; anything but 0 makes the run invalid")
+    driver: DriverCopies | None = Field(
+        description="the driver's own account, which must be the same; null: the copier has no driver"
+    )
+    planted: PlantedFaults | None
+
+
+class WrongByte(Line):
+    """The first wrong byte that a server found: in which message, and where in its body."""
+
+    application: int = Field(description="the client's")
+    slot: int
+    generation: int
+    offset: int
+
+
+class VerifiedLedger(Line):
+    """Packets of requests whose every byte one server application checked against its position in the source."""
+
+    workload: int
+    application: int
+    packets: int
+    wrong_packets: int = Field(description="anything but 0 makes the run invalid")
+    wrong_bytes: int
+    first: WrongByte | None
+
+
 class Traced(Line):
     """The result of a trace."""
 
@@ -373,6 +459,8 @@ class Result(Line):
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
+    copies: list[CopyLedger] = []
+    verified: list[VerifiedLedger] = []
     counters: list[HandlerCounterWindow] = Field(description="over the whole run; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
         description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"

@@ -9,7 +9,7 @@ History of the plan's version:
 1  first run
 2  every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
 3  the pipeline of match-action tables is a part of its workload; `answer_in` is `response_mbuf`;
-   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind
+   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind; copies of payload
 """
 
 from typing import Annotated, Literal
@@ -27,6 +27,9 @@ from windtunnel.engine.plan_values import (
     U64,
     Arrivals,
     Batched,
+    CopyDepth,
+    CopySize,
+    CopyWay,
     Count,
     Cpu,
     Descriptors,
@@ -57,6 +60,8 @@ from windtunnel.engine.plan_values import (
     RingSize,
     SampleEvery,
     Side,
+    SourceBytes,
+    SourceOrder,
     Stage,
     Text,
     Threshold,
@@ -136,6 +141,7 @@ class Port(Part):
     tx_free_thresh: Threshold | None
     tx_rs_thresh: Threshold | None
     udp_checksum: bool = Field(description="of what it sends; false: 0, none (RFC 768)")
+    chains: bool = Field(description="packets that it sends may be chains of mbufs")
     faults: Faults | None
     link: Link | None
 
@@ -217,12 +223,45 @@ class Sizes(Part):
     weights: list[Real] = Field(description="weighted: one for each size")
 
 
+class Source(Part):
+    """The buffer from which the bodies of requests are copied, the same for all applications of a workload. Its bytes follow from
+    the run's seed and their position."""
+
+    bytes: SourceBytes
+    order: Annotated[SourceOrder, cpp("source_order")] = Field(
+        description="rotating: each request takes the next part; hot: each takes the first one"
+    )
+
+
+class Copies(Part):
+    """How the bodies of requests come from the source into mbufs."""
+
+    engine: Text = Field(description="name of the copier; `windtunnel-engine --copiers` lists them")
+    options: dict[str, Text] = Field(description="plain numbers and words; the copier knows their meaning")
+    depth: CopyDepth = Field(description="most copies of one application that the copier has at once")
+    batch: Batched = Field(description="most copies of one submit, and of one poll")
+    way: Annotated[CopyWay, cpp("copy_way")] = Field(
+        description="pipelined: a packet leaves when its own copy has ended; wait_all: when those of all packets that were made with "
+        "it have; zero: an mbuf with headers, and the source itself behind it"
+    )
+    at_least_bytes: CopySize | None = Field(
+        description="smaller copies are made by the CPU; null: below what is measured before the run"
+    )
+    verify: bool = Field(description="the server checks every byte of a request's body against its position")
+    timeout_ns: Length = Field(description="a copy that has not ended after this: the copier is given up")
+    lcores: list[Annotated[int, Field(ge=1, le=U32)]] = Field(
+        description="of the threads of a software copier, taken in turn by applications; empty where it has none"
+    )
+
+
 class Workload(Part):
     name: Text
     request_bytes: MessageBytes = Field(description="UDP payload, message header included; of the largest")
     response_bytes: MessageBytes
     request_sizes: Sizes | None = Field(description="null: all have request_bytes")
     response_sizes: Sizes | None
+    source: Source | None = Field(description="null: every body is one pattern that stays in the cache")
+    copies: Copies | None = Field(description="given where a source is")
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
     pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")

@@ -37,6 +37,18 @@ class Handler(BaseModel):
     options: list[HandlerOption]
 
 
+class Copier(BaseModel):
+    """A copier, as engine/copiers/copier.h explains it. With the default of `thread_option` it has a thread of its own; `inner_option`
+    names the copier on which it works."""
+
+    name: str
+    help: str
+    thread_option: str | None
+    inner_option: str | None
+    most_depth: int
+    options: list[HandlerOption]
+
+
 Scope = Literal["wire", "endpoint"]
 
 
@@ -124,6 +136,7 @@ class LadderEnd(BaseModel):
 _LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
 _HANDLERS = TypeAdapter(list[Handler])
 _WIRES = TypeAdapter(list[Wire])
+_COPIERS = TypeAdapter(list[Copier])
 
 
 def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
@@ -144,6 +157,16 @@ def wires(engine: Path) -> list[Wire]:
         return read_wires(_ask(engine, ["--wires"]))
     except ValidationError as error:
         raise UserError(f"{engine} --wires: not a list of wires: {error.errors()[0]['msg']}", remedy=REBUILD) from error
+
+
+def copiers(engine: Path) -> list[Copier]:
+    """The copiers that are built in. Raises UserError with the engine's own words."""
+    try:
+        return _COPIERS.validate_json(_ask(engine, ["--copiers"]))
+    except ValidationError as error:
+        raise UserError(
+            f"{engine} --copiers: not a list of copiers: {error.errors()[0]['msg']}", remedy=REBUILD
+        ) from error
 
 
 def read_wires(text: str) -> list[Wire]:

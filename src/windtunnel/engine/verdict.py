@@ -1,8 +1,8 @@
 """The verdict on a run: made here from the observed facts, never by the engine.
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
-engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, no responses,
-nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
+engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, copies wrong, copies never ended,
+no responses, nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
 """
 
 import signal
@@ -117,6 +117,7 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
     elif result.reason == "stopped" and not (history.peer_done or finished.interrupted):
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
+    yield from _unsound_copies(history, result)
     for counter in result.counters:
         if counter.kind == "wrong" and counter.value:
             of = f" of {counter.of}" if counter.of else ""
@@ -144,6 +145,36 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
         if messages.missing:
             name = history.plan.workloads[messages.workload].name
             yield f"ledger open: {messages.missing} messages missing of {messages.sent} in workload {name}"
+
+
+def _unsound_copies(history: History, result: Result) -> Iterator[str]:
+    names = [workload.name for workload in history.plan.workloads]
+    for copies in result.copies:
+        who = (
+            f"{copies.engine} ({copies.device}) of application {copies.application}, workload {names[copies.workload]}"
+        )
+        if copies.never_ended:
+            yield f"copies never ended: {copies.never_ended} of {copies.submitted} that {who} took; their mbufs were not used again"
+        if copies.missing:
+            yield f"ledger open: {copies.missing} copies missing of {copies.submitted} that {who} took"
+        driver = copies.driver
+        if (
+            driver
+            and not copies.never_ended
+            and (driver.submitted, driver.completed) != (copies.submitted, copies.ended)
+        ):
+            yield (
+                f"ledger open: the driver of {who} counted {driver.submitted} submitted and {driver.completed} completed copies, "
+                f"the application {copies.submitted} and {copies.ended}"
+            )
+    for verified in result.verified:
+        if verified.wrong_packets and verified.first:
+            first = verified.first
+            yield (
+                f"copies wrong: {verified.wrong_packets} of {verified.packets} packets of workload {names[verified.workload]} arrived with "
+                f"{verified.wrong_bytes} wrong bytes, the first at byte {first.offset} of message {first.slot}/{first.generation} "
+                f"of application {first.application}"
+            )
 
 
 def _without_response(history: History, result: Result) -> Iterator[str]:

@@ -46,6 +46,7 @@ LABELS: dict[Noun, tuple[str, ...]] = {
     "port": ("endpoint",),
     "workload": ("workload",),
     "worker": ("engine", "worker", "cpu"),
+    "copies": ("workload", "application"),
 }
 LEVELS: dict[str, tuple[str, type[BaseModel]]] = {
     "rings": ("ring", RingLevel),
@@ -97,6 +98,11 @@ class Windows(Collector):
             self._add("port", (port.endpoint,), port, hz)
         for worker in window.workers:
             self._add("worker", (engine, str(worker.worker), str(worker.cpu)), worker, hz)
+        for copies in window.copies:
+            where = (self._workloads[copies.workload], str(copies.application))
+            self._add("copies", where, copies, hz)
+            for reason, count in copies.by_cpu.items():
+                self._sums["copies_by_cpu"][*where, reason] += count
         for workload in window.workloads:
             named = (self._workloads[workload.workload],)
             self._add("workload", named, workload, hz)
@@ -130,6 +136,9 @@ class Windows(Collector):
             for counter in COUNTERS[noun]:
                 yield self._counter(f"{noun}_{counter.openmetrics}", _sentence(counter.help), labels)
         yield self._counter("stage_dropped_packets", "Packets dropped by the stage", (*LABELS["stage"], "reason"))
+        yield self._counter(
+            "copies_by_cpu", "Copies that the CPU made in a copier's place", (*LABELS["copies"], "reason")
+        )
 
     def _counter(self, name: str, about: str, labels: tuple[str, ...]) -> Metric:
         unit = next((unit for unit in ("seconds", "bytes") if name.endswith(f"_{unit}")), "")

@@ -23,9 +23,16 @@ def identity(record: Record) -> dict[str, str]:
         "DPDK": record.versions.get("dpdk", "not known"),
         "memory": record.memory or "not known",
         "wire": record.wire or "not known",
+        "copies by": _copies_by(record),
         "sides run": " and ".join(sides) or "none",
         "measured by": record.imported.tool if record.imported else "windtunnel",
     }
+
+
+def _copies_by(record: Record) -> str:
+    """Who moves the bytes of payload: a core, where no copier says otherwise."""
+    kinds = {copies.kind for engine in record.engines if engine.result for copies in engine.result.copies}
+    return " and ".join(sorted(kinds)) or "core"
 
 
 def factors(record: Record) -> dict[str, Any]:

@@ -96,8 +96,9 @@ def _plan_to_5(plan: Document) -> None:
     for endpoint in plan["endpoints"]:
         rename(endpoint, {"answer_in": "response_mbuf"})
         migrate_port(endpoint["port"])
+        endpoint["port"]["chains"] = False
     for workload in plan["workloads"]:
-        workload["pipeline"] = None
+        workload |= {"pipeline": None, "source": None, "copies": None}
         handler = workload["packet_handler"]
         if handler and handler["name"] == "match_action":
             workload["pipeline"] = json.loads(handler["options"].pop("pipeline"))

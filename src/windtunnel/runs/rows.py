@@ -89,6 +89,32 @@ class HandlerCounterRow:
 
 
 @dataclass(frozen=True)
+class CopyRow:
+    """How the bodies of one workload's requests came from their source, all its applications together."""
+
+    workload: str
+    engine: str
+    """The copier; "none" where nothing is copied."""
+    kind: Literal["core", "hardware"] | None
+    """Who moved the bytes; None: the engine gave no result."""
+    device: str | None
+    way: str
+    copies: int
+    uncopied: int
+    by_cpu: dict[str, int]
+    """Reason -> copies that the CPU made in the copier's place."""
+    copies_by_cpu: int
+    gbps: float | None
+    share: float | None
+    submit_cycles: float | None
+    poll_cycles: float | None
+    by_cpu_cycles: float | None
+    p50: int | None
+    """ns from a copy's submit to the poll that found its end."""
+    p99: int | None
+
+
+@dataclass(frozen=True)
 class WorkerRow:
     """One worker; the shares are of the stage calls that were timed and add up to one. `preempted` is of the measured time:
     when it was runnable and the kernel ran another thread."""

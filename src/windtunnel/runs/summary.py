@@ -7,10 +7,12 @@ from itertools import chain
 
 from windtunnel.engine.lines import Hello, Window
 from windtunnel.runs import metrics, steps
+from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import (
+    CopyRow,
     HandlerCounterRow,
     LevelRow,
     PhaseRow,
@@ -45,6 +47,7 @@ class Summary:
     ports: list[PortRow]
     workloads: list[WorkloadRow]
     phases: list[PhaseRow]
+    copies: list[CopyRow]
     variants: list[VariantRow]
     levels: list[LevelRow]
 
@@ -52,7 +55,7 @@ class Summary:
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""
     if imported := run.record.imported:
-        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [])
+        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [], [])
     counted = run.counted
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
@@ -69,6 +72,7 @@ def summarise(run: Run) -> Summary:
         ports=sorted(rows(lambda _, _hello, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, _, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
         phases=rows(lambda e, _, windows: phase_rows(run.windows[e.name], e.plan, windows)),
+        copies=rows(lambda e, hello, windows: copy_rows(windows, hello, e.plan, e.result.copies if e.result else ())),
         variants=variant_rows(run),
         levels=rows(lambda _, _hello, windows: metrics.level_rows(windows)),
     )

@@ -2,6 +2,7 @@
 
 from windtunnel.scenario import wires
 from windtunnel.scenario.client_checks import check_client
+from windtunnel.scenario.copies import check_copies
 from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
@@ -126,6 +127,7 @@ def _workloads(scenario: Scenario) -> None:
                 "the request's size, or no response",
             )
         check_tables(scenario, index)
+        check_copies(scenario, index)
 
 
 def _endpoint(scenario: Scenario, topology: Topology) -> None:

@@ -1,7 +1,10 @@
 """Endpoints and workloads in the engine's words: every default decided, every number in its base unit."""
 
+from collections.abc import Sequence
+
 from windtunnel.engine import plan as plans
 from windtunnel.scenario import wires
+from windtunnel.scenario.copies import makes_chains, plan_copies, plan_source
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import plan_load
@@ -63,15 +66,22 @@ def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.P
         tx_free_thresh=keys.thresholds.tx_free,
         tx_rs_thresh=keys.thresholds.tx_rs,
         udp_checksum=wire.udp_checksum,
+        chains=topology.side == "client" and makes_chains(scenario),
         faults=plans.Faults(**faults.model_dump()) if faults else None,
         link=plans.Link(bits_per_s=link.rate, delay_ns=link.delay, queue=link.queue) if (link := wire.link) else None,
     )
 
 
 def plan_workload(
-    scenario: Scenario, index: int, asked: bool, change_cpu: int | None, variants: plans.Variants | None
+    scenario: Scenario,
+    index: int,
+    asked: bool,
+    change_cpu: int | None,
+    copier_lcores: Sequence[int],
+    variants: plans.Variants | None,
 ) -> plans.Workload:
-    """One workload; `asked` where the plan's process has the client that asks. `change_cpu`: free for changing tables."""
+    """One workload; `asked` where the plan's process has the client that asks. `change_cpu`: free for changing tables;
+    `copier_lcores`: for threads of copiers."""
     workload = scenario.workload[index]
     asking = [
         app for side in topologies(scenario) if side.side == "client" for app in widened(side, variants).applications
@@ -83,6 +93,8 @@ def plan_workload(
         response_bytes=response_bytes(scenario, index),
         request_sizes=plan_sizes(scenario, index, "request"),
         response_sizes=plan_sizes(scenario, index, "response"),
+        source=plan_source(scenario, index),
+        copies=plan_copies(scenario, index, copier_lcores),
         handler=plan_handler(scenario, index, "message"),
         packet_handler=plan_handler(scenario, index, "packet"),
         pipeline=plan_pipeline(scenario, index, change_cpu) if workload.table else None,

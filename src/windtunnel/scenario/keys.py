@@ -36,7 +36,7 @@ from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.table_keys import MatchTable
-from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
+from windtunnel.scenario.traffic_keys import Copies, CopySource, LoadPhase, Sizes
 from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
     Applications,
@@ -240,6 +240,8 @@ class Workload(Table):
     )
     request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
     response_sizes: Sizes | None = Field(None, description="sizes of the responses, instead of `response`")
+    source: CopySource | None = Field(None, description="where the bodies of requests come from")
+    copies: Copies | None = Field(None, description="how they come into packets")
     apps: Applications = Field(1, description="applications")
     dispatchers: Queues = Field(1, description="dispatchers on each side; each has one queue")
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")

@@ -77,8 +77,21 @@ def _cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
             )
 
 
-def divide(topologies: Sequence[Topology], allowed: Sequence[int]) -> dict[Side, list[int]]:
-    """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few.
+def named_cpus(topologies: Sequence[Topology]) -> set[int]:
+    """CPUs that the scenario names for workers."""
+    return {cpu for topology in topologies for cpu in _fixed(topology)}
+
+
+def least_cpus(topologies: Sequence[Topology]) -> int:
+    """CPUs without which endpoints whose CPUs are not named would share one."""
+    return sum(_least(topology) for topology in topologies if not _fixed(topology))
+
+
+def divide(
+    topologies: Sequence[Topology], allowed: Sequence[int], reserved: Sequence[int] = ()
+) -> dict[Side, list[int]]:
+    """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few. `reserved`: CPUs that
+    are left to other threads, as long as one other is there.
 
     Raises Refusal where the scenario names a CPU that is not among the allowed ones.
     """
@@ -86,10 +99,11 @@ def divide(topologies: Sequence[Topology], allowed: Sequence[int]) -> dict[Side,
         _cores_exist(topology, allowed)
     cpus = {topology.side: _fixed(topology) for topology in topologies}
     undecided = [topology for topology in topologies if not cpus[topology.side]]
-    least = sum(_least(topology) for topology in undecided)
-    free = sorted(set(allowed) - {cpu for named in cpus.values() for cpu in named})
+    least = least_cpus(topologies)
+    allowed = sorted(set(allowed) - set(reserved)) or sorted(allowed)
+    free = sorted(set(allowed) - named_cpus(topologies))
     if least > len(free):
-        free = sorted(allowed)
+        free = allowed
     if least > len(free):
         return cpus | {topology.side: free[::-1] for topology in undecided}
     for position, topology in enumerate(undecided):

@@ -11,6 +11,7 @@ from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
 from windtunnel.engine.plan_values import Side
 from windtunnel.scenario import wires
+from windtunnel.scenario.copies import copy_devices, reserved_cpus, source_bytes
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.host import HostView
@@ -55,6 +56,8 @@ class _Decided:
     one_side: OneSide | None
     digest: str
     variants: Variants | None
+    copier_cpus: list[int]
+    """For threads of software copiers."""
 
 
 def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, variants: Variants | None) -> RunSpec:
@@ -65,23 +68,21 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     process_each = wires.has(scenario, "process_each")
     # Such ends are on one host: each keeps off the other's CPUs although it runs alone.
     here = [topology for topology in sides if not one_side or process_each or topology.side == one_side.side]
-    cpus = divide(here, host.cpus)
+    kept = reserved_cpus(scenario, here, host.cpus)
+    cpus = divide(here, host.cpus, kept)
     sides = [topology for topology in sides if not one_side or topology.side == one_side.side]
     placed = place(sides, cpus)
     capture = replayed(scenario)
-    kept = capture.frames if capture and not wires.is_timed(scenario) else 0
+    frames = capture.frames if capture and not wires.is_timed(scenario) else 0
     demands = {
-        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), kept, variants)
+        side.side: demand(scenario, side, _touching(scenario, side, placed), crossings(side, placed), frames, variants)
         for side in sides
     }
     processes = [[side] for side in sides] if process_each else [sides]
     sized = [[(side, demands[side.side].size) for side in process] for process in processes]
-    tables = tables_bytes(scenario, host)
+    extra: dict[Side, int] = {"server": tables_bytes(scenario, host), "client": source_bytes(scenario)}
     needs = {
-        mode: [
-            wanted_bytes(process, mode, tables if any(t.side == "server" for t, _ in process) else 0)
-            for process in sized
-        ]
+        mode: [wanted_bytes(process, mode, sum(extra[t.side] for t, _ in process)) for process in sized]
         for mode in MODES
     }
     token = secrets.token_hex(4)
@@ -96,6 +97,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         one_side=one_side,
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
         variants=variants,
+        copier_cpus=kept,
     )
     names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or one_side else ["windtunnel"]
     return RunSpec(
@@ -131,13 +133,23 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
     sides = [topology.side for topology in process]
     mine = [stage for stage in decided.placed if stage.side in sides]
     lcores = {cpu: lcore for lcore, cpu in enumerate(dict.fromkeys(stage.cpu for stage in mine), start=1)}
+    workers = dict(lcores)
+    for cpu in decided.copier_cpus if "client" in sides else []:
+        lcores.setdefault(cpu, len(lcores) + 1)
     prefix = f"wt-{decided.token}" + (f"-{name}" if name in sides and decided.socket else "")
     return Plan(
         version=PLAN_VERSION,
         hash=decided.digest,
         title=scenario.title,
         seed=scenario.seed,
-        eal=eal(decided.mode, need, decided.host.cpus, lcores, prefix, devices(scenario, sides)),
+        eal=eal(
+            decided.mode,
+            need,
+            decided.host.cpus,
+            lcores,
+            prefix,
+            [*devices(scenario, sides), *(copy_devices(scenario) if "client" in sides else [])],
+        ),
         accounting=plans.Accounting(
             level=scenario.accounting.level,
             sample_every=scenario.accounting.sample_every,
@@ -154,10 +166,17 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         hello_wait_ns=decided.one_side.wait_ns if decided.one_side else None,
         endpoints=[plan_endpoint(scenario, side, decided.demands[side.side].size, decided.socket) for side in process],
         workloads=[
-            plan_workload(scenario, index, "client" in sides, _change_cpu(decided), decided.variants)
+            plan_workload(
+                scenario,
+                index,
+                "client" in sides,
+                _change_cpu(decided),
+                [lcores[cpu] for cpu in decided.copier_cpus if cpu in lcores],
+                decided.variants,
+            )
             for index in range(len(scenario.workload))
         ],
-        workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in lcores.items()],
+        workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in workers.items()],
         record=scenario.record,
         trace=None,
         raw_latency=None,
@@ -187,7 +206,7 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
 
 def _change_cpu(decided: _Decided) -> int | None:
     """A CPU without a worker, for the thread that changes tables; None where each has one."""
-    free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed})
+    free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed} - set(decided.copier_cpus))
     return free[0] if free else None
 
 
@@ -201,6 +220,17 @@ def _changes(decided: _Decided) -> list[str]:
         else f"CPU {cpu}, which has no worker"
     )
     return [f"tables are changed by a thread on {where}"]
+
+
+def _copiers(decided: _Decided) -> list[str]:
+    """Where the threads of software copiers run, and whom they disturb."""
+    if not decided.copier_cpus:
+        return []
+    busy = {stage.cpu for stage in decided.placed} & set(decided.copier_cpus)
+    words = f"the copiers' threads run on CPU {cpu_list(decided.copier_cpus)}"
+    return [
+        f"{words}, over-committed: workers run on CPU {cpu_list(busy)} too" if busy else f"{words}, which no worker has"
+    ]
 
 
 def _notes(decided: _Decided) -> list[str]:
@@ -220,6 +250,7 @@ def _notes(decided: _Decided) -> list[str]:
     if server & client:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
     notes += _changes(decided)
+    notes += _copiers(decided)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on hugepages")

@@ -1,13 +1,21 @@
-"""Keys of a load that differs: sizes from message to message, rates from phase to phase."""
+"""Keys of a load that differs: sizes from message to message, rates from phase to phase, bodies that come from a source."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from windtunnel.engine.plan_values import Arrivals, Exponent
-from windtunnel.scenario.quantities import AnyRate, Duration, Size
+from windtunnel.engine.plan_values import (
+    Arrivals,
+    Batched,
+    CopyDepth,
+    CopyWay,
+    Exponent,
+    SourceBytes,
+    SourceOrder,
+)
+from windtunnel.scenario.quantities import AnyRate, Duration, Size, within
 from windtunnel.scenario.table import Table
-from windtunnel.scenario.values import Message, Text, Wanted
+from windtunnel.scenario.values import CopySize, Message, Options, Text, Wanted
 
 
 class Sizes(Table):
@@ -44,3 +52,33 @@ class LoadPhase(Table):
         None, description="bursts: time for which it sends at the rate"
     )
     off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: pause after that")
+
+
+class CopySource(Table):
+    """The buffer from which request bodies are copied. Without it every body is one pattern that stays in the cache."""
+
+    bytes: Annotated[int, within("size", SourceBytes)] = Field(
+        "128MiB", validate_default=True, description="size; larger than the caches for copies from memory"
+    )
+    order: SourceOrder = Field("rotating", description="rotating: each request takes the next part; hot: the same one")
+
+
+class Copies(Table):
+    """How request bodies come from the source into packets."""
+
+    engine: Text = Field("cpu", min_length=1, description="copier; `windtunnel copiers` lists them with their options")
+    options: Options = Field(default_factory=dict, description="options of the copier")
+    depth: CopyDepth = Field(64, description="copies that the copier has at once, of one application")
+    batch: Batched = Field(32, description="copies of one submit, and of one poll")
+    way: CopyWay = Field(
+        "pipelined",
+        description="pipelined: a packet leaves when its copy has ended; wait_all: when the copies of its burst have; zero: no copy, "
+        "the packet refers to the source",
+    )
+    at_least: CopySize = Field(
+        "0B", validate_default=True, description="the CPU makes smaller copies; auto: measured before the run"
+    )
+    verify: bool = Field(False, description="the server checks every byte; a wrong one makes the run invalid")
+    timeout: Annotated[int, Duration("1ms", "1h")] = Field(
+        "1s", validate_default=True, description="a copy that has not ended after this makes the run invalid"
+    )

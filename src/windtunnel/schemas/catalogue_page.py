@@ -15,6 +15,7 @@ GENERATED = "<!-- Generated from {} by `python -m windtunnel.schemas`. -->"
 SCENARIOS = {
     "Start here": ("echo", "split", "open-loop", "two-workloads"),
     "Shape the load": ("phases", "imix", "kv-zipf"),
+    "Copies of payload": ("copy-dma",),
     "Message handlers": (
         "handler-empty",
         "handler-l_app",
@@ -50,6 +51,7 @@ SCENARIOS = {
 STUDIES = {
     "Load and size": ("inflight", "message-size"),
     "Cores, queues and memory": ("cores", "queues", "mempool-cache"),
+    "Copies of payload": ("copy-unpack",),
     "Batch sizes": ("batch-l_app", "batch-t_app", "batch-m_app"),
     "Match-action tables": (
         "tables-exact",

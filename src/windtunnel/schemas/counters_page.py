@@ -22,6 +22,7 @@ NOUNS: dict[Noun, str] = {
     "worker": "Of a worker",
     "workload": "Of a workload",
     "phase": "Of a phase of the load",
+    "copies": "Of copies from a source",
     "port": "Of a port",
     "level": "Of rings and pools",
     "endpoint": "Of an endpoint, in a study",

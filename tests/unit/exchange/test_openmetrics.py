@@ -12,7 +12,7 @@ import sample_lines
 from command_line import SCENARIO, command, environment, windtunnel
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.lines import CopyWindow, Window
 from windtunnel.errors import UserError
 from windtunnel.exchange.metrics_server import MOST_READERS, Server, parse
 from windtunnel.exchange.openmetrics import Windows
@@ -83,6 +83,20 @@ def test_totals_are_sums_of_the_windows(port):
     assert value(found, "windows_total", engine="windtunnel") == len(windows)
     assert value(found, "phase", windtunnel_phase="drain") == 1
     assert value(found, "phase", windtunnel_phase="measure") == 0
+
+
+def test_copies_are_counted_by_application_and_reason(port):
+    plan = sample_lines.plan()
+    collector, [first, *_] = listened(plan)
+    part = CopyWindow(
+        workload=0, application=1, worker=0, copies=90, by_cpu={"failed": 4}, uncopied=0, bytes=5000, completion=None
+    )
+    for _ in range(2):
+        collector.line("windtunnel", first.model_copy(update={"copies": [part]}), "")
+    found, where = served(collector, port), {"workload": "echo", "application": "1"}
+    assert value(found, "copies_made_total", **where) == 180
+    assert value(found, "copies_bytes_total", **where) == 10_000
+    assert value(found, "copies_by_cpu_total", **where, reason="failed") == 8
 
 
 def test_latency_is_a_histogram_in_seconds(port):

@@ -11,7 +11,7 @@ from windtunnel.runs import Run
 from windtunnel.runs.metrics import TRAVEL, ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.registry import Metric, Noun, metrics
-from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import CopyRow, PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, summarise
 
 SIDES = ("client", "server")
@@ -57,6 +57,7 @@ WORKLOAD = {
     **{f"{name}_per_s": ("DOUBLE", f"{words}, a second") for name, words in COUNTS.items()},
     **_typed({name: of for name, of in OF_WORKLOAD.items() if name not in COUNTS}),
 }
+COPY_METRICS = _in_table("copies")
 STAGE_METRICS = _in_table("stage")
 OF_STAGE = _typed(STAGE_METRICS)
 SIDE_METRICS = _in_table("endpoint")
@@ -66,7 +67,7 @@ OF_SIDE = _typed(SIDE_METRICS)
 def _all() -> dict[str, tuple[str, str]]:
     per_side = {f"{side}_{name}": of for side in SIDES for name, of in OF_SIDE.items()}
     per_stage = {f"{side}_{stage}_{name}": of for side, stage in STAGES for name, of in OF_STAGE.items()}
-    return RUN | WORKLOAD | per_side | per_stage
+    return RUN | WORKLOAD | _typed(COPY_METRICS) | per_side | per_stage
 
 
 COLUMNS = _all()
@@ -105,7 +106,10 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
         known |= _of_packets(side, summary)
     for row in summary.stages:
         known |= _of_stage(row)
-    rows = [_row(known | _of_workload(row, summary.measured_s)) for row in summary.workloads]
+    copies = {row.workload: _of_copies(row) for row in summary.copies}
+    rows = [
+        _row(known | _of_workload(row, summary.measured_s) | copies.get(row.workload, {})) for row in summary.workloads
+    ]
     return rows or [_row(known)]
 
 
@@ -122,6 +126,10 @@ def _row(known: dict[str, Any]) -> dict[str, Any]:
 def _of_workload(row: WorkloadRow, measured_s: float | None) -> dict[str, Any]:
     values: dict[str, Any] = {"workload": row.workload} | {name: of.of(row) for name, of in OF_WORKLOAD.items()}
     return values | {f"{name}_per_s": ratio(values[name], measured_s) for name in COUNTS}
+
+
+def _of_copies(row: CopyRow) -> dict[str, Any]:
+    return {name: of.of(row) for name, of in COPY_METRICS.items()}
 
 
 def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[str, float | None]:
@@ -153,6 +161,8 @@ def metric_of(column: str) -> tuple[Metric, bool] | None:
         return OF_WORKLOAD[column], False
     if (count := column.removesuffix("_per_s")) in COUNTS and count != column:
         return OF_WORKLOAD[count], True
+    if column in COPY_METRICS:
+        return COPY_METRICS[column], False
     side, _, name = column.partition("_")
     if side in SIDES and name in SIDE_METRICS:
         return SIDE_METRICS[name], False

@@ -7,7 +7,8 @@ fields of `windtunnel.engine.lines`; those with a head have an entry here by the
 from collections.abc import Iterator
 
 from windtunnel.engine.counted import CountedField, counters_of
-from windtunnel.engine.lines import PortWindow, StageWindow, WorkerWindow, WorkloadWindow
+from windtunnel.engine.lines import CopyWindow, PortWindow, StageWindow, WorkerWindow, WorkloadWindow
+from windtunnel.runs.registry.copies import COPIES
 from windtunnel.runs.registry.machines import ENDPOINTS, LEVELS, PORTS, WORKERS
 from windtunnel.runs.registry.metric import Metric, Noun, Shown
 from windtunnel.runs.registry.stages import HANDLER_COUNTERS, STAGES, STEPS
@@ -18,6 +19,7 @@ COUNTERS: dict[Noun, tuple[CountedField, ...]] = {
     "worker": tuple(counters_of(WorkerWindow)),
     "port": tuple(counters_of(PortWindow)),
     "workload": tuple(counters_of(WorkloadWindow)),
+    "copies": tuple(counters_of(CopyWindow)),
 }
 """The nouns: what windows count for."""
 
@@ -45,6 +47,7 @@ METRICS: tuple[Metric, ...] = (
     *WORKERS,
     *WORKLOADS,
     *PHASES,
+    *COPIES,
     *PORTS,
     *LEVELS,
     *ENDPOINTS,

@@ -16,7 +16,7 @@ from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
-from windtunnel.runs.rows import Middle, PhaseRow, PortRow, StageRow, VariantRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import CopyRow, Middle, PhaseRow, PortRow, StageRow, VariantRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
@@ -70,6 +70,7 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [handler_counters(summary.counters), Text()] if summary.counters else []
     parts += [worker_table(summary.workers), Text()] if summary.workers else []
     parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
+    parts += [copy_table(summary.copies), Text()] if summary.copies else []
     parts += [phase_table(summary.phases), Text()] if summary.phases else []
     parts += [variant_table(summary.variants), Text()] if summary.variants else []
     parts += [port_table(summary.ports), Text()] if summary.ports else []
@@ -199,6 +200,26 @@ def latency_table(rows: Sequence[WorkloadRow]) -> RenderableType:
             *columns("workload", rows).values(),
         ]
     )
+
+
+def copy_table(rows: Sequence[CopyRow]) -> RenderableType:
+    """How the bodies of requests came from their source, and a line for each reason for which the CPU copied in a copier's place."""
+    column = _columns_of(rows)
+    table = Fitting(
+        [
+            column("copies of", lambda r: r.workload, words=True),
+            column("copier", lambda r: r.engine, words=True),
+            column("kind", lambda r: r.kind or fmt.DASH, words=True),
+            column("way", lambda r: r.way, words=True, spare=1),
+            *columns("copies", rows).values(),
+        ]
+    )
+    reasons = [
+        f"{row.workload}, copies by the CPU: {', '.join(f'{name} {fmt.count(n)}' for name, n in row.by_cpu.items())}"
+        for row in rows
+        if row.by_cpu
+    ]
+    return Group(table, *(Text(words, style="dim") for words in reasons))
 
 
 def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:

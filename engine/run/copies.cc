@@ -1,0 +1,252 @@
+#include "run/copies.h"
+
+#include <bit>
+
+#include "copiers/break_even.h"
+#include "copiers/registry.h"
+#include "core/refusal.h"
+#include "run/run.h"
+#include "run/seed.h"
+#include "stages/client_state.h"
+#include "stages/copying.h"
+#include "stages/stages.h"
+
+namespace wt {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr uint64_t source_page = 4096;
+
+source_layout layout_of(const run_state &f, const application &a, const workload_plan &w) {
+    return {seed_of(f.plan.seed, chance::sources, a.workload), w.source->bytes, a.request.body_bytes,
+            w.client_slots, w.source->order == source_order::hot};
+}
+
+// One for all applications of a workload: nobody writes to it.
+const uint8_t *source_of(run_state &f, const application &a, const workload_plan &w) {
+    copy_source &source = f.sources[a.workload];
+    if (source) return source.get();
+    const uint64_t bytes = w.source->bytes;
+    if (bytes < a.request.body_bytes)
+        throw refusal("workload " + w.name + ": a source of " + std::to_string(bytes) +
+                          " bytes, and a request's body has " + std::to_string(a.request.body_bytes),
+                      "use a larger source");
+    f.lines.phase("filling a source of " + std::to_string(bytes) + " bytes");
+    source.reset(static_cast<uint8_t *>(rte_malloc("copy source", bytes, source_page)));
+    if (!source)
+        throw refusal(
+            "workload " + w.name + ": no " + std::to_string(bytes) + " bytes of memory for its source",
+            "use a smaller source, or give EAL more memory");
+    source_fill(seed_of(f.plan.seed, chance::sources, a.workload), source.get(), bytes);
+    return source.get();
+}
+
+copy_channel open_channel(const run_state &f, const application &a, const copies_plan &plan) {
+    f.lines.phase("opening the copier " + plan.engine);
+    return open_copier(plan.engine, {.application = a.index,
+                                     .depth = plan.depth,
+                                     .options = plan.options,
+                                     .lcores = {plan.lcores.begin(), plan.lcores.end()},
+                                     .seed = seed_of(f.plan.seed, chance::copiers, a.index),
+                                     .ticks_per_ns = 1 / f.clock.ns_per_tick});
+}
+
+void name_steps(client_copying &c) {
+    c.steps.names = {
+        {c.channel.immediate ? "copy" : "submit", false}, {"poll", false}, {"copy by CPU", false}};
+}
+
+void hold(void *role, stage_stats &stats) {
+    client_copying &c = *static_cast<application *>(role)->copying;
+    finish_copies(c, *stats.copies, c.timeout);
+}
+
+template <typename Visit>
+void for_each_copying(const run_state &f, Visit visit) {
+    for (const endpoint &e : f.endpoints)
+        for (const auto &a : e.applications)
+            if (a->copying) visit(e, *a, *a->copying);
+}
+
+json by_cpu_json(const copy_counters &counted) {
+    json reasons = json::object();
+    for (uint32_t i = 0; i < copy_reasons; i++)
+        if (counted.by_cpu[i]) reasons[copy_reason_names[i]] = counted.by_cpu[i];
+    return reasons;
+}
+
+json driver_json(const client_copying &c) {
+    if (!c.channel.driver) return json();
+    const driver_copies d = c.channel.driver(c.channel.state);
+    return {{"submitted", d.submitted}, {"completed", d.completed}, {"errors", d.errors}};
+}
+
+json planted_json(const client_copying &c) {
+    if (!c.channel.planted) return json();
+    const planted_faults p = c.channel.planted(c.channel.state);
+    return {{"fault", p.fault}, {"count", p.count}};
+}
+
+// CPU time of a software copier's thread so far.
+json thread_ns(const client_copying &c) {
+    if (!c.channel.thread) return json();
+    const auto times = schedstat_of(c.channel.thread);
+    return times ? json(times->on_cpu_ns) : json();
+}
+
+json ledger_of(const run_state &f, const application &a, const client_copying &c) {
+    const copies_plan &plan = *f.plan.workloads[a.workload].copies;
+    return {
+        {"workload", a.workload},
+        {"application", a.index},
+        {"engine", plan.engine},
+        {"kind", copier_kind_names[static_cast<int>(c.channel.kind)]},
+        {"device", c.channel.device},
+        {"cpu", c.channel.cpu < 0 ? json() : json(c.channel.cpu)},
+        {"cpu_ns", thread_ns(c)},
+        {"at_least_bytes", c.at_least},
+        {"submitted", c.submitted},
+        {"ended", c.ended},
+        {"copies", c.totals.copies},
+        {"by_cpu", by_cpu_json(c.totals)},
+        {"uncopied", c.totals.uncopied},
+        {"bytes", c.totals.bytes},
+        {"never_ended", c.totals.never_ended},
+        {"missing", static_cast<int64_t>(c.submitted) - static_cast<int64_t>(c.ended + c.totals.never_ended)},
+        {"driver", driver_json(c)},
+        {"planted", planted_json(c)}};
+}
+
+// Below this size a copy costs the worker less than to have it made.
+uint32_t measured_at_least(const run_state &f, const application &a, client_copying &c,
+                           const workload_plan &w) {
+    const uint32_t largest = std::min(a.request.segment_body, a.request.body_bytes);
+    if (c.channel.immediate || largest == 0) return 0;
+    f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
+    const break_even found =
+        measure_break_even(c.channel, {c.source, w.source->bytes}, largest, c.batch, c.timeout);
+    c.submitted += found.copies;
+    c.ended += found.copies;
+    return found.at_least;
+}
+
+}  // namespace
+
+void open_copying(run_state &f, application &a, const workload_plan &w) {
+    if (a.handler && a.handler->request)
+        throw refusal("workload " + w.name +
+                          ": its handler writes the bodies of requests itself, so that they "
+                          "cannot come from a source",
+                      "use another handler, or no copies");
+    const copies_plan &plan = *w.copies;
+    const auto burst = static_cast<uint32_t>(a.out.packets.size());
+    const uint32_t capacity = std::bit_ceil(plan.depth + plan.batch + 2 * burst);
+    auto made = std::make_unique<client_copying>(open_channel(f, a, plan), capacity, layout_of(f, a, w));
+    client_copying &c = *made;
+    c.source = source_of(f, a, w);
+    c.way = plan.way;
+    c.depth = plan.depth;
+    c.batch = plan.batch;
+    c.timeout = static_cast<uint64_t>(static_cast<double>(plan.timeout_ns) / f.clock.ns_per_tick);
+    c.verify = plan.verify;
+    c.pieces.reserve(plan.batch);
+    c.which.reserve(plan.batch);
+    c.left.reserve(capacity);
+    c.ends.resize(plan.batch);
+    c.bodies.resize(plan.way == copy_way::zero ? burst : 0);
+    c.abandoned.reserve(plan.depth);
+    name_steps(c);
+    c.at_least = plan.at_least_bytes ? *plan.at_least_bytes : measured_at_least(f, a, c, w);
+    a.copying = std::move(made);
+}
+
+void open_checking(run_state &f, application &a, const workload_plan &w) {
+    a.checking = std::make_unique<body_checking>(layout_of(f, a, w), a.request.segment_body);
+}
+
+void open_copies_of(stage &s, const endpoint &e) {
+    if (s.run != app_tx_copying) return;
+    s.steps = &e.applications[s.place.index]->copying->steps;
+    s.before_hold = hold;
+}
+
+json copies_of_window(run_state &f, uint32_t epoch) {
+    json list = json::array();
+    for_each_stage(f, [&](stage &s, size_t, size_t) {
+        const stage_stats &stats = s.stats[epoch & 1];
+        if (!stats.copies) return;
+        application &a = *static_cast<application *>(s.own_role);
+        a.copying->totals += *stats.copies;
+        list.push_back({{"workload", a.workload},
+                        {"application", a.index},
+                        {"worker", s.worker},
+                        {"copies", stats.copies->copies},
+                        {"by_cpu", by_cpu_json(*stats.copies)},
+                        {"uncopied", stats.copies->uncopied},
+                        {"bytes", stats.copies->bytes},
+                        {"completion",
+                         a.copying->channel.immediate ? json() : histogram_json(stats.copies->completion)}});
+    });
+    return list;
+}
+
+void finish_all_copies(run_state &f) {
+    for_each_copying(f, [](const endpoint &, application &, client_copying &c) {
+        auto last = std::make_unique<copy_stats>();
+        last->clear();
+        if (!finish_copies(c, *last, c.timeout)) abandon_copies(c, *last);
+        c.totals += *last;
+    });
+}
+
+void free_pending(run_state &f) {
+    for_each_copying(f, [](const endpoint &, application &, client_copying &c) {
+        for (; c.pending.head != c.pending.tail; c.pending.head++)
+            rte_pktmbuf_free(c.pending.packet(c.pending.head));
+        rte_pktmbuf_free_bulk(c.bodies.data(), c.bodies_count);
+        c.bodies_count = 0;
+    });
+}
+
+uint64_t abandoned_mbufs(const endpoint &e) {
+    uint64_t count = 0;
+    for (const auto &a : e.applications)
+        if (a->copying) count += a->copying->abandoned.size();
+    return count;
+}
+
+json copies_of_run(run_state &f) {
+    json list = json::array();
+    for_each_copying(f, [&](const endpoint &, application &a, client_copying &c) {
+        list.push_back(ledger_of(f, a, c));
+        c.channel.close(c.channel.state);
+        c.channel = {};
+    });
+    return list;
+}
+
+json verified_of_run(const run_state &f) {
+    json list = json::array();
+    for (const endpoint &e : f.endpoints)
+        for (const auto &a : e.applications) {
+            if (!a->checking) continue;
+            const body_checking &c = *a->checking;
+            json first;
+            if (c.wrong_packets)
+                first = {{"application", c.first.application},
+                         {"slot", c.first.slot},
+                         {"generation", c.first.generation},
+                         {"offset", c.first.offset}};
+            list.push_back({{"workload", a->workload},
+                            {"application", a->index},
+                            {"packets", c.packets},
+                            {"wrong_packets", c.wrong_packets},
+                            {"wrong_bytes", c.wrong_bytes},
+                            {"first", first}});
+        }
+    return list;
+}
+
+}  // namespace wt

@@ -1,0 +1,43 @@
+// Copies from sources in a run: opens them, ends them, and says what became of them.
+#pragma once
+
+#include <rte_malloc.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/stage.h"
+#include "plan/plan.h"
+
+namespace wt {
+
+struct application;
+struct endpoint;
+struct run_state;
+
+struct rte_free_deleter {
+    void operator()(uint8_t *memory) const { rte_free(memory); }
+};
+// DPDK's own memory, so that a device can reach it.
+using copy_source = std::unique_ptr<uint8_t, rte_free_deleter>;
+
+// Both throw refusal.
+void open_copying(run_state &f, application &a, const workload_plan &w);
+void open_checking(run_state &f, application &a, const workload_plan &w);
+
+// What a stage needs for them, where its application has copies.
+void open_copies_of(stage &s, const endpoint &e);
+
+// Of a window that its workers have left; adds it to the totals.
+nlohmann::ordered_json copies_of_window(run_state &f, uint32_t epoch);
+
+// After the workers have stopped: waits for what runs, within a bound. What has not ended then never does.
+void finish_all_copies(run_state &f);
+// Frees packets that wait for their copies or for room.
+void free_pending(run_state &f);
+uint64_t abandoned_mbufs(const endpoint &e);
+// The account of every copier against its driver's, and closes the copiers.
+nlohmann::ordered_json copies_of_run(run_state &f);
+nlohmann::ordered_json verified_of_run(const run_state &f);
+
+}  // namespace wt

@@ -1,0 +1,202 @@
+"""Copies of payload in the real engine: every copier and way moves the right bytes, and every planted fault ends as it is named."""
+
+import os
+
+import pytest
+from real_runs import assert_sound, execute, messages, run_well, scenario, stages
+
+from windtunnel.engine.lines import CopyLedger, VerifiedLedger
+from windtunnel.errors import UserError
+from windtunnel.runs.summary import summarise
+
+REQUEST = 32 << 10
+SMALL = {"source": {"bytes": "1MiB"}}
+CLIENT = {"inflight": 64}
+
+
+def workload(copies: dict, **more) -> dict:
+    return (
+        {"handler": "t_app", "request": REQUEST, "timeout": "10s", "copies": {"verify": True} | copies} | SMALL | more
+    )
+
+
+def copying(copies: dict, *, wire: dict | None = None, **more) -> dict:
+    keys = {"wire": wire} if wire else {}
+    return scenario(workload(copies, **more), client=CLIENT, drain="10s", **keys)
+
+
+def copies_of(run) -> CopyLedger:
+    [ledger] = [ledger for engine in run.record.engines for ledger in engine.result.copies]
+    return ledger
+
+
+def verified(run) -> VerifiedLedger:
+    [ledger] = [ledger for engine in run.record.engines for ledger in engine.result.verified]
+    return ledger
+
+
+def assert_copied(run) -> CopyLedger:
+    """Every byte is there and accounted for, by the copier, by the driver, and by the server that checked it."""
+    ledger, checked = copies_of(run), verified(run)
+    assert ledger.submitted == ledger.ended and ledger.never_ended == ledger.missing == 0
+    body = REQUEST - 16
+    assert ledger.bytes == messages(run).sent * body
+    assert checked.packets == ledger.copies + sum(ledger.by_cpu.values()) + ledger.uncopied > 0
+    assert checked.wrong_packets == checked.wrong_bytes == 0 and checked.first is None
+    windows = [part for window in run.windows[run.record.engines[0].name] for part in window.copies]
+    if windows:
+        assert sum(part.bytes for part in windows) == ledger.bytes
+    return ledger
+
+
+@pytest.mark.parametrize("way", ["pipelined", "wait_all"])
+@pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
+def test_every_copier_moves_the_right_bytes(tmp_path, engine, way):
+    run = run_well(tmp_path, copying({"engine": engine, "way": way}))
+    ledger = assert_copied(run)
+    assert ledger.kind == "core" and ledger.by_cpu == {} and ledger.copies == ledger.submitted
+    [row] = summarise(run).copies
+    assert row.engine == engine and row.gbps > 0 and 0 < row.share < 1 and row.submit_cycles > 0
+    assert (row.p50 is None) == (engine != "dma")
+
+
+def test_a_dma_engine_has_a_cpu_and_its_driver_counts_the_same(tmp_path):
+    run = run_well(tmp_path, copying({"engine": "dma"}))
+    ledger = assert_copied(run)
+    assert ledger.driver.submitted == ledger.driver.completed == ledger.submitted and ledger.driver.errors == 0
+    assert ledger.device == "dma_skeleton0" and ledger.cpu_ns > 0
+    workers = {worker.cpu for worker in run.record.engines[0].plan.workers}
+    notes = " ".join(run.record.notes)
+    if len(os.sched_getaffinity(0)) > 1:
+        assert ledger.cpu not in workers and f"run on CPU {ledger.cpu}, which no worker has" in notes
+    else:
+        assert "over-committed" in notes
+
+
+def test_cpus_that_are_all_taken_are_called_over_committed(tmp_path):
+    cpus = sorted(os.sched_getaffinity(0))
+    data = copying({"engine": "dma"})
+    data |= {"client": CLIENT | {"cores": [cpus[0]]}, "server": {"cores": [cpus[-1]]}}
+    run = execute(tmp_path, data).run
+    assert any("over-committed" in note for note in run.record.notes) == (len(cpus) < 3)
+
+
+def test_a_workload_without_a_source_has_no_copies(tmp_path):
+    run = run_well(tmp_path, scenario())
+    assert run.record.engines[0].result.copies == run.record.engines[0].result.verified == []
+    assert summarise(run).copies == []
+
+
+def test_ten_of_ten_planted_lies_are_found(tmp_path):
+    planted = {"engine": "planted", "options": {"fault": "lying", "share": "0.01", "most": 10}}
+    run = execute(tmp_path, copying(planted)).run
+    assert copies_of(run).planted.count == 10
+    assert verified(run).wrong_packets == 10
+    [reason] = run.record.verdict.reasons
+    assert reason.startswith("copies wrong: 10 of ") and "wrong bytes, the first at byte " in reason
+
+
+@pytest.mark.parametrize(("fault", "reason"), [("failing", "failed"), ("full", "no_room")])
+def test_what_fails_or_finds_no_room_is_copied_by_the_cpu(tmp_path, fault, reason):
+    planted = {"engine": "planted", "options": {"fault": fault, "share": "0.05"}}
+    ledger = assert_copied(run_well(tmp_path, copying(planted)))
+    assert list(ledger.by_cpu) == [reason] and ledger.by_cpu[reason] >= ledger.planted.count > 10
+    assert ledger.copies > ledger.by_cpu[reason]
+
+
+def test_late_copies_are_late_and_right(tmp_path):
+    planted = {"engine": "planted", "options": {"fault": "late", "share": "0.05", "late_us": 500}}
+    run = run_well(tmp_path, copying(planted))
+    assert assert_copied(run).by_cpu == {}
+    [row] = summarise(run).copies
+    assert row.p99 > 400_000  # the delay is the planted one, so this asserts no time of the host's
+    stalled = sum(entry.stalled_calls for entry in stages(run, "client", "app_tx"))
+    assert stalled > 0
+
+
+def test_a_silent_copier_makes_the_run_invalid_and_its_mbufs_are_not_used_again(tmp_path):
+    planted = {"engine": "planted", "options": {"fault": "silent", "share": "0.01"}}
+    data = copying(planted | {"timeout": "20ms"}, timeout="50ms")
+    run = execute(tmp_path, data | {"drain": "500ms"}).run
+    ledger = copies_of(run)
+    assert 0 < ledger.never_ended <= 64 and ledger.missing == 0
+    assert any(
+        reason.startswith(f"copies never ended: {ledger.never_ended} of ") for reason in run.record.verdict.reasons
+    )
+    [client] = [mbufs for mbufs in run.record.engines[0].result.mbufs if mbufs.endpoint == "client"]
+    assert client.missing == 0 and client.held["copies that never ended"] == ledger.never_ended
+    assert ledger.by_cpu["gave_up"] > 0, "the CPU goes on"
+    assert verified(run).wrong_packets == 0
+
+
+def test_a_stop_with_copies_running_closes_the_ledgers(tmp_path):
+    planted = {"engine": "planted", "options": {"fault": "late", "share": "1", "late_us": 20_000}}
+    data = copying(planted) | {"messages": 20, "drain": "0s"}
+    run = run_well(tmp_path, data)
+    assert copies_of(run).never_ended == copies_of(run).missing == 0
+
+
+def test_small_copies_are_left_to_the_cpu(tmp_path):
+    ledger = assert_copied(run_well(tmp_path, copying({"engine": "dma", "at_least": "1KiB"})))
+    assert list(ledger.by_cpu) == ["small"], "the last packet of a request has less than a full body"
+    assert ledger.copies > ledger.by_cpu["small"]
+
+
+def test_the_measured_size_is_in_the_record(tmp_path):
+    run = run_well(tmp_path, copying({"engine": "dma", "at_least": "auto"}))
+    assert 64 <= assert_copied(run).at_least_bytes <= 1500
+    assert run.record.engines[0].plan.workloads[0].copies.at_least_bytes is None
+
+
+def test_zero_copies_send_the_source_itself(tmp_path):
+    run = run_well(tmp_path, copying({"way": "zero"}, wire={"kind": "memif", "udp_checksum": False}))
+    [ledger] = [ledger for engine in run.record.engines for ledger in engine.result.copies]
+    assert ledger.uncopied > 0 and ledger.copies == ledger.submitted == 0 and ledger.by_cpu == {}
+    assert verified(run).packets > 0 and verified(run).wrong_packets == 0
+
+
+def test_zero_copies_are_refused_by_a_driver_that_takes_no_chains(tmp_path):
+    wire = {"kind": "null", "udp_checksum": False}
+    run = execute(tmp_path, copying({"way": "zero", "verify": False}, wire=wire, rate="2kpps", timeout="5ms")).run
+    [reason] = run.record.verdict.reasons
+    assert reason.startswith("engine refused: net_null takes no packets of several mbufs")
+
+
+def test_two_applications_copy_from_one_source(tmp_path):
+    run = run_well(tmp_path, copying({"engine": "dma"}, apps=2))
+    [engine] = run.record.engines
+    assert [ledger.application for ledger in engine.result.copies] == [0, 1]
+    assert all(ledger.copies > 0 for ledger in engine.result.copies)
+    assert all(ledger.packets > 0 and ledger.wrong_packets == 0 for ledger in engine.result.verified)
+
+
+def test_copies_over_a_lossy_wire_are_right(tmp_path):
+    wire = {"kind": "ring", "faults": {"loss": 0.001, "duplicate": 0.001, "reorder": 0.01}}
+    run = execute(tmp_path, copying({"engine": "dma"}, wire=wire, timeout="20ms")).run
+    assert_sound(run)
+    assert verified(run).packets > 0 and verified(run).wrong_packets == 0
+
+
+def test_a_handler_that_writes_requests_is_refused(tmp_path):
+    data = copying({}, handler="kv", request="1KiB")
+    [reason] = execute(tmp_path, data).run.record.verdict.reasons
+    assert reason.startswith("engine refused: workload kv: its handler writes the bodies of requests itself")
+
+
+def test_no_device_is_refused_with_what_there_is(tmp_path):
+    data = copying({"engine": "dma", "options": {"device": "0000:00:09.0"}})
+    [reason] = execute(tmp_path, data).run.record.verdict.reasons
+    assert reason.startswith('engine refused: dma: no device "0000:00:09.0"; EAL has found none')
+
+
+@pytest.mark.parametrize(
+    ("copies", "words"),
+    [
+        ({"engine": "dam"}, r'test.toml:\d+: no copier "dam".*'),
+        ({"engine": "dma", "options": {"devise": "x"}}, r'dma has no option "devise"'),
+        ({"engine": "dma", "depth": 8192}, r"dma takes 8191 copies at once, not 8192"),
+    ],
+)
+def test_what_the_engine_does_not_have_is_refused_with_the_line(tmp_path, copies, words):
+    with pytest.raises(UserError, match=words):
+        execute(tmp_path, copying(copies))

@@ -1,0 +1,171 @@
+"""Copies: from the engine's lines to rows, tables, the page, a verdict, and what may be compared."""
+
+import pytest
+import sample_lines as sample
+from rich.console import Console
+from sample_windows import HELLO, window, worker
+
+from windtunnel.engine.history import History
+from windtunnel.engine.lines import CopyLedger, CopyWindow, DriverCopies, StepWindow, VerifiedLedger, WrongByte
+from windtunnel.engine.plan import Copies, Plan, Source
+from windtunnel.engine.supervisor import SupervisedRun
+from windtunnel.engine.verdict import judge
+from windtunnel.runs.copies import copy_rows
+from windtunnel.runs.identity import identity
+from windtunnel.runs.record import EngineRecord, Record, Verdict
+from windtunnel.views.terminal.run import copy_table
+
+TICK_NS = 0.5
+"""HELLO's clock has 2 GHz."""
+LEDGER = CopyLedger(
+    workload=0,
+    application=0,
+    engine="dma",
+    kind="core",
+    device="dma_skeleton0",
+    cpu=0,
+    cpu_ns=5,
+    at_least_bytes=0,
+    submitted=1000,
+    ended=1000,
+    copies=990,
+    by_cpu={"failed": 10},
+    uncopied=0,
+    bytes=1_000_000,
+    never_ended=0,
+    missing=0,
+    driver=DriverCopies(submitted=1000, completed=1000, errors=10),
+    planted=None,
+)
+VERIFIED = VerifiedLedger(workload=0, application=0, packets=1000, wrong_packets=0, wrong_bytes=0, first=None)
+
+
+def copying_plan(**about) -> Plan:
+    made = sample.plan()
+    keys = {"engine": "dma", "options": {}, "depth": 64, "batch": 32, "way": "pipelined", "at_least_bytes": 0}
+    keys |= {"verify": True, "timeout_ns": 10**9, "lcores": [3]} | about
+    [workload] = made.workloads
+    source = Source(bytes=1 << 20, order="hot")
+    return made.model_copy(
+        update={"workloads": [workload.model_copy(update={"source": source, "copies": Copies(**keys)})]}
+    )
+
+
+def part(application: int = 0, worker_: int = 0, **about) -> CopyWindow:
+    keys = {"copies": 100, "by_cpu": {}, "uncopied": 0, "bytes": 125_000, "completion": sample.histogram([2000] * 100)}
+    return CopyWindow(workload=0, application=application, worker=worker_, **(keys | about))
+
+
+def step(name: str, cycles: int, packets: int, application: int = 0, worker_: int = 0) -> StepWindow:
+    place = {"endpoint": "client", "stage": "app_tx", "index": application, "worker": worker_}
+    return StepWindow(step=name, cycles=cycles, packets=packets, stamps=1, traffic=False, **place)
+
+
+def finished(parts, steps=(), workers=1):
+    made = window([], [worker(worker=n, timed_cycles=100_000) for n in range(workers)])
+    return made.model_copy(update={"copies": list(parts), "steps": list(steps)})
+
+
+def rows(windows, ledgers=(LEDGER,), plan=None):
+    return copy_rows(windows, HELLO, plan or copying_plan(), ledgers)
+
+
+def test_rows_follow_the_formulas():
+    steps = [step("submit", 3000, 30), step("poll", 4000, 20), step("copy by CPU", 1000, 2)]
+    windows = [finished([part(by_cpu={"failed": 2, "small": 1})], steps), finished([part(by_cpu={"failed": 1})], steps)]
+    [row] = rows(windows)
+    lasted_s = sum(w.end_ns - w.start_ns for w in windows) / 1e9
+    assert row.gbps == pytest.approx(2 * 125_000 * 8 / 1e9 / lasted_s)
+    assert row.share == 2 * 8000 / 200_000
+    assert (row.submit_cycles, row.poll_cycles, row.by_cpu_cycles) == (100, 200, 500)
+    assert row.p50 == row.p99 == pytest.approx(2000 * TICK_NS, rel=0.07)
+    assert row.by_cpu == {"failed": 3, "small": 1} and row.copies_by_cpu == 4 and row.copies == 200
+    assert (row.engine, row.kind, row.device, row.way) == ("dma", "core", "dma_skeleton0", "pipelined")
+
+
+def test_the_share_is_of_the_workers_that_copy_and_of_their_applications_alone():
+    others = [step("submit", 999, 1, application=7), step("submit", 10_000, 100, application=1, worker_=1)]
+    parts = [part(), part(application=1, worker_=1)]
+    [row] = rows([finished(parts, [step("submit", 10_000, 100), *others], workers=3)])
+    assert row.share == 20_000 / 200_000
+
+
+def test_a_copier_that_copies_at_once_has_no_time_of_a_copy():
+    plan = copying_plan(engine="cpu")
+    [row] = rows([finished([part(completion=None)], [step("copy", 500, 5), step("poll", 10, 5)])], plan=plan)
+    assert row.submit_cycles == 100 and row.p50 is None and row.p99 is None
+
+
+def test_without_a_result_or_cycles_nothing_is_made_up():
+    [row] = rows([finished([part()])], ledgers=())
+    assert row.kind is row.device is row.submit_cycles is row.poll_cycles is None
+    assert row.share == 0
+    assert rows([]) == []
+
+
+def test_zero_copies_have_no_copier():
+    [row] = rows([finished([part(copies=0, uncopied=7)])], plan=copying_plan(way="zero"))
+    assert row.engine == "none" and row.uncopied == 7
+
+
+def test_the_table_names_each_reason(capsys):
+    console = Console(width=200)
+    console.print(copy_table(rows([finished([part(by_cpu={"failed": 1234})], [step("submit", 1, 1)])])))
+    shown = capsys.readouterr().out
+    assert "dma" in shown and "pipelined" in shown
+    assert "echo, copies by the CPU: failed 1,234" in shown
+
+
+def verdict(plan: Plan | None = None, *, copies=(), verified=()) -> list[str]:
+    plan = plan or copying_plan()
+    result = sample.engine_lines(plan)[-1].model_copy(update={"copies": list(copies), "verified": list(verified)})
+    history = History("windtunnel", plan, ready=True, measured=5, result=result, exit_code=0, ended_at=1.0)
+    return judge(SupervisedRun([history])).reasons
+
+
+def test_a_closed_account_is_valid():
+    assert verdict(copies=[LEDGER], verified=[VERIFIED]) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"never_ended": 5, "ended": 995}, "copies never ended: 5 of 1000 that dma (dma_skeleton0) of application 0"),
+        ({"missing": 2}, "ledger open: 2 copies missing of 1000 that dma"),
+        ({"submitted": 1001, "ended": 1001}, "counted 1000 submitted and 1000 completed copies, the application 1001"),
+    ],
+)
+def test_an_open_account_is_invalid(changes, words):
+    [reason] = verdict(copies=[LEDGER.model_copy(update=changes)])
+    assert words in reason
+
+
+def test_wrong_bytes_are_named_with_the_first_one():
+    first = WrongByte(application=1, slot=3, generation=9, offset=700)
+    wrong = VERIFIED.model_copy(update={"wrong_packets": 4, "wrong_bytes": 77, "first": first})
+    [reason] = verdict(verified=[VERIFIED, wrong])
+    assert reason.startswith("copies wrong: 4 of 1000 packets of workload echo arrived with 77 wrong bytes, ")
+    assert reason.endswith("the first at byte 700 of message 3/9 of application 1")
+
+
+def recorded(kind: str | None) -> Record:
+    plan = copying_plan()
+    copies = [LEDGER.model_copy(update={"kind": kind})] if kind else []
+    result = sample.engine_lines(plan)[-1].model_copy(update={"copies": copies})
+    engine = EngineRecord(name="windtunnel", plan=plan.model_dump(), result=result)
+    return Record(
+        title="x",
+        question=None,
+        started=None,
+        verdict=Verdict(True),
+        scenario={},
+        notes=[],
+        host={},
+        versions={},
+        engines=[engine],
+    )
+
+
+def test_runs_of_different_kinds_are_not_compared():
+    assert identity(recorded("hardware"))["copies by"] == "hardware"
+    assert identity(recorded("core"))["copies by"] == identity(recorded(None))["copies by"] == "core"

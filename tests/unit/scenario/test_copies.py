@@ -1,0 +1,227 @@
+"""Copies in a scenario: what is refused, the plan, and the CPUs, mbufs and memory that they take."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenario_tools import finished, machine, toml, written
+
+from windtunnel.engine.query import Copier, HandlerOption
+from windtunnel.errors import UserError
+from windtunnel.scenario import copies as module
+from windtunnel.scenario import load
+from windtunnel.scenario.copies import reserved_cpus
+from windtunnel.scenario.topology import topologies
+
+
+def option(name: str, kind: str = "text", default: str = "", choices=None) -> HandlerOption:
+    return HandlerOption(name=name, type=kind, default=default, choices=choices, help=f"its {name}")
+
+
+def copier(name: str, *options: HandlerOption, thread=None, inner=None, most_depth: int = 8191) -> Copier:
+    return Copier(
+        name=name,
+        help="moves bytes",
+        thread_option=thread,
+        inner_option=inner,
+        most_depth=most_depth,
+        options=[*options],
+    )
+
+
+KNOWN = {
+    "cpu": copier("cpu"),
+    "dma": copier("dma", option("device", default="skeleton"), thread="device"),
+    "planted": copier(
+        "planted",
+        option("engine", default="cpu"),
+        option("fault", "choice", "lying", ["late", "lying"]),
+        inner="engine",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(module, "known", lambda: KNOWN)
+
+
+def scenario(copies=None, source=None, **keys) -> dict:
+    workload = {"handler": "l_app", "request": "32KiB", "copies": copies, "source": source}
+    return {"workload": [workload | keys.pop("workload", {})], "client": {"inflight": 64}} | keys
+
+
+def planned(directory, *about, cpus: int = 2, **keys):
+    return finished(directory, scenario(*about, **keys), host=machine(cpus))
+
+
+def refused(directory, *about, **keys) -> str:
+    with pytest.raises(UserError) as caught:
+        planned(directory, *about, **keys)
+    return f"{caught.value.message}; {caught.value.remedy}"
+
+
+def test_without_them_a_plan_has_none(tmp_path):
+    spec = planned(tmp_path)
+    [workload] = spec.plans[0].workloads
+    assert workload.source is workload.copies is None
+    assert "copies" not in spec.demands["client"].mbufs
+    assert not any(endpoint.port.chains for endpoint in spec.plans[0].endpoints)
+
+
+@pytest.mark.parametrize("about", [({}, None), (None, {})])
+def test_either_table_brings_the_other_one(tmp_path, about):
+    [workload] = planned(tmp_path, *about).plans[0].workloads
+    assert workload.source.bytes == 128 << 20 and workload.source.order == "rotating"
+    assert workload.copies.engine == "cpu" and workload.copies.way == "pipelined"
+    assert workload.copies.at_least_bytes == 0 and workload.copies.lcores == []
+    assert (workload.copies.depth, workload.copies.batch, workload.copies.timeout_ns) == (64, 32, 10**9)
+
+
+def test_every_key_reaches_the_plan(tmp_path):
+    copies = {
+        "engine": "dma",
+        "options": {"device": "0000:6a:01.0-q0,0000:6a:01.0-q1"},
+        "depth": 7,
+        "batch": 3,
+        "way": "wait_all",
+        "at_least": "auto",
+        "verify": True,
+        "timeout": "20ms",
+    }
+    plan = planned(tmp_path, copies, {"bytes": "1MiB", "order": "hot"}).plans[0]
+    [workload] = plan.workloads
+    assert workload.source.model_dump() == {"bytes": 1 << 20, "order": "hot"}
+    same = {key: value for key, value in copies.items() if key not in ("at_least", "timeout")}
+    assert workload.copies.model_dump() == same | {"at_least_bytes": None, "timeout_ns": 20_000_000, "lcores": []}
+    assert plan.eal.args.count("0000:6a:01.0") == 1, "EAL looks for this device, once"
+
+
+def test_the_source_is_a_part_of_the_memory(tmp_path):
+    def megabytes(source):
+        args = planned(tmp_path, {}, {"bytes": source}).plans[0].eal.args
+        return int(args[args.index("-m") + 1])
+
+    assert megabytes("256MiB") - megabytes("1MiB") > 250
+
+
+def test_packets_that_wait_are_a_part_of_the_demand(tmp_path):
+    mbufs = planned(tmp_path, {"depth": 100, "batch": 20}).demands
+    assert mbufs["client"].mbufs["copies"] == 256, "23 packets a request: 120 and two bursts, rounded up"
+    assert "copies" not in mbufs["server"].mbufs
+
+
+def lcore_of(plan, cpu: int) -> int:
+    """As EAL's arguments say."""
+    pairs = dict(pair.split("@") for pair in plan.eal.args[1].split(",") if "(" not in pair)
+    [found] = [int(lcore) for lcore, at in pairs.items() if int(at) == cpu]
+    return found
+
+
+def test_the_thread_of_a_software_engine_gets_a_cpu_that_no_worker_has(tmp_path):
+    spec = planned(tmp_path, {"engine": "dma"})
+    plan = spec.plans[0]
+    assert {worker.cpu for worker in plan.workers} == {1}
+    assert plan.workloads[0].copies.lcores == [lcore_of(plan, 0)]
+    assert "the copiers' threads run on CPU 0, which no worker has" in spec.notes
+
+
+def test_planted_faults_need_what_the_copier_below_them_needs(tmp_path):
+    inner = planned(tmp_path, {"engine": "planted", "options": {"engine": "dma"}}).plans[0]
+    assert inner.workloads[0].copies.lcores == [lcore_of(inner, 0)]
+    assert planned(tmp_path, {"engine": "planted"}).plans[0].workloads[0].copies.lcores == []
+
+
+def test_a_device_of_the_host_needs_no_cpu(tmp_path):
+    plan = planned(tmp_path, {"engine": "dma", "options": {"device": "0000:6a:01.0"}}).plans[0]
+    assert {worker.cpu for worker in plan.workers} == {0, 1} and plan.workloads[0].copies.lcores == []
+
+
+def test_cpus_that_workers_have_are_called_over_committed(tmp_path):
+    one = planned(tmp_path, {"engine": "dma"}, cpus=1)
+    assert "the copiers' threads run on CPU 0, over-committed: workers run on CPU 0 too" in one.notes
+    named = planned(tmp_path, {"engine": "dma"}, client={"cores": [0], "inflight": 64}, server={"cores": [1]})
+    assert any("over-committed" in note for note in named.notes)
+    assert named.plans[0].workloads[0].copies.lcores == [lcore_of(named.plans[0], 0)], "EAL has one lcore for the CPU"
+
+
+@given(cpus=st.integers(1, 12), apps=st.integers(1, 6))
+def test_threads_never_take_the_workers_last_cpu(tmp_path_factory, cpus, apps):
+    data = scenario({"engine": "dma"}, workload={"apps": apps}, client={"inflight": 1024})
+    file = written(tmp_path_factory.mktemp("x"), data)
+    loaded = load(file, [])
+    kept = reserved_cpus(loaded, topologies(loaded), range(cpus))
+    assert 1 <= len(kept) <= apps
+    assert cpus < 3 or len(kept) <= cpus - 2
+
+
+def test_what_the_engine_does_not_have_is_refused(tmp_path):
+    assert 'test.toml:1: no copier "dam"; did you mean "dma"?' in refused(tmp_path, {"engine": "dam"})
+    assert 'no copier "x"; one of cpu, dma, planted' in refused(tmp_path, {"engine": "x"})
+    assert "dma takes 8191 copies at once, not 8192; at most 8191" in refused(
+        tmp_path, {"engine": "dma", "depth": 8192}
+    )
+    assert 'dma has no option "devise"; did you mean "device"?' in refused(
+        tmp_path, {"engine": "dma", "options": {"devise": "x"}}
+    )
+    assert 'fault: "slow" is not a choice; one of late, lying' in refused(
+        tmp_path, {"engine": "planted", "options": {"fault": "slow"}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"depth": 0}, "depth"),
+        ({"depth": 9000}, "depth"),
+        ({"batch": 0}, "batch"),
+        ({"way": "async"}, "way"),
+        ({"at_least": "5MiB"}, "at_least"),
+        ({"at_least": -1}, "at_least"),
+        ({"timeout": "0s"}, "timeout"),
+    ],
+)
+def test_values_out_of_range_are_refused_with_the_key(tmp_path, keys, words):
+    assert f"copies.{words}" in refused(tmp_path, keys)
+
+
+def test_a_source_holds_a_request(tmp_path):
+    assert "a source of 16KiB does not hold the body of a request, 32752 bytes; at least 32752" in refused(
+        tmp_path, {}, {"bytes": "16KiB"}
+    )
+
+
+def test_zero_copies_need_a_wire_that_copies_and_no_checksum(tmp_path):
+    zero, memif = {"way": "zero"}, {"kind": "memif"}
+    assert 'way = "zero" on the wire "ring": mbufs change hands there' in refused(tmp_path, zero)
+    assert "udp_checksum = false" in refused(tmp_path, zero, wire=memif)
+    assert 'nothing is copied with way = "zero"; no engine' in refused(
+        tmp_path, zero | {"engine": "cpu"}, wire=memif | {"udp_checksum": False}
+    )
+    server, client = planned(tmp_path, zero, wire=memif | {"udp_checksum": False}).plans
+    assert client.endpoints[0].port.chains and not server.endpoints[0].port.chains
+
+
+def test_zero_copies_take_two_mbufs_a_packet(tmp_path):
+    wire = {"kind": "memif", "udp_checksum": False}
+    copied, zero = (planned(tmp_path, {"way": way}, wire=wire).demands["client"].mbufs for way in ("pipelined", "zero"))
+    assert zero["in flight"] - copied["in flight"] == 64 * 23
+
+
+def test_bytes_are_checked_only_where_a_server_sees_them_first(tmp_path):
+    verify = {"verify": True}
+    assert "the server checks the bytes, and this scenario has none" in refused(
+        tmp_path, verify, wire={"kind": "null"}, client={"inflight": 64, "rate": "1kpps"}, workload={"timeout": "1ms"}
+    )
+    assert "a packet handler could have changed them" in refused(tmp_path, verify, workload={"packet_handler": "echo"})
+
+
+def test_a_scenario_without_a_client_copies_nothing(tmp_path):
+    words = refused(tmp_path, {}, wire={"kind": "null"}, client=None, server={})
+    assert "copies are made by the client, and this scenario has none" in words
+
+
+def test_the_resolved_scenario_is_one_again(tmp_path):
+    spec = planned(tmp_path, {"engine": "dma", "at_least": "2KiB"}, {"bytes": "3MiB"})
+    workload = spec.resolved["workload"][0]
+    assert workload["copies"]["at_least"] == "2KiB" and workload["source"]["bytes"] == "3MiB"
+    assert "copies" in toml(workload)
