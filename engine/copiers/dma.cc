@@ -187,7 +187,8 @@ void configure(const dma &made, const rte_dma_info &info, uint32_t depth) {
     if (!(info.dev_capa & RTE_DMA_CAPA_SVA) && rte_eal_iova_mode() != RTE_IOVA_VA)
         throw refusal("dma: " + device + " needs physical addresses, and copies have virtual ones",
                       "use an IOMMU (IOVA as VA), or a device with shared virtual addressing");
-    const rte_dma_conf conf = {.nb_vchans = 1, .enable_silent = false};
+    rte_dma_conf conf{};
+    conf.nb_vchans = 1;
     check(rte_dma_configure(made.id, &conf), device, "configuring");
     rte_dma_vchan_conf queue{};
     queue.direction = RTE_DMA_DIR_MEM_TO_MEM;
