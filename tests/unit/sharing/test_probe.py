@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -177,6 +178,7 @@ def test_a_slicer_that_the_shield_has_no_budget_for_is_missing(monkeypatch):
 def _refuse(name):
     if name == "rotor":
         raise NoRealTime("no budget")
+    return SimpleNamespace(tenants=())
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,11 @@ def probe(
     probing.keep(found)
     picked = probing.choose(probing.kept(chosen) or [probing.to_keep(found)], max_loss)
     if json:
-        from dataclasses import asdict
         from json import dumps
 
-        print(dumps(asdict(found) | {"picked": asdict(picked) if picked else None}, indent=1))
+        from pydantic_core import to_jsonable_python
+
+        print(dumps(to_jsonable_python(found) | {"picked": to_jsonable_python(picked)}, indent=1))
         return
     _show(found, picked, max_loss)
 
