@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
+from windtunnel.sharing import costs
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
@@ -58,5 +59,12 @@ def shared_cores(
     starting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Iterator[Carrier]:
     """What carries out arrangements on these CPUs. `starting`: within it a slicer is started. At the end every thread is restored."""
-    with softirqs_first(journal, cpus), closing(Carrier(journal, kind, slice_ns, shield, starting)) as carrier:
+
+    def turn_cost_ns(cpu: int, slicer: str) -> int:
+        return costs.turn_cost_ns(costs.kept(cpu, shield is not None), slicer)
+
+    with (
+        softirqs_first(journal, cpus),
+        closing(Carrier(journal, kind, slice_ns, shield, starting, turn_cost_ns)) as carrier,
+    ):
         yield carrier
