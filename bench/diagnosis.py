@@ -14,11 +14,11 @@ from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 
-from windtunnel.diagnose import diagnose, execute_experiment
+from windtunnel.diagnose import diagnose, execute_experiment, load_in_short_windows
 from windtunnel.diagnose.model import Limit
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.measure.execute import execute
-from windtunnel.scenario import here, load, resolve
+from windtunnel.scenario import here, resolve
 
 NAMES = ("echo", "handler-m_app")
 SHIPPED = SCENARIOS.parents[1] / "scenarios"
@@ -34,7 +34,7 @@ def _agreeing(session: Session, name: str, interrupts: Interrupts) -> Result:
     said = []
     for number in range(session.options.runs):
         found = _limit(session, name, number, interrupts)
-        said.append((found.kind, tuple(sorted(found.workers))))
+        said.append((found.kind, tuple(found.workers)))
         session.log(f"{name} {number + 1}: {found.words}")
     ((kind, workers), _), *_ = Counter(said).most_common()
     same = said.count((kind, workers))
@@ -56,7 +56,8 @@ def _limit(session: Session, name: str, number: int, interrupts: Interrupts) -> 
     if session.options.probe:
         outcome = execute_experiment(file, [f"memory={session.memory}"], directory, interrupts)
     else:
-        outcome = execute(resolve(load(file, [f"memory={session.memory}"]), here()), directory, interrupts, settle=True)
+        spec = resolve(load_in_short_windows(file, [f"memory={session.memory}"]), here())
+        outcome = execute(spec, directory, interrupts, settle=True)
     return diagnose(outcome.kept_run()).conclusion
 
 

@@ -6,6 +6,7 @@ windows of the headline's state: where an interval cannot tell two answers apart
 """
 
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 from windtunnel import format as fmt
 from windtunnel.diagnose.model import Kind, Limit
@@ -99,7 +100,7 @@ def _workers(seen: Observed, tied: Sequence[Slack], evidence: list[str]) -> Limi
     stages = seen.stages_of(first.engine, first.worker)
     alike = all(seen.stages_of(s.engine, s.worker).keys() == stages.keys() for s in tied)
     if not alike:
-        words = f"a tie between {' and '.join(map(who, tied))}: these windows cannot tell which has less slack"
+        words = f"a tie between {' and '.join(map(who, tied))}: these windows cannot tell which has less slack. The first seems to have less"
         return _limit("tie", words, evidence, tied)
     kind: Kind = "generator" if first.sides == "client" else "worker"
     stage, share = next(iter(stages.items()))
@@ -136,7 +137,8 @@ def who(slack: Slack) -> str:
 
 
 def _has(slack: Slack) -> str:
-    return f"{who(slack)} has a slack of {_share(slack.share)}"
+    clock = "" if slack.is_known else f", {fmean(slack.most):.1%} with what reading the clock adds"
+    return f"{who(slack)} has a slack of {_share(slack.share)}{clock}"
 
 
 def _little(seen: Observed) -> list[str]:

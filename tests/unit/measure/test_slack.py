@@ -120,15 +120,61 @@ def test_more_than_half_needs_an_interval():
 
 def test_a_difference_that_the_ledgers_do_not_account_for_is_none():
     def of(rest):
-        busy = [Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (0.001,) * 8, (0.0,) * 8)]
-        other = Slack("windtunnel", 1, 1, "client", (0.004, 0.005) * 4, (0.004, 0.005) * 4, tuple(rest))
+        busy = [Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (0.001,) * 8, (0.0,) * 8, (0.001,) * 8)]
+        shares = (0.004, 0.005) * 4
+        other = Slack("windtunnel", 1, 1, "client", shares, shares, tuple(rest), shares)
         return [each.worker for each in slowest([*busy, other])]
 
     assert of([0.0] * 8) == [0]
-    assert of([0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02]) == [0, 1]
+    assert of([0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02]) == [1, 0]  # none is known to wait
 
 
 def test_what_timed_loops_do_not_account_for():
     one = worker(timed_cycles=1000, loops=10, cycles=1100)
     (found,) = slacks({"windtunnel": [window([polled(busy_cycles=990, idle_cycles=0)], [one])]}, PLANS)
     assert found.rests == pytest.approx((1 - 990 / 1100,))
+
+
+RESTS = (0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02)
+
+
+def unresolved(often, seldom, rests=RESTS):
+    """Two workers whose waits the clock cannot tell from nothing: with it, they are `often` and `seldom` of each window."""
+    none = (0.0,) * len(often)
+    a = Slack("windtunnel", 0, 0, "server", none, none, tuple(rests), tuple(often))
+    b = Slack("windtunnel", 1, 1, "client", (0.001,) * len(seldom), none, tuple(-rest for rest in rests), tuple(seldom))
+    return [each.worker for each in slowest([a, b])]
+
+
+def test_where_the_clock_tells_nothing_how_often_decides():
+    assert unresolved((0.04, 0.06) * 4, (0.01, 0.012) * 4) == [1]
+    assert unresolved((0.01, 0.012) * 4, (0.04, 0.06) * 4) == [0]
+
+
+def test_one_window_with_many_waits_does_not_decide():
+    often = (0.9, *(0.01, 0.012) * 3, 0.011)
+    assert unresolved(often, (0.012, 0.011) * 4) == [1, 0]  # a tie; that with fewer waits comes first
+
+
+def test_a_wait_that_is_known_is_compared_by_time_alone():
+    """The clock adds more to the many short waits of one worker than to the few long ones of the other."""
+    a = Slack("windtunnel", 0, 0, "server", (0.2, 0.22) * 4, (0.2, 0.22) * 4, (0.0,) * 8, (0.21, 0.23) * 4)
+    b = Slack("windtunnel", 1, 1, "client", (0.22, 0.2) * 4, (0.22, 0.2) * 4, (0.0,) * 8, (0.6, 0.62) * 4)
+    assert a.is_known and b.is_known and len(slowest([a, b])) == 2
+
+
+def test_no_waits_on_either_side_are_a_tie():
+    assert len(unresolved((0.0,) * 8, (0.0,) * 8)) == 2
+
+
+def test_slack_in_words():
+    known = Slack("windtunnel", 0, 0, "server", (0.2, 0.22) * 4, (), (0.0,) * 8, (0.3,) * 8)
+    assert known.words == "21.0%"
+    unknown = Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (), RESTS, (0.03,) * 8)
+    assert unknown.words == "0.1% (3.0% with what reading the clock adds)"
+
+
+def test_what_the_clock_adds_is_left_in_the_most():
+    (of,) = sampled(clock=80)
+    (found,) = slacks({"windtunnel": [of]}, PLANS)
+    assert found.most == pytest.approx((500 * 100 / of.workers[0].cycles,))
