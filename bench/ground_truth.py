@@ -6,17 +6,19 @@ is healthy. Then the planted run runs alone and is diagnosed, and the remedy of 
 cases: causes were tuned on seed 1 alone.
 
 The cases are in `--into`: what is there is not run again, but diagnosed again. So `--cases 10`, `--cases 20` and so on take as long
-as ten cases each.
+as ten cases each. `--record` diagnoses nothing, so that nobody sees what is held out before it is scored.
 
-    bench/ground_truth.py --memory no-huge --seed 1 --cases 60 --into /tmp/truth-1
+    bench/ground_truth.py --memory no-huge --seed 1 --cases 60 --into /tmp/truth
 """
 
 import json
 import math
+import shutil
+import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -111,31 +113,38 @@ def more(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--into", type=Path, required=True, metavar="DIR", help="cases that are there are not run again"
     )
+    parser.add_argument(
+        "--within", type=positive(float), default=math.inf, metavar="S", help="run nothing more after so many seconds"
+    )
+    parser.add_argument("--record", action="store_true", help="run what is missing, and diagnose nothing")
 
 
 def measure(session: Session) -> list[Result]:
     options = session.options
+    end = time.monotonic() + options.within
+    places = [options.into / f"seed-{options.seed}" / f"{number:03}" for number in range(options.cases)]
     with Interrupts() as interrupts:
         bench = Bench(session, interrupts, facts.collect())
-        for number in range(options.cases):
-            directory = options.into / f"seed-{options.seed}" / f"{number:03}"
-            if not (directory / CASE).exists():
-                bench.make(draw(options.seed, number), directory)
-    cases = [case for n in range(options.cases) if (case := taken(options.into, options.seed, n))]
+        for number, place in enumerate(places):
+            if not (place / CASE).exists() and time.monotonic() < end:
+                bench.record(draw(options.seed, number), place)
+        if options.record:
+            return []
+        taken = [_taken(place, draw(options.seed, n)) for n, place in enumerate(places) if (place / CASE).exists()]
+        cases = [bench.with_remedy(case) if time.monotonic() < end else case for case in taken if case]
     for number, case in enumerate(cases):
         session.log(f"{number}: {line(case)}")
     session.log(table(cases))
-    return scored(session, cases, failed=options.cases - len(cases))
+    return scored(session, cases, failed=taken.count(None))
 
 
-def taken(into: Path, seed: int, number: int) -> Case | None:
+def _taken(place: Path, fault: Fault) -> Case | None:
     """The case, diagnosed; None where it could not be run."""
-    directory = into / f"seed-{seed}" / f"{number:03}"
-    known = json.loads((directory / CASE).read_text())
+    known = json.loads((place / CASE).read_text())
     if "failed" in known:
         return None
-    run = read(directory / RUN)
-    return Case(draw(seed, number), Truth(**known), run, diagnose(run))
+    run = read(place / RUN)
+    return Case(fault, Truth(**known), run, diagnose(run))
 
 
 @dataclass(frozen=True)
@@ -144,17 +153,17 @@ class Bench:
     interrupts: Interrupts
     host: facts.Facts
 
-    def make(self, fault: Fault, directory: Path) -> None:
+    def record(self, fault: Fault, directory: Path) -> None:
         """Runs one case into `directory`. One that cannot run is kept as such."""
         words = f"{' and '.join(fault.kinds) or 'healthy'} in {fault.scenario}: {dict(fault.sets) or fault.program or dict(fault.pools)}"
         self.session.log(f"{directory.name}: {words}")
+        shutil.rmtree(directory / RUN, ignore_errors=True)  # of a case that was cut short
         try:
             slower = self._compared(fault) if fault.kinds else None
             with fault.program.running() if fault.program else nullcontext():
                 spec = self._spec(fault, {**DIAGNOSED, **fault.sets}, fault.into)
-                run = execute(spec, directory / RUN, self.interrupts).kept_run()
-            truth = Truth(slower and slower.median - 1, slower and slower.low - 1, self._remedies(fault, diagnose(run)))
-            known = asdict(truth)
+                execute(spec, directory / RUN, self.interrupts).kept_run()
+            known = asdict(Truth(slower and slower.median - 1, slower and slower.low - 1, {}))
         except UserError as error:
             self.session.log(f"{directory.name}: failed: {error.message}")
             known = {"failed": error.message}
@@ -167,18 +176,22 @@ class Bench:
         planted = self._spec(fault, {**COMPARED, **fault.sets}, fault.into)
         return self._one_after_the_other(plain, planted, fault) if fault.program else self._alternating(plain, planted)
 
-    def _remedies(self, fault: Fault, found: Diagnosis) -> dict[str, float]:
-        """The first cause's, where the scenario takes it."""
-        sets = found.causes[0].sets if found.causes else []
-        if not sets or fault.program or fault.pools:
-            return {}
+    def with_remedy(self, case: Case) -> Case:
+        """The case with what the remedy of its first cause brought, which is run if it was not, and if the scenario takes it."""
+        fault, sets = case.fault, case.found.causes[0].sets if case.found.causes else []
+        if not sets or fault.program or fault.pools or case.brought is not None:
+            return case
         changed = dict(each.split("=", 1) for each in sets)
         try:
             remedied = self._spec(fault, {**COMPARED, **fault.sets, **changed})
-        except UserError:
-            return {}
-        grown = self._alternating(self._spec(fault, {**COMPARED, **fault.sets}), remedied)
-        return {" ".join(sets): 100 * (1 / grown.median - 1)}
+            grown = self._alternating(self._spec(fault, {**COMPARED, **fault.sets}), remedied)
+        except UserError as error:
+            self.session.log(f"{case.run.path.parent.name}: {' '.join(sets)}: {error.message}")
+            return case
+        remedies = {**case.truth.remedies, " ".join(sets): 100 * (1 / grown.median - 1)}
+        truth = replace(case.truth, remedies=remedies)
+        (case.run.path.parent / CASE).write_text(json.dumps(asdict(truth), indent=1))
+        return replace(case, truth=truth)
 
     def _spec(
         self, fault: Fault, sets: Mapping[str, str], into: Callable[[RunSpec], RunSpec] = lambda spec: spec

@@ -87,6 +87,10 @@ def diagnose(
         print(found.model_dump_json(indent=1))
     else:
         results().print(diagnosis_view(found))
+    if any(row.interrupted for row in found.tried or ()):
+        from windtunnel.engine.verdict import INTERRUPTED
+
+        raise typer.Exit(INTERRUPTED)
 
 
 def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":

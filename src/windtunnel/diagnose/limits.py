@@ -123,11 +123,11 @@ def _nobody(seen: Observed, evidence: list[str]) -> Limit:
         return _limit(
             "unknown", "what limits is not known: the server waits for a client that is not in this run", evidence
         )
-    words = (
-        "too few messages in flight limit: more than half of every worker's time is slack. A link at its rate looks the same in one run; "
-        "with more messages in flight the rate rises, unless it is the link"
-    )
-    return _limit("in-flight", words, evidence)
+    if seen.in_queues > 0.5:
+        words = "a link limits: messages wait for most of their latency, and all workers have slack"
+        return _limit("link", words, [*evidence, _fastest(seen)])
+    words = "too few messages in flight limit: more than half of every worker's time is slack, and messages wait for little of their latency"
+    return _limit("in-flight", words, [*evidence, _fastest(seen)])
 
 
 def who(slack: Slack) -> str:
@@ -154,6 +154,12 @@ def _little(seen: Observed) -> list[str]:
     return [
         f"{fmt.rate(per_s)} x {fmt.duration(mean_ns)} = {per_s * mean_ns / 1e9:,.0f} messages in flight, of a budget of {seen.budget:,}"
     ]
+
+
+def _fastest(seen: Observed) -> str:
+    return (
+        f"the fastest message of a window waits for {seen.in_queues:.0%} of its latency, by the fastest one of the run"
+    )
 
 
 def _full_queue(seen: Observed) -> int:

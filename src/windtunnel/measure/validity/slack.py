@@ -81,7 +81,7 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
                 continue
             waits = tuple(map(_waited, parts))
             most = tuple(_waited(each) for worker, stages in timed if (each := parts_of(worker, stages, 0.0)))
-            queued = (max(_full(stage, plans[engine]) for stage in stages) for _, stages in timed)
+            queued = [_queued(window, stages, plans[engine]) for window, (_, stages) in zip(of, timed, strict=True)]
             shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
             rests = tuple(each.rest / each.cycles for each in parts)
             sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
@@ -123,9 +123,34 @@ def _of_window(window: Window, worker: int) -> Timed:
     return of_worker, [stage for stage in window.stages if stage.worker == worker and stage.calls]
 
 
+def _queued(window: Window, stages: Sequence[StageWindow], plan: Plan) -> float:
+    """Share of the objects that full batches moved, of the stage with the most. Messages that a client makes as soon as it may are no queue."""
+    made = ("client", "app_tx") if budget_is_reached(window, plan) else None
+    return max((_full(stage, plan) for stage in stages if (stage.endpoint, stage.stage) != made), default=0.0)
+
+
+def budget_is_reached(window: Window, plan: Plan) -> bool:
+    """Whether at the end of the window another batch of messages would have been too many in flight."""
+    for endpoint in plan.endpoints:
+        if endpoint.side == "client":
+            budget = sum(application.inflight for application in endpoint.applications)
+            return sum(each.in_flight for each in window.workloads) + endpoint.batch.app_tx > budget
+    return False
+
+
+FROM_A_RING = ("app_rx", "disp_tx")
+"""Stages that can take no more than their ring holds."""
+
+
 def _full(stage: StageWindow, plan: Plan) -> float:
     """Share of the stage's objects that full batches moved."""
-    batch = next(endpoint.batch for endpoint in plan.endpoints if endpoint.side == stage.endpoint)
-    most = getattr(batch, stage.stage)
+    most = full_batch(plan, stage.endpoint, stage.stage)
     moved = sum(size * calls for size, calls in stage.burst.items())
     return sum(size * calls for size, calls in stage.burst.items() if size >= most) / moved if moved else 0.0
+
+
+def full_batch(plan: Plan, side: str, stage: str) -> int:
+    """The most that a call of the stage can take: its batch, or a ring full of it."""
+    endpoint = next(endpoint for endpoint in plan.endpoints if endpoint.side == side)
+    batch: int = getattr(endpoint.batch, stage)
+    return min(batch, endpoint.ring_size - 1) if stage in FROM_A_RING else batch
