@@ -56,6 +56,7 @@ LIMITS = ("offered load", "host")
 """What limits, where no cause is wanted."""
 Z = 1.959964
 CASE, RUN = "case.json", "run"
+TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -157,18 +158,25 @@ class Bench:
         """Runs one case into `directory`. One that cannot run is kept as such."""
         words = f"{' and '.join(fault.kinds) or 'healthy'} in {fault.scenario}: {dict(fault.sets) or fault.program or dict(fault.pools)}"
         self.session.log(f"{directory.name}: {words}")
-        shutil.rmtree(directory / RUN, ignore_errors=True)  # of a case that was cut short
         try:
             slower = self._compared(fault) if fault.kinds else None
-            with fault.program.running() if fault.program else nullcontext():
-                spec = self._spec(fault, {**DIAGNOSED, **fault.sets}, fault.into)
-                execute(spec, directory / RUN, self.interrupts).kept_run()
+            self._run(fault, directory / RUN)
             known = asdict(Truth(slower and slower.median - 1, slower and slower.low - 1, {}))
         except UserError as error:
             self.session.log(f"{directory.name}: failed: {error.message}")
             known = {"failed": error.message}
         directory.mkdir(parents=True, exist_ok=True)
         (directory / CASE).write_text(json.dumps(known, indent=1))
+
+    def _run(self, fault: Fault, directory: Path) -> None:
+        """The run to diagnose: again where others than the fault took the CPUs in most of its windows."""
+        for _ in range(TRIES):
+            shutil.rmtree(directory, ignore_errors=True)  # of the last try, or of a case that was cut short
+            with fault.program.running() if fault.program else nullcontext():
+                spec = self._spec(fault, {**DIAGNOSED, **fault.sets}, fault.into)
+                run = execute(spec, directory, self.interrupts).kept_run()
+            if fault.program or not (run.record.validity and run.record.validity.too_few_left):
+                return
 
     def _compared(self, fault: Fault) -> Spread:
         """ns a message with the fault by those without it."""

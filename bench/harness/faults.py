@@ -18,6 +18,7 @@ from typing import Literal
 
 from windtunnel.engine.plan import Plan
 from windtunnel.scenario import RunSpec
+from windtunnel.scenario.demand import CACHE_FLUSH
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 ECHOES = ("echo", "handler-l_app", "handler-m_app", "handler-kv", "handler-t_app", "packet-echo")
@@ -98,9 +99,9 @@ class Fault:
 
     def _plan(self, plan: Plan) -> Plan:
         def small(endpoint):
-            size = self.pools.get(endpoint.side)
-            pool = endpoint.pool.model_copy(update={"size": size, "cache": 0}) if size else endpoint.pool
-            return endpoint.model_copy(update={"pool": pool})
+            pool, size = endpoint.pool, self.pools.get(endpoint.side, endpoint.pool.size)
+            cache = min(pool.cache, int(size / CACHE_FLUSH))
+            return endpoint.model_copy(update={"pool": pool.model_copy(update={"size": size, "cache": cache})})
 
         return plan.model_copy(update={"endpoints": [small(endpoint) for endpoint in plan.endpoints]})
 

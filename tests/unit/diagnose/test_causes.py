@@ -337,3 +337,77 @@ def test_whatever_workers_wait_for_a_diagnosis_is_a_document(client, server):
     assert json.loads(found.model_dump_json())["limit"]["kind"] == found.limit.kind
     for cause in found.causes:
         assert cause.gain is None or cause.gain.low <= cause.gain.high
+
+
+def test_a_link_by_the_latency_is_the_first_cause():
+    assert next(iter(causes(made(client=0.8, server=0.7, drops={"emulated_queue_full": 5})))) == "link"
+
+
+def with_ring(run, size, burst):
+    """Rings of the server of that size; its app_rx always takes so many."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"ring_size": size})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    few = {"burst": {burst: 500_000 // burst}}
+    return changed(
+        run, lambda w: with_stage(with_stage(w, "server", "app_rx", **few), "server", "nic_rx", burst={5: 9})
+    )
+
+
+def test_a_ring_shorter_than_a_batch(tmp_path):
+    found = causes(with_ring(made(client=0.9, server=0.05), 4, 3))
+    assert found["full-ring"].sets == ["server.ring_size=64"] and "small-batches" not in found
+    assert checked(tmp_path, found["full-ring"]).server.ring_size == 64
+    assert "move 3, all that its ring holds" in found["full-ring"].evidence
+    assert "full-ring" not in causes(with_ring(made(client=0.9, server=0.05), 8, 3))
+
+
+def test_all_small_batches_of_a_worker_are_changed():
+    run = small(made(client=0.9, server=0.05), 2)
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"batch": server.batch.model_copy(update={"nic_rx": 4})})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    run = changed(run, lambda w: with_stage(w, "server", "nic_rx", burst={4: 125_000}))
+    assert causes(run)["small-batches"].sets == ["server.batch.app_rx=32", "server.batch.nic_rx=32"]
+
+
+def on_one_cpu(run):
+    """Its worker of the client has the server's stages, too."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.workers
+    both = client.model_copy(update={"stages": [*client.stages, *server.stages]})
+    engine.plan = engine.plan.model_copy(update={"workers": [both]})
+
+    def of(window):
+        first, second = window.workers
+        cycles = first.cycles + second.cycles
+        one = first.model_copy(update={"cycles": cycles, "timed_cycles": cycles})
+        return window.model_copy(
+            update={"workers": [one], "stages": [s.model_copy(update={"worker": 0}) for s in window.stages]}
+        )
+
+    return changed(run, of)
+
+
+def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
+    found = causes(on_one_cpu(made(client=0.02, server=0.02, host=HOST)))["one-worker"]
+    assert found.sets == ["client.cores=[1]", "server.cores=[0]"]
+    assert checked(tmp_path, found).client.cores == [1]
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(2 / 0.98 * 100 - 100, abs=5)
+    assert "one-worker" not in causes(on_one_cpu(made(client=0.02, server=0.02)))
+
+
+def test_a_budget_that_is_not_reached_is_not_too_small():
+    assert "in-flight" in causes(made(client=0.8, server=0.6))
+    assert "in-flight" not in causes(made(client=0.8, server=0.6, loads={"in_flight": 100}))
+
+
+def test_places_that_lost_messages_hold_are_not_too_few():
+    workload = sample.plan().workloads[0].model_copy(update={"timeout_ns": 2_000_000_000})
+    plan = sample.plan().model_copy(update={"workloads": [workload]})
+    found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 500}))
+    assert "losses" in found and "in-flight" not in found
+    found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 5}))
+    assert "losses" in found and "in-flight" in found

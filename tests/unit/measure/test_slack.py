@@ -163,6 +163,15 @@ def test_a_wait_that_is_known_is_compared_by_time_alone():
     assert a.is_known and b.is_known and len(slowest([a, b])) == 2
 
 
+def test_one_that_is_known_to_wait_is_compared_with_one_that_is_not():
+    rest = (0.1, 0.1, -0.1, -0.1, -0.1, -0.1, 0.1, 0.1)
+    a = Slack("windtunnel", 0, 0, "server", (0.05, 0.06) * 4, (), (0.0,) * 8, (0.2, 0.21) * 4)
+    b = Slack("windtunnel", 1, 1, "client", (0.0,) * 8, (), rest, (0.01, 0.02) * 4)
+    assert a.is_known and not b.is_known and [each.worker for each in slowest([a, b])] == [1]
+    often = Slack("windtunnel", 1, 1, "client", (0.0,) * 8, (), rest, (0.6, 0.61) * 4)
+    assert [each.worker for each in slowest([a, often])] == [1, 0]  # by time it may have less: the many are short
+
+
 def test_no_waits_on_either_side_are_a_tie():
     assert len(unresolved((0.0,) * 8, (0.0,) * 8)) == 2
 

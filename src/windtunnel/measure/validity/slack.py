@@ -97,14 +97,14 @@ def slowest(found: Sequence[Slack]) -> list[Slack]:
 
 def _has_more(one: Slack, other: Slack) -> bool:
     """Whether it has more slack than another one: the difference in the same windows, without and with what the ledgers do not account for,
-    lies above 0; or, where neither is known to have any, that of their waits by their sum, with the clock left in. Each at 99.5%: together
-    99%."""
+    lies above 0; or, where the other one is not known to have any, that of their waits by their sum, with the clock left in. Each at 99.5%:
+    together 99%."""
     known = zip(one.shares, other.shares, one.rests, other.rests, strict=False)
     if one.share.mean > other.share.mean and _is_positive(
         [(a + rest_a) - (b + rest_b) for a, b, rest_a, rest_b in known]
     ):
         return True
-    if one.is_known or other.is_known:
+    if other.is_known:
         return False
     return _is_positive([(a - b) / (a + b) if a + b else 0.0 for a, b in zip(one.most, other.most, strict=False)])
 
