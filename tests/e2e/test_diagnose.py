@@ -47,8 +47,9 @@ def test_a_remedy_is_run_against_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(tried, "PAIRS", 2)
     file = written(tmp_path, scenario(M_APP, client={"inflight": 1, "batch": {"app_tx": 1}}, **KEYS))
     found = diagnose(execute(tmp_path, file).run)
-    assert found.limit.kind == "in-flight" and found.causes[0].code == "in-flight"
+    (cause,) = (cause for cause in found.causes if cause.sets)
+    assert (cause.code, cause.sets) == ("in-flight", ["client.inflight=2"])
     (row,) = try_remedies(found, file, ["duration=200ms"], 1, tmp_path / "r-tried")
-    assert (row.code, row.sets, row.predicted) == ("in-flight", ["client.inflight=2"], found.causes[0].gain)
+    assert (row.code, row.sets, row.predicted) == (cause.code, cause.sets, cause.gain)
     assert row.metric == "responses_per_s" and row.verdict and not row.interrupted
     assert len(list((tmp_path / "r-tried" / "in-flight" / "b").iterdir())) >= 2
