@@ -46,7 +46,7 @@ def compared(monkeypatch):
     return asked, results
 
 
-FOUND = diagnose(made(client=0.8, server=0.6, loads={"lost": 500}))
+FOUND = diagnose(made(client=0.8, server=0.6, loads={"lost": 50}))
 
 
 def test_the_first_causes_are_compared_with_the_file(compared, tmp_path):
