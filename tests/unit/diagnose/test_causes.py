@@ -388,12 +388,18 @@ def on_one_cpu(run):
     engine.plan = engine.plan.model_copy(update={"workers": [both]})
 
     def of(window):
-        first, second = window.workers
-        cycles = first.cycles + second.cycles
-        one = first.model_copy(update={"cycles": cycles, "timed_cycles": cycles})
-        return window.model_copy(
-            update={"workers": [one], "stages": [s.model_copy(update={"worker": 0}) for s in window.stages]}
-        )
+        half = [
+            s.model_copy(
+                update={
+                    "worker": 0,
+                    "busy_cycles": s.busy_cycles // 2,
+                    "idle_cycles": s.idle_cycles // 2,
+                    "stall_cycles": 0,
+                }
+            )
+            for s in window.stages
+        ]
+        return window.model_copy(update={"workers": window.workers[:1], "stages": half})
 
     return changed(run, of)
 
