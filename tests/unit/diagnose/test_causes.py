@@ -179,6 +179,9 @@ def test_losses_hold_places(tmp_path):
     found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 500}))["losses"]
     assert "1.00 k/s lost x a timeout of 2.00 s = 2,000 places" in found.evidence
     assert found.sets and checked(tmp_path, found).workload[0].timeout < 10**9
+    assert found.gain == Gain(0.0, pytest.approx(150.0))  # all places are held: until the server is full
+    some = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 64}))["losses"]
+    assert some.gain == Gain(0.0, pytest.approx(100 * 256 / (1024 - 256)))
     assert "losses" not in causes(made(client=0.8, server=0.6))
 
 

@@ -31,7 +31,7 @@ def work_ns(seen: Observed, slack: Slack) -> float:
 
 def gain_of_usual(seen: Observed, slack: Slack, moved: int) -> Gain:
     """Of USUAL packets a loop in place of `moved`: at most as if a loop cost the same whatever it moved. Raises Untold."""
-    most = work_ns(seen, slack) * (1 - moved / USUAL)
+    most = min(work_ns(seen, slack), seen.ns_a_message) * (1 - moved / USUAL)
     return gain(seen, slack, Estimate(most / 2, 0.0, most))
 
 

@@ -2,7 +2,7 @@
 
 from windtunnel import format as fmt
 from windtunnel.diagnose.causes.cause import Case, Check, room
-from windtunnel.diagnose.model import Limit
+from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.scenario.quantities import write
 
@@ -32,9 +32,16 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         + (f"; dropped: {named}" if named else ""),
         remedy="remove what drops packets; a shorter timeout frees the places sooner",
         sets=sets if 0 < shorter < timeout_ns else [],
-        gain=room(seen) if hold else None,
+        gain=_freed(seen) if hold else None,
         against=[] if hold else [f"places in flight do not limit: {limit.words}"],
     )
+
+
+def _freed(seen: Observed) -> Gain:
+    """Of the places that lost messages hold: by Little's law the rate rises with the places, until a worker is full."""
+    held = min(seen.places_of_lost, float(seen.budget))
+    free = seen.budget - held
+    return Gain(0.0, min(room(seen).high, 100 * held / free)) if free else room(seen)
 
 
 CAUSE = Check("losses", "lost messages hold places in flight", _find)
