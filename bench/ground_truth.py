@@ -133,8 +133,8 @@ def measure(session: Session) -> list[Result]:
             return []
         taken = [_taken(place, draw(options.seed, n)) for n, place in enumerate(places) if (place / CASE).exists()]
         cases = [bench.with_remedy(case) if time.monotonic() < end else case for case in taken if case]
-    for number, case in enumerate(cases):
-        session.log(f"{number}: {line(case)}")
+    for case in cases:
+        session.log(f"{case.run.path.parent.name}: {line(case)}")
     session.log(table(cases))
     return scored(session, cases, failed=taken.count(None))
 
@@ -262,7 +262,7 @@ def scored(session: Session, cases: Sequence[Case], failed: int) -> list[Result]
         share(session, "remedies that brought what was predicted", [held(c) for c in cases if c.brought is not None and c.first.gain]),
     ]  # fmt: skip
     rows = [row for row in rows if row]
-    said = [(PROBABILITY[c.first.confidence], c.is_right) for c in faulty if c.found.causes]
+    said = [(PROBABILITY[c.first.confidence], c.is_right) for c in faulty if c.found.causes and c.says == c.first.code]
     said += [(PROBABILITY[c.first.confidence], False) for c in healthy if c.is_called_faulty]
     if said:
         brier = sum((p - right) ** 2 for p, right in said) / len(said)
