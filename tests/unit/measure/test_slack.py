@@ -62,6 +62,30 @@ def test_a_batch_is_full_by_the_plan():
     assert found.shares == (0.0,)
 
 
+def test_a_batch_is_full_that_takes_all_its_ring_holds():
+    client, server = PLANS["windtunnel"].endpoints
+    plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, server.model_copy(update={"ring_size": 4})]})
+
+    def shares(stage):
+        of = window([polled(stage=stage, burst={3: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
+        return slacks({"windtunnel": [of]}, {"windtunnel": plan})[0].shares
+
+    assert shares("app_rx") == shares("disp_tx") == (0.0,) and shares("nic_rx") == (1.0,)
+
+
+@pytest.mark.parametrize(("in_flight", "slack"), [(1024, 1.0), (993, 1.0), (992, 0.0)])
+def test_messages_made_as_soon_as_they_may_be_are_no_queue(in_flight, slack):
+    stages = [
+        polled(endpoint="client", stage="app_tx"),
+        polled(endpoint="client", stage="nic_rx", burst={8: 10}),
+    ]
+    (load,) = next(line for line in sample.engine_lines(sample.plan()) if line.type == "window").workloads
+    of = window(stages, [worker(timed_cycles=1000, loops=10, cycles=1000)]).model_copy(
+        update={"workloads": [load.model_copy(update={"in_flight": in_flight})]}
+    )
+    assert slacks({"windtunnel": [of]}, PLANS)[0].shares == (slack,)
+
+
 def test_a_worker_without_timed_calls_has_none():
     assert worker_of([polled(empty_calls=10, timed_calls=0)], timed=0) is None
 
