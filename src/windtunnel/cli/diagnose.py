@@ -87,6 +87,10 @@ def diagnose(
         print(found.model_dump_json(indent=1))
     else:
         results().print(diagnosis_view(found))
+    if any(row.interrupted for row in found.tried or ()):
+        from windtunnel.engine.verdict import INTERRUPTED
+
+        raise typer.Exit(INTERRUPTED)
 
 
 def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
@@ -109,14 +113,14 @@ def _tried(found: "Diagnosis", file: Path, sets: list[str], most: int, run: Path
 
 def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
     from windtunnel.cli.run import display
-    from windtunnel.diagnose import execute_experiment
+    from windtunnel.diagnose import execute_experiment, load_in_short_windows
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, REFUSED
     from windtunnel.errors import UserError
     from windtunnel.measure.execute import execute, new_directory
-    from windtunnel.scenario import here, load, resolve
+    from windtunnel.scenario import here, resolve
 
-    spec = resolve(load(file, sets), here())
+    spec = resolve(load_in_short_windows(file, sets), here())
     directory = out or new_directory(f"{file.stem}-experiment" if probe else file.stem)
     with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:
         listeners = [shown.line] if shown else []

@@ -171,6 +171,7 @@ class Tried(Part):
         description='of the comparison, as in "faster"; "refused: ..." where the scenario cannot run so'
     )
     directory: str | None = Field(None, description="of the runs and comparison.json")
+    interrupted: bool = Field(False, description="the user ended its runs, and no further remedy was run")
 
 
 class Diagnosis(Part):

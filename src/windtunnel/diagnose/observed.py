@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
 from windtunnel.diagnose import planted
 from windtunnel.diagnose.ledger import Account, accounts
@@ -10,7 +11,7 @@ from windtunnel.diagnose.model import Limit
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.finding import told
-from windtunnel.measure.validity import Slack, slacks
+from windtunnel.measure.validity import Slack, budget_is_reached, slacks
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.runs.metrics import measured, ratio
 from windtunnel.runs.summary import Summary, summarise
@@ -82,6 +83,30 @@ class Observed:
         ends = [endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == "client"]
         return sum(application.inflight for endpoint in ends for application in endpoint.applications)
 
+    @cached_property
+    def in_queues(self) -> float:
+        """Share of its latency for which even the fastest message of a window waits, in the median of the windows: what it takes longer than
+        the fastest one of the run, which found nothing in front of it. 0 without latencies."""
+        every = [
+            least for of in self.run.windows.values() for window in of if (least := _fastest_ns(window)) is not None
+        ]
+        used = [least for of in self.windows.values() for window in of if (least := _fastest_ns(window)) is not None]
+        return 1 - min(every) / median(used) if used and median(used) else 0.0
+
+    @property
+    def places_of_lost(self) -> float:
+        """Places in flight that lost messages hold until their timeout, in the mean."""
+        lasted = sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
+        lost = sum(row.lost for row in self.summary.workloads)
+        timeouts = [workload.timeout_ns for plan in self.plans for workload in plan.workloads if workload.load]
+        return lost * max(timeouts, default=0) / lasted if lasted else 0.0
+
+    @property
+    def budget_is_reached(self) -> bool:
+        """Of messages in flight, at the end of any window."""
+        plans = {engine.name: engine.plan for engine in self.run.record.engines}
+        return any(budget_is_reached(window, plans[name]) for name, of in self.windows.items() for window in of)
+
     def endpoint(self, side: str) -> Endpoint:
         """Raises Untold where the run has no such side."""
         ends = (endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == side)
@@ -127,6 +152,10 @@ class Observed:
                     work[name] = work.get(name, 0.0) + stage.busy_cycles - stage.stall_cycles
         total = sum(work.values())
         return {name: ticks / total for name, ticks in sorted(work.items(), key=lambda one: -one[1])} if total else {}
+
+
+def _fastest_ns(window: Window) -> int | None:
+    return min((w.latency_sent.min for w in window.workloads if w.latency_sent.min is not None), default=None)
 
 
 def observe(run: Run) -> Observed:

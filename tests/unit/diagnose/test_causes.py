@@ -163,7 +163,9 @@ def test_few_messages_in_flight(tmp_path):
     assert found.sets == ["client.inflight=2048"] and checked(tmp_path, found).client.inflight == 2048
     # at most twice the rate; a link at its rate would give nothing
     assert found.gain == Gain(0.0, 100.0) and found.confidence == "medium"
-    assert "in-flight" not in causes(made())
+    # a worker with some slack could be filled; a full one could not
+    assert causes(made(client=0.3, server=0.2))["in-flight"].gain == Gain(0.0, pytest.approx(25.0, abs=0.2))
+    assert "in-flight" not in causes(made(client=0.3, server=0.0))
 
 
 def test_an_in_flight_budget_of_a_workload_is_changed_there():
@@ -177,12 +179,20 @@ def test_losses_hold_places(tmp_path):
     found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 500}))["losses"]
     assert "1.00 k/s lost x a timeout of 2.00 s = 2,000 places" in found.evidence
     assert found.sets and checked(tmp_path, found).workload[0].timeout < 10**9
+    assert found.gain == Gain(0.0, pytest.approx(150.0))  # all places are held: until the server is full
+    some = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 64}))["losses"]
+    assert some.gain == Gain(0.0, pytest.approx(100 * 256 / (1024 - 256)))
     assert "losses" not in causes(made(client=0.8, server=0.6))
 
 
 def test_losses_where_a_worker_limits_have_no_gain():
-    found = causes(made(loads={"lost": 500}))["losses"]
+    found = causes(made(loads={"lost": 100}))["losses"]
     assert found.gain is None and found.against and found.confidence == "low"
+
+
+def test_losses_that_hold_most_places_have_one():
+    found = causes(made(client=0.3, server=0.2, loads={"lost": 500}))["losses"]
+    assert found.gain == Gain(0.0, pytest.approx(25.0, abs=0.1)) and not found.against
 
 
 def test_a_generator(tmp_path):
@@ -337,3 +347,83 @@ def test_whatever_workers_wait_for_a_diagnosis_is_a_document(client, server):
     assert json.loads(found.model_dump_json())["limit"]["kind"] == found.limit.kind
     for cause in found.causes:
         assert cause.gain is None or cause.gain.low <= cause.gain.high
+
+
+def test_a_link_by_the_latency_is_the_first_cause():
+    assert next(iter(causes(made(client=0.8, server=0.7, drops={"emulated_queue_full": 5})))) == "link"
+
+
+def with_ring(run, size, burst):
+    """Rings of the server of that size; its app_rx always takes so many."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"ring_size": size})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    few = {"burst": {burst: 500_000 // burst}}
+    return changed(
+        run, lambda w: with_stage(with_stage(w, "server", "app_rx", **few), "server", "nic_rx", burst={5: 9})
+    )
+
+
+def test_a_ring_shorter_than_a_batch(tmp_path):
+    found = causes(with_ring(made(client=0.9, server=0.05), 4, 3))
+    assert found["full-ring"].sets == ["server.ring_size=64"] and "small-batches" not in found
+    assert checked(tmp_path, found["full-ring"]).server.ring_size == 64
+    assert "move 3, all that its ring holds" in found["full-ring"].evidence
+    assert "full-ring" not in causes(with_ring(made(client=0.9, server=0.05), 8, 3))
+
+
+def test_all_small_batches_of_a_worker_are_changed():
+    run = small(made(client=0.9, server=0.05), 2)
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"batch": server.batch.model_copy(update={"nic_rx": 4})})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    run = changed(run, lambda w: with_stage(w, "server", "nic_rx", burst={4: 125_000}))
+    assert causes(run)["small-batches"].sets == ["server.batch.app_rx=32", "server.batch.nic_rx=32"]
+
+
+def on_one_cpu(run):
+    """Its worker of the client has the server's stages, too."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.workers
+    both = client.model_copy(update={"stages": [*client.stages, *server.stages]})
+    engine.plan = engine.plan.model_copy(update={"workers": [both]})
+
+    def of(window):
+        half = [
+            s.model_copy(
+                update={
+                    "worker": 0,
+                    "busy_cycles": s.busy_cycles // 2,
+                    "idle_cycles": s.idle_cycles // 2,
+                    "stall_cycles": 0,
+                }
+            )
+            for s in window.stages
+        ]
+        return window.model_copy(update={"workers": window.workers[:1], "stages": half})
+
+    return changed(run, of)
+
+
+def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
+    found = causes(on_one_cpu(made(client=0.02, server=0.02, host=HOST)))["one-worker"]
+    assert found.sets == ["client.cores=[1]", "server.cores=[0]"]
+    assert checked(tmp_path, found).client.cores == (1,)
+    assert found.gain.low == 0 and found.gain.high == pytest.approx(2 / 0.98 * 100 - 100, abs=5)
+    assert "one-worker" not in causes(on_one_cpu(made(client=0.02, server=0.02)))
+
+
+def test_a_budget_that_is_not_reached_is_not_too_small():
+    assert "in-flight" in causes(made(client=0.8, server=0.6))
+    assert "in-flight" not in causes(made(client=0.8, server=0.6, loads={"in_flight": 100}))
+
+
+def test_places_that_lost_messages_hold_are_not_too_few():
+    workload = sample.plan().workloads[0].model_copy(update={"timeout_ns": 2_000_000_000})
+    plan = sample.plan().model_copy(update={"workloads": [workload]})
+    found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 500}))
+    assert "losses" in found and "in-flight" not in found
+    found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 5}))
+    assert "losses" in found and "in-flight" in found

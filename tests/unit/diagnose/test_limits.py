@@ -123,3 +123,25 @@ def test_an_imported_run_has_no_slack():
     run = type(run)(run.path, run.record.model_copy(update={"engines": [], "imported": imported}), {})
     found = diagnose(run)
     assert found.limit.kind == "unknown" and found.untold and found.workers == []
+
+
+def waiting(fastest_ns, first_ns=100_000):
+    """Workers with slack; the fastest message of each window takes so long, and that of the first one, which is in no metric, less."""
+    run = made(client=0.8, server=0.7)
+
+    def timed(window, ns):
+        seen = sample.histogram([ns, 2 * ns], times=1000)
+        return window.model_copy(
+            update={"workloads": [w.model_copy(update={"latency_sent": seen}) for w in window.workloads]}
+        )
+
+    ((name, (first, *rest)),) = run.windows.items()
+    warmup = timed(first, first_ns).model_copy(update={"phase": "warmup"})
+    return type(run)(run.path, run.record, {name: [warmup, *(timed(window, fastest_ns) for window in rest)]})
+
+
+def test_messages_that_wait_for_most_of_their_latency_wait_for_a_link():
+    found = limit(waiting(300_000))
+    assert found.kind == "link" and "for 67% of its latency" in found.evidence[-1]
+    assert limit(waiting(190_000)).kind == "in-flight"
+    assert limit(waiting(100_000)).kind == "in-flight"

@@ -1,14 +1,41 @@
-"""A full ring: what comes before it stalls, although the worker behind it has slack on average."""
+"""A full ring: what comes before it stalls, although the worker behind it has slack on average; or it is shorter than a batch."""
 
+from windtunnel.diagnose.causes.batches import USUAL, gain_of_usual, small, work_ns
 from windtunnel.diagnose.causes.cause import Case, Check, room
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
+from windtunnel.measure.validity import Slack
 
 BEFORE_A_RING = ("disp_rx", "app_rx", "app_tx")
 MOST = 1 << 20
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
+    short = (case for slack in seen.of_limit(limit) if (case := _short(seen, slack)))
+    return next(short, None) or _full(seen, limit)
+
+
+def _short(seen: Observed, slack: Slack) -> Case | None:
+    """A loop of the worker that limits moves no more than a ring holds."""
+    for stage, moved in small(seen, slack).items():
+        side, name = stage.split()
+        endpoint = seen.endpoint(side)
+        if moved < int(getattr(endpoint.batch, name)):
+            size = max(2 * USUAL, 2 * endpoint.ring_size)
+            return Case(
+                evidence=(
+                    f"most calls of {stage} that move something move {moved}, all that its ring holds, so a loop of its worker moves few: "
+                    f"it works {work_ns(seen, slack):.1f} ns a message"
+                ),
+                remedy=f"a ring of {size:,} entries, longer than a batch",
+                sets=[f"{side}.ring_size={size}"],
+                gain=gain_of_usual(seen, slack, moved),
+                untold=["what of it a call costs, and what a packet"],
+            )
+    return None
+
+
+def _full(seen: Observed, limit: Limit) -> Case | None:
     rings = [ring for of in seen.windows.values() for window in of for ring in window.rings]
     fullest = max(rings, key=lambda ring: ring.used / ring.size, default=None)
     if fullest is None:

@@ -9,12 +9,14 @@ MOST = 1 << 20
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
-    if limit.kind not in ("in-flight", "tie") or not seen.budget or not seen.slacks:
+    if limit.kind not in ("in-flight", "tie", "worker", "generator") or not seen.budget or not seen.slacks:
         return None
     least = slowest(seen.slacks)[0]
     share = least.share
-    if limit.kind == "tie" and least.more_than_half is False:
-        return None  # a tie between workers
+    if limit.kind != "in-flight" and (seen.is_open_loop or not least.is_known):
+        return None  # a worker is full
+    if not seen.budget_is_reached or seen.places_of_lost > seen.budget / 2:
+        return None  # something else keeps messages back: mbufs, or places that lost messages hold
     larger = more(seen.budget)
     if larger is None:
         return None

@@ -17,7 +17,7 @@ from windtunnel.measure.validity.host_states import readings_of
 from windtunnel.measure.validity.parts import Parts, clock_ticks, parts_of
 from windtunnel.measure.validity.preempting import Preempting
 from windtunnel.measure.validity.settled import Extension
-from windtunnel.measure.validity.slack import Slack, slacks, slowest
+from windtunnel.measure.validity.slack import Slack, budget_is_reached, full_batch, slacks, slowest
 from windtunnel.measure.validity.steady import LEAST_WINDOWS_ESTIMATED, Estimate, estimate
 from windtunnel.measure.validity.validate import validate
 
@@ -28,8 +28,10 @@ __all__ = [
     "Parts",
     "Preempting",
     "Slack",
+    "budget_is_reached",
     "clock_ticks",
     "estimate",
+    "full_batch",
     "parts_of",
     "readings_of",
     "slacks",
