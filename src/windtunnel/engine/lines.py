@@ -110,6 +110,12 @@ class StageWindow(Line):
         description="calls whose cycles were taken: all at `cycles`, every Nth loop at `sampled`"
     )
     timed_objects: Annotated[int, Counted("packets")] = Field(description="packets that timed calls moved")
+    timed_work_calls: Annotated[int | None, Counted("calls")] = Field(
+        None, description="timed calls that moved something: with n packets in c cycles each, the next two sums split their time into a part a "
+        "call and a part a packet"
+    )
+    timed_objects_squared: int | None = Field(None, description="sum of n x n of these calls")
+    timed_objects_cycles: int | None = Field(None, description="sum of n x c of these calls")
     busy_cycles: Annotated[int, Counted("cycles", openmetrics="timed_busy_seconds")] = Field(
         description="time of timed calls that moved something or stalled"
     )
@@ -124,6 +130,15 @@ class StageWindow(Line):
     )
     stalled_calls: Annotated[int, Counted("calls", head="stalled calls")] = Field(
         description="calls that had work and could move nothing, timed or not"
+    )
+    stalled_for_mbufs: Annotated[int | None, Counted("calls")] = Field(
+        None, description="stalled calls that found no mbuf"
+    )
+    stalled_for_ring: Annotated[int | None, Counted("calls")] = Field(
+        None, description="stalled calls that found no room in a ring; of nic_rx, because disp_rx finds none"
+    )
+    stalled_for_port: Annotated[int | None, Counted("calls")] = Field(
+        None, description="stalled calls that the port took nothing of; of disp_tx, because nic_tx could send nothing before"
     )
     interrupted_calls: Annotated[int, Counted("calls")] = Field(
         description="timed calls above the threshold, in no other time"
