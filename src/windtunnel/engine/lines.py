@@ -185,6 +185,7 @@ class HandlerCounterWindow(Line):
 class WorkerWindow(Line):
     worker: int
     cpu: int
+    thread: int | None = Field(None, description="its kernel thread, as `/proc` and perf_event_open(2) know it; null: an earlier release")
     loops: Annotated[int, Counted("loops")] = Field(description="loops of the worker")
     cycles: int = Field(description="TSC ticks that the worker's window lasted")
     timed_cycles: int = Field(description="TSC ticks of the loops that were timed")

@@ -32,7 +32,7 @@ def generated() -> dict[Path, str]:
     """Path in the checkout -> content."""
     schemas = {
         "scenario": Scenario.model_json_schema(),
-        "plan": Plan.model_json_schema(),
+        "plan": Plan.model_json_schema(mode="serialization"),  # what the engine gets has every key
         "lines": LINE.json_schema(),
         "search": SearchRecord.model_json_schema(),
         "run": Record.model_json_schema(),

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from windtunnel.cli import doctor as doctor_module
 from windtunnel.errors import UserError
-from windtunnel.host import counters, cpus, memory
+from windtunnel.host import counters, cpus, memory, perf_events
 from windtunnel.host.dpdk import read_dpdk, read_nics
 from windtunnel.host.facts import Facts, collect
 from windtunnel.host.findings import Finding, size, spans
@@ -200,7 +200,7 @@ def test_counters_count_or_state_a_reason() -> None:
 
 
 def test_counters_are_not_tried_on_an_unknown_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counters.platform, "machine", lambda: "pdp11")
+    monkeypatch.setattr(perf_events.platform, "machine", lambda: "pdp11")
     assert counters.count("cycles") == Probe(works=False, reason="not tried on pdp11")
 
 
