@@ -6,13 +6,13 @@ from windtunnel.diagnose.experiment import experiment, is_experiment
 from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
-from windtunnel.diagnose.recorded import Evidence
+from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.finding import Untold
 from windtunnel.measure.validity import Slack
 from windtunnel.runs import Run
 
 
-def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = Evidence()) -> Diagnosis:
+def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diagnosis:
     """What the record of a run tells, and where it is an experiment, what its delays tell; an invalid run is read too. `as_axio`:
     with the verdict of Axio's own rule, which raises UserError where no stage was timed. `recorded`: what other tools counted meanwhile."""
     seen = observe(run, recorded)

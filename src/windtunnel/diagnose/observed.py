@@ -7,7 +7,7 @@ from functools import cached_property
 from windtunnel.diagnose import planted
 from windtunnel.diagnose.ledger import Account, accounts
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.recorded import Evidence
+from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.finding import told
@@ -23,7 +23,7 @@ class Observed:
     """One run. All of its engines measure the same windows at the same time."""
 
     run: Run
-    recorded: Evidence = Evidence()
+    recorded: Evidence = NONE
     """What other tools counted, beside the run."""
 
     @cached_property
@@ -132,6 +132,6 @@ class Observed:
         return {name: ticks / total for name, ticks in sorted(work.items(), key=lambda one: -one[1])} if total else {}
 
 
-def observe(run: Run, recorded: Evidence = Evidence()) -> Observed:
+def observe(run: Run, recorded: Evidence = NONE) -> Observed:
     """A run as a diagnosis may see it."""
     return Observed(planted.without(run), recorded)

@@ -36,6 +36,9 @@ class Evidence:
         return max(found, default=None)
 
 
+NONE = Evidence()
+
+
 def read_evidence(files: Iterable[Path]) -> Evidence:
     """Raises UserError, with file and line, for a text of no known tool."""
     texts, measured = [], []

@@ -111,8 +111,9 @@ class StageWindow(Line):
     )
     timed_objects: Annotated[int, Counted("packets")] = Field(description="packets that timed calls moved")
     timed_work_calls: Annotated[int | None, Counted("calls")] = Field(
-        None, description="timed calls that moved something: with n packets in c cycles each, the next two sums split their time into a part a "
-        "call and a part a packet"
+        None,
+        description="timed calls that moved something: with n packets in c cycles each, the next two sums split their time into a part a "
+        "call and a part a packet",
     )
     timed_objects_squared: int | None = Field(None, description="sum of n x n of these calls")
     timed_objects_cycles: int | None = Field(None, description="sum of n x c of these calls")
@@ -138,7 +139,8 @@ class StageWindow(Line):
         None, description="stalled calls that found no room in a ring; of nic_rx, because disp_rx finds none"
     )
     stalled_for_port: Annotated[int | None, Counted("calls")] = Field(
-        None, description="stalled calls that the port took nothing of; of disp_tx, because nic_tx could send nothing before"
+        None,
+        description="stalled calls that the port took nothing of; of disp_tx, because nic_tx could send nothing before",
     )
     interrupted_calls: Annotated[int, Counted("calls")] = Field(
         description="timed calls above the threshold, in no other time"
@@ -185,7 +187,9 @@ class HandlerCounterWindow(Line):
 class WorkerWindow(Line):
     worker: int
     cpu: int
-    thread: int | None = Field(None, description="its kernel thread, as `/proc` and perf_event_open(2) know it; null: an earlier release")
+    thread: int | None = Field(
+        None, description="its kernel thread, as `/proc` and perf_event_open(2) know it; null: an earlier release"
+    )
     loops: Annotated[int, Counted("loops")] = Field(description="loops of the worker")
     cycles: int = Field(description="TSC ticks that the worker's window lasted")
     timed_cycles: int = Field(description="TSC ticks of the loops that were timed")

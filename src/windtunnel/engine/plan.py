@@ -90,7 +90,7 @@ class Phases(Part):
     drain_ns: Time = Field(description="longest wait for responses in flight once the client has stopped sending")
     hold_windows: bool = Field(
         False,
-        description="after each window the workers are held until the supervisor has read it, and the run's time stands still"
+        description="after each window the workers are held until the supervisor has read it, and the run's time stands still",
     )
 
 

@@ -10,7 +10,7 @@ import platform
 import re
 import struct
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 SYSCALL = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
 
@@ -103,7 +103,7 @@ class Event:
     def close(self) -> None:
         os.close(self._fd)
 
-    def __enter__(self) -> "Event":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 from windtunnel.host.perf_events import Refused
 
 ROOT = Path("/sys/fs/resctrl")
-NOT_MOUNTED = (
-    "resctrl is not mounted: `mount -t resctrl resctrl /sys/fs/resctrl` does so, on a processor that has it; a virtual machine hardly ever has"
-)
+NOT_MOUNTED = "resctrl is not mounted: `mount -t resctrl resctrl /sys/fs/resctrl` does so, on a processor that has it; a virtual machine hardly ever has"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,9 @@ def parse(text: str) -> list[str]:
             remedy=f"of the kernel: {', '.join(perf_events.EVENTS)}, or a raw one as in r01c2; of resctrl: {', '.join(resctrl.EVENTS)}",
         )
     if len(set(names)) < len(names) or len(names) > MOST:
-        raise UserError(f"--counters: {len(names)} events, {len(set(names))} different ones", remedy=f"each once, at most {MOST}")
+        raise UserError(
+            f"--counters: {len(names)} events, {len(set(names))} different ones", remedy=f"each once, at most {MOST}"
+        )
     return names
 
 

@@ -110,7 +110,8 @@ def _line(file: Path, number: int, line: str) -> Asked | Absent | Count:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UserError(
-            f"{file}:{number}: {where + ': ' if where else ''}{first['msg']}", remedy=f"a line of {FILE} as `windtunnel run` writes it"
+            f"{file}:{number}: {where + ': ' if where else ''}{first['msg']}",
+            remedy=f"a line of {FILE} as `windtunnel run` writes it",
         ) from error
 
 

@@ -7,7 +7,6 @@ from windtunnel.diagnose.model import Cause, Confidence, Gain, Limit, Observable
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Estimate, Slack
 
-
 NOT_TRIED = "not tried on hardware"
 """Said of every cause that the texts of other tools show: it is tested on texts alone."""
 

@@ -12,14 +12,17 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         return None
     by_pcm = seen.recorded.rate([name_of(e, "Miss") for e in WRITES], [name_of(e, "Total") for e in WRITES])
     rate, tool = told(
-        by_pcm or seen.recorded.named("IO Write Miss Rate"), "no text has misses of the NIC's writes (`pcm-pcie -e`), or their rate"
+        by_pcm or seen.recorded.named("IO Write Miss Rate"),
+        "no text has misses of the NIC's writes (`pcm-pcie -e`), or their rate",
     )
     if not rate:
         return None
     return Case(
         evidence=f"{rate:.0%} of the lines that devices wrote were not in the last-level cache ({tool})",
         remedy="buffers that fit into the cache's ways for devices: fewer descriptors, fewer mbufs, or more ways for DDIO",
-        against=["the first write of a line misses whatever the settings: the rate counts if it falls with fewer descriptors"],
+        against=[
+            "the first write of a line misses whatever the settings: the rate counts if it falls with fewer descriptors"
+        ],
         untold=["which device wrote: pcm-pcie counts all of a socket together"],
     )
 

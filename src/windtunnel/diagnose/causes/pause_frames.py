@@ -26,7 +26,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         remedy="what lies behind the port takes too little: look at the peer and the switch"
         if told_to
         else "this host takes too little: more mbufs and descriptors, or faster workers",
-        against=["they are counted since the driver began: give a text from before the run and one from after it, in one file"]
+        against=[
+            "they are counted since the driver began: give a text from before the run and one from after it, in one file"
+        ]
         if any(each.words == ethtool.SINCE for text in texts for each in text.readings)
         else [],
         untold=["for how long the port stood still"],

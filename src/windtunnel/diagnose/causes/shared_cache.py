@@ -11,7 +11,12 @@ WAYS = {"load": "loads", "store": "stores"}
 def _find(seen: Observed, limit: Limit) -> Case | None:
     if not seen.recorded.texts:
         return None
-    rates = [(f"{rate:.0%} of {WAYS[way]}", rate, tool) for way in WAYS if (found := _rate(seen, way)) for rate, tool in [found]]
+    rates = [
+        (f"{rate:.0%} of {WAYS[way]}", rate, tool)
+        for way in WAYS
+        if (found := _rate(seen, way))
+        for rate, tool in [found]
+    ]
     told(rates or None, "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, or their rates")
     if not any(rate for _, rate, _ in rates):
         return None

@@ -37,11 +37,15 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
             name, text = socket + read[1], read[2]
             value = number(text)
             if value is None and text not in _NOTHING:
-                faults.append(Fault(place, f'{name}: "{text[:40]}" is not a number', "as in LLC-load-misses-rate: 0.11"))
+                faults.append(
+                    Fault(place, f'{name}: "{text[:40]}" is not a number', "as in LLC-load-misses-rate: 0.11")
+                )
             elif name in found:
                 faults.append(Fault(place, f"{name} is given twice, first in line {found[name].line}", "one report"))
             else:
-                found[name] = Reading(name, value, read[3], place, "" if value is not None else "the report has no number")
+                found[name] = Reading(
+                    name, value, read[3], place, "" if value is not None else "the report has no number"
+                )
     if not found and not faults:
         faults.append(Fault(0, "a report without a value", "the whole report.rpt"))
     return list(found.values()), faults

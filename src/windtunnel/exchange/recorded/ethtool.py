@@ -42,5 +42,7 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
 
 def _added(before: Reading, after: Reading, faults: list[Fault]) -> Reading:
     if before.value is None or after.value is None or after.value < before.value:
-        faults.append(Fault(after.line, f"{after.name} is less than in line {before.line}: it began anew", "texts of one load"))
+        faults.append(
+            Fault(after.line, f"{after.name} is less than in line {before.line}: it began anew", "texts of one load")
+        )
     return Reading(after.name, max((after.value or 0.0) - (before.value or 0.0), 0.0), "", before.line)

@@ -61,5 +61,7 @@ def _add(found: dict[str, Reading], names: Sequence[str], cells: list[str], plac
         name = name_of(event, filtered[1] if filtered else "Total")
         before = found.get(name)
         unit = "bytes" if event.endswith("(B)") else "lines"
-        found[name] = Reading(name, value + ((before.value or 0.0) if before else 0.0), unit, before.line if before else place)
+        found[name] = Reading(
+            name, value + ((before.value or 0.0) if before else 0.0), unit, before.line if before else place
+        )
     return faults

@@ -49,9 +49,8 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
         cells = _cells(line)
         if cells is None:
             faults.append(Fault(place, f'"{line.strip()[:60]}" is no row of perf stat', _REMEDY))
-        elif cells[2]:  # without an event a row holds a further metric of the one above
-            if words := _add(events, place, cells):
-                faults.append(Fault(place, words, _REMEDY))
+        elif cells[2] and (words := _add(events, place, cells)):  # without an event: a further metric of the one above
+            faults.append(Fault(place, words, _REMEDY))
     return [_reading(name, event) for name, event in events.items()], faults
 
 
@@ -93,7 +92,9 @@ def _add(events: dict[str, _Event], place: int, cells: Sequence[str]) -> str | N
 def _reading(name: str, event: _Event) -> Reading:
     if event.refused:
         words = f"perf says: {event.refused[0]}"
-        return Reading(name, None, event.unit, event.line, words + (f", in {n} rows" if (n := len(event.refused)) > 1 else ""))
+        return Reading(
+            name, None, event.unit, event.line, words + (f", in {n} rows" if (n := len(event.refused)) > 1 else "")
+        )
     said = ["without the kernel's part"] if event.user_only else []
     if event.enabled_ns and event.counted_ns < 0.999 * event.enabled_ns:
         said.append(f"counted in {event.counted_ns / event.enabled_ns:.0%} of the time, and scaled by perf")

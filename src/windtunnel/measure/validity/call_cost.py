@@ -46,9 +46,7 @@ def call_cost(stages: Iterable[StageWindow]) -> CallCost | None:
     return CallCost(call=(ticks - packet * packets) / calls, packet=packet)
 
 
-def over_windows(
-    windows: Sequence[Window], statistic: Callable[[Sequence[Window]], float | None]
-) -> Estimate | None:
+def over_windows(windows: Sequence[Window], statistic: Callable[[Sequence[Window]], float | None]) -> Estimate | None:
     """A statistic of all windows together and its 95% interval. None where the statistic is."""
     whole = statistic(windows)
     if whole is None or len(windows) < LEAST_WINDOWS_ESTIMATED:
