@@ -81,7 +81,7 @@ class _Layout:
     def cpus(self) -> dict[int, list[Kind]]:
         """The stages of each CPU; a kind as often as it is there."""
         sides = topologies(self.scenario)
-        placed = placement.place(sides, divide(sides, range(MOST_CPUS)))
+        placed = placement.place(sides, placement.divide(sides, range(MOST_CPUS)))
         found: dict[int, list[Kind]] = {}
         for stage in placed:
             found.setdefault(stage.cpu, []).append((stage.side, stage.stage))
@@ -205,6 +205,8 @@ class _Law:
             return None
         now_ns = 1e9 / costs.per_s
         waits = {s.cpu: sum(s.waits[p] for p in places) / len(places) for s in self.slacks}
+        if not self.limiting.more_than_half:
+            waits[self.limiting.cpu] = 0.0  # what it waits for now, it will wait for then
         filled, beside = 1.0, {}
         for cpu, kinds in self.before.cpus.items():
             worker, most = frozenset(kinds), self.before.messages_a_loop(kinds, costs.packets)

@@ -10,7 +10,7 @@ TOOL = "ethtool -S"
 HEAD = "NIC statistics:"
 SINCE = "since the driver began"
 """Words of a reading without an earlier text."""
-_LINE = re.compile(r"\s+(\S[^:]*):\s*(\S+)\s*")
+_LINE = re.compile(r"\s+(\S.*):\s*(\S+)\s*")
 
 
 def is_one(lines: Sequence[str]) -> bool:
