@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 import sample_lines as sample
@@ -113,7 +114,7 @@ def test_they_are_found_in_a_run_without_windows(evidence):
 
 
 def test_they_are_shown_as_what_they_are(evidence):
-    console = Console(width=200, record=True, file=open("/dev/null", "w"))
+    console = Console(width=200, record=True, file=StringIO())
     console.print(diagnosis_view(diagnose(made(), recorded=evidence(REPORT))))
     text = console.export_text()
     assert "(nic-writes), recorded by other tools" in text and "untold: not tried on hardware" in text

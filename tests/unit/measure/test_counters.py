@@ -1,6 +1,8 @@
 """`--counters`: which events are taken, what counters.jsonl holds, and what of it is shown."""
 
 import json
+from io import StringIO
+from typing import ClassVar
 
 import pytest
 import sample_lines as sample
@@ -44,8 +46,8 @@ def test_each_event_once_and_not_too_many(text):
 class FakeEvent:
     """Readings by name: lists of (value, enabled, running), the first one as it is opened. A text refuses."""
 
-    script: dict = {}
-    closed: list = []
+    script: ClassVar[dict] = {}
+    closed: ClassVar[list] = []
 
     def __init__(self, name, thread):
         self.name, self.thread, self.user_only = name, thread, name.endswith("misses")
@@ -185,7 +187,7 @@ def test_a_level_is_a_mean(tmp_path, monkeypatch):
 
 def test_they_are_shown_and_a_run_without_them_shows_nothing(tmp_path, monkeypatch):
     run = executed(tmp_path, monkeypatch, {"cycles": [NONE], "page-faults": ticking(1234)})
-    console = Console(width=160, record=True, file=open("/dev/null", "w"))
+    console = Console(width=160, record=True, file=StringIO())
     console.print(run_view(load(run.path)))
     shown, page = console.export_text(), render(load(run.path))
     total = f"{rows(run)['page-faults', 0].value:,.0f}"

@@ -95,7 +95,7 @@ def test_more_work_of_the_handler():
     of = run()
     hz = of.record.engines[0].hello.tsc_hz
     now_ns = 1e9 / what_if(of, []).run_per_s
-    found, grows = change(of, f"workload.0.extra_ticks={round(now_ns * hz / 1e9)}")
+    _, grows = change(of, f"workload.0.extra_ticks={round(now_ns * hz / 1e9)}")
     assert grows == pytest.approx(-0.5, abs=0.01)
 
 
