@@ -198,7 +198,7 @@ def what_if(
     include_invalid: IncludeInvalid = False,
     json: Json = False,
 ) -> None:
-    """Predict the rate of a run with other cores, queues, batches, messages in flight or another NIC, here or not.
+    """Predict the rate of a run with other settings, cores or NICs.
 
     From what a call and a packet cost in the run, stage by stage: the worker that needs longest for a message sets the rate. Nothing is run.
     Says what would limit, and what it assumes.

@@ -37,7 +37,7 @@ KEYS = (
     "server.nic_profile", "workload.0.apps", "workload.0.dispatchers", "workload.0.colocate", "workload.0.client.*",
     "workload.0.extra_ticks",
 )  # fmt: skip
-"""What can be answered. Other keys change what a packet costs, which only a run shows."""
+"""What can be changed. Other keys change what a packet costs, which only a run shows."""
 MOST_CPUS = 1024
 """So many are offered, whatever the host has."""
 ALIKE = (
@@ -52,7 +52,7 @@ Worker = frozenset[Kind]
 
 @dataclass(frozen=True)
 class Capacity:
-    """The answer, in responses a second."""
+    """What is predicted, in responses a second."""
 
     sets: list[str]
     run_per_s: float
@@ -198,7 +198,7 @@ class _Law:
         ns = max(ticks, 0.0) * self.tick_ns
         return CallCost(of_calls * ns * objects / calls, (1 - of_calls) * ns), False
 
-    def answer(self, places: Sequence[int], of_calls: float) -> tuple[float, str] | None:
+    def rate(self, places: Sequence[int], of_calls: float) -> tuple[float, str] | None:
         """Responses a second, and what limits them."""
         costs = self.costs(places, of_calls)
         if costs is None:
@@ -279,11 +279,11 @@ class _Law:
 
 
 def what_if(run: Run, sets: Sequence[str]) -> Capacity:
-    """Raises UserError for a key that cannot be answered, and for a run whose record is not enough."""
+    """Raises UserError for a key that it does not take, and for a run whose record is not enough."""
     law = _law(run, sets)
     places = range(len(law.windows))
     estimates = [over_windows(places, partial(_rate, law, of_calls=part)) for part in (0.0, 1.0)]
-    costs, ends = law.costs(places, 0.0), [law.answer(places, part) for part in (0.0, 1.0)]
+    costs, ends = law.costs(places, 0.0), [law.rate(places, part) for part in (0.0, 1.0)]
     if costs is None or None in ends or None in estimates:
         raise UserError(f"{run.path}: no window that counts has a response", remedy="a run with responses")
     known = [each for each in ends if each]
@@ -300,7 +300,7 @@ def what_if(run: Run, sets: Sequence[str]) -> Capacity:
 
 
 def _rate(law: _Law, places: Sequence[int], of_calls: float) -> float | None:
-    found = law.answer(places, of_calls)
+    found = law.rate(places, of_calls)
     return found and found[0]
 
 

@@ -29,16 +29,16 @@ def test_raw_events_are_known_too():
     assert not any(map(perf_events.known, ("r", "rxyz", "r12345678901234567", "Cycles", "", "cycles:u")))
 
 
-def opened_with(monkeypatch, *answers):
+def opened_with(monkeypatch, *results):
     """Events whose descriptors, or errors, are these; returns what was asked."""
-    asked, left = [], list(answers)
+    asked, left = [], list(results)
 
     def fake(name, thread, with_kernel):
         asked.append((name, thread, with_kernel))
-        answer = left.pop(0)
-        if isinstance(answer, int):
-            raise OSError(answer, os.strerror(answer))
-        return answer
+        result = left.pop(0)
+        if isinstance(result, int):
+            raise OSError(result, os.strerror(result))
+        return result
 
     monkeypatch.setattr(perf_events, "_open", fake)
     return asked

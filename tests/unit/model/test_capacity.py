@@ -131,7 +131,7 @@ def test_an_interval_follows_the_windows():
 @pytest.mark.parametrize(
     "word", ["workload.0.request=1KiB", "wire.kind=null", "server.mempool.size=77", "workload.1.apps=2"]
 )
-def test_a_key_that_only_a_run_can_answer_is_refused_with_those_that_can(word):
+def test_a_key_that_only_a_run_can_show_is_refused_with_those_that_it_takes(word):
     with pytest.raises(UserError, match="only a run shows") as refused:
         what_if(made(scenario=CORES, host=HOST), [word])
     assert all(key in refused.value.remedy for key in KEYS)
