@@ -44,6 +44,7 @@ ALIKE = (
     "cores are alike, and work is spread evenly over applications and queues",
     "cores do not slow each other down in caches or memory",
 )
+UNSPLIT = "what a call costs from what a packet costs; from all of it a packet to all of it a call"
 HANDLER: tuple[Side, Stage] = ("server", "app_rx")
 Kind = tuple[Side, Stage]
 Worker = frozenset[Kind]
@@ -369,9 +370,8 @@ def _assumptions(law: _Law, costs: _Costs) -> list[str]:
     if law.after.inflight < law.before.inflight:
         said.append("fewer messages in flight are still enough to keep every worker busy")
     if costs.unsplit:
-        said.append(
-            f"{', '.join(costs.unsplit)}: all calls moved equally many packets; from all of a cost a packet to all a call"
-        )
+        stages = "every stage" if len(costs.unsplit) == len(costs.call) else ", ".join(costs.unsplit)
+        said.append(f"{stages}: the run does not tell {UNSPLIT}")
     return said
 
 
