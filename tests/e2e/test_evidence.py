@@ -40,6 +40,8 @@ def test_every_stalled_call_has_what_it_wanted_and_sums_are_of_timed_work(tmp_pa
 
 
 def test_a_short_ring_is_told_from_a_short_port(tmp_path):
+    (tmp_path / "ring").mkdir()
+    (tmp_path / "port").mkdir()
     short = execute(tmp_path / "ring", scenario(client={"ring_size": 4}, accounting={"level": "counts"}), *PATIENT).run
     found = stalls(short, "client", "app_tx")
     assert found["ring"] > 0 and found["mbufs"] == found["port"] == 0
@@ -50,7 +52,8 @@ def test_a_short_ring_is_told_from_a_short_port(tmp_path):
 
 
 def test_calls_of_a_real_run_split_and_predict_themselves(tmp_path):
-    run = execute(tmp_path, scenario(accounting={"level": "cycles"}), *LENIENT, *PATIENT).run
+    data = scenario(accounting={"level": "cycles"}, client={"rate": "200kpps", "arrivals": "poisson"})
+    run = execute(tmp_path, data, *LENIENT, *PATIENT).run
     mine = [each for each in stages(run) if (each.endpoint, each.stage) == ("server", "app_rx")]
     assert call_cost(mine) is not None
     found = what_if(run, [])

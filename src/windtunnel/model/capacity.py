@@ -44,7 +44,9 @@ ALIKE = (
     "cores are alike, and work is spread evenly over applications and queues",
     "cores do not slow each other down in caches or memory",
 )
-UNSPLIT = "what a call costs from what a packet costs; from all of it a packet to all of it a call"
+UNSPLIT = "what a call costs from what a packet costs; a call at least what an empty one costs, which is taken, at most all of it"
+LEAST_EMPTY = 100
+"""Timed empty calls; fewer are no sample."""
 HANDLER: tuple[Side, Stage] = ("server", "app_rx")
 Kind = tuple[Side, Stage]
 Worker = frozenset[Kind]
@@ -60,7 +62,7 @@ class Capacity:
     """Of the run itself."""
     per_s: float
     low: float | None
-    """95% over the windows of the run; of costs that it cannot tell apart from the least to the most. None, and `high`: too few windows."""
+    """95% over the windows of the run; of costs that it cannot tell apart from the least to the most a call. None, and `high`: too few windows."""
     high: float | None
     limit: str
     """What would limit, in words."""
@@ -169,7 +171,8 @@ class _Law:
         }
 
     def costs(self, places: Sequence[int], of_calls: float) -> _Costs | None:
-        """Of the windows at these places. `of_calls`: the part that is of calls where the run cannot tell it. None: no message."""
+        """Of the windows at these places. `of_calls`: where the run cannot tell, the part of a cost that is of calls, beyond that of an empty
+        one. None: no message."""
         windows = [self.windows[place] for place in places]
         total, lasted = sum(map(messages, windows)), sum(w.end_ns - w.start_ns for w in windows)
         if not total:
@@ -196,8 +199,10 @@ class _Law:
         if split := call_cost(stages):
             return CallCost(max(split.call - clock, 0.0) * self.tick_ns, max(split.packet, 0.0) * self.tick_ns), True
         ticks = sum(stage.busy_cycles - stage.stall_cycles for stage in stages) / moved - clock * calls / objects
-        ns = max(ticks, 0.0) * self.tick_ns
-        return CallCost(of_calls * ns * objects / calls, (1 - of_calls) * ns), False
+        whole = max(ticks, 0.0) * objects / calls
+        least = min(_empty_call(stages, clock), whole)
+        call = least + of_calls * (whole - least)
+        return CallCost(call * self.tick_ns, (whole - call) * calls / objects * self.tick_ns), False
 
     def rate(self, places: Sequence[int], of_calls: float) -> tuple[float, str] | None:
         """Responses a second, and what limits them."""
@@ -279,6 +284,12 @@ class _Law:
         return max(min(seen, default=1.0), 1.0)
 
 
+def _empty_call(stages: Sequence[StageWindow], clock: float) -> float:
+    """Ticks of a call that finds nothing: the least that a call costs before it moves anything. 0 where none was timed."""
+    timed = sum(stage.timed_calls * stage.empty_calls / stage.calls if stage.calls else 0.0 for stage in stages)
+    return max(sum(stage.idle_cycles for stage in stages) / timed - clock, 0.0) if timed >= LEAST_EMPTY else 0.0
+
+
 def what_if(run: Run, sets: Sequence[str]) -> Capacity:
     """Raises UserError for a key that it does not take, and for a run whose record is not enough."""
     law = _law(run, sets)
@@ -291,10 +302,10 @@ def what_if(run: Run, sets: Sequence[str]) -> Capacity:
     return Capacity(
         sets=list(sets),
         run_per_s=costs.per_s,
-        per_s=sum(rate for rate, _ in known) / len(known),
+        per_s=known[0][0],
         low=_extreme(min, [each.low for each in estimates if each]),
         high=_extreme(max, [each.high for each in estimates if each]),
-        limit=" or ".join(dict.fromkeys(words for _, words in known)),
+        limit=known[0][1],
         not_here=_not_here(law),
         assumptions=_assumptions(law, costs),
     )
