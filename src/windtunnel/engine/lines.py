@@ -115,8 +115,12 @@ class StageWindow(Line):
         description="timed calls that moved something: with n packets in c cycles each, the next two sums split their time into a part a "
         "call and a part a packet",
     )
-    timed_objects_squared: int | None = Field(None, description="sum of n x n of these calls")
-    timed_objects_cycles: int | None = Field(None, description="sum of n x c of these calls")
+    timed_objects_squared: Annotated[int | None, Counted("packets²")] = Field(
+        None, description="sum of n x n of these calls"
+    )
+    timed_objects_cycles: Annotated[int | None, Counted("packets·cycles", openmetrics="timed_objects_by_cycles")] = (
+        Field(None, description="sum of n x c of these calls")
+    )
     busy_cycles: Annotated[int, Counted("cycles", openmetrics="timed_busy_seconds")] = Field(
         description="time of timed calls that moved something or stalled"
     )
