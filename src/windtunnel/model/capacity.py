@@ -1,7 +1,7 @@
 """What a run would do with other cores, queues, batches, messages in flight or another NIC: the bottleneck law.
 
 A loop of a worker calls each of its stages once. A call of a stage that moves n packets costs a + b x n, told apart by the run's own calls
-of several sizes (`windtunnel.measure.validity.call_cost`). With M messages a loop, a message needs the sum of a / M + b x p over the stages
+of several sizes (`windtunnel.measure.validity.call_cost`), those of its variants too. With M messages a loop, a message needs the sum of a / M + b x p over the stages
 of the worker, p packets a message each, and its part of what a loop costs beside its calls. A worker that limits has a queue in front of
 it, so M is the least batch / p of its stages, times how far the worker that limits the run filled them. The worker that needs longest sets
 the rate, as far as the load, the messages in flight and PCIe allow it.
@@ -21,7 +21,7 @@ from windtunnel.engine.plan_values import Side, Stage
 from windtunnel.errors import UserError
 from windtunnel.measure.validity import CallCost, Slack, call_cost, clock_ticks, over_windows, slacks, slowest
 from windtunnel.pcie.run_estimate import ports_of
-from windtunnel.runs.metrics import measured, ratio
+from windtunnel.runs.metrics import VARIED, measured, ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.variants import messages
@@ -155,6 +155,15 @@ class _Law:
         return slowest(self.slacks)[0]
 
     @cached_property
+    def varied(self) -> dict[Kind, CallCost]:
+        """What calls cost by the windows of all variants of the run: with other batches they moved other numbers."""
+        found: dict[Kind, list[StageWindow]] = {}
+        for window in measured(self.run.not_excluded[self.engine.name], VARIED):
+            for stage in window.stages:
+                found.setdefault((stage.endpoint, stage.stage), []).append(stage)
+        return {kind: cost for kind, stages in found.items() if (cost := call_cost(stages))}
+
+    @cached_property
     def clock(self) -> dict[int, float]:
         """Ticks that reading it adds to a timed call, by worker."""
         return {
@@ -196,13 +205,14 @@ class _Law:
         if not moved or not calls:
             return None
         clock = self.clock.get(stages[0].worker, 0.0)
-        if split := call_cost(stages):
-            return CallCost(max(split.call - clock, 0.0) * self.tick_ns, max(split.packet, 0.0) * self.tick_ns), True
         ticks = sum(stage.busy_cycles - stage.stall_cycles for stage in stages) / moved - clock * calls / objects
         whole = max(ticks, 0.0) * objects / calls
-        least = min(_empty_call(stages, clock), whole)
-        call = least + of_calls * (whole - least)
-        return CallCost(call * self.tick_ns, (whole - call) * calls / objects * self.tick_ns), False
+        if split := call_cost(stages) or self.varied.get((stages[0].endpoint, stages[0].stage)):
+            call = min(max(split.call - clock, 0.0), whole)
+        else:
+            least = min(_empty_call(stages, clock), whole)
+            call = least + of_calls * (whole - least)
+        return CallCost(call * self.tick_ns, (whole - call) * calls / objects * self.tick_ns), split is not None
 
     def rate(self, places: Sequence[int], of_calls: float) -> tuple[float, str] | None:
         """Responses a second, and what limits them."""
