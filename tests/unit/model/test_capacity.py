@@ -91,6 +91,28 @@ def test_costs_that_the_run_does_not_tell_apart_are_bounded():
     assert not any("server" in words and UNSPLIT in words for words in known.assumptions)
 
 
+def test_windows_of_other_variants_tell_what_the_files_own_do_not():
+    """All calls of the file move 8 packets; those of the variant 1 or 15."""
+
+    def alike(stage):
+        sums = {"timed_objects_squared": 8 * PACKETS, "timed_objects_cycles": 8 * stage.busy_cycles}
+        return stage.model_copy(update=sums) if stage.endpoint == "server" else stage
+
+    larger = [f"server.batch.{stage}=30" for stage in ("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx")]
+    of = run()
+    (windows,) = of.windows.values()
+    plain = [w.model_copy(update={"stages": [alike(s) for s in w.stages]}) for w in windows]
+    others = [w.model_copy(update={"phase": "variant", "variant": 1, "index": 100 + w.index}) for w in windows]
+    known, alone, varied = (
+        what_if(Run(of.path, of.record, {"windtunnel": seen}), larger) for seen in (windows, plain, [*plain, *others])
+    )
+    assert varied.per_s == pytest.approx(known.per_s) and varied.run_per_s == known.run_per_s
+    assert alone.low < 0.99 * varied.per_s and any(
+        words.startswith("every stage") and UNSPLIT in words for words in alone.assumptions
+    )
+    assert not any("server" in words and UNSPLIT in words for words in varied.assumptions)
+
+
 def test_more_work_of_the_handler():
     of = run()
     hz = of.record.engines[0].hello.tsc_hz
