@@ -89,9 +89,9 @@ class Event:
             try:
                 self._fd = _open(name, thread, with_kernel=False)
             except OSError as again:
-                raise Refused(_words(again)) from again
+                raise Refused(words_of(again)) from again
         except OSError as error:
-            raise Refused(_words(error)) from error
+            raise Refused(words_of(error)) from error
 
     def read(self) -> Reading:
         """Raises Refused where the event cannot be read any more."""
@@ -132,7 +132,8 @@ def _open(name: str, thread: int, with_kernel: bool) -> int:
     return int(descriptor)
 
 
-def _words(error: OSError) -> str:
+def words_of(error: OSError) -> str:
+    """Why the kernel refuses an event."""
     match error.errno:
         case errno.ENOENT | errno.EOPNOTSUPP | errno.ENODEV:
             return "this processor or virtual machine has no such counter"
