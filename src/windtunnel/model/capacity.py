@@ -62,7 +62,7 @@ class Capacity:
     """Of the run itself."""
     per_s: float
     low: float | None
-    """95% over the windows of the run; of costs that it cannot tell apart from the least to the most a call. None, and `high`: too few windows."""
+    """95% over the windows of the run, without the law's own error; of costs that it cannot tell apart from the least to the most a call. None, and `high`: too few windows."""
     high: float | None
     limit: str
     """What would limit, in words."""
