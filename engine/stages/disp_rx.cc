@@ -215,7 +215,8 @@ call_result disp_rx(void *role, const stage_call &call) {
     if (count == 0) return {0};
     back.to = handover_room(*d.forwards, &back.room);
     count = room_ahead(d, count, back.room);
-    if (unlikely(count == 0)) return {0, d.packet_handler != nullptr && back.room == 0 ? for_port : for_ring};
+    if (unlikely(count == 0))
+        return {0, d.packet_handler != nullptr && back.room == 0 ? wanted_by(*d.forwards) : for_ring};
 
     if (d.packet_handler == nullptr) {
         call.stats->rx_bytes += receive_all(d, packets, count, back, call);

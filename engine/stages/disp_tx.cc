@@ -25,7 +25,7 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     rte_mbuf **packets = handover_room(*d.nic.sending, &room);
     if (unlikely(room == 0)) {
         for (link *l : d.links)
-            if (l->to_dispatcher->used() > 0 && already == 0) return {0, for_port};
+            if (l->to_dispatcher->used() > 0 && already == 0) return {0, wanted_by(*d.nic.sending)};
         return {already};
     }
     const uint32_t count = gather(d, packets, std::min(room, d.batch_tx - already));

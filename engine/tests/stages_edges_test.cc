@@ -155,6 +155,21 @@ TEST(edges, every_stage_stalls_without_room) {
     EXPECT_EQ(r.run(server, disp_rx).stalled, for_ring);  // the ring towards the application is
 }
 
+TEST(edges, a_dispatcher_stalls_for_the_port_behind_it) {
+    json plan = rig_plan();
+    plan["endpoints"][client]["applications"][0]["inflight"] = 64;
+    plan["workloads"][0]["packet_handler"] = {{"name", "echo"}, {"options", json::object()}};
+    rig r(plan);
+    for (int i = 0; i < 2; i++) EXPECT_EQ(r.run(client, app_tx).objects, 32u);
+    EXPECT_EQ(r.run(client, disp_tx).objects, 32u);
+    EXPECT_EQ(r.run(client, disp_tx).stalled, for_port);
+    for (uint32_t slot = 0; slot < 64; slot++) r.deliver(server, {r.request(slot % 32, 1)});
+    EXPECT_EQ(r.run(server, nic_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, disp_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, nic_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, disp_rx).stalled, for_port);
+}
+
 TEST(edges, reordered_packets_are_released_when_the_wire_is_idle) {
     json plan = rig_plan();
     plan["endpoints"][client]["port"]["faults"] = {

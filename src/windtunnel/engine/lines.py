@@ -144,7 +144,7 @@ class StageWindow(Line):
     )
     stalled_for_port: Annotated[int | None, Counted("calls")] = Field(
         None,
-        description="stalled calls that the port took nothing of; of disp_tx, because nic_tx could send nothing before",
+        description="stalled calls that the port took nothing of; of disp_tx, because nic_tx of the same worker could send nothing before",
     )
     interrupted_calls: Annotated[int, Counted("calls")] = Field(
         description="timed calls above the threshold, in no other time"
