@@ -47,11 +47,14 @@ struct stage_call {
 // The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
 inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
-// What a call did. `stalled`: there was work, and not one object could move for want of an mbuf, of room in a
-// ring, or of the port; all cycles of such a call are stall.
+// For want of what a call that had work could not move one object. A hand-over between two stages of a worker
+// is full because of what lies behind it: a ring or the port.
+enum stalled_for : uint8_t { not_stalled, for_mbufs, for_ring, for_port };
+
+// What a call did. All cycles of a stalled call are stall.
 struct call_result {
     uint32_t objects;
-    bool stalled;
+    stalled_for stalled = not_stalled;
 };
 
 using stage_function = call_result (*)(void *role, const stage_call &call);

@@ -191,15 +191,15 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
 
 call_result app_tx(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
-    bool mbufs_short = false;
     if (a.out.count == 0) {
-        if (!a.sending->signals->sending.load(std::memory_order_acquire)) return {0, false};
-        if (!a.sending->open_loop && free_slots(a) == 0) return {0, false};
-        mbufs_short = !make_messages(a, stage_now(call), call);
-        if (a.out.count == 0) return {0, mbufs_short};
+        if (!a.sending->signals->sending.load(std::memory_order_acquire)) return {0};
+        if (!a.sending->open_loop && free_slots(a) == 0) return {0};
+        const bool mbufs_short = !make_messages(a, stage_now(call), call);
+        if (a.out.count == 0) return {0, mbufs_short ? for_mbufs : not_stalled};
     }
     const uint32_t moved = outbox_flush(a.out, a.batch_tx);
-    return {moved, moved == 0};
+    if (unlikely(moved == 0)) return {0, for_ring};
+    return {moved};
 }
 
 }  // namespace wt

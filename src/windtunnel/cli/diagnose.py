@@ -52,6 +52,14 @@ def diagnose(
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
     ] = None,
+    recorded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--recorded",
+            metavar="FILE",
+            help="Text of perf stat -x, pcm-pcie, ethtool -S, perf iostat, or Axio's report.rpt, taken during the run. Repeatable.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say what limits a run.
@@ -67,9 +75,11 @@ def diagnose(
     windtunnel diagnose scenarios/handler-m_app.toml --probe
     windtunnel diagnose scenarios/echo.toml --try 2
     windtunnel diagnose runs/axio --as axio
+    windtunnel diagnose runs/axio --recorded report.rpt
     windtunnel diagnose scenarios/echo.toml --json | jq .limit
     """
     from windtunnel.diagnose import diagnose as diagnosed
+    from windtunnel.diagnose import read_evidence
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.diagnosis import diagnosis_view
 
@@ -79,8 +89,9 @@ def diagnose(
 
         words = "--set, --state, --out, --probe and --try take a scenario, not a run"
         raise UserError(words, remedy="give a scenario file")
+    evidence = read_evidence(recorded or [])
     run = _run(what, changes, out, probe, silent=json)
-    found = diagnosed(run, as_axio=as_ == "axio")
+    found = diagnosed(run, as_axio=as_ == "axio", recorded=evidence)
     if try_:
         found = found.model_copy(update={"tried": _tried(found, what, changes, try_, run.path, silent=json)})
     if json:

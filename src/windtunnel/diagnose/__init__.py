@@ -1,6 +1,7 @@
 """Why a run is as fast as it is: what limits it, by which evidence, and what could not be looked at.
 
 planted    takes out of a run what was put in on purpose: a diagnosis may not see it
+recorded   what other tools counted beside the run
 observed   what a diagnosis reads of a run
 limits     what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
 causes     why, one file each: evidence, remedy, what it should bring
@@ -14,6 +15,7 @@ axio       what Axio's own rule says
 from windtunnel.diagnose.conduct import execute_experiment, load_in_short_windows
 from windtunnel.diagnose.diagnose import diagnose
 from windtunnel.diagnose.model import Diagnosis
+from windtunnel.diagnose.recorded import read_evidence
 from windtunnel.diagnose.tried import try_remedies
 
-__all__ = ["Diagnosis", "diagnose", "execute_experiment", "load_in_short_windows", "try_remedies"]
+__all__ = ["Diagnosis", "diagnose", "execute_experiment", "load_in_short_windows", "read_evidence", "try_remedies"]

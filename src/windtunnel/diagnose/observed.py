@@ -8,6 +8,7 @@ from statistics import median
 from windtunnel.diagnose import planted
 from windtunnel.diagnose.ledger import Account, accounts
 from windtunnel.diagnose.model import Limit
+from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.finding import told
@@ -23,6 +24,8 @@ class Observed:
     """One run. All of its engines measure the same windows at the same time."""
 
     run: Run
+    recorded: Evidence = NONE
+    """What other tools counted, beside the run."""
 
     @cached_property
     def windows(self) -> Mapping[str, list[Window]]:
@@ -158,6 +161,6 @@ def _fastest_ns(window: Window) -> int | None:
     return min((w.latency_sent.min for w in window.workloads if w.latency_sent.min is not None), default=None)
 
 
-def observe(run: Run) -> Observed:
+def observe(run: Run, recorded: Evidence = NONE) -> Observed:
     """A run as a diagnosis may see it."""
-    return Observed(planted.without(run))
+    return Observed(planted.without(run), recorded)

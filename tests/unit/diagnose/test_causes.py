@@ -43,7 +43,7 @@ def checked(tmp_path, cause, scenario="# ?\n[client]\n[server]\n[[workload]]\nha
 
 
 def test_every_cause_has_a_code_of_its_own():
-    assert len(CAUSES) == 13 and all(code == check.code and check.title for code, check in CAUSES.items())
+    assert len(CAUSES) == 17 and all(code == check.code and check.title for code, check in CAUSES.items())
 
 
 def test_a_costly_handler():
@@ -92,6 +92,38 @@ def test_small_batches(tmp_path):
     assert found.gain.low == 0 and found.gain.high == pytest.approx(100 * (1 / (1 - 0.95 * 15 / 16) - 1), rel=0.05)
 
 
+def timed(call, packet):
+    """Changes a window so that the server's calls, half of them of 1 packet and half of 2, cost that many ticks a call and a packet."""
+
+    def of(window):
+        stages = []
+        for stage in window.stages:
+            if stage.endpoint == "server":
+                half, objects = 100_000, 300_000
+                sums = {
+                    "timed_work_calls": 2 * half, "timed_objects_squared": 5 * half, "timed_objects": objects,
+                    "timed_objects_cycles": half * (call + packet) + half * 2 * (call + 2 * packet),
+                }  # fmt: skip
+                sums |= {"calls": stage.objects * 2 // 3, "empty_calls": 0, "stalled_calls": 0}
+                stage = stage.model_copy(
+                    update=sums | {"busy_cycles": 2 * half * call + objects * packet, "stall_cycles": 0}
+                )
+            stages.append(stage)
+        return window.model_copy(update={"stages": stages})
+
+    return of
+
+
+def test_small_batches_by_what_a_call_costs(tmp_path):
+    """Where calls moved different numbers, their cost is told apart and the gain is no bound."""
+    bound = causes(small(made(client=0.9, server=0.05), 2))["small-batches"]
+    split = causes(changed(small(made(client=0.9, server=0.05), 2), timed(call=30, packet=70)))["small-batches"]
+    assert "go into calls before they move anything" in split.evidence and split.untold == []
+    assert "go into calls" not in bound.evidence and bound.untold
+    cheap = causes(changed(small(made(client=0.9, server=0.05), 2), timed(call=1, packet=99)))["small-batches"]
+    assert 0 <= cheap.gain.low <= cheap.gain.high < split.gain.low <= split.gain.high < bound.gain.high
+
+
 def test_batches_that_are_not_full_are_no_cause():
     run = small(made(), 8)
     run = changed(run, lambda w: with_stage(w, "server", "app_rx", burst={5: 9}))
@@ -115,6 +147,18 @@ def test_a_pool_without_mbufs(tmp_path):
     assert "3 of 8,191 mbufs were free" in found.evidence and found.sets == ["client.mempool.size=16383"]
     assert checked(tmp_path, found).client.mempool.size == 16383
     assert (found.gain.low, found.gain.high) == (0.0, pytest.approx(150.0, abs=1))
+
+
+def test_what_a_call_stalled_for_is_told_apart():
+    def of(counters):
+        return lambda window: with_stage(window, "client", "app_tx", **counters)
+
+    run = pool(made(client=0.7, server=0.6), free=3, stalled=10)
+    assert causes(run)["few-mbufs"].untold
+    for_ring = changed(run, of({"stalled_for_mbufs": 0, "stalled_for_ring": 10, "stalled_for_port": 0}))
+    assert "few-mbufs" not in causes(for_ring)
+    told = causes(changed(run, of({"stalled_for_mbufs": 4, "stalled_for_ring": 6, "stalled_for_port": 0})))["few-mbufs"]
+    assert told.untold == [] and "stalled for mbufs in 48 calls" in told.evidence
 
 
 @pytest.mark.parametrize(("free", "stalled"), [(3000, 10), (3, 0)])

@@ -7,6 +7,9 @@ from windtunnel.diagnose.model import Cause, Confidence, Gain, Limit, Observable
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Estimate, Slack
 
+NOT_TRIED = "not tried on hardware"
+"""Said of every cause that the texts of other tools show: it is tested on texts alone."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -44,8 +47,8 @@ class Check:
             sets=case.sets,
             gain=case.gain,
             against=case.against,
-            untold=case.untold,
-            confidence=_confidence(case, limit),
+            untold=[*case.untold, NOT_TRIED] if self.observable == "recorded" else case.untold,
+            confidence=None if self.observable == "recorded" else _confidence(case, limit),
         )
 
 

@@ -1,6 +1,6 @@
 """Small batches: what a call costs before it moves anything is shared by few packets."""
 
-from windtunnel.diagnose.causes.batches import USUAL, gain_of_usual, small, work_ns
+from windtunnel.diagnose.causes.batches import USUAL, loops_of, small
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
@@ -17,15 +17,15 @@ def _of_worker(seen: Observed, slack: Slack) -> Case | None:
     if not stages:
         return None
     stage, moved = next(iter(stages.items()))
+    loops = loops_of(seen, slack, moved)
     return Case(
         evidence=(
-            f"most calls of {stage} that move something move {moved}, its largest batch, so a loop of its worker moves few: it works "
-            f"{work_ns(seen, slack):.1f} ns a message"
+            f"most calls of {stage} that move something move {moved}, its largest batch, so a loop of its worker moves few: {loops.words}"
         ),
         remedy=f"a larger batch of {' and '.join(stages)}: up to {USUAL} packets share what a loop costs",
         sets=[f"{'.batch.'.join(each.split())}={USUAL}" for each in stages],
-        gain=gain_of_usual(seen, slack, moved),
-        untold=["what of it a call costs, and what a packet: --probe tries it"],
+        gain=loops.gain,
+        untold=[f"{missing}. --probe tries it" for missing in loops.untold],
     )
 
 
