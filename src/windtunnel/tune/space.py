@@ -6,7 +6,7 @@ A space file has the grammar of a study file. What says how a study runs (repeat
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
 from windtunnel.scenario.load import MAX_FILE_BYTES
 from windtunnel.scenario.overrides import as_sets, parse_overrides
 from windtunnel.scenario.quantities import parse
-from windtunnel.scenario.refusal import Refusal, Source, dotted
+from windtunnel.scenario.refusal import Refusal, Source
 from windtunnel.scenario.values import Text
 from windtunnel.text_file import read_text
 
@@ -97,18 +97,18 @@ class Space:
         ]
         return ", ".join(changed) or "the file"
 
-    def at(self, start: Combination, sets: Sequence[str]) -> Combination | None:
-        """`start` with those of these changes whose keys are factors; None where none is, or a factor has no such level."""
-        wanted = {dotted(each.path): each.text.partition("=")[2] for each in parse_overrides(list(sets))}
-        point, moved = list(start), False
+    def at(self, start: Combination, changes: Mapping[str, Any]) -> Combination | None:
+        """`start` moved by those of these changes whose keys are factors, to the nearest level on the way to a number, else to the very value.
+        None where nothing moves, or a factor has no such value."""
+        point = list(start)
         for n, factor in enumerate(self.factors):
-            texts = [wanted.get(key) for key in factor.keys]
-            if any(text is not None for text in texts):
-                fitting = [i for i, level in enumerate(factor.levels.each) if _said(factor.keys, level.values) == texts]
-                if not fitting:
+            named = [(at, changes[key]) for at, key in enumerate(factor.keys) if key in changes]
+            if named:
+                found = _towards(factor, start[n], named)
+                if found is None:
                     return None
-                point[n], moved = fitting[0], True
-        return tuple(point) if moved else None
+                point[n] = found
+        return tuple(point) if tuple(point) != start else None
 
     def refused(self, point: Combination) -> str | None:
         """Why it cannot run here; None: it can."""
@@ -249,6 +249,11 @@ def _runs(
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 OPS = ("ring_mp_mc", "ring_sp_sc", "stack", "lf_stack")
 LARGE_MTU = 9000
+BURSTS = tuple(1 << n for n in range(2, 9))
+IN_FLIGHT = tuple(1 << n for n in range(6, 14))
+CACHES = (64, 128, 256, 512)
+LENGTHS = tuple(1 << n for n in range(8, 13))
+"""Of rings, and of queues of descriptors."""
 
 
 def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
@@ -262,9 +267,9 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
     for stage in STAGES:
         keys = [key for key in on_sides(f"batch.{stage}") if key != "server.batch.app_tx"]
         if keys:
-            yield f"batch_{stage}", keys, _multiples(own, keys, (0.25, 0.5, 1, 2, 4, 8))
+            yield f"batch_{stage}", keys, _around(own, keys, BURSTS)
     if "client" in sides and all(workload.inflight is None for workload in scenario.workload):
-        yield "inflight", ["client.inflight"], _multiples(own, ["client.inflight"], (0.125, 0.25, 0.5, 1, 2, 4, 8))
+        yield "inflight", ["client.inflight"], _around(own, ["client.inflight"], IN_FLIGHT)
     yield from _cores(spec, own, cpus)
     for n, workload in enumerate(scenario.workload):
         of = f"_{n}" if len(scenario.workload) > 1 else ""
@@ -275,10 +280,10 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
     keys = on_sides("mtu")
     if any(workload.request > own[keys[0]] for workload in scenario.workload):
         yield "mtu", keys, _with_own(own, keys, (LARGE_MTU,))
-    yield "pool_cache", on_sides("mempool.cache"), _multiples(own, on_sides("mempool.cache"), (0.25, 0.5, 1, 2))
+    yield "pool_cache", on_sides("mempool.cache"), _around(own, on_sides("mempool.cache"), CACHES)
     yield "pool_ops", on_sides("mempool.ops"), _with_own(own, on_sides("mempool.ops"), OPS)
     for key in ("ring_size", "rx_descriptors", "tx_descriptors"):
-        yield key, on_sides(key), _multiples(own, on_sides(key), (0.25, 0.5, 1, 2, 4))
+        yield key, on_sides(key), _around(own, on_sides(key), LENGTHS)
 
 
 def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
@@ -289,10 +294,13 @@ def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
         yield "server_cores", [key], [(mine,), *((cores,) for cores in lists if cores[-1] >= 0 and cores != mine)]
 
 
-def _multiples(own: dict[str, Any], keys: Sequence[str], by: Sequence[float]) -> list[tuple[Any, ...]]:
-    """The file's values times each of these, whole and above 0."""
-    rows = [tuple(int(own[key] * factor) for key in keys) for factor in by]
-    return [row for row in dict.fromkeys(rows) if min(row) > 0]
+def _around(own: dict[str, Any], keys: Sequence[str], usual: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Usual values, for all keys, and the file's own with a quarter and four times of them: a file far from what is usual finds back, and one
+    whose sides differ can keep that. In their order; 0 only where the file has it."""
+    mine = tuple(own[key] for key in keys)
+    quarter, more = tuple(value // 4 for value in mine), tuple(value * 4 for value in mine)
+    rows = [(value,) * len(keys) for value in usual] + [row for row in (quarter, more) if min(row) > 0]
+    return sorted({mine, *rows})
 
 
 def _with_own(own: dict[str, Any], keys: Sequence[str], values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -338,6 +346,25 @@ def _same(value: Any, own: Any) -> bool:
     return kind is not None and parse(kind, value) == parse(kind, own)
 
 
-def _said(keys: Sequence[str], values: Sequence[Any]) -> list[str]:
-    """As --set says the values."""
-    return [text.partition("=")[2] for text in as_sets(dict(zip(keys, values, strict=True)))]
+def _towards(factor: Factor, start: int, named: Sequence[tuple[int, Any]]) -> int | None:
+    """The level of a factor some of whose keys, by position, get these values. Of numbers: the nearest one to them, by ratio, on their side
+    of `start`, or `start` where there is none. Of other values: the one that has them; None where none has."""
+    levels = [[level.values[at] for at, _ in named] for level in factor.levels.each]
+    wanted = [value for _, value in named]
+    scales = [_scale(values) for values in levels]
+    aim, here = _scale(wanted), scales[start]
+    if aim is None or here is None:
+        return next((i for i, values in enumerate(levels) if all(map(_same, values, wanted))), None)
+    beyond = [
+        (abs(scale - aim), i)
+        for i, scale in enumerate(scales)
+        if scale is not None and (scale - here) * (aim - here) > 0
+    ]
+    return min(beyond)[1] if beyond else start
+
+
+def _scale(values: Sequence[Any]) -> float | None:
+    """Of numbers, where they lie on a scale on which equal ratios are equally far; it has a 0, too. None: they are no numbers."""
+    numbers = [_number(value) for value in values]
+    known = [math.asinh(number) for number in numbers if number is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(numbers) else None

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from windtunnel.errors import UserError
 from windtunnel.format import DASH
-from windtunnel.tune.tuner import History, Prepared, Tuned
+from windtunnel.tune.first import common_sense
+from windtunnel.tune.tuner import Prepared, Tuned
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
@@ -41,12 +42,11 @@ def write_report(tuned: Tuned) -> Path | None:
 def print_plan(prepared: Prepared, json: bool) -> None:
     """The factors with their levels, and the moves that can be made first."""
     space = prepared.space
-    history = History(prepared)
-    start, exact = history.file_point
+    start, exact = space.file_point()
     moves = [
         (move, point)
-        for move in prepared.moves
-        if (point := space.at(start, move.sets)) is not None and point != start and space.refused(point) is None
+        for move in common_sense(prepared.scenario)
+        if (point := space.at(start, move.changes)) is not None and space.refused(point) is None
     ]
     if json:
         document = {
@@ -75,7 +75,7 @@ def print_plan(prepared: Prepared, json: bool) -> None:
         ),
     ]
     console.print(Fitting(columns))
-    console.print("\nfirst moves")
+    console.print("\nfirst moves, before them what a diagnosis of the best so far would change")
     for move, point in moves:
         console.print(Text(f"  {space.changes(point)}: {move.why}"), soft_wrap=True)
 
