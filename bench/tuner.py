@@ -13,6 +13,7 @@ half. Counted are the trials, and the pairs that they took, after which the choi
 """
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -23,6 +24,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -249,6 +251,9 @@ def read(file: Path) -> Surface:
     return Surface(space, start, samples, moves)
 
 
+cached = functools.cache(read)
+
+
 def compare(files: Sequence[Path], seeds: int, budget: int) -> Table:
     table = Table(
         title=f"trials until within {WITHIN:.0%} of the best, {seeds} seeds; medians, and in how many it came about"
@@ -257,12 +262,9 @@ def compare(files: Sequence[Path], seeds: int, budget: int) -> Table:
         table.add_column(head, justify="right")
     for file in files:
         surface = read(file)
-        found: dict[str, list[tuple[int, int] | None]] = {method: [] for method in RUN}
-        for seed in range(1, seeds + 1):
-            for method, run in RUN.items():
-                halves = Halves(surface, random.Random(f"{seed} {method}"))
-                steps = [step for _, step in zip(range(budget), run(halves, seed), strict=False)]
-                found[method].append(needed(halves, steps))
+        with ProcessPoolExecutor() as pool:
+            rows = list(pool.map(one_seed, itertools.repeat(file), range(1, seeds + 1), itertools.repeat(budget)))
+        found = {method: [row[method] for row in rows] for method in RUN}
         best = max(map(statistics.fmean, surface.samples.values()))
         table.add_row(
             file.stem,
@@ -271,6 +273,16 @@ def compare(files: Sequence[Path], seeds: int, budget: int) -> Table:
             *(_cell(found[method], budget) for method in RUN),
         )
     return table
+
+
+def one_seed(file: Path, seed: int, budget: int) -> dict[str, tuple[int, int] | None]:
+    """What each method needed."""
+    found = {}
+    for method, run in RUN.items():
+        halves = Halves(cached(file), random.Random(f"{seed} {method}"))
+        steps = [step for _, step in zip(range(budget), run(halves, seed), strict=False)]
+        found[method] = needed(halves, steps)
+    return found
 
 
 def _cell(found: Sequence[tuple[int, int] | None], budget: int) -> str:

@@ -58,7 +58,8 @@ class Space:
     """The file as it would run here."""
     text: str = ""
     """Of the space file; empty: the default space."""
-    _refused: dict[Combination, str | None] = field(default_factory=dict)
+    _looked_at: dict[Combination, int | str] = field(default_factory=dict)
+    """CPUs of the server's workers, or why the point cannot run here."""
 
     @cached_property
     def own(self) -> dict[str, Any]:
@@ -112,9 +113,8 @@ class Space:
 
     def refused(self, point: Combination) -> str | None:
         """Why it cannot run here; None: it can."""
-        if point not in self._refused:
-            self._refused[point] = self._why_not(point)
-        return self._refused[point]
+        found = self._look_at(point)
+        return found if isinstance(found, str) else None
 
     def check_unchanged(self) -> None:
         """Raises UserError for a file that is no longer the one that is tuned."""
@@ -133,8 +133,12 @@ class Space:
         return resolve(self.scenario(self.sets(point)), self.host)
 
     def workers(self, point: Combination) -> int:
-        """CPUs that the server's workers take; of a client without a server here, the client's."""
-        return workers_of(self.spec(point))
+        """CPUs that the server's workers take; of a client without a server here, the client's. Raises UserError for a point that cannot run
+        here."""
+        found = self._look_at(point)
+        if isinstance(found, str):
+            raise UserError(found)
+        return found
 
     def neighbours(self, point: Combination) -> Iterator[Combination]:
         """Those that differ by one level of one factor."""
@@ -155,14 +159,15 @@ class Space:
     def _product(self) -> Iterator[Combination]:
         return itertools.product(*(range(len(factor.levels.each)) for factor in self.factors))
 
-    def _why_not(self, point: Combination) -> str | None:
-        if self.allowed is not None and point not in self.allowed:
-            return "the constraints exclude it"
-        try:
-            self.spec(point)
-        except UserError as error:
-            return error.message
-        return None
+    def _look_at(self, point: Combination) -> int | str:
+        if point not in self._looked_at:
+            if self.allowed is not None and point not in self.allowed:
+                return "the constraints exclude it"
+            try:
+                self._looked_at[point] = workers_of(self.spec(point))
+            except UserError as error:
+                self._looked_at[point] = error.message
+        return self._looked_at[point]
 
 
 def workers_of(spec: RunSpec) -> int:

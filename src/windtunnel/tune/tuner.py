@@ -38,7 +38,7 @@ from windtunnel.tune.trial import FAR, Candidate, Incumbent, Interrupted, Trial,
 
 BUDGET = 40
 FAILED_TRIALS = 5
-"""In a row: the host is too busy."""
+"""In a row end a tuning: the host is too busy, or the scenario cannot run."""
 Stopped = Literal["budget", "space", "busy", "interrupted"]
 
 
@@ -89,6 +89,8 @@ class History:
     trials: list[TrialRecord] = field(default_factory=list)
     _remedies: dict[int, Sequence[Move]] = field(default_factory=dict)
     """Of each incumbent that was diagnosed."""
+    _moves: dict[int, Sequence[Move]] = field(default_factory=dict)
+    """Those of common sense, of each incumbent."""
 
     def directory(self, number: int) -> Path:
         """Of a trial."""
@@ -152,7 +154,7 @@ class History:
         for move in self.remedies():
             if (point := space.at(near, move.changes)) is not None and worth(point):
                 return self._candidate(point, move.why, None)
-        for n, move in list(enumerate(self.moves))[self._next_move :]:
+        for n, move in list(enumerate(self.moves()))[self._next_move :]:
             if (point := space.at(near, move.changes)) is not None and worth(point):
                 return self._candidate(point, move.why, n)
         number = self.trials[-1].number + 1 if self.trials else 1
@@ -171,10 +173,12 @@ class History:
             self._remedies[number] = self.rig.remedies(self.directory(trial), side, pair)
         return self._remedies[number]
 
-    @property
-    def moves(self) -> list[Move]:
+    def moves(self) -> Sequence[Move]:
         """What common sense would change of the incumbent."""
-        return common_sense(self.prepared.space.scenario(self.incumbent.sets))
+        incumbent = self.incumbent
+        if incumbent.number not in self._moves:
+            self._moves[incumbent.number] = common_sense(self.prepared.space.scenario(incumbent.sets))
+        return self._moves[incumbent.number]
 
     @property
     def _next_move(self) -> int:

@@ -10,7 +10,7 @@ from rich.text import Text
 from windtunnel.errors import UserError
 from windtunnel.format import DASH
 from windtunnel.tune.first import common_sense
-from windtunnel.tune.tuner import Prepared, Tuned
+from windtunnel.tune.tuner import FAILED_TRIALS, Prepared, Tuned
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
@@ -123,13 +123,14 @@ def say_how_to_go_on(tuned: Tuned, file: Path) -> None:
     )
 
 
-def say_too_busy(tuned: Tuned) -> None:
-    last = tuned.failed[-1].reasons if tuned.failed else []
-    why = f": {'; '.join(last)}" if last else ""
-    progress().print(
-        f"the host is too busy: five trials in a row failed{why}\ntry: windtunnel host doctor, then the same command again",
-        soft_wrap=True,
-    )
+def say_failing(tuned: Tuned, file: Path) -> None:
+    """What five trials in a row have failed of, on stderr. What crashes or is refused does so on any host."""
+    last = tuned.failed[-FAILED_TRIALS:]
+    why = "; ".join(last[-1].reasons)
+    busy = all(trial.failure in ("invalid", "hung") for trial in last)
+    words = f"{'the host is too busy: ' if busy else ''}five trials in a row failed, the last one: {why}"
+    remedy = "windtunnel host doctor, then the same command again" if busy else f"windtunnel run {file}"
+    progress().print(f"{words}\ntry: {remedy}", soft_wrap=True)
 
 
 def _trials(tuned: Tuned) -> Fitting:

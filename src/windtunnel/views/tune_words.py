@@ -51,7 +51,9 @@ def latency_words(latency: LatencyRecord) -> str:
 def sentences(tuned: Tuned) -> list[str]:
     """What follows from the trials."""
     said = []
-    if tuned.record.objective == "pareto":
+    if not tuned.trials or len(tuned.failed) == len(tuned.trials):
+        said.append("Nothing was told: no trial came to a result.")
+    elif tuned.record.objective == "pareto":
         said.append(
             f"{len(tuned.front)} settings are on the front: no other is better in one objective without losing in the other."
         )
