@@ -8,4 +8,5 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 from harness.noise import Noise  # noqa: F401
 from harness.sample import Sample  # noqa: F401
 from harness.session import Rounds, Session, compared  # noqa: F401
+from spoilt import ALL, SCENARIOS, Result, spoil  # noqa: F401
 from tuner import LEAST_SAMPLES, RUN, Halves, Step, needed, read  # noqa: F401

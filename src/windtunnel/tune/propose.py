@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.factors import Factor
-from windtunnel.tune.space import DRAWN, Space
+from windtunnel.tune.space import DRAWN, Space, is_ordered
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -23,7 +23,7 @@ VIOLATION = "violation"
 CHANGED = 3
 """Factors of the incumbent that a suggestion changes: settings that are good in most factors are not all thrown away for one trial. On
 made-up surfaces of 15 factors 3 were better than all where most of the file's values are good, and hardly worse where none is."""
-ASKED = 60
+ASKED = 24
 """Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
 BEST = 0.25
 """Share of the trials that count as the best ones where factors are weighed."""
@@ -106,9 +106,7 @@ def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
 
     def of(factor: Factor) -> "BaseDistribution":
         count = len(factor.levels.each)
-        if factor.levels.type in ("BIGINT", "DOUBLE"):
-            return IntDistribution(0, count - 1)
-        return CategoricalDistribution(list(range(count)))
+        return IntDistribution(0, count - 1) if is_ordered(factor) else CategoricalDistribution(list(range(count)))
 
     return {factor.name: of(factor) for factor in factors}
 

@@ -141,11 +141,11 @@ class Space:
         return found
 
     def neighbours(self, point: Combination) -> Iterator[Combination]:
-        """Those that differ by one level of one factor."""
+        """Those that differ in one factor: by one level where the levels are numbers, else by any."""
         for n, factor in enumerate(self.factors):
-            for step in (1, -1):
-                if 0 <= point[n] + step < len(factor.levels.each):
-                    yield (*point[:n], point[n] + step, *point[n + 1 :])
+            for i in range(len(factor.levels.each)):
+                if i != point[n] and (abs(i - point[n]) == 1 or not is_ordered(factor)):
+                    yield (*point[:n], i, *point[n + 1 :])
 
     def drawn(self, dice: random.Random, count: int) -> Iterator[Combination]:
         """So many points at random; of a small space all, in a random order."""
@@ -168,6 +168,11 @@ class Space:
             except UserError as error:
                 self._looked_at[point] = error.message
         return self._looked_at[point]
+
+
+def is_ordered(factor: Factor) -> bool:
+    """Whether its levels are numbers."""
+    return factor.levels.type in ("BIGINT", "DOUBLE")
 
 
 def workers_of(spec: RunSpec) -> int:

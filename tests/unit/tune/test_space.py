@@ -129,6 +129,13 @@ def test_the_default_space_has_what_check_accepts_here(file):
     assert all(space.refused(point) is None for point in single)
 
 
+def test_neighbours_differ_by_one_level_or_by_any_where_there_is_no_order(file):
+    ops = '[[factor]]\nkey = "client.mempool.ops"\nvalues = ["ring_mp_mc", "stack", "lf_stack"]\n'
+    space = spaced(file, ops + '[[factor]]\nkey = "client.inflight"\nvalues = [64, 128, 256]\n')
+    assert set(space.neighbours((0, 0))) == {(1, 0), (2, 0), (0, 1)}
+    assert set(space.neighbours((1, 1))) == {(0, 1), (2, 1), (1, 0), (1, 2)}
+
+
 def test_what_the_command_line_says_stays(file):
     space = default(file, ("client.inflight=64", "duration=40ms"), machine())
     assert "inflight" not in [factor.name for factor in space.factors]
