@@ -49,8 +49,8 @@ from windtunnel.tune.tuner import History, Prepared
 
 WITHIN = 0.05
 """Of the best point."""
-LEAST_SAMPLES = 4
-"""Of a point: two for each half."""
+LEAST_SAMPLES = 3
+"""Of a point: one for the draws, two for the score."""
 
 
 @dataclass(frozen=True)

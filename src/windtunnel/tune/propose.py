@@ -23,7 +23,7 @@ VIOLATION = "violation"
 CHANGED = 3
 """Factors of the incumbent that a suggestion changes: settings that are good in most factors are not all thrown away for one trial. On
 made-up surfaces of 15 factors 3 were better than all where most of the file's values are good, and hardly worse where none is."""
-ASKED = 24
+ASKED = 12
 """Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
 BEST = 0.25
 """Share of the trials that count as the best ones where factors are weighed."""

@@ -86,9 +86,12 @@ def _cores(tuned: Tuned) -> str:
     if tuned.best is not None:
         return f"{_cpus(tuned.best.workers)} are the fewest found that meet {goal}: {tuned.best.words}. {_final(tuned)}"
     if file is not None and file.meets:
-        return (
-            f"The file meets {goal} with {_cpus(tuned.file_workers)}. None of {tuned.counted} settings with fewer does."
+        fewer = (
+            f"none of {tuned.counted} settings with fewer does"
+            if tuned.counted
+            else "no setting that can run uses fewer"
         )
+        return f"The file meets {goal} with {_cpus(tuned.file_workers)}, and {fewer}."
     return f"Nothing that was tried meets {goal}: neither the file nor {tuned.counted} other settings."
 
 
