@@ -260,7 +260,7 @@ STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 OPS = ("ring_mp_mc", "ring_sp_sc", "stack", "lf_stack")
 LARGE_MTU = 9000
 BURSTS = tuple(1 << n for n in range(2, 9))
-IN_FLIGHT = tuple(1 << n for n in range(6, 14))
+INFLIGHT = tuple(1 << n for n in range(6, 14))
 CACHES = (64, 128, 256, 512)
 LENGTHS = tuple(1 << n for n in range(8, 13))
 """Of rings, and of queues of descriptors."""
@@ -279,7 +279,7 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
         if keys:
             yield f"batch_{stage}", keys, _around(own, keys, BURSTS)
     if "client" in sides and all(workload.inflight is None for workload in scenario.workload):
-        yield "inflight", ["client.inflight"], _around(own, ["client.inflight"], IN_FLIGHT)
+        yield "inflight", ["client.inflight"], _around(own, ["client.inflight"], INFLIGHT)
     yield from _cores(spec, own, cpus)
     for n, workload in enumerate(scenario.workload):
         of = f"_{n}" if len(scenario.workload) > 1 else ""
