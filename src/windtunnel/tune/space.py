@@ -90,13 +90,20 @@ class Space:
         return tuple(i for i, _ in found), all(exact for _, exact in found)
 
     def changes(self, point: Combination) -> str:
-        """As `words`, only of factors that differ from the file; "the file" where none does."""
+        """As `words`, only of factors that differ from the file; "the file" where none does. Factors of one kind that all have the same level
+        are said once: "batch_* 128"."""
+        labels = {f.name: f.levels.each[i].label for f, i in zip(self.factors, point, strict=True)}
         changed = [
-            f"{factor.name} {level.label}"
+            factor.name
             for factor, i in zip(self.factors, point, strict=True)
-            if not _is(level := factor.levels.each[i], factor.keys, self.own)
+            if not _is(factor.levels.each[i], factor.keys, self.own)
         ]
-        return ", ".join(changed) or "the file"
+        said = {}
+        for name in changed:
+            alike = [other for other in labels if _kind(other) == _kind(name)]
+            whole = len(alike) > 1 and set(alike) <= set(changed) and len({labels[other] for other in alike}) == 1
+            said[f"{_kind(name)}_*" if whole else name] = labels[name]
+        return ", ".join(f"{name} {label}" for name, label in said.items()) or "the file"
 
     def at(self, start: Combination, changes: Mapping[str, Any]) -> Combination | None:
         """`start` moved by those of these changes whose keys are factors, to the nearest level on the way to a number, else to the very value.
@@ -168,6 +175,11 @@ class Space:
             except UserError as error:
                 self._looked_at[point] = error.message
         return self._looked_at[point]
+
+
+def _kind(name: str) -> str:
+    """Of a factor: what stands before the first "_"."""
+    return name.partition("_")[0]
 
 
 def is_ordered(factor: Factor) -> bool:

@@ -18,7 +18,7 @@ from windtunnel.views.tune_words import (
     difference_words,
     gain_words,
     latency_words,
-    pairs_words,
+    pairs_counted,
     sentences,
 )
 
@@ -141,7 +141,7 @@ def _trials(tuned: Tuned) -> Fitting:
     ]
     if tuned.record.goal.pairs:
         columns.append(Column("difference", [difference_words(trial) for trial in shown]))
-        columns.append(Column("pairs", [pairs_words(trial).split()[0] for trial in shown], spare=2))
+        columns.append(Column("pairs", [str(pairs_counted(trial)) for trial in shown], spare=2))
         columns.append(Column("over file", [gain_words(trial) for trial in shown]))
     if tuned.record.goal.latency:
         columns.append(Column("latency", [latency_words(t.latency) if t.latency else DASH for t in shown]))

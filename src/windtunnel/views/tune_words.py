@@ -12,7 +12,7 @@ def outcome_words(trial: TrialRecord) -> str:
     """ "better: +5.2% [+1.0% .. +9.5%], 3 pairs"."""
     parts = []
     if trial.difference is not None:
-        parts.append(f"{difference_words(trial)}, {pairs_words(trial)}")
+        parts.append(f"{difference_words(trial)}, {_pairs(trial)}")
     if trial.latency is not None:
         parts.append(latency_words(trial.latency))
     parts += trial.reasons
@@ -34,8 +34,12 @@ def gain_words(trial: TrialRecord) -> str:
     return DASH if trial.gain is None else f"{expm1(trial.gain):+.1%}"
 
 
-def pairs_words(trial: TrialRecord) -> str:
-    counted = sum(pair.excluded is None for pair in trial.pairs)
+def pairs_counted(trial: TrialRecord) -> int:
+    return sum(pair.excluded is None for pair in trial.pairs)
+
+
+def _pairs(trial: TrialRecord) -> str:
+    counted = pairs_counted(trial)
     return "1 pair" if counted == 1 else f"{counted} pairs"
 
 

@@ -206,6 +206,18 @@ def test_the_default_space_has_what_is_usual_and_what_is_around_the_file(file, o
     assert ((8, own // 4) in pairs) == (own >= 4) and pairs == sorted(pairs)
 
 
+def test_factors_of_one_kind_that_change_alike_are_said_once(file):
+    space = default(file, (), machine())
+    start, _ = space.file_point()
+    of = {factor.name: n for n, factor in enumerate(space.factors)}
+    more = space.at(start, {f"client.batch.{stage}": 128 for stage in spaces.STAGES})
+    assert space.changes(more) == "batch_* 128"
+    one_less = tuple(start[n] if n == of["batch_nic_rx"] else i for n, i in enumerate(more))
+    assert space.changes(one_less).count("batch_") == 5 and "*" not in space.changes(one_less)
+    assert space.changes(space.at(more, {"client.inflight": 64})) == "batch_* 128, inflight 64"
+    assert space.changes(start) == "the file"
+
+
 def test_first_moves_are_legal_where_they_are_in_the_space(file):
     space = default(file, (), machine())
     moves = common_sense(load(file))
