@@ -1,11 +1,14 @@
-"""The moves that common sense makes first, before a model knows anything. A diagnosis of the scenario would offer its remedies here."""
+"""What is tried before a model of the trials knows anything: remedies of a diagnosis, then the moves that common sense makes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from windtunnel.diagnose import diagnose
+from windtunnel.runs import Run
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client
-from windtunnel.scenario.overrides import as_sets
+from windtunnel.scenario.overrides import as_changes
 from windtunnel.scenario.topology import endpoint
 
 
@@ -13,14 +16,23 @@ from windtunnel.scenario.topology import endpoint
 class Move:
     """Changes that are tried together, on top of the incumbent."""
 
-    sets: tuple[str, ...]
-    """As --set says them."""
+    changes: Mapping[str, Any]
+    """Dotted key -> value."""
     why: str
 
 
-def first_candidates(scenario: Scenario) -> list[Move]:
+def remedies(run: Run) -> list[Move]:
+    """What a diagnosis of this run would change, the greatest gain first; none where it knows of nothing that --set can change."""
+    return [
+        Move(as_changes(cause.sets), f"diagnosis: {cause.title}; {cause.remedy}")
+        for cause in diagnose(run).causes
+        if cause.sets and (cause.gain is None or cause.gain.high > 0)
+    ]
+
+
+def common_sense(scenario: Scenario) -> list[Move]:
     """Moves in the order in which they are worth a trial: what changes most at the least risk comes first."""
-    return [Move(tuple(as_sets(changes)), why) for changes, why in _moves(scenario)]
+    return [Move(changes, why) for changes, why in _moves(scenario)]
 
 
 def _moves(scenario: Scenario) -> Iterator[tuple[dict[str, int | bool], str]]:
