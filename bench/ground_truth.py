@@ -122,17 +122,16 @@ def more(parser: ArgumentParser) -> None:
 
 def measure(session: Session) -> list[Result]:
     options = session.options
-    end = time.monotonic() + options.within
     places = [options.into / f"seed-{options.seed}" / f"{number:03}" for number in range(options.cases)]
     with Interrupts() as interrupts:
-        bench = Bench(session, interrupts, facts.collect())
+        bench = Bench(session, interrupts, facts.collect(), time.monotonic() + options.within)
         for number, place in enumerate(places):
-            if not (place / CASE).exists() and time.monotonic() < end:
+            if not (place / CASE).exists() and time.monotonic() < bench.end:
                 bench.record(draw(options.seed, number), place)
         if options.record:
             return []
         taken = [_taken(place, draw(options.seed, n)) for n, place in enumerate(places) if (place / CASE).exists()]
-        cases = [bench.with_remedy(case) if time.monotonic() < end else case for case in taken if case]
+        cases = [bench.with_remedy(case) for case in taken if case]
     for case in cases:
         session.log(f"{case.run.path.parent.name}: {line(case)}")
     session.log(table(cases))
@@ -153,6 +152,8 @@ class Bench:
     session: Session
     interrupts: Interrupts
     host: facts.Facts
+    end: float
+    """By time.monotonic(): nothing more is run after it."""
 
     def record(self, fault: Fault, directory: Path) -> None:
         """Runs one case into `directory`. One that cannot run is kept as such."""
@@ -185,11 +186,17 @@ class Bench:
         return self._one_after_the_other(plain, planted, fault) if fault.program else self._alternating(plain, planted)
 
     def with_remedy(self, case: Case) -> Case:
-        """The case with what the remedy of its first cause brought, which is run if it was not, and if the scenario takes it."""
+        """The case with what the remedy of its first cause brought: of one that makes the twin the growth, else it is run, if time is left."""
         fault, sets = case.fault, case.found.causes[0].sets if case.found.causes else []
         if not sets or fault.program or fault.pools or case.brought is not None:
             return case
         changed = dict(each.split("=", 1) for each in sets)
+        if case.truth.slower is not None and self._scenario(fault, {**fault.sets, **changed}) == self._scenario(
+            fault, {}
+        ):
+            return replace(case, truth=replace(case.truth, remedies={" ".join(sets): 100 * case.truth.slower}))
+        if time.monotonic() > self.end:
+            return case
         try:
             remedied = self._spec(fault, {**COMPARED, **fault.sets, **changed})
             grown = self._alternating(self._spec(fault, {**COMPARED, **fault.sets}), remedied)
@@ -200,6 +207,10 @@ class Bench:
         truth = replace(case.truth, remedies=remedies)
         (case.run.path.parent / CASE).write_text(json.dumps(asdict(truth), indent=1))
         return replace(case, truth=truth)
+
+    def _scenario(self, fault: Fault, sets: Mapping[str, str]) -> dict[str, object]:
+        words = {**fault.plain, **sets}
+        return load(fault.file, [f"{key}={value}" for key, value in words.items()]).model_dump()
 
     def _spec(
         self, fault: Fault, sets: Mapping[str, str], into: Callable[[RunSpec], RunSpec] = lambda spec: spec
@@ -291,7 +302,7 @@ def wilson(count: int, of: int) -> Spread:
     part, square = count / of, Z * Z / of
     middle = (part + square / 2) / (1 + square)
     half = Z / (1 + square) * math.sqrt(part * (1 - part) / of + square / (4 * of))
-    return Spread(part, max(middle - half, 0.0), min(middle + half, 1.0), of, "95%")
+    return Spread(part, round(max(middle - half, 0.0), 9), round(min(middle + half, 1.0), 9), of, "95%")
 
 
 def among(case: Case, first: int) -> bool:

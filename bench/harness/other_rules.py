@@ -30,7 +30,8 @@ MEANS = {"C1": PACKETS_WAIT, "C2 or C4": CORES_WORK, "P1": PACKETS_WAIT, "P3": (
 def busiest(run: Run) -> str:
     """Sides of the worker with the greatest share of work; "" where no call was timed."""
     rows = [row for row in summarise(run).workers if row.work_share is not None]
-    return max(rows, key=lambda row: row.work_share or 0.0).sides if rows else ""
+    sides = max(rows, key=lambda row: row.work_share or 0.0).sides if rows else ""
+    return " + ".join(sorted(sides.split(" + ")))
 
 
 def axios(run: Run) -> str:

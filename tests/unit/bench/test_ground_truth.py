@@ -1,10 +1,12 @@
 """The bench of planted faults: its cases, what a diagnosis may see of them, its scores, and the rules beside ours."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 from bench_tools import (
     DECK,
+    Bench,
     Case,
     Fault,
     Truth,
@@ -129,6 +131,16 @@ def test_a_remedy_that_brought_what_was_predicted():
     words = " ".join(case(WAITING).first.sets)
     assert held(case(WAITING, remedies={words: 50.0})) and not held(case(WAITING, remedies={words: 150.0}))
     assert case(WAITING).first.gain == Gain(0.0, 100.0) and not held(case(WAITING))
+
+
+@pytest.mark.parametrize(("sets", "brought"), [(["workload.0.table.0.lookup=bulk"], 30.0), (["duration=1s"], None)])
+def test_a_remedy_that_makes_the_twin_need_not_be_run(sets, brought):
+    one = case(COSTLY)
+    plain, planted_ = {"workload.0.table.0.entries": "10k"}, {"workload.0.table.0.lookup": "single"}
+    fault = replace(one.fault, scenario="tables-exact", plain=plain, sets=planted_)
+    found = one.found.model_copy(update={"causes": [replace(one.first, sets=sets)]})
+    bench = Bench(session=None, interrupts=None, host=None, end=0.0)  # it has no time to run anything
+    assert bench.with_remedy(replace(one, fault=fault, found=found)).brought == brought
 
 
 def test_wilsons_interval():

@@ -23,6 +23,12 @@ def test_the_worker_with_the_least_slack_limits():
     assert found.evidence[0].startswith("the server's worker on CPU 1 has a slack of 5.0% [")
 
 
+def test_where_no_slack_is_known_the_evidence_has_the_clock_left_in():
+    first, second, *_ = limit(made(client=0.2, server=0.0)).evidence
+    assert first.endswith("has a slack of 0.0% [0.0% .. 0.0%], 0.0% with what reading the clock adds")
+    assert "clock" not in second
+
+
 def test_its_most_costly_stage_is_named():
     found = limit(made(work={("server", "app_rx"): 6.0}))
     assert found.stage == "server app_rx"

@@ -26,8 +26,7 @@ def _two_sides(seen: Observed, slack: Slack, work: dict[str, float], free: int) 
         evidence=f"its client takes {client:.1f} ns a message, its server {server:.1f} ns; CPU {free} is free",
         remedy=f"client and server on two workers, the client on CPU {free}",
         sets=[f"client.cores=[{free}]", f"server.cores=[{slack.cpu}]"],
-        gain=Gain(0.0, _most(seen, slack, max(client, server))),
-        untold=["what a wire between two CPUs costs"],
+        untold=["what a wire between two CPUs costs, which may be more than is gained: --try runs it"],
     )
 
 

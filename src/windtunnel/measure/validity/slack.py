@@ -30,7 +30,7 @@ class Slack:
     worker: int
     cpu: int
     sides: str
-    """As in a WorkerRow: "client", "server", or "client + server"."""
+    """"client", "server", or "client + server"."""
     shares: tuple[float, ...]
     """Of each window: the share of the worker's time that was slack."""
     waits: tuple[float, ...]
@@ -84,7 +84,7 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
             queued = [_queued(window, stages, plans[engine]) for window, (_, stages) in zip(of, timed, strict=True)]
             shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
             rests = tuple(each.rest / each.cycles for each in parts)
-            sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
+            sides = " + ".join(sorted({stage.endpoint for _, stages in timed for stage in stages}))
             found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests, most))
     return found
 
