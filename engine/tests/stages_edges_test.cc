@@ -158,6 +158,7 @@ TEST(edges, every_stage_stalls_without_room) {
 TEST(edges, a_dispatcher_stalls_for_the_port_behind_it) {
     json plan = rig_plan();
     plan["endpoints"][client]["applications"][0]["inflight"] = 64;
+    plan["endpoints"][client]["ring_size"] = 128;
     plan["workloads"][0]["packet_handler"] = {{"name", "echo"}, {"options", json::object()}};
     rig r(plan);
     for (int i = 0; i < 2; i++) EXPECT_EQ(r.run(client, app_tx).objects, 32u);

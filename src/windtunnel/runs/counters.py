@@ -116,16 +116,22 @@ def _line(file: Path, number: int, line: str) -> Asked | Absent | Count:
 
 
 def event_rows(run: Run) -> list[EventRow]:
-    """One row for each event of each worker, in the order in which they came. Raises UserError as `read_counters`."""
-    lines: dict[tuple[str, str, int], list[Absent | Count]] = {}
+    """One row for each event of each worker, in the order in which they were asked for. Raises UserError as `read_counters`."""
+    lines: dict[tuple[int, str, int], list[Absent | Count]] = {}
+    asked: list[str] = []
     for line in read_counters(run.path):
-        if not isinstance(line, Asked):
-            lines.setdefault((line.event, line.engine, line.worker), []).append(line)
+        if isinstance(line, Asked):
+            asked = line.events
+        else:
+            place = asked.index(line.event) if line.event in asked else len(asked)
+            lines.setdefault((place, line.engine, line.worker), []).append(line)
     counted = {name: measured(of) for name, of in run.counted.items()}
     numbers = {name: {window.index for window in of} for name, of in counted.items()}
     every = [window for of in counted.values() for window in of]
     total = sum(messages(w) for w in every if w.workloads or not any(other.workloads for other in every))
-    return [_row(of, numbers.get(of[0].engine, set()), total) for of in lines.values()]
+    return [
+        _row(of, numbers.get(of[0].engine, set()), total) for _, of in sorted(lines.items(), key=lambda one: one[0])
+    ]
 
 
 def _row(lines: Sequence[Absent | Count], windows: Collection[int], total: int) -> EventRow:

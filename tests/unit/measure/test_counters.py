@@ -124,8 +124,9 @@ def test_an_event_that_never_had_a_counter_has_no_value(tmp_path, monkeypatch):
 
 
 def test_an_absent_event_has_its_reason_and_is_never_zero(tmp_path, monkeypatch):
-    run = executed(tmp_path, monkeypatch, {"cycles": [NONE], "task-clock": ticking(7)})
+    run = executed(tmp_path, monkeypatch, {"task-clock": ticking(7), "cycles": [NONE]})
     found = rows(run)
+    assert [event for event, _ in found] == sorted((event for event, _ in found), key=["task-clock", "cycles"].index)
     assert found["cycles", 0].value is None and found["cycles", 0].words == NONE
     assert found["task-clock", 0].unit == "ns"
     texts = [json.loads(line) for line in (run.path / FILE).read_text().splitlines()]
