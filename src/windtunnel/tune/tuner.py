@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
@@ -163,7 +163,8 @@ class History:
 
     def remedies(self) -> Sequence[Move]:
         """Of a diagnosis of the incumbent, by the first of its runs that counts; none as long as there is none."""
-        number, side = self.incumbent.number, cast(Side, "candidate" if self.incumbent.number else "incumbent")
+        number = self.incumbent.number
+        side: Side = "candidate" if number else "incumbent"
         if number not in self._remedies:
             of = [trial for trial in self.trials if (trial.number if number else trial.incumbent) == number]
             runs = [(t.number, n) for t in of for n, pair in enumerate(t.pairs, start=1) if pair.excluded is None]
