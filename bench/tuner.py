@@ -333,7 +333,7 @@ def main() -> None:
     told = commands.add_parser("compare", help="methods on recorded surfaces")
     told.add_argument("surfaces", type=Path, nargs="+")
     told.add_argument("--seeds", type=positive(int), default=50)
-    told.add_argument("--budget", type=positive(int), default=30, metavar="N", help="trials of each method")
+    told.add_argument("--budget", type=positive(int), default=20, metavar="N", help="trials of each method")
     given = parser.parse_args()
     try:
         if given.command == "record":
