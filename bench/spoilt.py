@@ -1,7 +1,7 @@
 """Does the tuner find back? Shipped scenarios with settings that are spoilt on purpose, and one as it is; with the real engine.
 
-    bench/spoilt.py bursts --trials 12
-    bench/spoilt.py as-shipped
+    bench/spoilt.py bursts
+    bench/spoilt.py as-shipped --trials 12
 
 Each is tuned in the default space. Its best settings are measured in turn with the spoilt file (by the tuner, afresh) and with the shipped
 settings (here). The share that is back is how much of the throughput that spoiling took the best settings have again.
@@ -115,7 +115,8 @@ def measure(name: str, out: Path, trials: int, seed: int) -> Result:
         pairs = [pair_record(*rig.pair(as_sets(which.shipped), best, Path(directory), n)) for n in range(1, PAIRS + 1)]
     found = differences(pairs)
     if len(found) < 2:
-        raise UserError(f"{name}: {len(found)} of {PAIRS} pairs count", remedy="a quieter host")
+        why = next(pair.excluded for pair in pairs if pair.excluded)
+        raise UserError(f"{name}: {len(found)} of {PAIRS} pairs count: {why}", remedy="a quieter host")
     final = tuned.final.difference if tuned.final else 0.0
     return Result(name, tuned, math.log1p(final or 0.0), fmean(found), stdev(found) / math.sqrt(len(found)))
 

@@ -1,9 +1,9 @@
 """How many trials does the tuner need? Its search, random search, TPE and hill climbing on recorded surfaces; no engine runs but in `record`.
 
-A surface is a file of JSON lines. The first one has the scenario, relative to the surface, the space file's text, and the metric. Each other
-one has a point, one sample, and the remedies that a diagnosis of this point's run has. A sample is the natural logarithm of the point's throughput
-over the file's, or of the file's p99 over its p99, of one pair of runs in turn. `record` makes pairs, point by point in a random order, until
-its time is over, and goes on where it stopped.
+A surface is a file of JSON lines. The first one has the scenario, relative to the surface, and the space file's text. Each other one
+has a point, one sample, and the remedies that a diagnosis of this point's run has. A sample is the natural logarithm of the point's throughput
+over the file's, of one pair of runs in turn. `record` makes pairs, point by point in a random order, until its time is over, and goes on where
+it stopped.
 
     bench/tuner.py record scenarios/echo.toml --space bench/surfaces/echo-bursts.toml --surface bench/surfaces/echo-bursts.jsonl
     bench/tuner.py compare bench/surfaces/echo-bursts.jsonl
@@ -44,7 +44,7 @@ from windtunnel.tune.goal import Goal
 from windtunnel.tune.propose import Seen, suggest
 from windtunnel.tune.rig import Engines, Measured, Sets, Side
 from windtunnel.tune.space import Space, from_file
-from windtunnel.tune.trial import FAR, Trial
+from windtunnel.tune.trial import Trial
 from windtunnel.tune.tuner import History, Prepared
 
 WITHIN = 0.05
@@ -293,14 +293,13 @@ def _cell(found: Sequence[tuple[int, int] | None], budget: int) -> str:
     return f"{trials:g} ({pairs:g}), {share}" if math.isfinite(trials) else f"> {budget}, {share}"
 
 
-def record(scenario: Path, space_file: Path, file: Path, metric: str, within_s: float, seed: int) -> int:
+def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: int) -> int:
     """Appends samples; returns how many."""
     began, count, pairs = time.monotonic(), 0, 0
     space = from_file(scenario, space_file, [], here())
     points = [point for point in space.drawn(random.Random(seed), space.size) if space.refused(point) is None]
     if not file.exists():
-        head = {"scenario": os.path.relpath(scenario, file.parent), "space": space.text, "metric": metric}
-        file.write_text(json.dumps(head) + "\n")
+        file.write_text(json.dumps({"scenario": os.path.relpath(scenario, file.parent), "space": space.text}) + "\n")
     taken = [tuple(json.loads(line)["point"]) for line in file.read_text().splitlines()[1:]]
     times = {point: taken.count(point) for point in points}
     with Interrupts() as interrupts, TemporaryDirectory() as directory, file.open("a") as out:
@@ -311,25 +310,14 @@ def record(scenario: Path, space_file: Path, file: Path, metric: str, within_s: 
             pairs += 1
             place = Path(directory) / str(pairs)
             a, b = rig.pair((), space.sets(point), place, times[point])
-            sample = _sample(a, b, metric)
-            if sample is not None:
+            if a.rate and b.rate and not (a.failure or b.failure):
                 moves = remedies(load(place / "candidate" / f"{times[point]:02}"))
-                row = {"point": point, "sample": sample, "state": a.where.state, "remedies": moves}
+                row = {"point": point, "sample": math.log(b.rate / a.rate), "state": a.where.state, "remedies": moves}
                 out.write(json.dumps(row, default=asdict) + "\n")
                 out.flush()
                 count += 1
             shutil.rmtree(place, ignore_errors=True)
     return count
-
-
-def _sample(file: Measured, candidate: Measured, metric: str) -> float | None:
-    """None: the pair does not count."""
-    if file.failure or candidate.failure:
-        return None
-    if metric == "throughput":
-        return math.log(candidate.rate / file.rate) if candidate.rate and file.rate else None
-    known, ns = file.latency.get(metric), candidate.latency.get(metric)
-    return None if known is None else -FAR if ns is None else math.log(known / ns)
 
 
 def main() -> None:
@@ -340,17 +328,16 @@ def main() -> None:
     made.add_argument("scenario", type=Path)
     made.add_argument("--space", type=Path, required=True, metavar="FILE", help="factors, as a study file has them")
     made.add_argument("--surface", type=Path, required=True, metavar="FILE", help="where the samples go")
-    made.add_argument("--metric", choices=("throughput", "p99"), default="throughput")
     made.add_argument("--within", type=positive(float), default=170.0, metavar="SECONDS", help="time of this call")
     made.add_argument("--seed", type=int, default=1)
     told = commands.add_parser("compare", help="methods on recorded surfaces")
     told.add_argument("surfaces", type=Path, nargs="+")
     told.add_argument("--seeds", type=positive(int), default=50)
-    told.add_argument("--budget", type=positive(int), default=30, metavar="N", help="trials of each method")
+    told.add_argument("--budget", type=positive(int), default=20, metavar="N", help="trials of each method")
     given = parser.parse_args()
     try:
         if given.command == "record":
-            count = record(given.scenario, given.space, given.surface, given.metric, given.within, given.seed)
+            count = record(given.scenario, given.space, given.surface, given.within, given.seed)
             console().print(f"{count} samples more in {given.surface}")
         else:
             console().print(compare(given.surfaces, given.seeds, given.budget))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
@@ -134,8 +134,10 @@ class History:
 
     @property
     def tried(self) -> set[Combination]:
+        """Points that are done with. What was invalid gets a second trial: the host may have been busy."""
         own = {self.file_point[0]} if self.file_point[1] else set()
-        return own | {tuple(trial.point) for trial in self.trials if trial.point is not None}
+        points = [(tuple(trial.point), trial.failure) for trial in self.trials if trial.point is not None]
+        return own | {point for point, failure in points if failure != "invalid" or points.count((point, failure)) > 1}
 
     def next(self) -> Candidate | None:
         """The next candidate; None where the space has no point left that could be better."""
@@ -163,7 +165,8 @@ class History:
 
     def remedies(self) -> Sequence[Move]:
         """Of a diagnosis of the incumbent, by the first of its runs that counts; none as long as there is none."""
-        number, side = self.incumbent.number, cast(Side, "candidate" if self.incumbent.number else "incumbent")
+        number = self.incumbent.number
+        side: Side = "candidate" if number else "incumbent"
         if number not in self._remedies:
             of = [trial for trial in self.trials if (trial.number if number else trial.incumbent) == number]
             runs = [(t.number, n) for t in of for n, pair in enumerate(t.pairs, start=1) if pair.excluded is None]
@@ -182,9 +185,11 @@ class History:
 
     @property
     def _next_move(self) -> int:
-        """The first move that is not done with: the last one made is made again where it was better."""
+        """The first move that is not done with: the last one made is made again where it was better, or told nothing."""
         last = next((trial for trial in reversed(self.trials) if trial.move is not None), None)
-        return 0 if last is None or last.move is None else last.move + (last.outcome != "better")
+        if last is None or last.move is None:
+            return 0
+        return last.move + (last.outcome != "better" and last.failure != "invalid")
 
     @property
     def objectives(self) -> int:

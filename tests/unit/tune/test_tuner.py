@@ -414,3 +414,27 @@ values = [4, 8, 16, 32, 64]
     sizes = [settings_of(trial.sets)["client.batch.nic_rx"] for trial in (first, second)]
     assert sizes == ["16", "64"] and first.move == second.move == 0
     assert all(trial.move != 0 for trial in rest)
+
+
+def test_what_was_invalid_gets_a_second_trial(tmp_path):
+    class BusyAtFirst(MadeUp):
+        calls = 0
+
+        def failing_now(self, settings):
+            self.calls += 1
+            return "invalid" if self.calls <= 6 else None  # both of three pairs
+
+    rig = BusyAtFirst(noise=1e-4)
+    rig.failing = rig.failing_now
+    first, second, *_ = tuned(tmp_path, rig, budget=3).trials
+    assert first.failure == "invalid" and second.failure is None
+    assert (first.point, first.move) == (second.point, second.move)
+
+
+def test_what_was_invalid_twice_is_left_out(tmp_path):
+    def never(settings):
+        return "invalid" if settings.get("client.batch.nic_rx") == "64" else None
+
+    found = tuned(tmp_path, MadeUp(noise=1e-4, failing=never), budget=10)
+    points = [tuple(trial.point) for trial in found.failed]
+    assert points and all(points.count(point) == 2 for point in points) and found.counted == 10
