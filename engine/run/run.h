@@ -62,7 +62,7 @@ struct run_state {
     std::vector<sched_times> sched;  // [worker]: at the last window
     std::vector<uint64_t> steal;     // [worker], likewise, ns
     clock_check clock_at_start;
-    uint32_t variant = 0;            // of the plan's variants, where it has some
+    uint32_t variant = 0;  // of the plan's variants, where it has some
     uint32_t windows = 0;
     uint64_t window_start = 0;  // TSC
 

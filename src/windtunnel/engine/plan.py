@@ -1,8 +1,9 @@
 """The plan: what `windtunnel.scenario` hands to the engine, one JSON document a process.
 
-A plan holds no quantities with units, and defaults only for keys that earlier records lack: every decision has been made, every number is in the unit that its name ends
-in. The engine refuses unknown and missing keys. Its structs and readers are generated from these models when it is built (through
-`schemas/plan.json`, by engine/plan/generate.py), so that a key, its type and its range stand here and nowhere else;
+A plan holds no quantities with units: every decision has been made, every number is in the unit that its name ends in. Only keys that
+earlier records lack have defaults, for reading these. The engine refuses unknown and missing keys. Its structs and readers are generated
+from these models when it is built (through `schemas/plan.json`, by engine/plan/generate.py), so that a key, its type and its range stand
+here and nowhere else;
 engine/plan/check.cc holds what keys mean for one another.
 
 History of the plan's version:
