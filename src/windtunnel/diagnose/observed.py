@@ -65,8 +65,11 @@ class Observed:
     @cached_property
     def ns_a_message(self) -> float:
         """Time of the windows over the messages. Raises Untold without a message."""
-        lasted = sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
-        return told(ratio(lasted, sum(self.messages)), "ns a message: there were none")
+        return told(ratio(self._lasted_ns, sum(self.messages)), "ns a message: there were none")
+
+    @cached_property
+    def _lasted_ns(self) -> int:
+        return sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
 
     def of_limit(self, limit: Limit) -> list[Slack]:
         """The workers that limit, the one with the least slack first."""
@@ -99,10 +102,9 @@ class Observed:
     @property
     def places_of_lost(self) -> float:
         """Places in flight that lost messages hold until their timeout, in the mean."""
-        lasted = sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
         lost = sum(row.lost for row in self.summary.workloads)
         timeouts = [workload.timeout_ns for plan in self.plans for workload in plan.workloads if workload.load]
-        return lost * max(timeouts, default=0) / lasted if lasted else 0.0
+        return lost * max(timeouts, default=0) / self._lasted_ns if self._lasted_ns else 0.0
 
     @property
     def budget_is_reached(self) -> bool:

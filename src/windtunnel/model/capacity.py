@@ -19,7 +19,16 @@ from pydantic import ValidationError
 from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan_values import Side, Stage
 from windtunnel.errors import UserError
-from windtunnel.measure.validity import CallCost, Slack, call_cost, clock_ticks, over_windows, slacks, slowest
+from windtunnel.measure.validity import (
+    CallCost,
+    Slack,
+    call_cost,
+    clock_ticks,
+    of_worker,
+    over_windows,
+    slacks,
+    slowest,
+)
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.metrics import VARIED, measured, ratio
 from windtunnel.runs.reader import Run
@@ -167,15 +176,7 @@ class _Law:
     def clock(self) -> dict[int, float]:
         """Ticks that reading it adds to a timed call, by worker."""
         return {
-            slack.worker: clock_ticks(
-                [
-                    (
-                        next(w for w in window.workers if w.worker == slack.worker),
-                        [s for s in window.stages if s.worker == slack.worker],
-                    )
-                    for window in self.windows
-                ]
-            )
+            slack.worker: clock_ticks([of_worker(window, slack.worker) for window in self.windows])
             for slack in self.slacks
         }
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from windtunnel.diagnose.causes.cause import gain
 from windtunnel.diagnose.model import Gain
 from windtunnel.diagnose.observed import Observed
-from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
-from windtunnel.measure.validity import Estimate, Slack, call_cost, clock_ticks, full_batch, over_windows
+from windtunnel.engine.lines import StageWindow, Window
+from windtunnel.measure.validity import Estimate, Slack, call_cost, clock_ticks, full_batch, of_worker, over_windows
+from windtunnel.runs.metrics import add
 
 USUAL = 32
 """Packets: a scenario's own default."""
@@ -57,7 +58,7 @@ def _calls_ns(seen: Observed, slack: Slack) -> Estimate | None:
     many, or windows are too few for an interval."""
     windows = seen.windows[slack.engine]
     messages = dict(zip((window.index for window in windows), seen.messages, strict=False))
-    clock = clock_ticks([_timed(window, slack) for window in windows])
+    clock = clock_ticks([of_worker(window, slack.worker) for window in windows])
     tick_ns = seen.tick_ns(slack.engine)
 
     def ns_a_message(some: Sequence[Window]) -> float | None:
@@ -77,18 +78,10 @@ def _calls_ns(seen: Observed, slack: Slack) -> Estimate | None:
 
 def _burst(seen: Observed, slack: Slack, stage: str) -> dict[int, int]:
     """Packets -> calls that moved as many."""
-    burst: dict[int, int] = {}
-    for each in (each for window in seen.windows[slack.engine] for each in _of_stage(window, slack, stage)):
-        for size, count in each.burst.items():
-            burst[size] = burst.get(size, 0) + count
+    burst = add(each.burst for window in seen.windows[slack.engine] for each in _of_stage(window, slack, stage))
     burst.pop(0, None)
     return burst
 
 
-def _timed(window: Window, slack: Slack) -> tuple[WorkerWindow, list[StageWindow]]:
-    (worker,) = (each for each in window.workers if each.worker == slack.worker)
-    return worker, [stage for stage in window.stages if stage.worker == slack.worker]
-
-
 def _of_stage(window: Window, slack: Slack, stage: str) -> list[StageWindow]:
-    return [each for each in _timed(window, slack)[1] if f"{each.endpoint} {each.stage}" == stage]
+    return [each for each in of_worker(window, slack.worker)[1] if f"{each.endpoint} {each.stage}" == stage]

@@ -1,6 +1,6 @@
 """Too few messages in flight: all workers have slack, because the client may send no more."""
 
-from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import slowest
@@ -26,7 +26,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
         remedy=f"{larger:,} messages in flight",
         sets=[f"{_key(seen)}={larger}"],
-        gain=Gain(0.0, min(grows, _filled(high))),
+        gain=Gain(0.0, min(grows, filled(high))),
         against=["a link at its rate, or an open loop's client, looks the same: then nothing is gained but latency"],
     )
 
@@ -36,11 +36,6 @@ def more(budget: int) -> int | None:
     losses hold places for as long as a timeout."""
     larger = 2 ** (budget * 2 - 1).bit_length()
     return larger if budget and larger <= MOST else None
-
-
-def _filled(share: float) -> float:
-    """Percent, when the worker has no slack any more."""
-    return 100 * share / (1 - share) if share < 1 else 1e6
 
 
 def _key(seen: Observed) -> str:

@@ -16,7 +16,7 @@ accounting         time in calls that are longer than the interruption threshold
 
 from windtunnel.measure.validity.call_cost import CallCost, call_cost, over_windows
 from windtunnel.measure.validity.host_states import readings_of
-from windtunnel.measure.validity.parts import Parts, clock_ticks, parts_of
+from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
 from windtunnel.measure.validity.preempting import Preempting
 from windtunnel.measure.validity.settled import Extension
 from windtunnel.measure.validity.slack import Slack, budget_is_reached, full_batch, slacks, slowest
@@ -36,6 +36,7 @@ __all__ = [
     "clock_ticks",
     "estimate",
     "full_batch",
+    "of_worker",
     "over_windows",
     "parts_of",
     "readings_of",

@@ -18,7 +18,7 @@ from statistics import fmean
 
 from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan import Plan
-from windtunnel.measure.validity.parts import Parts, Timed, clock_ticks, parts_of
+from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
 from windtunnel.measure.validity.steady import T_9975, Estimate, estimate
 
 
@@ -74,7 +74,7 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
     found = []
     for engine, of in windows.items():
         for first in of[0].workers if of else ():
-            timed = [_of_window(window, first.worker) for window in of]
+            timed = [of_worker(window, first.worker) for window in of]
             clock = clock_ticks(timed)
             parts = [each for worker, stages in timed if (each := parts_of(worker, stages, clock))]
             if len(parts) < len(timed):
@@ -116,11 +116,6 @@ def _is_positive(differences: Sequence[float]) -> bool:
 
 def _waited(parts: Parts) -> float:
     return min(max(parts.waited / parts.cycles, 0.0), 1.0)
-
-
-def _of_window(window: Window, worker: int) -> Timed:
-    (of_worker,) = (each for each in window.workers if each.worker == worker)
-    return of_worker, [stage for stage in window.stages if stage.worker == worker and stage.calls]
 
 
 def _queued(window: Window, stages: Sequence[StageWindow], plan: Plan) -> float:

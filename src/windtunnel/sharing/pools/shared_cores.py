@@ -4,6 +4,7 @@ this alone, so that what one measures is what another one runs."""
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import costs
@@ -60,6 +61,7 @@ def shared_cores(
 ) -> Iterator[Carrier]:
     """What carries out arrangements on these CPUs. `starting`: within it a slicer is started. At the end every thread is restored."""
 
+    @cache
     def turn_cost_ns(cpu: int, slicer: str) -> int:
         return costs.turn_cost_ns(costs.kept(cpu, shield is not None), slicer)
 
