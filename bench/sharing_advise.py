@@ -14,7 +14,7 @@ from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 
-from windtunnel.sharing import changed_threads, probe
+from windtunnel.sharing import changed_threads, costs, probe
 from windtunnel.sharing.advise import Advice, Demand, Slo, advise, check, estimator
 
 CASES = 20
@@ -34,8 +34,8 @@ def measure(session: Session) -> list[Result]:
     with changed_threads.held(
         changed_threads.directory() / f"probe-cpu{session.cpu}{changed_threads.SUFFIX}"
     ) as journal:
-        if not probe.kept(session.cpu):
-            probe.keep(probe.probe(journal, session.cpu))
+        if not costs.kept(session.cpu):
+            costs.keep(probe.to_keep(probe.probe(journal, session.cpu)), session.cpu)
         model, slicer = estimator(session.cpu)
         session.log(model.source)
         while len(rows) < cases:

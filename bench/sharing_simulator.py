@@ -20,7 +20,7 @@ from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, polling_trial, probe
+from windtunnel.sharing import changed_threads, costs, polling_trial, probe
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.simulate import POLICIES, Machine, Phase, Plan, Tenant, simulate
@@ -59,11 +59,11 @@ def measure(session: Session) -> list[Result]:
     with changed_threads.held(
         changed_threads.directory() / f"probe-cpu{session.cpu}{changed_threads.SUFFIX}"
     ) as journal:
-        probes = probe.kept(session.cpu)
+        probes = costs.kept(session.cpu)
         if not probes:
-            probe.keep(probe.probe(journal, session.cpu))
-            probes = probe.kept(session.cpu)
-        machine = probe.machine(probes, slicer)
+            costs.keep(probe.to_keep(probe.probe(journal, session.cpu)), session.cpu)
+            probes = costs.kept(session.cpu)
+        machine = costs.machine(probes, slicer)
         cost_ns = request_ns(session, journal)
         session.log(f"{machine}; a request costs {cost_ns} ns")
         trials: dict[Setting, list[Trial]] = {}

@@ -1,8 +1,9 @@
 """How many trials does the tuner need? Its search, random search, TPE and hill climbing on recorded surfaces; no engine runs but in `record`.
 
-A surface is a file of JSON lines. The first one has the scenario, relative to the surface, and the space file's text. Each other
-one has a point and one sample: the natural logarithm of its throughput over the file's, of one pair of runs in turn. `record` makes pairs,
-point by point in a random order, until its time is over, and goes on where it stopped.
+A surface is a file of JSON lines. The first one has the scenario, relative to the surface, and the space file's text. Each other one
+has a point, one sample, and the remedies that a diagnosis of this point's run has. A sample is the natural logarithm of the point's throughput
+over the file's, of one pair of runs in turn. `record` makes pairs, point by point in a random order, until its time is over, and goes on where
+it stopped.
 
     bench/tuner.py record scenarios/echo.toml --space bench/surfaces/echo-bursts.toml --surface bench/surfaces/echo-bursts.jsonl
     bench/tuner.py compare bench/surfaces/echo-bursts.jsonl
@@ -12,15 +13,19 @@ half. Counted are the trials, and the pairs that they took, after which the choi
 """
 
 import argparse
+import functools
+import itertools
 import json
 import math
 import os
 import random
+import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,19 +37,20 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.study.constraints import Combination
+from windtunnel.runs import load
 from windtunnel.scenario import here
+from windtunnel.tune.first import Move, remedies
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.propose import Seen, suggest
-from windtunnel.tune.rig import Engines, Measured, Sets
+from windtunnel.tune.rig import Engines, Measured, Sets, Side
 from windtunnel.tune.space import Space, from_file
 from windtunnel.tune.trial import Trial
 from windtunnel.tune.tuner import History, Prepared
 
 WITHIN = 0.05
 """Of the best point."""
-LEAST_SAMPLES = 4
-"""Of a point: two for each half."""
-METHODS = ("ours", "random", "TPE", "hill climbing")
+LEAST_SAMPLES = 3
+"""Of a point: one for the draws, two for the score."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Surface:
     space: Space
     start: Combination
     samples: dict[Combination, list[float]]
+    remedies: dict[Combination, list[list[Move]]]
+    """Of each diagnosis that was recorded with a sample."""
 
 
 @dataclass
@@ -98,10 +106,17 @@ class Recorded:
     def __init__(self, halves: Halves):
         self.halves = halves
         self.points = {halves.surface.space.sets(point): point for point in halves.surface.samples}
+        self.ran: dict[tuple[Path, Side], Combination] = {}
 
     def pair(self, incumbent: Sets, candidate: Sets, directory: Path, number: int) -> tuple[Measured, Measured]:
-        a, b = (self.halves.draw(self.points[tuple(sets)]) for sets in (incumbent, candidate))
+        of_incumbent, of_candidate = (self.points[tuple(sets)] for sets in (incumbent, candidate))
+        self.ran |= {(directory, "incumbent"): of_incumbent, (directory, "candidate"): of_candidate}
+        a, b = self.halves.draw(of_incumbent), self.halves.draw(of_candidate)
         return Measured(math.exp(a)), Measured(math.exp(b))
+
+    def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
+        known = self.halves.surface.remedies.get(self.ran[directory, side])
+        return self.halves.dice.choice(known) if known else ()
 
     def alone(self, sets: Sets, directory: Path) -> Measured:
         raise AssertionError("throughput alone is recorded")
@@ -109,15 +124,16 @@ class Recorded:
 
 def ours(halves: Halves, seed: int) -> Iterator[Step]:
     surface = halves.surface
-    history = History(Prepared(Path(), surface.space, None, Goal("throughput"), seed))
     rig, pairs = Recorded(halves), 0
+    history = History(Prepared(Path(), surface.space, None, Goal("throughput"), seed), rig)
     while (candidate := history.next()) is not None:
         earlier = [
             [math.log(p.candidate / p.incumbent) for p in t.pairs if p.candidate and p.incumbent]
             for t in history.trials
         ]
         number = len(history.trials) + 1
-        trial = Trial(number, candidate, history.incumbent, history.prepared.goal, rig, Path(), earlier).run()
+        directory = history.directory(number)
+        trial = Trial(number, candidate, history.incumbent, history.prepared.goal, rig, directory, earlier).run()
         history.trials.append(trial)
         pairs += len(trial.pairs)
         yield Step(history.incumbent_point, pairs)
@@ -174,7 +190,31 @@ def _best_draw(halves: Halves, points: Iterator[Combination]) -> Iterator[Step]:
         yield Step(best[0], pairs)
 
 
-RUN = dict(zip(METHODS, (ours, at_random, tpe, hill_climbing), strict=True))
+def pipetune(halves: Halves, seed: int) -> Iterator[Step]:
+    """PipeTune's search, under an oracle's diagnosis: it changes one thing at a time, and keeps what is better. The oracle knows what was
+    recorded, and names the one level of one factor that brings the most; it ends where none brings anything. What a noisy draw refused is tried
+    again."""
+    space, known, dice = halves.surface.space, halves.surface.samples, random.Random(seed)
+    level_of = {point: statistics.fmean(samples) for point, samples in known.items()}
+    here_now, level = halves.surface.start, 0.0
+    for pairs in itertools.count(1):
+        around = [point for point in space.neighbours(here_now) if point in known]
+        dice.shuffle(around)
+        best = max(around, key=lambda point: level_of[point])
+        if level_of[best] <= level_of[here_now]:
+            return
+        if (drawn := halves.draw(best)) > level:
+            here_now, level = best, drawn
+        yield Step(here_now, pairs)
+
+
+RUN: dict[str, Callable[[Halves, int], Iterator[Step]]] = {
+    "ours": ours,
+    "random": at_random,
+    "TPE": tpe,
+    "hill climbing": hill_climbing,
+    "PipeTune": pipetune,
+}
 
 
 def needed(halves: Halves, steps: Sequence[Step]) -> tuple[int, int] | None:
@@ -193,8 +233,11 @@ def read(file: Path) -> Surface:
         head, *rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         scenario, text = file.parent / head["scenario"], head["space"]
         samples: dict[Combination, list[float]] = {}
+        moves: dict[Combination, list[list[Move]]] = {}
         for row in rows:
             samples.setdefault(tuple(row["point"]), []).append(float(row["sample"]))
+            if "remedies" in row:
+                moves.setdefault(tuple(row["point"]), []).append([Move(**move) for move in row["remedies"]])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file}: not a surface: {error}", remedy="bench/tuner.py record makes one") from None
     with TemporaryDirectory() as directory:
@@ -205,31 +248,41 @@ def read(file: Path) -> Surface:
     samples = {point: those for point, those in samples.items() if len(those) >= LEAST_SAMPLES}
     samples.setdefault(start, [0.0] * LEAST_SAMPLES)  # the reference of every sample
     space.allowed = frozenset(samples)
-    return Surface(space, start, samples)
+    return Surface(space, start, samples, moves)
+
+
+cached = functools.cache(read)
 
 
 def compare(files: Sequence[Path], seeds: int, budget: int) -> Table:
     table = Table(
         title=f"trials until within {WITHIN:.0%} of the best, {seeds} seeds; medians, and in how many it came about"
     )
-    for head in ("surface", "points", "best", *(f"{method}: trials (pairs), found" for method in METHODS)):
+    for head in ("surface", "points", "best", *(f"{method}: trials (pairs), found" for method in RUN)):
         table.add_column(head, justify="right")
     for file in files:
         surface = read(file)
-        found: dict[str, list[tuple[int, int] | None]] = {method: [] for method in METHODS}
-        for seed in range(1, seeds + 1):
-            for method, run in RUN.items():
-                halves = Halves(surface, random.Random(f"{seed} {method}"))
-                steps = [step for _, step in zip(range(budget), run(halves, seed), strict=False)]
-                found[method].append(needed(halves, steps))
+        with ProcessPoolExecutor() as pool:
+            rows = list(pool.map(one_seed, itertools.repeat(file), range(1, seeds + 1), itertools.repeat(budget)))
+        found = {method: [row[method] for row in rows] for method in RUN}
         best = max(map(statistics.fmean, surface.samples.values()))
         table.add_row(
             file.stem,
             str(len(surface.samples)),
             f"{math.expm1(best):+.1%}",
-            *(_cell(found[method], budget) for method in METHODS),
+            *(_cell(found[method], budget) for method in RUN),
         )
     return table
+
+
+def one_seed(file: Path, seed: int, budget: int) -> dict[str, tuple[int, int] | None]:
+    """What each method needed."""
+    found = {}
+    for method, run in RUN.items():
+        halves = Halves(cached(file), random.Random(f"{seed} {method}"))
+        steps = [step for _, step in zip(range(budget), run(halves, seed), strict=False)]
+        found[method] = needed(halves, steps)
+    return found
 
 
 def _cell(found: Sequence[tuple[int, int] | None], budget: int) -> str:
@@ -255,14 +308,15 @@ def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: 
             point = min(points, key=lambda each: times[each])
             times[point] += 1
             pairs += 1
-            a, b = rig.pair((), space.sets(point), Path(directory) / str(pairs), times[point])
+            place = Path(directory) / str(pairs)
+            a, b = rig.pair((), space.sets(point), place, times[point])
             if a.rate and b.rate and not (a.failure or b.failure):
-                out.write(
-                    json.dumps({"point": list(point), "sample": math.log(b.rate / a.rate), "state": a.where.state})
-                    + "\n"
-                )
+                moves = remedies(load(place / "candidate" / f"{times[point]:02}"))
+                row = {"point": point, "sample": math.log(b.rate / a.rate), "state": a.where.state, "remedies": moves}
+                out.write(json.dumps(row, default=asdict) + "\n")
                 out.flush()
                 count += 1
+            shutil.rmtree(place, ignore_errors=True)
     return count
 
 
@@ -279,7 +333,7 @@ def main() -> None:
     told = commands.add_parser("compare", help="methods on recorded surfaces")
     told.add_argument("surfaces", type=Path, nargs="+")
     told.add_argument("--seeds", type=positive(int), default=50)
-    told.add_argument("--budget", type=positive(int), default=60, metavar="N", help="trials of each method")
+    told.add_argument("--budget", type=positive(int), default=20, metavar="N", help="trials of each method")
     given = parser.parse_args()
     try:
         if given.command == "record":

@@ -113,8 +113,8 @@ arguments read_arguments(int argc, char **argv) {
     const bool runs = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
     if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage);
     if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
-    const bool asks = a.handlers || a.wires || a.copiers || a.asks_ladder || !a.spec.empty() || !a.pipeline.empty() ||
-                      !a.plans.empty() || a.version || a.help;
+    const bool asks = a.handlers || a.wires || a.copiers || a.asks_ladder || !a.spec.empty() ||
+                      !a.pipeline.empty() || !a.plans.empty() || a.version || a.help;
     if (optind != argc || !(runs || asks)) throw refusal(usage);
     return a;
 }

@@ -22,9 +22,14 @@ void rotate(shared_core &core);
 // By member: whether it gets turns.
 using turn_takers = std::vector<bool>;
 
-// Nanoseconds of a member's turn so that a round of all that get turns takes a slice for each and shares are
-// as weights: no rounding.
-double turn_ns(const roster &members, const turn_takers &takers, size_t which, uint64_t slice_ns);
+// What a round is made of: a turn of slice_ns for each member, of which switching takes cost_ns.
+struct turn_length {
+    uint64_t slice_ns, cost_ns;
+};
+
+// Nanoseconds that a member has of its turn so that a round of all that get turns takes a slice for each and
+// shares are as weights: no rounding. The cost is beside it: it is the same in a long turn and a short one.
+double own_ns(const roster &members, const turn_takers &takers, size_t which, turn_length length);
 
 // Turns in a round: what would be shorter than the least turn is saved up until it is not.
 class turn_keeper {
@@ -32,7 +37,7 @@ class turn_keeper {
     explicit turn_keeper(uint64_t least_ns) : least_ns_(static_cast<double>(least_ns)) {}
     void begin(const roster &members);
     // How long the next turn is, and whose it is. 0 ns where fewer than two get turns: there is no choice.
-    uint64_t next(const roster &members, const turn_takers &takers, uint64_t slice_ns, size_t &whose);
+    uint64_t next(const roster &members, const turn_takers &takers, turn_length length, size_t &whose);
 
   private:
     double least_ns_;

@@ -49,6 +49,7 @@ class samples {
 // thread uses the new one.
 struct shared_core {
     std::atomic<uint64_t> slice_ns = 0;
+    uint64_t turn_cost_ns = 0;  // what switching takes of a turn; set before the threads start
     std::atomic<const roster *> shown = nullptr;
     std::atomic<const roster *> used = nullptr;
     std::atomic<bool> stop = false;

@@ -12,14 +12,14 @@ constexpr uint64_t least_turn_ns = 20'000;  // two changes of policy cost some m
 constexpr size_t most_looks = 4;            // at sleepers, a turn: 2 us each
 constexpr uint64_t reused_ns = 50'000'000;  // a number is used again after all others, which takes longer
 
-double turn_ns(const roster &members, const turn_takers &takers, size_t which, uint64_t slice_ns) {
+double own_ns(const roster &members, const turn_takers &takers, size_t which, turn_length length) {
     double weights = 0, count = 0;
     for (size_t i = 0; i < members.size(); i++) {
         if (!takers[i]) continue;
         weights += members[i].weight;
         count++;
     }
-    return static_cast<double>(slice_ns) * count * members[which].weight / weights;
+    return static_cast<double>(length.slice_ns - length.cost_ns) * count * members[which].weight / weights;
 }
 
 void turn_keeper::begin(const roster &members) {
@@ -27,19 +27,19 @@ void turn_keeper::begin(const roster &members) {
     saved_.assign(members.size(), 0.0);
 }
 
-uint64_t turn_keeper::next(const roster &members, const turn_takers &takers, uint64_t slice_ns,
+uint64_t turn_keeper::next(const roster &members, const turn_takers &takers, turn_length length,
                            size_t &whose) {
     if (std::count(takers.begin(), takers.end(), true) < 2) return 0;
     for (;;) {
         const size_t which = at_;
         at_ = (at_ + 1) % members.size();
         if (!takers[which]) continue;
-        saved_[which] += turn_ns(members, takers, which, slice_ns);
+        saved_[which] += own_ns(members, takers, which, length);
         if (saved_[which] < least_ns_) continue;
-        const auto turn = static_cast<uint64_t>(saved_[which]);
-        saved_[which] -= static_cast<double>(turn);
+        const auto own = static_cast<uint64_t>(saved_[which]);
+        saved_[which] -= static_cast<double>(own);
         whose = which;
-        return turn;
+        return own + length.cost_ns;
     }
 }
 
@@ -133,8 +133,9 @@ void rotate(shared_core &core) {
         const uint64_t now = monotonic_ns();
         if (now >= next) {
             size_t whose = 0;
-            const uint64_t turn =
-                keeper.next(*members, threads.takers(), core.slice_ns.load(std::memory_order_relaxed), whose);
+            const uint64_t slice = core.slice_ns.load(std::memory_order_relaxed);
+            const turn_length length = {slice, std::min(core.turn_cost_ns, slice / 2)};
+            const uint64_t turn = keeper.next(*members, threads.takers(), length, whose);
             if (!turn || raised != whose) {
                 // the next one first: between the two the core is not for others
                 const std::optional<size_t> before = raised;
@@ -153,8 +154,8 @@ void rotate(shared_core &core) {
                 holder = whose;
             else
                 holder.reset();
-            const uint64_t length = turn ? turn : members->size() < 2 ? idle_ns : rest_ns;
-            next = next && now - next < length ? next + length : now + length;
+            const uint64_t wait = turn ? turn : members->size() < 2 ? idle_ns : rest_ns;
+            next = next && now - next < wait ? next + wait : now + wait;
         }
         wait_for_word(core.word, seen, next);
     }

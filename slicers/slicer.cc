@@ -12,6 +12,7 @@ constexpr uint64_t balance_every_ns = 100'000'000;
 
 slicer::slicer(const slicer_plan &plan) : plan_(plan), watch_(plan.cpu) {
     core_.slice_ns = plan.slice_ns;
+    core_.turn_cost_ns = plan.turn_cost_ns;
     core_.shown = core_.used = members_.get();
     began_ns_ = balanced_ns_ = monotonic_ns();
     late_.clear();

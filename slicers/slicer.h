@@ -21,6 +21,7 @@ struct slicer_plan {
     int cpu;
     int from_cpu;  // where time is kept; the same, unless another core switches this one
     uint64_t slice_ns;
+    uint64_t turn_cost_ns;  // of a rotor
 };
 
 class slicer {

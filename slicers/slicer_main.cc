@@ -24,6 +24,7 @@ wt::slicer_plan read_plan(const std::string &line) {
         plan.cpu = o["cpu"].whole<int>(0, most_cpu);
         plan.from_cpu = o["from_cpu"].whole<int>(0, most_cpu);
         plan.slice_ns = o["slice_ns"].whole<uint64_t>(least_slice_ns, most_slice_ns);
+        plan.turn_cost_ns = o["turn_cost_ns"].whole<uint64_t>(0, most_slice_ns);
         return plan;
     });
 }

@@ -36,6 +36,10 @@ namespace wt {
     /* of timed calls: core/worker.cc */                                                                    \
     X(timed_calls, stage, hidden)                                                                           \
     X(timed_objects, stage, hidden)                                                                         \
+    /* those that moved something: with n objects in c cycles, sums of 1, n * n and n * c */                \
+    X(timed_work_calls, stage, hidden)                                                                      \
+    X(timed_objects_squared, stage, hidden)                                                                 \
+    X(timed_objects_cycles, stage, hidden)                                                                  \
     X(busy_cycles, stage, hidden)                                                                           \
     X(idle_cycles, stage, hidden)                                                                           \
     X(stall_cycles, stage, hidden)                                                                          \
@@ -45,7 +49,10 @@ namespace wt {
     /* of all calls that a variant delays: run/variants.cc */                                               \
     X(delay_cycles, stage, hidden)                                                                          \
     /* of all calls: core/worker.cc */                                                                      \
-    X(stalled_calls, stage, shown)
+    X(stalled_for_mbufs, stage, hidden)                                                                     \
+    X(stalled_for_ring, stage, hidden)                                                                      \
+    X(stalled_for_port, stage, hidden)                                                                      \
+    X(stalled_for_copies, stage, hidden)
 
 // Plain fields: a stage adds to them as to any other.
 struct stage_counters {
@@ -58,6 +65,10 @@ struct stage_counters {
         WT_STAGE_COUNTERS(WT_X)
 #undef WT_X
         return *this;
+    }
+
+    uint64_t stalled_calls() const {
+        return stalled_for_mbufs + stalled_for_ring + stalled_for_port + stalled_for_copies;
     }
 };
 

@@ -49,12 +49,15 @@ struct stage_call {
 // The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
 inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
-// What a call did. `stalled`: there was work, and not one object could move for want of an mbuf, of room in a
-// ring, of the port, or because copies still run; all cycles of such a call are stall. `worked`: without an
-// object, the call was not in vain: it made packets that wait for their copies, or copies went on.
+// For want of what a call that had work could not move one object. A hand-over between two stages of a worker
+// is full because of what lies behind it: a ring or the port.
+enum stalled_for : uint8_t { not_stalled, for_mbufs, for_ring, for_port, for_copies };
+
+// What a call did. All cycles of a stalled call are stall. `worked`: without an object, the call was not in
+// vain: it made packets that wait for their copies, or copies went on.
 struct call_result {
     uint32_t objects;
-    bool stalled;
+    stalled_for stalled = not_stalled;
     bool worked = false;
 };
 

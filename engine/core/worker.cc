@@ -46,7 +46,13 @@ void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above)
         return;
     }
     s.busy_cycles += cycles;
-    if (r.stalled) s.stall_cycles += cycles;
+    if (r.stalled) {
+        s.stall_cycles += cycles;
+    } else {
+        s.timed_work_calls++;
+        s.timed_objects_squared += uint64_t{r.objects} * r.objects;
+        s.timed_objects_cycles += r.objects * cycles;
+    }
     if constexpr (level == accounting::histograms) {
         // A batch begins with its first stalled call and ends with the call that moved it.
         if (r.stalled) {
@@ -59,12 +65,19 @@ void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above)
     }
 }
 
+uint64_t &stalled_calls(stage_counters &s, stalled_for want) {
+    return want == for_mbufs  ? s.stalled_for_mbufs
+           : want == for_ring ? s.stalled_for_ring
+           : want == for_port ? s.stalled_for_port
+                              : s.stalled_for_copies;
+}
+
 template <accounting level>
 call_result run_stage(stage &s, uint64_t now) {
     const call_result r = s.run(s.role, {s.current, now});
     if constexpr (level != accounting::off) {
         s.current->burst[r.objects]++;
-        if (unlikely(r.stalled)) s.current->stalled_calls++;
+        if (unlikely(r.stalled)) stalled_calls(*s.current, r.stalled)++;
     }
     return r;
 }
@@ -115,9 +128,10 @@ void traced_loop(worker &w, worker_stats &stats) {
         if constexpr (level >= accounting::sampled)
             book<level>(w.stages[i], after - before, r, w.interrupted_above);
         if (r.objects || r.stalled || r.worked)
-            *next++ = {before, after, r.objects, r.stalled, t.worker, static_cast<uint16_t>(i)};
+            *next++ = {
+                before, after, r.objects, r.stalled != not_stalled, t.worker, static_cast<uint16_t>(i)};
         objects += r.objects;
-        stalled |= r.stalled;
+        stalled |= r.stalled != not_stalled;
         before = after;
     }
     if constexpr (level >= accounting::sampled) stats.timed_cycles += before - start;
@@ -223,7 +237,7 @@ struct countdown {
 call_result count_down(void *role, const stage_call &) {
     auto &c = *static_cast<countdown *>(role);
     if (--c.calls == 0) c.signals->stop.store(true, std::memory_order_relaxed);
-    return {1, false};
+    return {1};
 }
 
 double ticks_per_call(accounting level, uint32_t sample_every) {

@@ -225,7 +225,8 @@ bool runs(const plan &p, enum side side, stage_kind stage) {
 
 void check_change(const std::string &path, const plan &p, enum side side, stage_kind stage) {
     if (!runs(p, side, stage))
-        refuse_plan(path, std::string("no worker of this plan runs ") + name_of(stage) + " of the " + name_of(side));
+        refuse_plan(
+            path, std::string("no worker of this plan runs ") + name_of(stage) + " of the " + name_of(side));
 }
 
 void check_variant(const std::string &path, const variant_plan &v, const plan &p) {

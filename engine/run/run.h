@@ -17,8 +17,8 @@
 #include "host/cpu_time.h"
 #include "plan/plan.h"
 #include "report/lines.h"
-#include "run/handler_counters.h"
 #include "run/copies.h"
+#include "run/handler_counters.h"
 #include "run/peer_session.h"
 #include "run/telemetry.h"
 #include "run/tracer.h"
@@ -65,7 +65,7 @@ struct run_state {
     std::vector<sched_times> sched;  // [worker]: at the last window
     std::vector<uint64_t> steal;     // [worker], likewise, ns
     clock_check clock_at_start;
-    uint32_t variant = 0;            // of the plan's variants, where it has some
+    uint32_t variant = 0;  // of the plan's variants, where it has some
     uint32_t windows = 0;
     uint64_t window_start = 0;  // TSC
 

@@ -61,7 +61,7 @@ const std::vector<table> &tables() {
     static const std::vector<table> all = {
         {"stages",
          "Stages in the last window, with totals. Parameter: the beginning of names, as in client/nic",
-         shown_of(counter_line::stage, {"objects", "calls", "empty_calls"}),
+         shown_of(counter_line::stage, {"objects", "calls", "empty_calls", "stalled_calls"}),
          {"worker"},
          "objects"},
         {"workloads",

@@ -111,7 +111,8 @@ batch_plan largest_batch(const plan &p, const endpoint_plan &e) {
 uint32_t largest_inflight(const plan &p, const endpoint_plan &e, uint32_t application) {
     uint32_t largest = e.applications[application].inflight;
     if (!p.variants || e.side != side::client) return largest;
-    for (const variant_plan &v : p.variants->variants) largest = std::max(largest, inflight_of(v, e, application));
+    for (const variant_plan &v : p.variants->variants)
+        largest = std::max(largest, inflight_of(v, e, application));
     return largest;
 }
 

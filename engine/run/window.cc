@@ -37,9 +37,11 @@ json workers_json(run_state &f, uint32_t epoch) {
         worker_stats &stats = w.stats[epoch & 1];
         speed_log &speed = w.speed[epoch & 1];
         const bool sampled = speed.taken > 0;
-        const auto now = schedstat_of(w.tid.load(std::memory_order_relaxed));
+        const int thread = w.tid.load(std::memory_order_relaxed);
+        const auto now = schedstat_of(thread);
         list.push_back({{"worker", i},
                         {"cpu", w.cpu},
+                        {"thread", thread},
                         {"loops", stats.loops},
                         {"cycles", stats.cycles},
                         {"timed_cycles", stats.timed_cycles},

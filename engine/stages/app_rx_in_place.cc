@@ -67,7 +67,7 @@ uint32_t finish_responses(application &a, uint32_t count, const stage_call &call
 
 call_result respond_in_place(application &a, const stage_call &call) {
     const uint32_t count = take_burst(a);
-    if (count == 0) return {0, false};
+    if (count == 0) return {0};
     const bool sizes_vary = a.responding->requests_vary || a.responding->sizes;
     const uint32_t valid =
         unlikely(sizes_vary) ? build_views<true>(a, count, call) : build_views<false>(a, count, call);
@@ -75,7 +75,7 @@ call_result respond_in_place(application &a, const stage_call &call) {
     a.out.head = 0;
     a.out.count = finish_responses(a, valid, call);
     if (a.out.count > 0) outbox_flush(a.out, UINT32_MAX);
-    return {count, false};
+    return {count};
 }
 
 void prepare_in_place(application &a) {

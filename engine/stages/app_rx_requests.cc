@@ -189,7 +189,10 @@ call_result app_rx_requests(void *role, const stage_call &call) {
     uint32_t moved = 0, taken = 0;
     if (a.out.count > 0) {
         moved = outbox_flush(a.out, UINT32_MAX);
-        if (a.out.count > 0) return {std::min(moved, a.batch_rx), moved == 0};
+        if (a.out.count > 0) {
+            if (moved == 0) return {0, for_ring};
+            return {std::min(moved, a.batch_rx)};
+        }
     }
     if (s.in_place) return respond_in_place(a, call);
     if (s.ready_head == s.ready.size()) taken = take_requests(a, call);
@@ -198,9 +201,10 @@ call_result app_rx_requests(void *role, const stage_call &call) {
         moved += outbox_flush(a.out, UINT32_MAX);
         if (a.out.count > 0) break;
     }
-    const bool waiting = s.ready_head < s.ready.size() || a.out.count > 0;
     const uint32_t objects = taken > 0 ? taken : std::min(moved, a.batch_rx);
-    return {objects, waiting && objects == 0};
+    if (likely(objects > 0)) return {objects};
+    if (a.out.count > 0) return {0, for_ring};
+    return {0, s.ready_head < s.ready.size() ? for_mbufs : not_stalled};
 }
 
 }  // namespace wt

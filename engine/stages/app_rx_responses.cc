@@ -91,7 +91,7 @@ call_result app_rx_responses(void *role, const stage_call &call) {
         count = a.links[r.next_link]->to_application->take(r.packets.data(), a.batch_rx);
         if (++r.next_link == a.links.size()) r.next_link = 0;
     }
-    if (count == 0) return {0, false};
+    if (count == 0) return {0};
     r.received = true;
 
     const uint64_t now = stage_now(call);
@@ -112,7 +112,7 @@ call_result app_rx_responses(void *role, const stage_call &call) {
     if (t.responses > 0) inflight_give_back(*a.inflight, r.retired.data(), t.responses);
     call.stats->responses += t.responses;
     r.responses.store(r.responses.load(std::memory_order_relaxed) + t.responses, std::memory_order_relaxed);
-    return {count, false};
+    return {count};
 }
 
 }  // namespace wt

@@ -101,14 +101,14 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
 
 call_result app_tx(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
-    bool mbufs_short = false;
     if (a.out.count == 0) {
-        if (!may_send(a)) return {0, false};
-        mbufs_short = !make_messages(a, stage_now(call), call);
-        if (a.out.count == 0) return {0, mbufs_short};
+        if (!may_send(a)) return {0};
+        const bool mbufs_short = !make_messages(a, stage_now(call), call);
+        if (a.out.count == 0) return {0, mbufs_short ? for_mbufs : not_stalled};
     }
     const uint32_t moved = outbox_flush(a.out, a.batch_tx);
-    return {moved, moved == 0};
+    if (unlikely(moved == 0)) return {0, for_ring};
+    return {moved};
 }
 
 }  // namespace wt

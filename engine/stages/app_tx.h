@@ -63,8 +63,7 @@ static uint32_t take_open(application &a, uint64_t now, uint32_t most) {
 }
 
 // Records how late each message leaves, relative to its intended time.
-static void record_pacing(const client_sending &s, uint32_t count, uint64_t now,
-                                 const stage_call &call) {
+static void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const stage_call &call) {
     latency_histogram &pacing = *call.stats->pacing;
     const uint64_t *const intended = s.intended.data();
     const auto bucket = [&](uint64_t ns) { return pacing.bucket_of(std::min(ns, pacing.largest)); };

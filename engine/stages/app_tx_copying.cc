@@ -231,6 +231,13 @@ void copy_at_once(client_copying &c, uint64_t now, copy_stats &stats) {
     }
 }
 
+// For want of what a call did nothing.
+stalled_for wanting(const client_copying &c, bool lacks_mbufs) {
+    if (lacks_mbufs) return for_mbufs;
+    if (c.pending.running > 0) return for_copies;
+    return c.pending.count() > 0 ? for_ring : not_stalled;
+}
+
 // A call that only found copies that run is stall: its poll is no part of the copies' work.
 void forget_steps(client_copying &c) {
     if (unlikely(c.steps.now != nullptr)) c.steps.taken.fill({});
@@ -243,7 +250,7 @@ call_result app_tx_copying(void *role, const stage_call &call) {
     client_copying &c = *a.copying;
     copy_stats &stats = *call.stats->copies;
     const bool makes = wants_packets(a) && may_send(a);
-    if (!makes && c.pending.count() == 0) return {0, false};
+    if (!makes && c.pending.count() == 0) return {0};
     const uint64_t now = stage_now(call);
     const uint32_t started = c.pending.started, ended = c.pending.ended;
     if (c.pending.ended != c.pending.started && poll_copies(c, now, stats) == 0) watch(c, now, stats);
@@ -255,9 +262,9 @@ call_result app_tx_copying(void *role, const stage_call &call) {
     if (moved < a.batch_tx) moved += release(a, a.batch_tx - moved);
     const bool worked = made > 0 || c.pending.started != started || c.pending.ended != ended;
     stats.unmoved_calls += worked && moved == 0;
-    const bool stalled = moved == 0 && !worked && (lacks || c.pending.count() > 0);
-    if (stalled) forget_steps(c);
-    return {moved, stalled, worked};
+    const stalled_for want = moved || worked ? not_stalled : wanting(c, lacks);
+    if (want != not_stalled) forget_steps(c);
+    return {moved, want, worked};
 }
 
 bool finish_copies(client_copying &c, copy_stats &stats, uint64_t patience) {

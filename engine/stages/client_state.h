@@ -37,7 +37,8 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     std::vector<wt_message> views;
 };
 
-// Packets that the outbox may take at once where sizes vary: a batch, and at least one of the largest messages.
+// Packets that the outbox may take at once where sizes vary: a batch, and at least one of the largest
+// messages.
 inline uint32_t packets_at_once(const application &a) { return std::max(a.batch_tx, a.request.segments); }
 
 // Of app_rx.

@@ -212,10 +212,11 @@ call_result disp_rx(void *role, const stage_call &call) {
     uint32_t count;
     return_burst back{};
     rte_mbuf **packets = handover_peek(*d.nic.received, d.batch_rx, &count);
-    if (count == 0) return {0, false};
+    if (count == 0) return {0};
     back.to = handover_room(*d.forwards, &back.room);
     count = room_ahead(d, count, back.room);
-    if (unlikely(count == 0)) return {0, true};
+    if (unlikely(count == 0))
+        return {0, d.packet_handler != nullptr && back.room == 0 ? wanted_by(*d.forwards) : for_ring};
 
     if (d.packet_handler == nullptr) {
         call.stats->rx_bytes += receive_all(d, packets, count, back, call);
@@ -227,7 +228,7 @@ call_result disp_rx(void *role, const stage_call &call) {
     }
     if (back.count > 0) handover_put(*d.forwards, back.count);
     handover_consume(*d.nic.received, count);
-    return {count, false};
+    return {count};
 }
 
 }  // namespace wt

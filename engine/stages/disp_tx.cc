@@ -25,8 +25,8 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     rte_mbuf **packets = handover_room(*d.nic.sending, &room);
     if (unlikely(room == 0)) {
         for (link *l : d.links)
-            if (l->to_dispatcher->used() > 0) return {already, already == 0};
-        return {already, false};
+            if (l->to_dispatcher->used() > 0 && already == 0) return {0, wanted_by(*d.nic.sending)};
+        return {already};
     }
     const uint32_t count = gather(d, packets, std::min(room, d.batch_tx - already));
     uint64_t bytes = 0;
@@ -39,7 +39,7 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     }
     if (count > 0) handover_put(*d.nic.sending, count);
     count_tx_bytes(d.nic, bytes, call);
-    return {count + already, false};
+    return {count + already};
 }
 
 // Sends an ARP request or a hello when main asks for one. Returns how many packets that are.

@@ -12,6 +12,7 @@
 #include "core/frame_write.h"
 #include "core/message.h"
 #include "core/plain_frame.h"
+#include "core/stage.h"
 #include "core/steps.h"
 #include "stages/link.h"
 #include "stages/port_queue.h"
@@ -19,6 +20,10 @@
 namespace wt {
 
 struct application;
+
+// For want of what there is no room on the way to nic_tx: between two workers a ring, else the port behind
+// it.
+inline stalled_for wanted_by(const handover &towards_port) { return towards_port.ring ? for_ring : for_port; }
 
 constexpr uint16_t no_link = UINT16_MAX;
 constexpr uint32_t max_links = 64;  // applications of one dispatcher

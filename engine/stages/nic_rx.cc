@@ -10,16 +10,16 @@ call_result nic_rx(void *role, const stage_call &call) {
     port_queue &q = *static_cast<port_queue *>(role);
     uint32_t room;
     rte_mbuf **packets = handover_room(*q.received, &room);
-    if (unlikely(room == 0)) return {0, true};
+    if (unlikely(room == 0)) return {0, for_ring};
     const uint16_t count =
         rte_eth_rx_burst(q.port, q.queue, packets, static_cast<uint16_t>(std::min(room, q.batch_rx)));
-    if (count == 0) return {0, false};
+    if (count == 0) return {0};
 
     call.stats->packets += count;
     call.stats->bursts++;
     if (unlikely(q.record_rx != nullptr)) recorder_take(q.record_rx, packets, count, stage_now(call));
     handover_put(*q.received, count);
-    return {count, false};
+    return {count};
 }
 
 }  // namespace wt

@@ -18,15 +18,16 @@ static void fill(const paced_frames &p, uint32_t index, rte_mbuf *m) {
 call_result nic_rx_paced(void *role, const stage_call &call) {
     port_queue &q = *static_cast<port_queue *>(role);
     paced_frames &p = *q.paced;
-    if (!p.signals->sending.load(std::memory_order_acquire)) return {0, false};
+    if (!p.signals->sending.load(std::memory_order_acquire)) return {0};
     p.times.start = p.signals->sending_since;
     const uint64_t now = stage_now(call);
     const uint32_t due = pacer_due(p.times, now, q.batch_rx);
-    if (due == 0) return {0, false};
+    if (due == 0) return {0};
     uint32_t room;
     rte_mbuf **packets = handover_room(*q.received, &room);
     const uint32_t count = std::min(room, due);
-    if (count == 0 || !mbufs_take(q.pool, packets, count)) return {0, true};
+    if (count == 0) return {0, for_ring};
+    if (!mbufs_take(q.pool, packets, count)) return {0, for_mbufs};
 
     for (uint32_t i = 0; i < count; i++) {
         fill(p, p.times.next + i, packets[i]);
@@ -37,7 +38,7 @@ call_result nic_rx_paced(void *role, const stage_call &call) {
     call.stats->bursts++;
     if (unlikely(q.record_rx != nullptr)) recorder_take(q.record_rx, packets, count, now);
     handover_put(*q.received, count);
-    return {count, false};
+    return {count};
 }
 
 }  // namespace wt

@@ -107,7 +107,8 @@ call_result nic_tx(void *role, const stage_call &call) {
         if (q.replies) sent = post_from(q, *q.replies, q.batch_tx, call, &waiting);
         if (sent < q.batch_tx) sent += post_from(q, *q.sending, q.batch_tx - sent, call, &waiting);
     }
-    return {sent, waiting && sent == 0};
+    if (unlikely(waiting && sent == 0)) return {0, for_port};
+    return {sent};
 }
 
 }  // namespace wt

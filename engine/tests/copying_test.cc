@@ -84,10 +84,10 @@ TEST(copying, a_packet_leaves_when_its_copy_has_ended) {
     const call_result first = r.run(client, app_tx);
     EXPECT_EQ(first.objects, 0u);
     EXPECT_TRUE(first.worked);
-    EXPECT_FALSE(first.stalled);
+    EXPECT_EQ(first.stalled, not_stalled);
     EXPECT_EQ(r.hand.running.size(), 32u);
     const call_result held = r.run(client, app_tx);  // the in-flight budget is used up
-    EXPECT_TRUE(held.stalled);
+    EXPECT_EQ(held.stalled, for_copies);
     EXPECT_EQ(r.on_the_ring(), 0u);
     r.hand.may_end = 5;
     EXPECT_EQ(r.run(client, app_tx).objects, 5u);
@@ -105,7 +105,7 @@ TEST(copying, with_wait_all_none_leaves_before_the_last_copy_of_its_burst) {
     r.run(client, app_tx);
     r.hand.may_end = 31;
     EXPECT_EQ(r.run(client, app_tx).objects, 0u);
-    EXPECT_TRUE(r.run(client, app_tx).stalled);
+    EXPECT_EQ(r.run(client, app_tx).stalled, for_copies);
     EXPECT_EQ(r.on_the_ring(), 0u);
     EXPECT_EQ(r.copying().pending.running, 1u);
     r.hand.may_end = 1;
@@ -264,7 +264,7 @@ TEST(copying, requests_of_many_sizes_are_copied) {
 TEST(copying, without_mbufs_app_tx_stalls) {
     copying_rig r(copying_plan());
     r.hoard(client, 0);
-    EXPECT_TRUE(r.run(client, app_tx).stalled);
+    EXPECT_EQ(r.run(client, app_tx).stalled, for_mbufs);
     EXPECT_EQ(r.stats(client, app_tx).sent, 0u);
 }
 
@@ -341,7 +341,7 @@ TEST(copying, planted_delays_hold_back_what_is_behind_them) {
 TEST(copying, a_silent_copier_never_ends_a_copy_again) {
     copying_rig r(copying_plan(planted("silent", {{"share", "1"}, {"most", "1"}})), false);
     r.run(client, app_tx);
-    for (int i = 0; i < 100; i++) EXPECT_TRUE(r.run(client, app_tx).stalled);
+    for (int i = 0; i < 100; i++) EXPECT_EQ(r.run(client, app_tx).stalled, for_copies);
     EXPECT_EQ(r.copying().pending.running, 32u);
     abandon_copies(r.copying(), r.copies());
     rte_pktmbuf_free_bulk(r.copying().abandoned.data(), 32);

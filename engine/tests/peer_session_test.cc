@@ -18,6 +18,7 @@ nlohmann::json one_side(const char *side) {
     nlohmann::json p = test::valid_plan();
     p["hello_wait_ns"] = 1000 * ms;
     p["endpoints"] = nlohmann::json::array({test::valid_endpoint(side)});
+    p["variants"] = nullptr;  // they are of both sides
     p["endpoints"][0]["port"]["wire"] = "af_packet";
     p["workers"].erase(1);
     p["workers"][0]["stages"] = {{{"endpoint", 0}, {"stage", "nic_rx"}, {"index", 0}}};

@@ -224,7 +224,8 @@ TEST(Plan, RefusesAnyKeyThatIsMissing) {
     size_t keys = 0;
     walk(valid_plan(), pointer(), [&](const pointer &at, const json &) {
         json plan = valid_plan();
-        if (at.empty() || !plan[at.parent_pointer()].is_object() || has_free_names(at.parent_pointer())) return;
+        if (at.empty() || !plan[at.parent_pointer()].is_object() || has_free_names(at.parent_pointer()))
+            return;
         plan[at.parent_pointer()].erase(at.back());
         EXPECT_TRUE(contains(refusal_of(plan.dump()), "key \"" + at.back() + "\" is missing")) << at;
         keys++;
@@ -352,7 +353,8 @@ TEST(Plan, RefusesPlansThatCannotRun) {
 TEST(Plan, RefusesVariantsThatCannotBe) {
     const json other = wt::test::valid_variants()["variants"][1];
     EXPECT_TRUE(contains(refusal_with("/variants/order/2", 2), "order[2]: 2 points beyond the 2 variants"));
-    EXPECT_TRUE(contains(refusal_with("/variants/variants/0", other), "the first variant is the plan as it is"));
+    EXPECT_TRUE(
+        contains(refusal_with("/variants/variants/0", other), "the first variant is the plan as it is"));
     for (const char *key : {"delays", "batch", "inflight"})
         EXPECT_TRUE(contains(refusal_with((std::string("/variants/variants/0/") + key).c_str(), other[key]),
                              "the first variant is the plan as it is"))
@@ -362,9 +364,11 @@ TEST(Plan, RefusesVariantsThatCannotBe) {
               "plan: variants.variants[1].batch.server.nic_rx: 0 is below 1");
     EXPECT_TRUE(contains(refusal_with("/variants/variants/1/batch/server", {{"smoke", 1}}),
                          "batch.server.smoke: \"smoke\" is none of app_tx, "));
-    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/batch/peer", json::object()), "is none of client, "));
-    EXPECT_EQ(refusal_with("/variants/variants/1/batch/server", {{"app_rx", 1}}),
-              "plan: variants.variants[1].batch.server.app_rx: no worker of this plan runs app_rx of the server");
+    EXPECT_TRUE(
+        contains(refusal_with("/variants/variants/1/batch/peer", json::object()), "is none of client, "));
+    EXPECT_EQ(
+        refusal_with("/variants/variants/1/batch/server", {{"app_rx", 1}}),
+        "plan: variants.variants[1].batch.server.app_rx: no worker of this plan runs app_rx of the server");
     EXPECT_TRUE(contains(refusal_with("/variants/variants/1/delays/0/stage", "app_rx"),
                          "delays[0]: no worker of this plan runs app_rx of the client"));
     EXPECT_TRUE(contains(refusal_with("/variants/variants/1/delays/0/ns", 1'000'001), "above 1000000"));

@@ -137,7 +137,8 @@ TEST(options, are_resolved_in_the_order_of_the_list) {
     const wt_handler &table = *find_handler(WT_MESSAGE_HANDLER, "m_app");
     const given values = {{"range", "4096"}, {"pattern", "sequential"}};
     given resolved;
-    for (const auto &[name, value] : resolve_options(table.name, options_of(table.options), values)) resolved[name] = value;
+    for (const auto &[name, value] : resolve_options(table.name, options_of(table.options), values))
+        resolved[name] = value;
     EXPECT_EQ(
         resolved,
         (given{{"state", "67108864"}, {"range", "4096"}, {"accesses", "8"}, {"pattern", "sequential"}}));

@@ -148,11 +148,27 @@ TEST(edges, every_stage_stalls_without_room) {
     rig r(plan);
     for (uint32_t slot = 0; slot < 64; slot++) r.deliver(server, {r.request(slot % 32, 1)});
     r.run(server, nic_rx);
-    EXPECT_TRUE(r.run(server, nic_rx).stalled);  // its hand-over is full
+    EXPECT_EQ(r.run(server, nic_rx).stalled, for_ring);  // its hand-over is full
     for (int i = 0; i < 2; i++) r.run(server, disp_rx), r.run(server, app_rx);
-    EXPECT_TRUE(r.run(server, app_rx).stalled);  // the ring towards the dispatcher is
+    EXPECT_EQ(r.run(server, app_rx).stalled, for_ring);  // the ring towards the dispatcher is
     r.run(server, disp_rx);
-    EXPECT_TRUE(r.run(server, disp_rx).stalled);  // the ring towards the application is
+    EXPECT_EQ(r.run(server, disp_rx).stalled, for_ring);  // the ring towards the application is
+}
+
+TEST(edges, a_dispatcher_stalls_for_the_port_behind_it) {
+    json plan = rig_plan();
+    plan["endpoints"][client]["applications"][0]["inflight"] = 64;
+    plan["endpoints"][client]["ring_size"] = 128;
+    plan["workloads"][0]["packet_handler"] = {{"name", "echo"}, {"options", json::object()}};
+    rig r(plan);
+    for (int i = 0; i < 2; i++) EXPECT_EQ(r.run(client, app_tx).objects, 32u);
+    EXPECT_EQ(r.run(client, disp_tx).objects, 32u);
+    EXPECT_EQ(r.run(client, disp_tx).stalled, for_port);
+    for (uint32_t slot = 0; slot < 64; slot++) r.deliver(server, {r.request(slot % 32, 1)});
+    EXPECT_EQ(r.run(server, nic_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, disp_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, nic_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, disp_rx).stalled, for_port);
 }
 
 TEST(edges, reordered_packets_are_released_when_the_wire_is_idle) {
@@ -168,7 +184,7 @@ TEST(edges, reordered_packets_are_released_when_the_wire_is_idle) {
     EXPECT_EQ(r.disp(client).nic.emulated_faults->held_count, 32u);
     EXPECT_EQ(r.run(client, nic_tx).objects, 16u);
     const call_result held = r.run(client, nic_tx);
-    EXPECT_TRUE(held.stalled && held.objects == 0);
+    EXPECT_TRUE(held.stalled == for_port && held.objects == 0);
     EXPECT_EQ(r.taken_off(server).size(), 16u);
     r.run(client, nic_tx);
     EXPECT_EQ(r.taken_off(server).size(), 16u);

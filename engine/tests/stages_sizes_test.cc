@@ -55,8 +55,8 @@ TEST(sizes, a_size_without_mbufs_is_sent_later) {
     rig r(sized({86, 4000, 16}, {86}));
     r.hoard(client, 2);
     EXPECT_EQ(r.run(client, app_tx).objects, 1u);
-    EXPECT_TRUE(r.run(client, app_tx).stalled);
-    EXPECT_TRUE(r.run(client, app_tx).stalled);
+    EXPECT_EQ(r.run(client, app_tx).stalled, for_mbufs);
+    EXPECT_EQ(r.run(client, app_tx).stalled, for_mbufs);
     r.give_back();
     r.loop(client);
     r.loop(client);

@@ -32,7 +32,7 @@ TEST(stages, app_tx_without_mbufs_stalls_and_sends_nothing) {
     rig r(rig_plan());
     r.hoard(client, 0);
     const call_result held = r.run(client, app_tx);
-    EXPECT_TRUE(held.stalled);
+    EXPECT_EQ(held.stalled, for_mbufs);
     EXPECT_EQ(r.stats(client, app_tx).sent + r.stats(client, app_tx).offered +
                   inflight_count(*r.app(client).inflight),
               0u);
@@ -45,7 +45,7 @@ TEST(stages, app_tx_makes_one_message_of_the_remaining_mbufs) {
     r.hoard(client, 5);
     EXPECT_EQ(r.run(client, app_tx).objects, 3u);
     EXPECT_EQ(r.stats(client, app_tx).sent, 1u);
-    EXPECT_TRUE(r.run(client, app_tx).stalled);
+    EXPECT_EQ(r.run(client, app_tx).stalled, for_mbufs);
     EXPECT_EQ(rte_mempool_avail_count(r.f.pools[client]), 2u);
 }
 
@@ -143,7 +143,7 @@ TEST(stages, responses_in_new_mbufs_wait_for_mbufs) {
     EXPECT_EQ(r.run(server, app_rx).objects, 8u);
     for (int i = 0; i < 3; i++) {
         const call_result held = r.run(server, app_rx);
-        EXPECT_TRUE(held.stalled && held.objects == 0);
+        EXPECT_TRUE(held.stalled == for_mbufs && held.objects == 0);
     }
     rte_pktmbuf_free(r.hoarded.back());
     r.hoarded.pop_back();
@@ -170,7 +170,7 @@ TEST(stages, full_rings_stall_senders_and_lose_nothing) {
     rig r(with("/endpoints/1/ring_size", 2, with("/endpoints/0/ring_size", 2)));  // room for one
     EXPECT_EQ(r.run(client, app_tx).objects, 1u);
     const call_result held = r.run(client, app_tx);
-    EXPECT_TRUE(held.stalled && held.objects == 0);
+    EXPECT_TRUE(held.stalled == for_ring && held.objects == 0);
     r.loops(400);
     r.f.signals.sending = false;
     r.loops(100);
@@ -184,7 +184,7 @@ TEST(stages, a_dispatcher_waits_for_room_in_its_applications_ring) {
     EXPECT_EQ(r.run(server, nic_rx).objects, 5u);
     EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
     const call_result held = r.run(server, disp_rx);
-    EXPECT_TRUE(held.stalled && held.objects == 0);
+    EXPECT_TRUE(held.stalled == for_ring && held.objects == 0);
     r.run(server, app_rx);
     EXPECT_EQ(r.run(server, disp_rx).objects, 2u);
 }
@@ -197,7 +197,7 @@ TEST(stages, a_port_that_takes_part_of_a_burst_gets_the_rest_in_order) {
     for (int i = 0; i < 16; i++) {
         EXPECT_EQ(r.run(client, nic_tx).objects, 2u);
         const call_result held = r.run(client, nic_tx);
-        EXPECT_TRUE(i == 15 || held.stalled);
+        EXPECT_EQ(held.stalled, i == 15 ? not_stalled : for_port);
         for (byte_vector &frame : r.taken_off(server)) arrived.push_back(std::move(frame));
     }
     ASSERT_EQ(arrived.size(), 32u);

@@ -161,4 +161,11 @@ inline nlohmann::json valid_plan() {
     };
 }
 
+// The plan without its client, and so without variants, which change both sides.
+inline void leave_server(nlohmann::json &plan) {
+    plan["endpoints"].erase(0);
+    plan["workers"].erase(1);
+    plan["variants"] = nullptr;
+}
+
 }  // namespace wt::test

@@ -1,5 +1,5 @@
-// Variants: delays around stages, and what a change writes into the roles while packets are under way. Starts EAL
-// on ordinary memory: no root, no hugepages.
+// Variants: delays around stages, and what a change writes into the roles while packets are under way. Starts
+// EAL on ordinary memory: no root, no hugepages.
 #include "run/variants.h"
 
 #include <chrono>
@@ -59,11 +59,11 @@ call_result move(void *role, const stage_call &) {
 constexpr uint64_t one_tick = uint64_t{1} << delay_fraction_bits;
 
 struct delayed_stage {
-    moving inner{{8, false}};
+    moving inner{{8}};
     delay d{move, &inner, 30};
     stage_stats stats{};
 
-    call_result run(uint32_t objects, bool stalled = false) {
+    call_result run(uint32_t objects, stalled_for stalled = not_stalled) {
         inner.result = {objects, stalled};
         return delayed(&d, {&stats, 0});
     }
@@ -89,7 +89,7 @@ TEST(delay, adds_nothing_to_calls_that_move_nothing) {
     delayed_stage s;
     s.d.ticks = 1'000 * one_tick;
     EXPECT_FALSE(s.run(0).stalled);
-    EXPECT_TRUE(s.run(0, true).stalled);
+    EXPECT_EQ(s.run(0, for_ring).stalled, for_ring);
     EXPECT_EQ(s.stats.delay_cycles, 0u);
     EXPECT_EQ(s.d.debt, 0);
 }

@@ -61,10 +61,7 @@ struct Ports : testing::Test {
             endpoint["port"].update(port);
             wt::test::put_on(endpoint, wire, options);
         }
-        if (wire != "ring") {
-            plan["endpoints"].erase(0);
-            plan["workers"].erase(1);
-        }
+        if (wire != "ring") wt::test::leave_server(plan);
         return wt::read_plan(plan.dump());
     }
     void open(const std::string &wire, const wire_texts &options = {}, const json &port = json::object()) {

@@ -11,18 +11,22 @@
 namespace wt {
 namespace {
 
-// A stage that moves 0, 1, 2, ... objects in turn and is stalled on every tenth call.
+// A stage that moves 0, 1, 2, ... objects in turn and is stalled on every tenth call, for want of each in
+// turn.
 struct busy_role {
-    uint64_t calls = 0, objects = 0, stalled = 0;
+    uint64_t calls = 0, objects = 0, stalled[5] = {};
 };
 
 call_result busy(void *role, const stage_call &call) {
     auto &r = *static_cast<busy_role *>(role);
-    if (r.calls++ % 10 == 9) return r.stalled++, call_result{0, true};
+    if (r.calls++ % 10 == 9) {
+        const auto want = static_cast<stalled_for>(1 + r.calls / 10 % 4);
+        return r.stalled[want]++, call_result{0, want};
+    }
     const uint32_t n = static_cast<uint32_t>(r.calls % 4);
     r.objects += n;
     call.stats->packets += n;
-    return {n, false};
+    return {n};
 }
 
 struct bench_of_two {
@@ -76,12 +80,13 @@ class worker_levels : public testing::TestWithParam<accounting> {};
 TEST_P(worker_levels, windows_add_up_to_the_totals) {
     bench_of_two b(GetParam());
     std::thread thread(worker_main, &b.w);
-    uint64_t calls = 0, objects = 0, stalled = 0, packets = 0, loops = 0;
+    uint64_t calls = 0, objects = 0, packets = 0, loops = 0;
+    stage_counters counted{};
     const auto collect = [&](uint32_t epoch) {
         stage_stats &s = b.stats(epoch);
         calls += calls_of(s);
         objects += objects_of(s);
-        stalled += s.stalled_calls;
+        counted += s;
         packets += s.packets;
         loops += b.w.stats[epoch & 1].loops;
         s.clear();
@@ -101,10 +106,38 @@ TEST_P(worker_levels, windows_add_up_to_the_totals) {
     EXPECT_GT(b.roles[0].calls, 0u);
     EXPECT_EQ(loops, b.roles[0].calls);
     EXPECT_EQ(packets, b.roles[0].objects);
-    const bool counted = GetParam() != accounting::off;
-    EXPECT_EQ(calls, counted ? b.roles[0].calls : 0);
-    EXPECT_EQ(objects, counted ? b.roles[0].objects : 0);
-    EXPECT_EQ(stalled, counted ? b.roles[0].stalled : 0);
+    const bool counts = GetParam() != accounting::off;
+    EXPECT_EQ(calls, counts ? b.roles[0].calls : 0);
+    EXPECT_EQ(objects, counts ? b.roles[0].objects : 0);
+    const auto &stalled = b.roles[0].stalled;
+    EXPECT_EQ(counted.stalled_for_mbufs, counts ? stalled[for_mbufs] : 0);
+    EXPECT_EQ(counted.stalled_for_ring, counts ? stalled[for_ring] : 0);
+    EXPECT_EQ(counted.stalled_for_port, counts ? stalled[for_port] : 0);
+    EXPECT_EQ(counted.stalled_for_copies, counts ? stalled[for_copies] : 0);
+}
+
+call_result moves_three(void *, const stage_call &) { return {3}; }
+
+// Of calls that moved something alone: by these sums a call's cost is split into a part a call and a part an
+// object.
+TEST_P(worker_levels, sums_objects_and_cycles_of_timed_work) {
+    bench_of_two b(GetParam());
+    b.w.stages[1].run = moves_three;
+    std::thread thread(worker_main, &b.w);
+    while (b.w.tid.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    b.signals.stop.store(true);
+    thread.join();
+    const stage_stats &three = b.stats(0, 1), &varied = b.stats(0);
+    EXPECT_EQ(three.timed_work_calls, three.timed_calls);
+    EXPECT_EQ(three.timed_objects_squared, 9 * three.timed_calls);
+    EXPECT_EQ(three.timed_objects_cycles, 3 * three.busy_cycles);
+    EXPECT_EQ(varied.timed_work_calls > 0, GetParam() >= accounting::sampled);
+    EXPECT_LT(varied.timed_work_calls, varied.timed_calls + (GetParam() < accounting::sampled));
+    if (GetParam() < accounting::cycles) return;
+    EXPECT_EQ(varied.timed_work_calls, calls_of(varied) - varied.burst[0]);
+    EXPECT_EQ(varied.timed_objects_squared, varied.burst[1] + 4 * varied.burst[2] + 9 * varied.burst[3]);
+    EXPECT_GT(varied.timed_objects_cycles, varied.busy_cycles - varied.stall_cycles);
 }
 
 // A handler of two steps, the first of which makes traffic: a thousandth of a call's ticks each, by its own
@@ -121,7 +154,7 @@ call_result stepping(void *role, const stage_call &) {
         steps[1] = {3, 2, 1};
         r.timed++;
     }
-    return {1, false};
+    return {1};
 }
 
 struct steps_of_a_run {

@@ -30,10 +30,11 @@ TEST(turns, a_round_has_a_slice_a_member_and_shares_follow_weights) {
     const roster members = members_of({128, 64, 32, 16});
     double round = 0;
     for (size_t i = 0; i < members.size(); i++)
-        round += turn_ns(members, turn_takers(members.size(), true), i, 100'000);
+        round += own_ns(members, turn_takers(members.size(), true), i, {100'000, 10'000}) + 10'000;
     EXPECT_DOUBLE_EQ(round, 400'000);
     const turn_takers all(members.size(), true);
-    EXPECT_DOUBLE_EQ(turn_ns(members, all, 0, 100'000), 8 * turn_ns(members, all, 3, 100'000));
+    EXPECT_DOUBLE_EQ(own_ns(members, all, 0, {100'000, 10'000}),
+                     8 * own_ns(members, all, 3, {100'000, 10'000}));
 }
 
 TEST(turns, short_slices_of_many_members_have_no_rounding_loss) {
@@ -46,7 +47,8 @@ TEST(turns, short_slices_of_many_members_have_no_rounding_loss) {
     uint64_t all = 0, shortest = UINT64_MAX;
     while (all < 10'000'000'000) {
         size_t whose;
-        const uint64_t turn = keeper.next(members, turn_takers(members.size(), true), 50'000, whose);
+        const turn_takers takers(members.size(), true);
+        const uint64_t turn = keeper.next(members, takers, {50'000, 15'000}, whose) - 15'000;
         ran[whose] += turn;
         all += turn;
         shortest = std::min(shortest, turn);
@@ -61,7 +63,7 @@ TEST(turns, an_empty_set_has_no_turn) {
     turn_keeper keeper(20'000);
     keeper.begin({});
     size_t whose = 7;
-    EXPECT_EQ(keeper.next({}, {}, 50'000, whose), 0u);
+    EXPECT_EQ(keeper.next({}, {}, {50'000, 0}, whose), 0u);
     EXPECT_EQ(whose, 7u);
 }
 
@@ -73,7 +75,7 @@ TEST(turns, who_sleeps_has_no_turn_and_lengthens_no_round) {
     std::vector<uint64_t> ran(members.size());
     for (int turn = 0; turn < 3; turn++) {
         size_t whose;
-        const uint64_t length = keeper.next(members, takers, 100'000, whose);
+        const uint64_t length = keeper.next(members, takers, {100'000, 0}, whose);
         ran[whose] += length;
     }
     EXPECT_EQ(ran, (std::vector<uint64_t>{60'000, 0, 60'000, 180'000, 0}));
@@ -84,7 +86,7 @@ TEST(turns, one_alone_is_not_raised) {
     turn_keeper keeper(20'000);
     keeper.begin(members);
     size_t whose = 7;
-    EXPECT_EQ(keeper.next(members, {false, true}, 50'000, whose), 0u);
+    EXPECT_EQ(keeper.next(members, {false, true}, {50'000, 0}, whose), 0u);
     EXPECT_EQ(whose, 7u);
 }
 
@@ -120,9 +122,9 @@ TEST(tasks, a_thread_that_waits_does_not_run) {
     EXPECT_TRUE(state.runs());
     busy = false;
     while (state.runs()) std::this_thread::yield();
+    EXPECT_TRUE(state.lives());
     busy = true;
     busy.notify_all();
-    EXPECT_TRUE(state.lives());
     other.join();
     EXPECT_FALSE(state.runs());
     EXPECT_FALSE(state.lives());

@@ -4,7 +4,7 @@ import pytest
 from real_runs import execute, scenario
 from scenario_tools import written
 
-from windtunnel.diagnose import conduct, diagnose, execute_experiment
+from windtunnel.diagnose import conduct, diagnose, execute_experiment, tried, try_remedies
 from windtunnel.engine.interrupts import Interrupts
 
 M_APP = {"handler": "m_app", "options": {"state": "64MiB", "accesses": 16, "pattern": "random"}}
@@ -41,3 +41,17 @@ def test_an_experiment_names_it_too(tmp_path, monkeypatch):
     assert all(len(slope.delays_ns) == 2 and min(slope.delays_ns) > 0 for slope in found.slopes)
     if found.limit.kind != "unknown":  # a busy host may take most of so short an experiment
         assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
+
+
+def test_a_remedy_is_run_against_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(tried, "PAIRS", 2)
+    file = written(tmp_path, scenario(M_APP, client={"inflight": 1, "batch": {"app_tx": 1}}, **KEYS))
+    found = diagnose(execute(tmp_path, file).run)
+    (cause,) = (cause for cause in found.causes if cause.sets)
+    assert (cause.code, cause.sets) == ("in-flight", ["client.inflight=2"])
+    (row,) = try_remedies(found, file, ["duration=200ms"], 1, tmp_path / "r-tried")
+    assert (row.code, row.sets, row.predicted) == (cause.code, cause.sets, cause.gain)
+    assert (
+        row.verdict and not row.interrupted and row.metric in ("responses_per_s", None)
+    )  # None: a busy host spoilt the runs
+    assert len(list((tmp_path / "r-tried" / "in-flight" / "b").iterdir())) >= 2

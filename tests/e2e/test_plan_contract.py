@@ -67,6 +67,10 @@ def test_python_and_engine_refuse_values_just_out_of_range_at_their_path(tmp_pat
             assert words.startswith(f"plan: {place.path}: "), (place.path, value, words)
 
 
+LATER = {("variants",), ("phases", "hold_windows")}
+"""Records from before these keys were there are still read. The engine, which reads no record, refuses a plan without them."""
+
+
 def test_python_and_engine_refuse_missing_and_unknown_keys(tmp_path):
     parts = [((), ""), *((p.where, p.path) for p in PLACES if "properties" in p.schema and at(p.where) is not None)]
     plans, wanted = [], []
@@ -83,7 +87,7 @@ def test_python_and_engine_refuse_missing_and_unknown_keys(tmp_path):
         wanted.append(((*where, "surprise"), f"{path and path + '.'}surprise: unknown key"))
     assert len(plans) > 150
     for (where, words), plan, said in zip(wanted, plans, said_by_engine(tmp_path, plans), strict=True):
-        assert where in refused_by_models(plan)
+        assert (where in refused_by_models(plan)) == (where not in LATER)
         assert said == f"plan: {words}"
 
 

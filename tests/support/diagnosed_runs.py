@@ -120,7 +120,15 @@ def _worker(number, cpu, cycles, loops) -> WorkerWindow:
 
 def _loaded(shape, messages, latency_ns, loads):
     seen = sample.histogram([latency_ns], times=messages)
-    counts = {"offered": messages, "sent": messages, "responses": messages, "lost": 0, "late": 0, "duplicates": 0}
+    counts = {
+        "offered": messages,
+        "sent": messages,
+        "responses": messages,
+        "lost": 0,
+        "late": 0,
+        "duplicates": 0,
+        "in_flight": 1024,
+    }
     return shape.model_copy(update=counts | {"latency": seen, "latency_sent": seen} | loads)
 
 

@@ -66,8 +66,8 @@ class Turns(Slicer):
     name = "turns"
     broken = False
 
-    def __init__(self, journal):
-        super().__init__(journal)
+    def __init__(self, journal, turn_cost_ns=0):
+        super().__init__(journal, turn_cost_ns)
         self.members: list[Member] = []
         self.history: list[list[Member]] = []
 

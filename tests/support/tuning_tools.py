@@ -1,8 +1,9 @@
 """Tunings for tests: a scenario, and a rig that makes up what settings do, with noise, instead of running them."""
 
+import json
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fake_runs import FAKE
@@ -11,8 +12,9 @@ from scenario_tools import engine, machine
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.scenario.overrides import parse_overrides
 from windtunnel.tune import tuner
+from windtunnel.tune.first import Move
 from windtunnel.tune.goal import goal
-from windtunnel.tune.rig import Measured
+from windtunnel.tune.rig import Measured, Side
 from windtunnel.tune.tuner import Silent, Tuned
 
 SCENARIO = """\
@@ -62,7 +64,7 @@ def surface(settings: Settings) -> float:
 
 class MadeUp:
     """A rig. `noise`: standard deviation of a run's logarithm; the host's own swing, three times as much, is the same for both of a
-    pair. `failing`: what a run with these settings fails with, or None."""
+    pair. `failing`: what a run with these settings fails with, or None. `diagnosed`: what a diagnosis of such a run would change."""
 
     def __init__(
         self,
@@ -71,15 +73,18 @@ class MadeUp:
         seed: int = 1,
         latency: Callable[[Settings], float | None] = lambda settings: 1e4,
         failing: Callable[[Settings], str | None] = lambda settings: None,
+        diagnosed: Callable[[Settings], Sequence[Move]] = lambda settings: (),
     ):
-        self.of, self.noise, self.latency, self.failing = of, noise, latency, failing
+        self.of, self.noise, self.latency, self.failing, self.diagnosed = of, noise, latency, failing, diagnosed
         self.dice = random.Random(seed)
         self.pairs: list[tuple[Path, Settings, Settings]] = []
         self.alones: list[tuple[Path, Settings]] = []
+        self.diagnoses: list[tuple[Path, Side, int]] = []
 
     def pair(self, incumbent, candidate, directory, number):
         a, b = settings_of(incumbent), settings_of(candidate)
         self.pairs.append((directory, a, b))
+        (directory / f"{number}.json").write_text(json.dumps({"incumbent": a, "candidate": b}))
         swing = self.dice.gauss(0, 3 * self.noise)
         return self._run(a, swing), self._run(b, swing)
 
@@ -91,6 +96,10 @@ class MadeUp:
             return Measured(failure=failed, reasons=(f"made up: {failed}",))
         ns = self.latency(settings)
         return Measured(1e6, {"p99": None if ns is None else ns * math.exp(self.dice.gauss(0, self.noise))})
+
+    def remedies(self, directory, side, number):
+        self.diagnoses.append((directory, side, number))
+        return self.diagnosed(json.loads((directory / f"{number}.json").read_text())[side])
 
     def _run(self, settings, swing):
         if failed := self.failing(settings):

@@ -62,7 +62,9 @@ def _add_group(name: str, help_: str, task: str, *commands: Callable[..., Any]) 
     """A command with commands below it."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     for command in commands:
-        group.command(command.__name__.removesuffix("_"), cls=Command, **of_docstring(command.__doc__))(command)
+        group.command(
+            command.__name__.removesuffix("_").replace("_", "-"), cls=Command, **of_docstring(command.__doc__)
+        )(command)
     app.add_typer(group, name=name, help=help_, short_help=help_.removesuffix("."), rich_help_panel=task)
 
 
@@ -80,7 +82,15 @@ _add_group("host", "Check this machine, its states and its caches.", PREPARE, do
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
 _add(MEASURE, run, show, diagnose, compare, search, study, tune)
 _add(MEASURE, query, name="study query")
-_add_group("model", "Fit models to studies and predict with them.", MODEL, model.fit, model.predict, model.validate)
+_add_group(
+    "model",
+    "Fit models to studies and predict with them.",
+    MODEL,
+    model.fit,
+    model.predict,
+    model.what_if,
+    model.validate,
+)
 _add_group("pcie", "Estimate the PCIe traffic of packets.", MODEL, estimate, nics)
 _add(EXCHANGE, export)
 _add_group("import", "Import files of other tools, or an exported run.", EXCHANGE, axio, testpmd, run_)

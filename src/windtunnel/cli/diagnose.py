@@ -52,6 +52,14 @@ def diagnose(
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
     ] = None,
+    recorded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--recorded",
+            metavar="FILE",
+            help="Text of perf stat -x, pcm-pcie, ethtool -S, perf iostat, or Axio's report.rpt, taken during the run. Repeatable.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say what limits a run.
@@ -67,9 +75,11 @@ def diagnose(
     windtunnel diagnose scenarios/handler-m_app.toml --probe
     windtunnel diagnose scenarios/echo.toml --try 2
     windtunnel diagnose runs/axio --as axio
+    windtunnel diagnose runs/axio --recorded report.rpt
     windtunnel diagnose scenarios/echo.toml --json | jq .limit
     """
     from windtunnel.diagnose import diagnose as diagnosed
+    from windtunnel.diagnose import read_evidence
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.diagnosis import diagnosis_view
 
@@ -79,14 +89,19 @@ def diagnose(
 
         words = "--set, --state, --out, --probe and --try take a scenario, not a run"
         raise UserError(words, remedy="give a scenario file")
+    evidence = read_evidence(recorded or [])
     run = _run(what, changes, out, probe, silent=json)
-    found = diagnosed(run, as_axio=as_ == "axio")
+    found = diagnosed(run, as_axio=as_ == "axio", recorded=evidence)
     if try_:
         found = found.model_copy(update={"tried": _tried(found, what, changes, try_, run.path, silent=json)})
     if json:
         print(found.model_dump_json(indent=1))
     else:
         results().print(diagnosis_view(found))
+    if any(row.interrupted for row in found.tried or ()):
+        from windtunnel.engine.verdict import INTERRUPTED
+
+        raise typer.Exit(INTERRUPTED)
 
 
 def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
@@ -109,14 +124,14 @@ def _tried(found: "Diagnosis", file: Path, sets: list[str], most: int, run: Path
 
 def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":
     from windtunnel.cli.run import display
-    from windtunnel.diagnose import execute_experiment
+    from windtunnel.diagnose import execute_experiment, load_in_short_windows
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, REFUSED
     from windtunnel.errors import UserError
     from windtunnel.measure.execute import execute, new_directory
-    from windtunnel.scenario import here, load, resolve
+    from windtunnel.scenario import here, resolve
 
-    spec = resolve(load(file, sets), here())
+    spec = resolve(load_in_short_windows(file, sets), here())
     directory = out or new_directory(f"{file.stem}-experiment" if probe else file.stem)
     with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:
         listeners = [shown.line] if shown else []

@@ -25,20 +25,23 @@ Side = Annotated[
 
 
 def axio(file: File, out: Out = None, side: Side = None) -> None:
-    """Import an Axio configuration or log.
+    """Import an Axio configuration, log or metrics.
 
-    A configuration (colon form or TOML) becomes a scenario, a log becomes a run. Keys that cannot be converted are refused
+    A configuration (colon form or TOML) becomes a scenario, a log or a file of axio.metrics/v1 becomes a run. Keys that cannot be converted are refused
     by name. Keys that are skipped are listed with the reason at the top of the scenario and on stderr.
 
     windtunnel import axio config/recv_config --out axio.toml
     windtunnel import axio tmp/temp.log --side server
     """
+    from windtunnel.exchange.axio.metrics import is_metrics
     from windtunnel.exchange.axio.table import is_log
     from windtunnel.exchange.source import read
 
     foreign = read(file)
     if is_log(foreign.text):
         _axio_log(foreign, out, side)
+    elif is_metrics(foreign.text):
+        _axio_metrics(foreign, out, side)
     else:
         _axio_config(foreign, out, side)
 
@@ -116,6 +119,31 @@ def _axio_log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
     _show(run)
 
 
+def _axio_metrics(foreign: "Foreign", out: Path | None, given: str | None) -> None:
+    from windtunnel.exchange.axio import metrics
+    from windtunnel.exchange.imported_run import keep
+    from windtunnel.exchange.source import Fault
+
+    windows, faults = metrics.windows_of(foreign.text)
+    side, of_side = metrics.side_of(windows, given)
+    used = [window for window in windows if window.is_valid]
+    if not used and not faults:
+        faults = [Fault(0, "Axio calls every window invalid", "a longer measurement")]
+    if faults or side is None:
+        raise foreign.error(faults or of_side)
+    run = keep(
+        _directory(foreign.file, out),
+        foreign,
+        tool="axio",
+        title=f"Axio {foreign.file.stem}",
+        stages=metrics.stage_rows(side, used),
+        ports=[],
+        values=metrics.values(side, used),
+        notes=metrics.notes(windows, used),
+    )
+    _show(run)
+
+
 def _axio_config(foreign: "Foreign", out: Path | None, side: str | None) -> None:
     from windtunnel.errors import UserError
     from windtunnel.exchange.axio.config import read_config
@@ -127,7 +155,8 @@ def _axio_config(foreign: "Foreign", out: Path | None, side: str | None) -> None
     if config is None:
         what = f"{foreign.file}: neither a configuration nor a log of Axio"
         raise UserError(
-            what, remedy="lines as in kDispRxBatchSize : 32, TOML with schema_version = 1, or a table of its log"
+            what,
+            remedy="lines as in kDispRxBatchSize : 32, TOML with schema_version = 1, a table of its log, or its metrics",
         )
     text, notes = scenario_text(foreign, config, side)
     if out is None:

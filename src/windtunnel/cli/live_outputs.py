@@ -1,4 +1,4 @@
-"""Live outputs of `run`: metrics, telemetry, a trace."""
+"""Live outputs of `run`: metrics, telemetry, counters, a trace."""
 
 import shutil
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from windtunnel.exchange.openmetrics import Windows
+    from windtunnel.measure.counters import Counting
     from windtunnel.runs import Run
     from windtunnel.scenario import RunSpec
 
@@ -50,6 +51,21 @@ def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
     windows = Windows(spec)
     with Server(parse(address), windows):
         yield windows
+
+
+@contextmanager
+def counting(events: str | None, directory: Path) -> "Iterator[Counting | None]":
+    """Counts events into the run directory while the context lasts. Raises UserError for what is no event."""
+    if events is None:
+        yield None
+        return
+    from windtunnel.measure.counters import Counting, parse
+
+    counts = Counting(parse(events), directory)
+    try:
+        yield counts
+    finally:
+        counts.close()
 
 
 def hints(spec: "RunSpec", metrics: str | None) -> list[str]:

@@ -186,6 +186,44 @@ def predict(
     results().print(said_view(said))
 
 
+def what_if(
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="Run directory.", show_default=False, autocompletion=completion.runs),
+    ],
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="What to change. Repeatable.", show_default=False),
+    ] = None,
+    include_invalid: IncludeInvalid = False,
+    json: Json = False,
+) -> None:
+    """Predict the rate of a run with other settings, cores or NICs.
+
+    From what a call and a packet cost in the run, stage by stage: the worker that needs longest for a message sets the rate. Nothing is run.
+    Says what would limit, and what it assumes.
+
+    windtunnel model what-if runs/before --set server.batch.app_rx=64
+    windtunnel model what-if runs/before --set workload.0.apps=4 --set workload.0.dispatchers=4 --set server.cores=[4,5,6,7]
+    windtunnel model what-if runs/before --set server.nic_profile=mlx5
+    """
+    from windtunnel.model.capacity import what_if as predicted
+    from windtunnel.runs import load
+
+    read = load(run)
+    read.require_usable(include_invalid)
+    found = predicted(read, sets or [])
+    if json:
+        from json import dumps
+
+        print(dumps(found.document(), indent=1))
+        return
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.model import capacity_view
+
+    results().print(capacity_view(found))
+
+
 def validate(
     studies: Annotated[
         list[Path], typer.Argument(metavar="STUDY...", help="Directories of studies.", show_default=False)

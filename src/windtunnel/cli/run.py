@@ -47,6 +47,14 @@ def run(
             help="Serve OpenMetrics during the run, on loopback unless ADDRESS is given.",
         ),
     ] = None,
+    counters: Annotated[
+        str | None,
+        typer.Option(
+            "--counters",
+            metavar="EVENTS",
+            help="Count events of the workers' threads, as in cycles,LLC-load-misses,context-switches, into counters.jsonl.",
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Write sampled worker loops to trace.json for Perfetto.")
     ] = False,
@@ -83,6 +91,7 @@ def run(
     windtunnel run scenarios/echo.toml --until 2% --state one-l3
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
+    windtunnel run scenarios/echo.toml --counters cycles,instructions,LLC-load-misses,context-switches
     """
     from windtunnel.cli import live_outputs
     from windtunnel.cli.repeat import repeated
@@ -99,7 +108,7 @@ def run(
     sets = with_state(sets, state)
     trace = trace or trace_every is not None or trace_limit is not None
     if repeat is not None or until is not None:
-        alone = {"--side": side, "--wait": wait, "--metrics": metrics, "--trace": trace}
+        alone = {"--side": side, "--wait": wait, "--metrics": metrics, "--counters": counters, "--trace": trace}
         raise typer.Exit(repeated(file, sets, out, repeat, until, json, quiet, alone))
     directory = out or new_directory(file.stem, side)
     spec = resolve(load(file, sets), here(), one_side(side, wait))
@@ -109,10 +118,11 @@ def run(
         )
     with (
         live_outputs.serving(spec, metrics) as served,
+        live_outputs.counting(counters, directory) as counted,
         Interrupts() as interrupts,
         display(spec, interrupts, metrics, silent=json or quiet) as shown,
     ):
-        listeners = [each.line for each in (shown, served) if each]
+        listeners = [each.line for each in (shown, served, counted) if each]
         ended = execute(spec, directory, interrupts, listeners, settle=True)
     if ended.run is None:
         if ended.unkept:

@@ -82,7 +82,7 @@ def tune(
     the command with the same --out. The first Ctrl-C stops the current trial; the second kills it.
 
     Exit codes: 0 best.toml or a front was written, or the file is the best, 1 no point meets the SLO or the winner was not confirmed,
-    2 bad input, 3 the host is too busy, 130 interrupted.
+    2 bad input, 3 five trials in a row failed, 130 interrupted.
 
     windtunnel tune scenarios/echo.toml --plan
     windtunnel tune scenarios/echo.toml --budget 20 --out runs/tuned
@@ -119,7 +119,7 @@ def tune(
         shown.say_how_to_go_on(tuned, file)
         raise typer.Exit(INTERRUPTED)
     if tuned.stopped == "busy":
-        shown.say_too_busy(tuned)
+        shown.say_failing(tuned, file)
         raise typer.Exit(CANNOT_TELL)
     raise typer.Exit(int(not tuned.met))
 

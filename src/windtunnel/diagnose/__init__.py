@@ -1,19 +1,21 @@
 """Why a run is as fast as it is: what limits it, by which evidence, and what could not be looked at.
 
 planted    takes out of a run what was put in on purpose: a diagnosis may not see it
+recorded   what other tools counted beside the run
 observed   what a diagnosis reads of a run
 limits     what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
 causes     why, one file each: evidence, remedy, what it should bring
 experiment what limits by experiment: slopes of delays, and remedies, of windows of one run
-conduct    the runs of an experiment
+conduct    the runs of a diagnosis
 tried      remedies, run in turns with the file
 ledger     where a worker's nanoseconds went, with the rest that no part has
 axio       what Axio's own rule says
 """
 
-from windtunnel.diagnose.conduct import execute_experiment
+from windtunnel.diagnose.conduct import execute_experiment, load_in_short_windows
 from windtunnel.diagnose.diagnose import diagnose
 from windtunnel.diagnose.model import Diagnosis
+from windtunnel.diagnose.recorded import read_evidence
 from windtunnel.diagnose.tried import try_remedies
 
-__all__ = ["Diagnosis", "diagnose", "execute_experiment", "try_remedies"]
+__all__ = ["Diagnosis", "diagnose", "execute_experiment", "load_in_short_windows", "read_evidence", "try_remedies"]

@@ -23,8 +23,8 @@ SIDES: tuple[Literal["client", "server"], ...] = ("client", "server")
 
 C1 = "C1 is contention of the pipeline: its most critical phase stalls for longer than it works. Here: in-flight, few-mbufs, full-ring, link"
 C2_OR_C4 = (
-    "C2 is contention of cores for the last-level cache (here: handler, tables, payload), C4 of the NIC's writes for it (here: untold, it "
-    "needs counters of the host). Axio's rule does not tell them apart: it prints miss rates and compares none"
+    "C2 is contention of cores for the last-level cache (here: handler, tables, payload, shared-cache), C4 of the NIC's writes for it (here: "
+    "nic-writes, from recorded counters). Axio's rule does not tell them apart: it prints miss rates and compares none"
 )
 STALL = "Axio counts every call of the port as stall of disp_tx and disp_rx, also one that moves packets: such a stall is no wait"
 

@@ -1,4 +1,5 @@
-"""The runs of an experiment: a short one that says how long delays have to be, then one with all variants."""
+"""The runs of a diagnosis: of the scenario as it is, in short windows; of an experiment a short run that says how long delays have to be,
+then one with all variants."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +18,22 @@ from windtunnel.scenario import Scenario, here, load, resolve
 
 FIRST, EXPERIMENT = "first", "experiment"
 """Directories of the two runs."""
-FIRST_WINDOW_MS, FIRST_MS = 50, 1000
+MOST_WINDOW_MS = 50
+"""More windows of the same time tell more: workers are compared in pairs of them."""
+FIRST_MS = 1000
 WINDOW_MS, EXPERIMENT_MS = 100, 20_000
+MS = 10**6
 ENDLESS = 2**62
 """Messages: more than any run has."""
 LEAST_BLOCKS = 12
 """Of windows; an experiment with many variants lasts longer."""
+
+
+def load_in_short_windows(file: Path, sets: Sequence[str]) -> Scenario:
+    """The scenario of a file with `sets`, each of its windows divided evenly into windows of at most MOST_WINDOW_MS. Raises UserError."""
+    asked = load(file, list(sets))
+    parts = -(-asked.window // (MOST_WINDOW_MS * MS))
+    return asked if parts == 1 else load(file, [*sets, f"window={asked.window // parts}ns"])
 
 
 def execute_experiment(
@@ -35,7 +46,7 @@ def execute_experiment(
     """
     asked = load(file, list(sets))
     make_directory(directory)
-    window = min(asked.window // 10**6 or 1, FIRST_WINDOW_MS)
+    window = min(asked.window // MS or 1, MOST_WINDOW_MS)
     scenario = load(file, [*sets, *_length(asked, FIRST_MS, window)])
     first = execute(resolve(scenario, here()), directory / FIRST, interrupts, listeners)
     if first.interrupted or first.run is None:
@@ -48,7 +59,7 @@ def execute_experiment(
         variants = variants_for(found, seen, more_in_flight=_may_have_more(asked))
     except Untold as missing:
         raise UserError(f"{file}: there is nothing to delay: {missing}") from None
-    window = min(asked.window // 10**6 or 1, WINDOW_MS)
+    window = min(asked.window // MS or 1, WINDOW_MS)
     blocks = max(EXPERIMENT_MS // (window * (1 + len(variants))), LEAST_BLOCKS)
     length = blocks * (1 + len(variants)) * window
     scenario = load(file, [*sets, *_length(asked, length, window)])

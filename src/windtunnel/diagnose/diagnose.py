@@ -6,15 +6,16 @@ from windtunnel.diagnose.experiment import experiment, is_experiment
 from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
+from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.finding import Untold
 from windtunnel.measure.validity import Slack
 from windtunnel.runs import Run
 
 
-def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
+def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diagnosis:
     """What the record of a run tells, and where it is an experiment, what its delays tell; an invalid run is read too. `as_axio`:
-    with the verdict of Axio's own rule, which raises UserError where no stage was timed."""
-    seen = observe(run)
+    with the verdict of Axio's own rule, which raises UserError where no stage was timed. `recorded`: what other tools counted meanwhile."""
+    seen = observe(run, recorded)
     record = run.record
     workers = [_worker(seen, slack) for slack in seen.slacks]
     found_by, missing = _experiment(run, seen, workers)
@@ -31,8 +32,6 @@ def diagnose(run: Run, as_axio: bool = False) -> Diagnosis:
         untold=[*_untold(seen), *missing],
         axio=axio.verdicts(run) if as_axio else None,
     )
-    if not seen.count:
-        return found
     causes, untold = look(seen, found.conclusion, found_by.remedies if found_by else ())
     return found.model_copy(update={"causes": causes, "untold": [*found.untold, *untold]})
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.diagnose.model import Interval, Ledger
-from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
-from windtunnel.measure.validity import Estimate, Parts, clock_ticks, estimate, parts_of
+from windtunnel.engine.lines import Window
+from windtunnel.measure.validity import Estimate, Parts, clock_ticks, estimate, of_worker, parts_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def accounts(
     found = []
     for engine, of in windows.items():
         for number in dict.fromkeys(each.worker for window in of for each in window.workers):
-            timed = [_of_window(window, number) for window in of]
+            timed = [of_worker(window, number) for window in of]
             clock = clock_ticks(timed)
             rows = [
                 (parts, tick_ns[engine] / count)
@@ -65,8 +65,3 @@ def accounts(
             if rows:
                 found.append(Account(engine, number, tuple(row[0] for row in rows), tuple(row[1] for row in rows)))
     return found
-
-
-def _of_window(window: Window, worker: int) -> tuple[WorkerWindow, list[StageWindow]]:
-    (of_worker,) = (each for each in window.workers if each.worker == worker)
-    return of_worker, [stage for stage in window.stages if stage.worker == worker]

@@ -6,6 +6,7 @@ windows of the headline's state: where an interval cannot tell two answers apart
 """
 
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 from windtunnel import format as fmt
 from windtunnel.diagnose.model import Kind, Limit
@@ -99,7 +100,7 @@ def _workers(seen: Observed, tied: Sequence[Slack], evidence: list[str]) -> Limi
     stages = seen.stages_of(first.engine, first.worker)
     alike = all(seen.stages_of(s.engine, s.worker).keys() == stages.keys() for s in tied)
     if not alike:
-        words = f"a tie between {' and '.join(map(who, tied))}: these windows cannot tell which has less slack"
+        words = f"a tie between {' and '.join(map(who, tied))}: these windows cannot tell which has less slack. The first seems to have less"
         return _limit("tie", words, evidence, tied)
     kind: Kind = "generator" if first.sides == "client" else "worker"
     stage, share = next(iter(stages.items()))
@@ -122,11 +123,11 @@ def _nobody(seen: Observed, evidence: list[str]) -> Limit:
         return _limit(
             "unknown", "what limits is not known: the server waits for a client that is not in this run", evidence
         )
-    words = (
-        "too few messages in flight limit: more than half of every worker's time is slack. A link at its rate looks the same in one run; "
-        "with more messages in flight the rate rises, unless it is the link"
-    )
-    return _limit("in-flight", words, evidence)
+    if seen.in_queues > 0.5:
+        words = "a link limits: messages wait for most of their latency, and all workers have slack"
+        return _limit("link", words, [*evidence, _fastest(seen)])
+    words = "too few messages in flight limit: more than half of every worker's time is slack, and messages wait for little of their latency"
+    return _limit("in-flight", words, [*evidence, _fastest(seen)])
 
 
 def who(slack: Slack) -> str:
@@ -136,7 +137,8 @@ def who(slack: Slack) -> str:
 
 
 def _has(slack: Slack) -> str:
-    return f"{who(slack)} has a slack of {_share(slack.share)}"
+    clock = "" if slack.is_known else f", {fmean(slack.most):.1%} with what reading the clock adds"
+    return f"{who(slack)} has a slack of {_share(slack.share)}{clock}"
 
 
 def _little(seen: Observed) -> list[str]:
@@ -152,6 +154,12 @@ def _little(seen: Observed) -> list[str]:
     return [
         f"{fmt.rate(per_s)} x {fmt.duration(mean_ns)} = {per_s * mean_ns / 1e9:,.0f} messages in flight, of a budget of {seen.budget:,}"
     ]
+
+
+def _fastest(seen: Observed) -> str:
+    return (
+        f"the fastest message of a window waits for {seen.in_queues:.0%} of its latency, by the fastest one of the run"
+    )
 
 
 def _full_queue(seen: Observed) -> int:

@@ -97,9 +97,10 @@ class Cause(Finding):
     sets: Annotated[list[str], Field(description="the remedy as words of --set; empty: none does it")]
     gain: Annotated[Gain | None, Field(description="null: one run cannot tell")]
     confidence: Annotated[
-        Confidence,
+        Confidence | None,
         Field(
-            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known"
+            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known; null: recorded by other tools, "
+            "and not tried on hardware"
         ),
     ]
 
@@ -171,6 +172,7 @@ class Tried(Part):
         description='of the comparison, as in "faster"; "refused: ..." where the scenario cannot run so'
     )
     directory: str | None = Field(None, description="of the runs and comparison.json")
+    interrupted: bool = Field(False, description="the user ended its runs, and no further remedy was run")
 
 
 class Diagnosis(Part):

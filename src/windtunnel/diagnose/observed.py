@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
 from windtunnel.diagnose import planted
 from windtunnel.diagnose.ledger import Account, accounts
 from windtunnel.diagnose.model import Limit
+from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.finding import told
-from windtunnel.measure.validity import Slack, slacks
+from windtunnel.measure.validity import Slack, budget_is_reached, slacks
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.runs.metrics import measured, ratio
 from windtunnel.runs.summary import Summary, summarise
@@ -22,6 +24,8 @@ class Observed:
     """One run. All of its engines measure the same windows at the same time."""
 
     run: Run
+    recorded: Evidence = NONE
+    """What other tools counted, beside the run."""
 
     @cached_property
     def windows(self) -> Mapping[str, list[Window]]:
@@ -61,8 +65,11 @@ class Observed:
     @cached_property
     def ns_a_message(self) -> float:
         """Time of the windows over the messages. Raises Untold without a message."""
-        lasted = sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
-        return told(ratio(lasted, sum(self.messages)), "ns a message: there were none")
+        return told(ratio(self._lasted_ns, sum(self.messages)), "ns a message: there were none")
+
+    @cached_property
+    def _lasted_ns(self) -> int:
+        return sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
 
     def of_limit(self, limit: Limit) -> list[Slack]:
         """The workers that limit, the one with the least slack first."""
@@ -81,6 +88,29 @@ class Observed:
         """Messages that may be in flight."""
         ends = [endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == "client"]
         return sum(application.inflight for endpoint in ends for application in endpoint.applications)
+
+    @cached_property
+    def in_queues(self) -> float:
+        """Share of its latency for which even the fastest message of a window waits, in the median of the windows: what it takes longer than
+        the fastest one of the run, which found nothing in front of it. 0 without latencies."""
+        every = [
+            least for of in self.run.windows.values() for window in of if (least := _fastest_ns(window)) is not None
+        ]
+        used = [least for of in self.windows.values() for window in of if (least := _fastest_ns(window)) is not None]
+        return 1 - min(every) / median(used) if used and median(used) else 0.0
+
+    @property
+    def places_of_lost(self) -> float:
+        """Places in flight that lost messages hold until their timeout, in the mean."""
+        lost = sum(row.lost for row in self.summary.workloads)
+        timeouts = [workload.timeout_ns for plan in self.plans for workload in plan.workloads if workload.load]
+        return lost * max(timeouts, default=0) / self._lasted_ns if self._lasted_ns else 0.0
+
+    @property
+    def budget_is_reached(self) -> bool:
+        """Of messages in flight, at the end of any window."""
+        plans = {engine.name: engine.plan for engine in self.run.record.engines}
+        return any(budget_is_reached(window, plans[name]) for name, of in self.windows.items() for window in of)
 
     def endpoint(self, side: str) -> Endpoint:
         """Raises Untold where the run has no such side."""
@@ -129,6 +159,10 @@ class Observed:
         return {name: ticks / total for name, ticks in sorted(work.items(), key=lambda one: -one[1])} if total else {}
 
 
-def observe(run: Run) -> Observed:
+def _fastest_ns(window: Window) -> int | None:
+    return min((w.latency_sent.min for w in window.workloads if w.latency_sent.min is not None), default=None)
+
+
+def observe(run: Run, recorded: Evidence = NONE) -> Observed:
     """A run as a diagnosis may see it."""
-    return Observed(planted.without(run))
+    return Observed(planted.without(run), recorded)

@@ -21,9 +21,14 @@ def try_remedies(
     announce: Callable[[Turn], None] = lambda turn: None,
 ) -> list[Tried]:
     """The remedies of the first causes that have words of --set, at most so many, each compared with the file in a new directory below
-    `directory`, which has the cause's code as its name. A remedy that the scenario refuses says why."""
-    causes = [cause for cause in found.causes if cause.sets][:most]
-    return [_tried(cause, file, sets, directory / cause.code, announce) for cause in causes]
+    `directory`, which has the cause's code as its name. A remedy that the scenario refuses says why. After one that the user has ended
+    there is no further one. Raises UserError where runs cannot be kept, or are too few to be compared."""
+    rows: list[Tried] = []
+    for cause in [cause for cause in found.causes if cause.sets][:most]:
+        rows.append(_tried(cause, file, sets, directory / cause.code, announce))
+        if rows[-1].interrupted:
+            break
+    return rows
 
 
 def _tried(cause: Cause, file: Path, sets: Sequence[str], directory: Path, announce: Callable[[Turn], None]) -> Tried:
@@ -31,6 +36,8 @@ def _tried(cause: Cause, file: Path, sets: Sequence[str], directory: Path, annou
     try:
         comparison, _ = compare(file, file, running, directory, announce=announce)
     except UserError as error:
+        if directory.exists():
+            raise  # it ran: the scenario did not refuse it
         return Tried(code=cause.code, sets=cause.sets, predicted=cause.gain, verdict=f"refused: {error.message}")
     (point,) = comparison.points
     judged = point.judged[0]
@@ -46,4 +53,5 @@ def _tried(cause: Cause, file: Path, sets: Sequence[str], directory: Path, annou
         high=interval and interval.high,
         verdict=f"{judged.verdict}: {judged.reasons[0]}" if judged.reasons else judged.verdict,
         directory=str(directory),
+        interrupted=comparison.paired_runs is not None and comparison.paired_runs.stopped == "interrupted",
     )

@@ -16,7 +16,7 @@ class Counted:
     None: records from before do not have it, and null is not zero."""
 
     unit: str
-    """calls, packets, messages, bytes, loops, cycles (TSC ticks) or ns."""
+    """calls, packets, messages, bytes, loops, cycles (TSC ticks) or ns; of sums of products packets² or packets·cycles."""
     head: str | None = None
     """Head of its column in tables and in the report; None: not in tables."""
     openmetrics: str | None = None

@@ -110,6 +110,17 @@ class StageWindow(Line):
         description="calls whose cycles were taken: all at `cycles`, every Nth loop at `sampled`"
     )
     timed_objects: Annotated[int, Counted("packets")] = Field(description="packets that timed calls moved")
+    timed_work_calls: Annotated[int | None, Counted("calls")] = Field(
+        None,
+        description="timed calls that moved something: with n packets in c cycles each, the next two sums split their time into a part a "
+        "call and a part a packet",
+    )
+    timed_objects_squared: Annotated[int | None, Counted("packets²")] = Field(
+        None, description="sum of n x n of these calls"
+    )
+    timed_objects_cycles: Annotated[int | None, Counted("packets·cycles", openmetrics="timed_objects_by_cycles")] = (
+        Field(None, description="sum of n x c of these calls")
+    )
     busy_cycles: Annotated[int, Counted("cycles", openmetrics="timed_busy_seconds")] = Field(
         description="time of timed calls that moved something or stalled"
     )
@@ -117,13 +128,26 @@ class StageWindow(Line):
         description="time of timed calls that found nothing to do"
     )
     stall_cycles: Annotated[int, Counted("cycles", openmetrics="timed_stall_seconds")] = Field(
-        description="part of busy: waiting for an mbuf, room in a ring, or the port"
+        description="part of busy: waiting for an mbuf, room in a ring, the port, or copies"
     )
     traffic_cycles: Annotated[int, Counted("cycles", openmetrics="timed_traffic_seconds")] = Field(
         description="time of timed calls in which a handler made its own traffic; not in busy, idle or stall"
     )
     stalled_calls: Annotated[int, Counted("calls", head="stalled calls")] = Field(
         description="calls that had work and could move nothing, timed or not"
+    )
+    stalled_for_mbufs: Annotated[int | None, Counted("calls")] = Field(
+        None, description="stalled calls that found no mbuf"
+    )
+    stalled_for_ring: Annotated[int | None, Counted("calls")] = Field(
+        None, description="stalled calls that found no room in a ring; of nic_rx, because disp_rx finds none"
+    )
+    stalled_for_port: Annotated[int | None, Counted("calls")] = Field(
+        None,
+        description="stalled calls that the port took nothing of; of disp_tx, because nic_tx of the same worker could send nothing before",
+    )
+    stalled_for_copies: Annotated[int | None, Counted("calls")] = Field(
+        None, description="stalled calls of app_tx that found only packets whose copies run"
     )
     interrupted_calls: Annotated[int, Counted("calls")] = Field(
         description="timed calls above the threshold, in no other time"
@@ -170,6 +194,9 @@ class HandlerCounterWindow(Line):
 class WorkerWindow(Line):
     worker: int
     cpu: int
+    thread: int | None = Field(
+        None, description="its kernel thread, as `/proc` and perf_event_open(2) know it; null: an earlier release"
+    )
     loops: Annotated[int, Counted("loops")] = Field(description="loops of the worker")
     cycles: int = Field(description="TSC ticks that the worker's window lasted")
     timed_cycles: int = Field(description="TSC ticks of the loops that were timed")

@@ -1,8 +1,9 @@
 """The plan: what `windtunnel.scenario` hands to the engine, one JSON document a process.
 
-A plan holds no defaults and no quantities with units: every decision has been made, every number is in the unit that its name ends
-in. The engine refuses unknown and missing keys. Its structs and readers are generated from these models when it is built (through
-`schemas/plan.json`, by engine/plan/generate.py), so that a key, its type and its range stand here and nowhere else;
+A plan holds no quantities with units: every decision has been made, every number is in the unit that its name ends in. Only keys that
+earlier records lack have defaults, for reading these. The engine refuses unknown and missing keys. Its structs and readers are generated
+from these models when it is built (through `schemas/plan.json`, by engine/plan/generate.py), so that a key, its type and its range stand
+here and nowhere else;
 engine/plan/check.cc holds what keys mean for one another.
 
 History of the plan's version:
@@ -94,7 +95,8 @@ class Phases(Part):
     messages: Messages | None = Field(description="end the measurement after so many responses; null: by time alone")
     drain_ns: Time = Field(description="longest wait for responses in flight once the client has stopped sending")
     hold_windows: bool = Field(
-        description="after each window the workers are held until the supervisor has read it, and the run's time stands still"
+        False,
+        description="after each window the workers are held until the supervisor has read it, and the run's time stands still",
     )
 
 
@@ -363,7 +365,7 @@ class Plan(Part):
     )
     trace: Trace | None
     raw_latency: RawLatency | None
-    variants: Variants | None = Field(description="null: all windows run as the plan says")
+    variants: Variants | None = Field(None, description="null: all windows run as the plan says")
 
     def settling_ns(self, measured_ns: int) -> int:
         """The most that windows of this length together settle, beside what they measure."""

@@ -21,5 +21,6 @@ composed        measured pipelines, compared with these predictions
 queueing        latency against load
 latency         fits a model to a study over loads
 validate        held-out errors of several studies
+capacity        other cores, queues, batches and NICs, from one run
 requests        the requests of `windtunnel model predict`
 """

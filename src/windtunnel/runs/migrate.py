@@ -91,8 +91,6 @@ def _record_to_5(record: Document) -> None:
 def _plan_to_5(plan: Document) -> None:
     """The plan of version 2 as version 3: the pipeline of match_action was JSON text in an option of its handler."""
     plan["version"] = 3
-    plan["variants"] = None
-    plan["phases"]["hold_windows"] = False
     for endpoint in plan["endpoints"]:
         rename(endpoint, {"answer_in": "response_mbuf"})
         migrate_port(endpoint["port"])

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windtunnel.errors import UserError
@@ -32,6 +32,11 @@ def parse_overrides(sets: list[str]) -> list[Override]:
 def as_sets(changes: Mapping[str, Any]) -> list[str]:
     """The texts of --set for these keys and values: {"client.inflight": 64} is ["client.inflight=64"]."""
     return [f"{key}={_text(value)}" for key, value in changes.items()]
+
+
+def as_changes(sets: Sequence[str]) -> dict[str, Any]:
+    """The keys and values that these texts say: the inverse of `as_sets`. Raises UserError."""
+    return {dotted(each.path): _value(each.text.partition("=")[2].strip()) for each in parse_overrides(list(sets))}
 
 
 def apply(override: Override, data: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.model.record import ModelRecord
-from windtunnel.runs import Record
+from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
 from windtunnel.schemas import catalogue_page, counters_page, export_page, scenario_page, study_page, wires_page
 from windtunnel.tune.record import FinalRecord, TrialRecord, TuningRecord
@@ -32,7 +32,7 @@ def generated() -> dict[Path, str]:
     """Path in the checkout -> content."""
     schemas = {
         "scenario": Scenario.model_json_schema(),
-        "plan": Plan.model_json_schema(),
+        "plan": Plan.model_json_schema(mode="serialization"),  # what the engine gets has every key
         "lines": LINE.json_schema(),
         "search": SearchRecord.model_json_schema(),
         "run": Record.model_json_schema(),
@@ -40,6 +40,7 @@ def generated() -> dict[Path, str]:
         "comparison": Comparison.model_json_schema(),
         "repeated": Repeated.model_json_schema(),
         "diagnosis": Diagnosis.model_json_schema(),
+        "counters": counters.LINE.json_schema(),
         "study": StudyRecord.model_json_schema(),
         "model": ModelRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),

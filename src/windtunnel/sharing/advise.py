@@ -13,7 +13,7 @@ import numpy as np
 
 from windtunnel.errors import UserError
 from windtunnel.scenario.quantities import option
-from windtunnel.sharing import MAX_LOSS, polling_trial, probe
+from windtunnel.sharing import MAX_LOSS, costs, polling_trial
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.polling_trial import Load
 from windtunnel.sharing.simulate import POLICIES, Machine, Phase, Plan, Tenant, simulate
@@ -96,13 +96,13 @@ class Estimator:
 def estimator(cpu: int) -> tuple[Estimator, str]:
     """The simulator for the slicer that the daemon picks on this CPU, with its costs there; where none was probed, for the kicker with the
     simulator's own. Returns the slicer's name with it."""
-    probes = probe.kept(cpu)
+    probes = costs.kept(cpu)
     able = [name for name in SLICERS if name.removesuffix("-far") in POLICIES]
-    picked = probe.choose(probes, MAX_LOSS, among=able)
+    picked = costs.choose(probes, MAX_LOSS, among=able)
     if picked is None:
         return Estimator("kicker", Machine()), "kicker"
     words = f"this host's costs: {picked.name} by {len(probes)} probe{'s' if len(probes) > 1 else ''}"
-    return Estimator(picked.name.removesuffix("-far"), probe.machine(probes, picked.name), words), picked.name
+    return Estimator(picked.name.removesuffix("-far"), costs.machine(probes, picked.name), words), picked.name
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 goal       what is sought, and the SLO that must be met
 space      the factors that may change, and which of their points can run here
-first      moves that common sense makes first, each with its reason
-propose    the next candidate: first moves, then optuna's model of the trials
+first      remedies of a diagnosis, and moves that common sense makes, each with its reason
+propose    the next candidate, once these are used up: from optuna's model of the trials
+sampler    optuna's sampler of these candidates: as TPE suggests, and near the incumbent
 rig        one pair of runs, or one run in an open loop, with the real engine
 evidence   what pairs show of a difference, corrected for the number of looks
 trial      one candidate against the incumbent, until it is better, worse, or out of pairs

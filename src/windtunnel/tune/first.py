@@ -1,11 +1,14 @@
-"""The moves that common sense makes first, before a model knows anything. A diagnosis of the scenario would offer its remedies here."""
+"""What is tried before a model of the trials knows anything: remedies of a diagnosis, then the moves that common sense makes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from windtunnel.diagnose import diagnose
+from windtunnel.runs import Run
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client
-from windtunnel.scenario.overrides import as_sets
+from windtunnel.scenario.overrides import as_changes
 from windtunnel.scenario.topology import endpoint
 
 
@@ -13,21 +16,28 @@ from windtunnel.scenario.topology import endpoint
 class Move:
     """Changes that are tried together, on top of the incumbent."""
 
-    sets: tuple[str, ...]
-    """As --set says them."""
+    changes: Mapping[str, Any]
+    """Dotted key -> value."""
     why: str
 
 
-def first_candidates(scenario: Scenario) -> list[Move]:
-    """Moves in the order in which they are worth a trial: what changes most at the least risk comes first."""
-    return [Move(tuple(as_sets(changes)), why) for changes, why in _moves(scenario)]
+def remedies(run: Run) -> list[Move]:
+    """What a diagnosis of this run would change, the greatest gain first; none where it knows of nothing that --set can change."""
+    return [
+        Move(as_changes(cause.sets), f"diagnosis: {cause.title}; {cause.remedy}")
+        for cause in diagnose(run).causes
+        if cause.sets and (cause.gain is None or cause.gain.high > 0)
+    ]
+
+
+def common_sense(scenario: Scenario) -> list[Move]:
+    """Moves in the order in which they helped on recorded surfaces (docs/explanation/tune.md), the likeliest first."""
+    return [Move(changes, why) for changes, why in _moves(scenario)]
 
 
 def _moves(scenario: Scenario) -> Iterator[tuple[dict[str, int | bool], str]]:
     yield _batches(scenario, 4), "larger bursts share the cost of a call among more packets"
     yield from _inflight(scenario, 4, "more in flight fills the bursts")
-    yield from _inflight(scenario, 0.25, "less in flight stays in the nearer caches")
-    yield _batches(scenario, 0.5), "smaller bursts stay in the nearest cache"
     for n, workload in enumerate(scenario.workload):
         where = (
             "on one worker saves the ring between them"
@@ -37,9 +47,9 @@ def _moves(scenario: Scenario) -> Iterator[tuple[dict[str, int | bool], str]]:
         yield {f"workload.{n}.colocate": not workload.colocate}, f"an application and its dispatcher {where}"
         twice = {f"workload.{n}.{key}": 2 * getattr(workload, key) for key in ("apps", "dispatchers")}
         yield twice, "twice the applications and queues use more cores"
-    yield _sides(scenario, "mempool.cache", 2), "a larger cache of mbufs spares visits to the shared pool"
-    yield _sides(scenario, "ring_size", 0.25), "shorter rings touch fewer cache lines"
-    yield _sides(scenario, "rx_descriptors", 0.5), "fewer descriptors keep fewer mbufs in use"
+    yield _caches(scenario, 2), "a larger cache of mbufs spares visits to the shared pool"
+    yield from _inflight(scenario, 0.25, "less in flight stays in the nearer caches")
+    yield _batches(scenario, 0.5), "smaller bursts stay in the nearest cache"
 
 
 def _inflight(scenario: Scenario, by: float, why: str) -> Iterator[tuple[dict[str, int | bool], str]]:
@@ -57,12 +67,6 @@ def _batches(scenario: Scenario, by: float) -> dict[str, int | bool]:
     return found
 
 
-def _sides(scenario: Scenario, key: str, by: float) -> dict[str, int | bool]:
-    found: dict[str, int | bool] = {}
-    for side in ("client", "server"):
-        level: object = endpoint(scenario, side)
-        for part in key.split(".") if level is not None else ():
-            level = getattr(level, part)
-        if isinstance(level, int):
-            found[f"{side}.{key}"] = int(level * by)
-    return found
+def _caches(scenario: Scenario, by: int) -> dict[str, int | bool]:
+    sides = {side: endpoint(scenario, side) for side in ("client", "server")}
+    return {f"{side}.mempool.cache": keys.mempool.cache * by for side, keys in sides.items() if keys}

@@ -1,4 +1,4 @@
-"""The next candidate: what common sense tries first, then what optuna's model of the trials suggests.
+"""The next candidate, once there are no first moves left: what optuna's model of the trials suggests.
 
 optuna keeps nothing here: its study is made anew from the trials, in memory, for each candidate. The seed of a candidate is that of the
 tuning and its number, so a tuning that continues comes to the same candidates.
@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.factors import Factor
-from windtunnel.tune.first import Move
-from windtunnel.tune.space import DRAWN, Space
+from windtunnel.tune.space import DRAWN, Space, is_ordered
 
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
 
 VIOLATION = "violation"
 CHANGED = 3
 """Factors of the incumbent that a suggestion changes: settings that are good in most factors are not all thrown away for one trial. On
 made-up surfaces of 15 factors 3 were better than all where most of the file's values are good, and hardly worse where none is."""
-ASKED = 60
+ASKED = 12
 """Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
 BEST = 0.25
 """Share of the trials that count as the best ones where factors are weighed."""
 LEAST_WEIGHED = 12
 """Trials without which factors are not weighed: the best ones would be one or two."""
-STARTUP = 8
-"""Trials without which the model suggests at random."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +46,6 @@ Worth = Callable[[Combination], bool]
 """Whether a point is new, can run here, and can be better than the incumbent."""
 
 
-def next_move(
-    space: Space, moves: Sequence[Move], begin: int, incumbent: Combination, worth: Worth
-) -> tuple[int, Combination] | None:
-    """The first move from `begin` on that leads from the incumbent to a point that is worth a trial, with its number."""
-    for n in range(begin, len(moves)):
-        point = space.at(incumbent, moves[n].sets)
-        if point is not None and worth(point):
-            return n, point
-    return None
-
-
 def suggest(
     space: Space,
     seen: Sequence[Seen],
@@ -70,43 +57,36 @@ def suggest(
 ) -> Combination | None:
     """A point that is worth a trial; None where there is none left, as far as can be seen. `changed`: factors in which it may differ from
     `near`; None: all."""
-    dice = random.Random(seed)
-    study = study_of(space.factors, seen, seed, objectives)
-    names = [factor.name for factor in space.factors]
-    asked = distributions(space.factors)
     from optuna.trial import TrialState
 
+    from windtunnel.tune.sampler import Near
+
+    asked = distributions(space.factors)
+    kept = {} if changed is None else dict(zip(asked, near, strict=True))
+    study = study_of(space.factors, seen, objectives, Near(kept, changed or 0, seed))
     for _ in range(ASKED):
         trial = study.ask(asked)
-        asked_for = tuple(int(trial.params[name]) for name in names)
-        point = asked_for if changed is None else _towards(near, asked_for, changed, dice)
+        point = tuple(int(trial.params[name]) for name in asked)
         if worth(point):
             return point
-        if point == asked_for and space.refused(point) is not None:
+        if space.refused(point) is not None:
             trial.set_constraint("runs here", 1.0)
             study.tell(trial, state=TrialState.PRUNED)
         else:
             study.tell(trial, state=TrialState.FAIL)
-    around = list(space.neighbours(near))
+    dice, around = random.Random(seed), list(space.neighbours(near))
     dice.shuffle(around)
     return next(filter(worth, itertools.chain(around, space.drawn(dice, DRAWN))), None)
 
 
-def _towards(near: Combination, point: Combination, changed: int, dice: random.Random) -> Combination:
-    """`near` with so many of the factors in which `point` differs, drawn at random, as `point` has them."""
-    differing = [n for n in range(len(near)) if near[n] != point[n]]
-    taken = set(dice.sample(differing, min(changed, len(differing))))
-    return tuple(point[n] if n in taken else near[n] for n in range(len(near)))
-
-
-def study_of(factors: Sequence[Factor], seen: Sequence[Seen], seed: int, objectives: int = 1) -> "Study":
+def study_of(
+    factors: Sequence[Factor], seen: Sequence[Seen], objectives: int = 1, sampler: "BaseSampler | None" = None
+) -> "Study":
     """The trials as optuna has them."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(
-        directions=["maximize"] * objectives, sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP)
-    )
+    study = optuna.create_study(directions=["maximize"] * objectives, sampler=sampler)
     asked = distributions(factors)
     for each in seen:
         study.add_trial(
@@ -126,9 +106,7 @@ def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
 
     def of(factor: Factor) -> "BaseDistribution":
         count = len(factor.levels.each)
-        if factor.levels.type in ("BIGINT", "DOUBLE"):
-            return IntDistribution(0, count - 1)
-        return CategoricalDistribution(list(range(count)))
+        return IntDistribution(0, count - 1) if is_ordered(factor) else CategoricalDistribution(list(range(count)))
 
     return {factor.name: of(factor) for factor in factors}
 
@@ -142,7 +120,7 @@ def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, fl
     if len(seen) < LEAST_WEIGHED or not changed or len({each.values[0] for each in seen}) < 2:
         return {}
     of_changed = [Seen(tuple(each.point[n] for n in changed), each.values[:1]) for each in seen]
-    study = study_of([factors[n] for n in changed], of_changed, 0)
+    study = study_of([factors[n] for n in changed], of_changed)
     evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
     found = optuna.importance.get_param_importances(study, evaluator=evaluator)
     return {name: float(share) for name, share in found.items()}

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
@@ -14,11 +14,14 @@ from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.compare.reading import Reading, read
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.measure.throughput.options import PERCENTILES
+from windtunnel.runs import load
 from windtunnel.scenario import RunSpec, here, resolve
+from windtunnel.tune.first import Move, remedies
 from windtunnel.tune.record import Failure
 from windtunnel.tune.space import Space
 
 Sets = Sequence[str]
+Side = Literal["incumbent", "candidate"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,9 @@ class Rig(Protocol):
     def alone(self, sets: Sets, directory: Path) -> Measured:
         """One run into a new directory."""
 
+    def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
+        """What a diagnosis of one side of this pair would change."""
+
 
 @dataclass(frozen=True)
 class Engines:
@@ -63,7 +69,7 @@ class Engines:
             specs.append(spec)
         dice = random.Random(f"{self.seed} {directory.name} {number}")
         order = (0, 1) if dice.random() < 0.5 else (1, 0)
-        runs = [directory / side / f"{number:02}" for side in ("incumbent", "candidate")]
+        runs = [_run(directory, side, number) for side in ("incumbent", "candidate")]
         pair = Pair(specs, runs, order, self.interrupts, [], self.host)
         found = {
             side: _measured(outcome) for side, outcome in pair.run(change_after(specs, None), lambda running: None)
@@ -76,6 +82,12 @@ class Engines:
             return spec
         return _measured(execute(spec, directory, self.interrupts, host=self.host))
 
+    def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
+        try:
+            return remedies(load(_run(directory, side, number)))
+        except UserError:  # who goes on may have deleted runs to save space: trial.json is what counts
+            return ()
+
     def _spec(self, sets: Sets) -> RunSpec | Measured:
         """Planned anew for each run: its engines have names of their own, and memory may have gone meanwhile. Raises UserError where the
         file has changed."""
@@ -84,6 +96,10 @@ class Engines:
             return resolve(self.space.scenario(sets), here())
         except UserError as error:
             return Measured(failure="refused", reasons=(error.message,))
+
+
+def _run(directory: Path, side: Side, number: int) -> Path:
+    return directory / side / f"{number:02}"
 
 
 FAILURES: tuple[tuple[str, Failure], ...] = (

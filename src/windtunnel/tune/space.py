@@ -6,7 +6,7 @@ A space file has the grammar of a study file. What says how a study runs (repeat
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
 from windtunnel.scenario.load import MAX_FILE_BYTES
 from windtunnel.scenario.overrides import as_sets, parse_overrides
 from windtunnel.scenario.quantities import parse
-from windtunnel.scenario.refusal import Refusal, Source, dotted
+from windtunnel.scenario.refusal import Refusal, Source
 from windtunnel.scenario.values import Text
 from windtunnel.text_file import read_text
 
@@ -58,7 +58,8 @@ class Space:
     """The file as it would run here."""
     text: str = ""
     """Of the space file; empty: the default space."""
-    _refused: dict[Combination, str | None] = field(default_factory=dict)
+    _looked_at: dict[Combination, int | str] = field(default_factory=dict)
+    """CPUs of the server's workers, or why the point cannot run here."""
 
     @cached_property
     def own(self) -> dict[str, Any]:
@@ -89,32 +90,38 @@ class Space:
         return tuple(i for i, _ in found), all(exact for _, exact in found)
 
     def changes(self, point: Combination) -> str:
-        """As `words`, only of factors that differ from the file; "the file" where none does."""
+        """As `words`, only of factors that differ from the file; "the file" where none does. Factors of one kind that all have the same level
+        are said once: "batch_* 128"."""
+        labels = {f.name: f.levels.each[i].label for f, i in zip(self.factors, point, strict=True)}
         changed = [
-            f"{factor.name} {level.label}"
+            factor.name
             for factor, i in zip(self.factors, point, strict=True)
-            if not _is(level := factor.levels.each[i], factor.keys, self.own)
+            if not _is(factor.levels.each[i], factor.keys, self.own)
         ]
-        return ", ".join(changed) or "the file"
+        said = {}
+        for name in changed:
+            alike = [other for other in labels if _kind(other) == _kind(name)]
+            whole = len(alike) > 1 and set(alike) <= set(changed) and len({labels[other] for other in alike}) == 1
+            said[f"{_kind(name)}_*" if whole else name] = labels[name]
+        return ", ".join(f"{name} {label}" for name, label in said.items()) or "the file"
 
-    def at(self, start: Combination, sets: Sequence[str]) -> Combination | None:
-        """`start` with those of these changes whose keys are factors; None where none is, or a factor has no such level."""
-        wanted = {dotted(each.path): each.text.partition("=")[2] for each in parse_overrides(list(sets))}
-        point, moved = list(start), False
+    def at(self, start: Combination, changes: Mapping[str, Any]) -> Combination | None:
+        """`start` moved by those of these changes whose keys are factors, to the nearest level on the way to a number, else to the very value.
+        None where nothing moves, or a factor has no such value."""
+        point = list(start)
         for n, factor in enumerate(self.factors):
-            texts = [wanted.get(key) for key in factor.keys]
-            if any(text is not None for text in texts):
-                fitting = [i for i, level in enumerate(factor.levels.each) if _said(factor.keys, level.values) == texts]
-                if not fitting:
+            named = [(at, changes[key]) for at, key in enumerate(factor.keys) if key in changes]
+            if named:
+                found = _towards(factor, start[n], named)
+                if found is None:
                     return None
-                point[n], moved = fitting[0], True
-        return tuple(point) if moved else None
+                point[n] = found
+        return tuple(point) if tuple(point) != start else None
 
     def refused(self, point: Combination) -> str | None:
         """Why it cannot run here; None: it can."""
-        if point not in self._refused:
-            self._refused[point] = self._why_not(point)
-        return self._refused[point]
+        found = self._look_at(point)
+        return found if isinstance(found, str) else None
 
     def check_unchanged(self) -> None:
         """Raises UserError for a file that is no longer the one that is tuned."""
@@ -133,15 +140,19 @@ class Space:
         return resolve(self.scenario(self.sets(point)), self.host)
 
     def workers(self, point: Combination) -> int:
-        """CPUs that the server's workers take; of a client without a server here, the client's."""
-        return workers_of(self.spec(point))
+        """CPUs that the server's workers take; of a client without a server here, the client's. Raises UserError for a point that cannot run
+        here."""
+        found = self._look_at(point)
+        if isinstance(found, str):
+            raise UserError(found)
+        return found
 
     def neighbours(self, point: Combination) -> Iterator[Combination]:
-        """Those that differ by one level of one factor."""
+        """Those that differ in one factor: by one level where the levels are numbers, else by any."""
         for n, factor in enumerate(self.factors):
-            for step in (1, -1):
-                if 0 <= point[n] + step < len(factor.levels.each):
-                    yield (*point[:n], point[n] + step, *point[n + 1 :])
+            for i in range(len(factor.levels.each)):
+                if i != point[n] and (abs(i - point[n]) == 1 or not is_ordered(factor)):
+                    yield (*point[:n], i, *point[n + 1 :])
 
     def drawn(self, dice: random.Random, count: int) -> Iterator[Combination]:
         """So many points at random; of a small space all, in a random order."""
@@ -155,14 +166,25 @@ class Space:
     def _product(self) -> Iterator[Combination]:
         return itertools.product(*(range(len(factor.levels.each)) for factor in self.factors))
 
-    def _why_not(self, point: Combination) -> str | None:
-        if self.allowed is not None and point not in self.allowed:
-            return "the constraints exclude it"
-        try:
-            self.spec(point)
-        except UserError as error:
-            return error.message
-        return None
+    def _look_at(self, point: Combination) -> int | str:
+        if point not in self._looked_at:
+            if self.allowed is not None and point not in self.allowed:
+                return "the constraints exclude it"
+            try:
+                self._looked_at[point] = workers_of(self.spec(point))
+            except UserError as error:
+                self._looked_at[point] = error.message
+        return self._looked_at[point]
+
+
+def _kind(name: str) -> str:
+    """Of a factor: what stands before the first "_"."""
+    return name.partition("_")[0]
+
+
+def is_ordered(factor: Factor) -> bool:
+    """Whether its levels are numbers."""
+    return factor.levels.type in ("BIGINT", "DOUBLE")
 
 
 def workers_of(spec: RunSpec) -> int:
@@ -249,6 +271,11 @@ def _runs(
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 OPS = ("ring_mp_mc", "ring_sp_sc", "stack", "lf_stack")
 LARGE_MTU = 9000
+BURSTS = tuple(1 << n for n in range(2, 9))
+INFLIGHT = tuple(1 << n for n in range(6, 14))
+CACHES = (64, 128, 256, 512)
+LENGTHS = tuple(1 << n for n in range(8, 13))
+"""Of rings, and of queues of descriptors."""
 
 
 def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
@@ -262,9 +289,9 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
     for stage in STAGES:
         keys = [key for key in on_sides(f"batch.{stage}") if key != "server.batch.app_tx"]
         if keys:
-            yield f"batch_{stage}", keys, _multiples(own, keys, (0.25, 0.5, 1, 2, 4, 8))
+            yield f"batch_{stage}", keys, _around(own, keys, BURSTS)
     if "client" in sides and all(workload.inflight is None for workload in scenario.workload):
-        yield "inflight", ["client.inflight"], _multiples(own, ["client.inflight"], (0.125, 0.25, 0.5, 1, 2, 4, 8))
+        yield "inflight", ["client.inflight"], _around(own, ["client.inflight"], INFLIGHT)
     yield from _cores(spec, own, cpus)
     for n, workload in enumerate(scenario.workload):
         of = f"_{n}" if len(scenario.workload) > 1 else ""
@@ -275,10 +302,10 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
     keys = on_sides("mtu")
     if any(workload.request > own[keys[0]] for workload in scenario.workload):
         yield "mtu", keys, _with_own(own, keys, (LARGE_MTU,))
-    yield "pool_cache", on_sides("mempool.cache"), _multiples(own, on_sides("mempool.cache"), (0.25, 0.5, 1, 2))
+    yield "pool_cache", on_sides("mempool.cache"), _around(own, on_sides("mempool.cache"), CACHES)
     yield "pool_ops", on_sides("mempool.ops"), _with_own(own, on_sides("mempool.ops"), OPS)
     for key in ("ring_size", "rx_descriptors", "tx_descriptors"):
-        yield key, on_sides(key), _multiples(own, on_sides(key), (0.25, 0.5, 1, 2, 4))
+        yield key, on_sides(key), _around(own, on_sides(key), LENGTHS)
 
 
 def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
@@ -289,10 +316,13 @@ def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
         yield "server_cores", [key], [(mine,), *((cores,) for cores in lists if cores[-1] >= 0 and cores != mine)]
 
 
-def _multiples(own: dict[str, Any], keys: Sequence[str], by: Sequence[float]) -> list[tuple[Any, ...]]:
-    """The file's values times each of these, whole and above 0."""
-    rows = [tuple(int(own[key] * factor) for key in keys) for factor in by]
-    return [row for row in dict.fromkeys(rows) if min(row) > 0]
+def _around(own: dict[str, Any], keys: Sequence[str], usual: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Usual values, for all keys, and the file's own with a quarter and four times of them: a file far from what is usual finds back, and one
+    whose sides differ can keep that. In their order; 0 only where the file has it."""
+    mine = tuple(own[key] for key in keys)
+    quarter, more = tuple(value // 4 for value in mine), tuple(value * 4 for value in mine)
+    rows = [(value,) * len(keys) for value in usual] + [row for row in (quarter, more) if min(row) > 0]
+    return sorted({mine, *rows})
 
 
 def _with_own(own: dict[str, Any], keys: Sequence[str], values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -338,6 +368,25 @@ def _same(value: Any, own: Any) -> bool:
     return kind is not None and parse(kind, value) == parse(kind, own)
 
 
-def _said(keys: Sequence[str], values: Sequence[Any]) -> list[str]:
-    """As --set says the values."""
-    return [text.partition("=")[2] for text in as_sets(dict(zip(keys, values, strict=True)))]
+def _towards(factor: Factor, start: int, named: Sequence[tuple[int, Any]]) -> int | None:
+    """The level of a factor some of whose keys, by position, get these values. Of numbers: the nearest one to them, by ratio, on their side
+    of `start`, or `start` where there is none. Of other values: the one that has them; None where none has."""
+    levels = [[level.values[at] for at, _ in named] for level in factor.levels.each]
+    wanted = [value for _, value in named]
+    scales = [_scale(values) for values in levels]
+    aim, here = _scale(wanted), scales[start]
+    if aim is None or here is None:
+        return next((i for i, values in enumerate(levels) if all(map(_same, values, wanted))), None)
+    beyond = [
+        (abs(scale - aim), i)
+        for i, scale in enumerate(scales)
+        if scale is not None and (scale - here) * (aim - here) > 0
+    ]
+    return min(beyond)[1] if beyond else start
+
+
+def _scale(values: Sequence[Any]) -> float | None:
+    """Of numbers, where they lie on a scale on which equal ratios are equally far; it has a 0, too. None: they are no numbers."""
+    numbers = [_number(value) for value in values]
+    known = [math.asinh(number) for number in numbers if number is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(numbers) else None

@@ -28,17 +28,17 @@ from windtunnel.scenario.load import located
 from windtunnel.tune import record as records
 from windtunnel.tune import space as spaces
 from windtunnel.tune import winner
-from windtunnel.tune.first import Move, first_candidates
+from windtunnel.tune.first import Move, common_sense
 from windtunnel.tune.goal import Goal, check
-from windtunnel.tune.propose import Seen, next_move, suggest
+from windtunnel.tune.propose import Seen, suggest
 from windtunnel.tune.record import TRIAL, TRIALS, TrialRecord, TuningRecord, differences, middle_of
-from windtunnel.tune.rig import Engines, Rig
+from windtunnel.tune.rig import Engines, Rig, Side
 from windtunnel.tune.space import Space
 from windtunnel.tune.trial import FAR, Candidate, Incumbent, Interrupted, Trial, violation
 
 BUDGET = 40
 FAILED_TRIALS = 5
-"""In a row: the host is too busy."""
+"""In a row end a tuning: the host is too busy, or the scenario cannot run."""
 Stopped = Literal["budget", "space", "busy", "interrupted"]
 
 
@@ -79,17 +79,22 @@ class Prepared:
         """The file, with what is set for every trial."""
         return self.space.plain.scenario
 
-    @cached_property
-    def moves(self) -> list[Move]:
-        return first_candidates(self.scenario)
-
 
 @dataclass
 class History:
     """What the trials of a tuning say so far."""
 
     prepared: Prepared
+    rig: Rig
     trials: list[TrialRecord] = field(default_factory=list)
+    _remedies: dict[int, Sequence[Move]] = field(default_factory=dict)
+    """Of each incumbent that was diagnosed."""
+    _moves: dict[int, Sequence[Move]] = field(default_factory=dict)
+    """Those of common sense, of each incumbent."""
+
+    def directory(self, number: int) -> Path:
+        """Of a trial."""
+        return self.prepared.path / TRIALS / f"{number:03}"
 
     @cached_property
     def file_point(self) -> tuple[Combination, bool]:
@@ -129,13 +134,14 @@ class History:
 
     @property
     def tried(self) -> set[Combination]:
+        """Points that are done with. What was invalid gets a second trial: the host may have been busy."""
         own = {self.file_point[0]} if self.file_point[1] else set()
-        return own | {tuple(trial.point) for trial in self.trials if trial.point is not None}
+        points = [(tuple(trial.point), trial.failure) for trial in self.trials if trial.point is not None]
+        return own | {point for point, failure in points if failure != "invalid" or points.count((point, failure)) > 1}
 
     def next(self) -> Candidate | None:
         """The next candidate; None where the space has no point left that could be better."""
         prepared, space = self.prepared, self.prepared.space
-        begin = max((trial.move for trial in self.trials if trial.move is not None), default=-1) + 1
         tried = self.tried
         most = self.incumbent.workers if prepared.goal.objective == "cores" and self.incumbent.meets else None
 
@@ -147,11 +153,43 @@ class History:
         near = self.incumbent_point
         if not self.file_point[1] and worth(self.file_point[0]):
             return self._candidate(self.file_point[0], "the point of the space that is nearest to the file", None)
-        if (found := next_move(space, prepared.moves, begin, near, worth)) is not None:
-            return self._candidate(found[1], prepared.moves[found[0]].why, found[0])
+        for move in self.remedies():
+            if (point := space.at(near, move.changes)) is not None and worth(point):
+                return self._candidate(point, move.why, None)
+        for n, move in list(enumerate(self.moves()))[self._next_move :]:
+            if (point := space.at(near, move.changes)) is not None and worth(point):
+                return self._candidate(point, move.why, n)
         number = self.trials[-1].number + 1 if self.trials else 1
         point = suggest(space, self.seen(), worth, near, prepared.seed * 100_003 + number, self.objectives)
         return None if point is None else self._candidate(point, "the model of the trials so far", None)
+
+    def remedies(self) -> Sequence[Move]:
+        """Of a diagnosis of the incumbent, by the first of its runs that counts; none as long as there is none."""
+        number = self.incumbent.number
+        side: Side = "candidate" if number else "incumbent"
+        if number not in self._remedies:
+            of = [trial for trial in self.trials if (trial.number if number else trial.incumbent) == number]
+            runs = [(t.number, n) for t in of for n, pair in enumerate(t.pairs, start=1) if pair.excluded is None]
+            if not runs:
+                return ()
+            trial, pair = runs[0]
+            self._remedies[number] = self.rig.remedies(self.directory(trial), side, pair)
+        return self._remedies[number]
+
+    def moves(self) -> Sequence[Move]:
+        """What common sense would change of the incumbent."""
+        incumbent = self.incumbent
+        if incumbent.number not in self._moves:
+            self._moves[incumbent.number] = common_sense(self.prepared.space.scenario(incumbent.sets))
+        return self._moves[incumbent.number]
+
+    @property
+    def _next_move(self) -> int:
+        """The first move that is not done with: the last one made is made again where it was better, or told nothing."""
+        last = next((trial for trial in reversed(self.trials) if trial.move is not None), None)
+        if last is None or last.move is None:
+            return 0
+        return last.move + (last.outcome != "better" and last.failure != "invalid")
 
     @property
     def objectives(self) -> int:
@@ -280,10 +318,10 @@ def run(
         kept = _record(prepared, host)
         (path / TRIALS).mkdir(exist_ok=True)
         _set_aside(path)
-        history = History(prepared, records.trials(path))
+        rig = rig or Engines(prepared.space, host, interrupts, prepared.seed)
+        history = History(prepared, rig, records.trials(path))
         for trial in history.trials:
             watcher.trial_ended(trial, False)
-        rig = rig or Engines(prepared.space, host, interrupts, prepared.seed)
         conductor = _Conductor(prepared, history, rig, watcher, interrupts, budget)
         final = None
         try:
@@ -342,7 +380,7 @@ class _Conductor:
         history, path = self.history, self.prepared.path
         self.watcher.begins(number, candidate, history.counted, self.budget)
         incumbent = Incumbent(workers=history.file_workers) if history.objectives > 1 else history.incumbent
-        directory = path / TRIALS / f"{number:03}"
+        directory = history.directory(number)
         directory.mkdir()
         earlier = [differences(trial.pairs) for trial in history.trials]
         trial = Trial(number, candidate, incumbent, self.prepared.goal, self.rig, directory, earlier).run()

@@ -6,6 +6,7 @@ from typing import Any
 from windtunnel.measure.earlier import Earlier
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.runs.counters import event_rows
 from windtunnel.runs.joined import Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.summary import summarise
@@ -37,6 +38,7 @@ def document(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
         "metrics": asdict(summarise(run)) if run.has_metrics else None,
+        "events": [asdict(row) for row in event_rows(run)] if run.has_metrics else [],
         "pcie": pcie(ports_of(run), measured_with_run(run.path)) if run.has_metrics and record.engines else None,
     }
 

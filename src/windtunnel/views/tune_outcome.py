@@ -9,7 +9,8 @@ from rich.text import Text
 
 from windtunnel.errors import UserError
 from windtunnel.format import DASH
-from windtunnel.tune.tuner import History, Prepared, Tuned
+from windtunnel.tune.first import common_sense
+from windtunnel.tune.tuner import FAILED_TRIALS, Prepared, Tuned
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
@@ -17,7 +18,7 @@ from windtunnel.views.tune_words import (
     difference_words,
     gain_words,
     latency_words,
-    pairs_words,
+    pairs_counted,
     sentences,
 )
 
@@ -41,12 +42,11 @@ def write_report(tuned: Tuned) -> Path | None:
 def print_plan(prepared: Prepared, json: bool) -> None:
     """The factors with their levels, and the moves that can be made first."""
     space = prepared.space
-    history = History(prepared)
-    start, exact = history.file_point
+    start, exact = space.file_point()
     moves = [
         (move, point)
-        for move in prepared.moves
-        if (point := space.at(start, move.sets)) is not None and point != start and space.refused(point) is None
+        for move in common_sense(prepared.scenario)
+        if (point := space.at(start, move.changes)) is not None and space.refused(point) is None
     ]
     if json:
         document = {
@@ -75,7 +75,7 @@ def print_plan(prepared: Prepared, json: bool) -> None:
         ),
     ]
     console.print(Fitting(columns))
-    console.print("\nfirst moves")
+    console.print("\nfirst moves, before them what a diagnosis of the best so far would change")
     for move, point in moves:
         console.print(Text(f"  {space.changes(point)}: {move.why}"), soft_wrap=True)
 
@@ -123,13 +123,14 @@ def say_how_to_go_on(tuned: Tuned, file: Path) -> None:
     )
 
 
-def say_too_busy(tuned: Tuned) -> None:
-    last = tuned.failed[-1].reasons if tuned.failed else []
-    why = f": {'; '.join(last)}" if last else ""
-    progress().print(
-        f"the host is too busy: five trials in a row failed{why}\ntry: windtunnel host doctor, then the same command again",
-        soft_wrap=True,
-    )
+def say_failing(tuned: Tuned, file: Path) -> None:
+    """What five trials in a row have failed of, on stderr. What crashes or is refused does so on any host."""
+    last = tuned.failed[-FAILED_TRIALS:]
+    why = "; ".join(last[-1].reasons)
+    busy = all(trial.failure in ("invalid", "hung") for trial in last)
+    words = f"{'the host is too busy: ' if busy else ''}five trials in a row failed, the last one: {why}"
+    remedy = "windtunnel host doctor, then the same command again" if busy else f"windtunnel run {file}"
+    progress().print(f"{words}\ntry: {remedy}", soft_wrap=True)
 
 
 def _trials(tuned: Tuned) -> Fitting:
@@ -140,7 +141,7 @@ def _trials(tuned: Tuned) -> Fitting:
     ]
     if tuned.record.goal.pairs:
         columns.append(Column("difference", [difference_words(trial) for trial in shown]))
-        columns.append(Column("pairs", [pairs_words(trial).split()[0] for trial in shown], spare=2))
+        columns.append(Column("pairs", [str(pairs_counted(trial)) for trial in shown], spare=2))
         columns.append(Column("over file", [gain_words(trial) for trial in shown]))
     if tuned.record.goal.latency:
         columns.append(Column("latency", [latency_words(t.latency) if t.latency else DASH for t in shown]))

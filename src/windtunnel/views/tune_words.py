@@ -12,7 +12,7 @@ def outcome_words(trial: TrialRecord) -> str:
     """ "better: +5.2% [+1.0% .. +9.5%], 3 pairs"."""
     parts = []
     if trial.difference is not None:
-        parts.append(f"{difference_words(trial)}, {pairs_words(trial)}")
+        parts.append(f"{difference_words(trial)}, {_pairs(trial)}")
     if trial.latency is not None:
         parts.append(latency_words(trial.latency))
     parts += trial.reasons
@@ -34,8 +34,12 @@ def gain_words(trial: TrialRecord) -> str:
     return DASH if trial.gain is None else f"{expm1(trial.gain):+.1%}"
 
 
-def pairs_words(trial: TrialRecord) -> str:
-    counted = sum(pair.excluded is None for pair in trial.pairs)
+def pairs_counted(trial: TrialRecord) -> int:
+    return sum(pair.excluded is None for pair in trial.pairs)
+
+
+def _pairs(trial: TrialRecord) -> str:
+    counted = pairs_counted(trial)
     return "1 pair" if counted == 1 else f"{counted} pairs"
 
 
@@ -51,7 +55,9 @@ def latency_words(latency: LatencyRecord) -> str:
 def sentences(tuned: Tuned) -> list[str]:
     """What follows from the trials."""
     said = []
-    if tuned.record.objective == "pareto":
+    if not tuned.trials or len(tuned.failed) == len(tuned.trials):
+        said.append("Nothing was told: no trial came to a result.")
+    elif tuned.record.objective == "pareto":
         said.append(
             f"{len(tuned.front)} settings are on the front: no other is better in one objective without losing in the other."
         )
@@ -84,9 +90,12 @@ def _cores(tuned: Tuned) -> str:
     if tuned.best is not None:
         return f"{_cpus(tuned.best.workers)} are the fewest found that meet {goal}: {tuned.best.words}. {_final(tuned)}"
     if file is not None and file.meets:
-        return (
-            f"The file meets {goal} with {_cpus(tuned.file_workers)}. None of {tuned.counted} settings with fewer does."
+        fewer = (
+            f"none of {tuned.counted} settings with fewer does"
+            if tuned.counted
+            else "no setting that can run uses fewer"
         )
+        return f"The file meets {goal} with {_cpus(tuned.file_workers)}, and {fewer}."
     return f"Nothing that was tried meets {goal}: neither the file nor {tuned.counted} other settings."
 
 

@@ -79,3 +79,22 @@ def test_every_method_finds_a_surface_without_noise(recorded, method):
     assert found is not None and found[0] <= 119
     pairs = [step.pairs for step in steps]
     assert pairs == sorted(set(pairs)) and all(step.chosen in split.score for step in steps)
+
+
+def test_remedies_that_were_recorded_come_after_the_first_trial(recorded):
+    head, *rows = recorded.read_text().splitlines()
+    remedy = {"changes": {"client.inflight": INFLIGHT[0]}, "why": "diagnosis: made up"}
+    rows = [json.dumps(json.loads(row) | {"remedies": [remedy]}) for row in rows]
+    recorded.write_text("\n".join([head, *rows]))
+    split = halves(recorded)
+    assert [move.why for move in split.surface.remedies[BEST][0]] == ["diagnosis: made up"]
+    first, second, *_ = itertools.islice(RUN["ours"](split, 1), 3)
+    assert first.chosen[0] == INFLIGHT.index(256)
+    assert second.chosen[0] == 0, "from 256 in flight 32 are better"
+
+
+def test_pipetune_climbs_by_the_step_that_brings_most(recorded):
+    steps = list(RUN["PipeTune"](halves(recorded), 1))
+    assert [step.chosen for step in steps][-1] == BEST
+    apart = [sum(abs(a - b) for a, b in zip(step.chosen, BEST, strict=True)) for step in steps]
+    assert apart == [3, 2, 1, 0], "one level of one factor at a time, none in vain"

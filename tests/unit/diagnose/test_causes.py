@@ -43,7 +43,7 @@ def checked(tmp_path, cause, scenario="# ?\n[client]\n[server]\n[[workload]]\nha
 
 
 def test_every_cause_has_a_code_of_its_own():
-    assert len(CAUSES) == 13 and all(code == check.code and check.title for code, check in CAUSES.items())
+    assert len(CAUSES) == 17 and all(code == check.code and check.title for code, check in CAUSES.items())
 
 
 def test_a_costly_handler():
@@ -92,6 +92,38 @@ def test_small_batches(tmp_path):
     assert found.gain.low == 0 and found.gain.high == pytest.approx(100 * (1 / (1 - 0.95 * 15 / 16) - 1), rel=0.05)
 
 
+def timed(call, packet):
+    """Changes a window so that the server's calls, half of them of 1 packet and half of 2, cost that many ticks a call and a packet."""
+
+    def of(window):
+        stages = []
+        for stage in window.stages:
+            if stage.endpoint == "server":
+                half, objects = 100_000, 300_000
+                sums = {
+                    "timed_work_calls": 2 * half, "timed_objects_squared": 5 * half, "timed_objects": objects,
+                    "timed_objects_cycles": half * (call + packet) + half * 2 * (call + 2 * packet),
+                }  # fmt: skip
+                sums |= {"calls": stage.objects * 2 // 3, "empty_calls": 0, "stalled_calls": 0}
+                stage = stage.model_copy(
+                    update=sums | {"busy_cycles": 2 * half * call + objects * packet, "stall_cycles": 0}
+                )
+            stages.append(stage)
+        return window.model_copy(update={"stages": stages})
+
+    return of
+
+
+def test_small_batches_by_what_a_call_costs(tmp_path):
+    """Where calls moved different numbers, their cost is told apart and the gain is no bound."""
+    bound = causes(small(made(client=0.9, server=0.05), 2))["small-batches"]
+    split = causes(changed(small(made(client=0.9, server=0.05), 2), timed(call=30, packet=70)))["small-batches"]
+    assert "go into calls before they move anything" in split.evidence and split.untold == []
+    assert "go into calls" not in bound.evidence and bound.untold
+    cheap = causes(changed(small(made(client=0.9, server=0.05), 2), timed(call=1, packet=99)))["small-batches"]
+    assert 0 <= cheap.gain.low <= cheap.gain.high < split.gain.low <= split.gain.high < bound.gain.high
+
+
 def test_batches_that_are_not_full_are_no_cause():
     run = small(made(), 8)
     run = changed(run, lambda w: with_stage(w, "server", "app_rx", burst={5: 9}))
@@ -115,6 +147,18 @@ def test_a_pool_without_mbufs(tmp_path):
     assert "3 of 8,191 mbufs were free" in found.evidence and found.sets == ["client.mempool.size=16383"]
     assert checked(tmp_path, found).client.mempool.size == 16383
     assert (found.gain.low, found.gain.high) == (0.0, pytest.approx(150.0, abs=1))
+
+
+def test_what_a_call_stalled_for_is_told_apart():
+    def of(counters):
+        return lambda window: with_stage(window, "client", "app_tx", **counters)
+
+    run = pool(made(client=0.7, server=0.6), free=3, stalled=10)
+    assert causes(run)["few-mbufs"].untold
+    for_ring = changed(run, of({"stalled_for_mbufs": 0, "stalled_for_ring": 10, "stalled_for_port": 0}))
+    assert "few-mbufs" not in causes(for_ring)
+    told = causes(changed(run, of({"stalled_for_mbufs": 4, "stalled_for_ring": 6, "stalled_for_port": 0})))["few-mbufs"]
+    assert told.untold == [] and "stalled for mbufs in 48 calls" in told.evidence
 
 
 @pytest.mark.parametrize(("free", "stalled"), [(3000, 10), (3, 0)])
@@ -163,7 +207,9 @@ def test_few_messages_in_flight(tmp_path):
     assert found.sets == ["client.inflight=2048"] and checked(tmp_path, found).client.inflight == 2048
     # at most twice the rate; a link at its rate would give nothing
     assert found.gain == Gain(0.0, 100.0) and found.confidence == "medium"
-    assert "in-flight" not in causes(made())
+    # a worker with some slack could be filled; a full one could not
+    assert causes(made(client=0.3, server=0.2))["in-flight"].gain == Gain(0.0, pytest.approx(25.0, abs=0.2))
+    assert "in-flight" not in causes(made(client=0.3, server=0.0))
 
 
 def test_an_in_flight_budget_of_a_workload_is_changed_there():
@@ -177,12 +223,20 @@ def test_losses_hold_places(tmp_path):
     found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 500}))["losses"]
     assert "1.00 k/s lost x a timeout of 2.00 s = 2,000 places" in found.evidence
     assert found.sets and checked(tmp_path, found).workload[0].timeout < 10**9
+    assert found.gain == Gain(0.0, pytest.approx(150.0))  # all places are held: until the server is full
+    some = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 64}))["losses"]
+    assert some.gain == Gain(0.0, pytest.approx(100 * 256 / (1024 - 256)))
     assert "losses" not in causes(made(client=0.8, server=0.6))
 
 
 def test_losses_where_a_worker_limits_have_no_gain():
-    found = causes(made(loads={"lost": 500}))["losses"]
+    found = causes(made(loads={"lost": 100}))["losses"]
     assert found.gain is None and found.against and found.confidence == "low"
+
+
+def test_losses_that_hold_most_places_have_one():
+    found = causes(made(client=0.3, server=0.2, loads={"lost": 500}))["losses"]
+    assert found.gain == Gain(0.0, pytest.approx(25.0, abs=0.1)) and not found.against
 
 
 def test_a_generator(tmp_path):
@@ -337,3 +391,87 @@ def test_whatever_workers_wait_for_a_diagnosis_is_a_document(client, server):
     assert json.loads(found.model_dump_json())["limit"]["kind"] == found.limit.kind
     for cause in found.causes:
         assert cause.gain is None or cause.gain.low <= cause.gain.high
+
+
+def test_a_link_by_the_latency_is_the_first_cause():
+    assert next(iter(causes(made(client=0.8, server=0.7, drops={"emulated_queue_full": 5})))) == "link"
+
+
+def with_ring(run, size, burst):
+    """Rings of the server of that size; its app_rx always takes so many."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"ring_size": size})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    few = {"burst": {burst: 500_000 // burst}}
+    return changed(
+        run, lambda w: with_stage(with_stage(w, "server", "app_rx", **few), "server", "nic_rx", burst={5: 9})
+    )
+
+
+def test_a_ring_shorter_than_a_batch(tmp_path):
+    found = causes(with_ring(made(client=0.9, server=0.05), 4, 3))
+    assert found["full-ring"].sets == ["server.ring_size=64"] and "small-batches" not in found
+    assert checked(tmp_path, found["full-ring"]).server.ring_size == 64
+    assert "move 3, all that its ring holds" in found["full-ring"].evidence
+    assert "full-ring" not in causes(with_ring(made(client=0.9, server=0.05), 8, 3))
+
+
+def test_all_small_batches_of_a_worker_are_changed():
+    run = small(made(client=0.9, server=0.05), 2)
+    (engine,) = run.record.engines
+    client, server = engine.plan.endpoints
+    server = server.model_copy(update={"batch": server.batch.model_copy(update={"nic_rx": 4})})
+    engine.plan = engine.plan.model_copy(update={"endpoints": [client, server]})
+    run = changed(run, lambda w: with_stage(w, "server", "nic_rx", burst={4: 125_000}))
+    assert causes(run)["small-batches"].sets == ["server.batch.app_rx=32", "server.batch.nic_rx=32"]
+
+
+def on_one_cpu(run):
+    """Its worker of the client has the server's stages, too."""
+    (engine,) = run.record.engines
+    client, server = engine.plan.workers
+    both = client.model_copy(update={"stages": [*server.stages, *client.stages]})
+    engine.plan = engine.plan.model_copy(update={"workers": [both]})
+
+    def of(window):
+        half = [
+            s.model_copy(
+                update={
+                    "worker": 0,
+                    "busy_cycles": s.busy_cycles // 2,
+                    "idle_cycles": s.idle_cycles // 2,
+                    "stall_cycles": 0,
+                }
+            )
+            for s in window.stages
+        ]
+        return window.model_copy(update={"workers": window.workers[:1], "stages": half})
+
+    return changed(run, of)
+
+
+def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
+    found = causes(on_one_cpu(made(client=0.02, server=0.02, host=HOST)))["one-worker"]
+    assert found.sets == ["client.cores=[1]", "server.cores=[0]"]
+    assert checked(tmp_path, found).client.cores == (1,)
+    assert (
+        found.gain is None
+        and found.confidence == "low"
+        and "takes 490.0 ns a message, its server 490.0 ns" in found.evidence
+    )
+    assert "one-worker" not in causes(on_one_cpu(made(client=0.02, server=0.02)))
+
+
+def test_a_budget_that_is_not_reached_is_not_too_small():
+    assert "in-flight" in causes(made(client=0.8, server=0.6))
+    assert "in-flight" not in causes(made(client=0.8, server=0.6, loads={"in_flight": 100}))
+
+
+def test_places_that_lost_messages_hold_are_not_too_few():
+    workload = sample.plan().workloads[0].model_copy(update={"timeout_ns": 2_000_000_000})
+    plan = sample.plan().model_copy(update={"workloads": [workload]})
+    found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 500}))
+    assert "losses" in found and "in-flight" not in found
+    found = causes(made(client=0.8, server=0.6, plan=plan, loads={"lost": 5}))
+    assert "losses" in found and "in-flight" in found

@@ -151,7 +151,8 @@ def test_a_gain_that_no_record_shows_is_a_cause_by_experiment():
 
 
 def test_more_messages_in_flight_are_tried_once():
-    found, seen = diagnose(made()), observe(made())
+    full = made(server=0.0)
+    found, seen = diagnose(full), observe(full)
     assert [each.inflight for each in variants_for(found, seen, more_in_flight=True) if each.inflight] == [2048]
     assert not any(each.inflight for each in variants_for(found, seen))
     waiting = made(client=0.8, server=0.7)

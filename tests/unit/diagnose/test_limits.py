@@ -23,6 +23,12 @@ def test_the_worker_with_the_least_slack_limits():
     assert found.evidence[0].startswith("the server's worker on CPU 1 has a slack of 5.0% [")
 
 
+def test_where_no_slack_is_known_the_evidence_has_the_clock_left_in():
+    first, second, *_ = limit(made(client=0.2, server=0.0)).evidence
+    assert first.endswith("has a slack of 0.0% [0.0% .. 0.0%], 0.0% with what reading the clock adds")
+    assert "clock" not in second
+
+
 def test_its_most_costly_stage_is_named():
     found = limit(made(work={("server", "app_rx"): 6.0}))
     assert found.stage == "server app_rx"
@@ -123,3 +129,25 @@ def test_an_imported_run_has_no_slack():
     run = type(run)(run.path, run.record.model_copy(update={"engines": [], "imported": imported}), {})
     found = diagnose(run)
     assert found.limit.kind == "unknown" and found.untold and found.workers == []
+
+
+def waiting(fastest_ns, first_ns=100_000):
+    """Workers with slack; the fastest message of each window takes so long, and that of the first one, which is in no metric, less."""
+    run = made(client=0.8, server=0.7)
+
+    def timed(window, ns):
+        seen = sample.histogram([ns, 2 * ns], times=1000)
+        return window.model_copy(
+            update={"workloads": [w.model_copy(update={"latency_sent": seen}) for w in window.workloads]}
+        )
+
+    ((name, (first, *rest)),) = run.windows.items()
+    warmup = timed(first, first_ns).model_copy(update={"phase": "warmup"})
+    return type(run)(run.path, run.record, {name: [warmup, *(timed(window, fastest_ns) for window in rest)]})
+
+
+def test_messages_that_wait_for_most_of_their_latency_wait_for_a_link():
+    found = limit(waiting(300_000))
+    assert found.kind == "link" and "for 67% of its latency" in found.evidence[-1]
+    assert limit(waiting(190_000)).kind == "in-flight"
+    assert limit(waiting(100_000)).kind == "in-flight"

@@ -7,10 +7,10 @@ from diagnosed_runs import made
 
 from windtunnel.diagnose import diagnose, tried
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, Point
+from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, PairedRuns, Point
 
 
-def comparison(verdict="faster", percent=30.0, reasons=()):
+def comparison(verdict="faster", percent=30.0, reasons=(), stopped="all run"):
     interval = Interval(
         method="paired", a=1.0, b=1.3, percent=percent, low=percent - 2, high=percent + 2, smallest=1.0, effect=1.0, p=0.0,
         p_corrected=0.0,
@@ -23,8 +23,9 @@ def comparison(verdict="faster", percent=30.0, reasons=()):
     point = Point(
         factors={}, differences=[], runs=[], in_turn=True, states=[], dropped=0, judged=[judged], measures=[rate]
     )
+    paired_runs = PairedRuns(pairs_wanted=8, pairs=8, seed=1, change="window", stopped=stopped)
     return Comparison(
-        made=datetime.now(UTC), windtunnel="0", a="a", b="b", level=0.01, between_runs=0.05, paired_runs=None, points=[point],
+        made=datetime.now(UTC), windtunnel="0", a="a", b="b", level=0.01, between_runs=0.05, paired_runs=paired_runs, points=[point],
         whole=[], warnings=[],
     )  # fmt: skip
 
@@ -45,7 +46,7 @@ def compared(monkeypatch):
     return asked, results
 
 
-FOUND = diagnose(made(client=0.8, server=0.6, loads={"lost": 500}))
+FOUND = diagnose(made(client=0.8, server=0.6, loads={"lost": 50}))
 
 
 def test_the_first_causes_are_compared_with_the_file(compared, tmp_path):
@@ -78,3 +79,18 @@ def test_a_comparison_without_a_verdict_has_its_reason(compared, tmp_path):
     compared[1].append(comparison("cannot tell", reasons=["no common state"]))
     (row,) = tried.try_remedies(FOUND, tmp_path, [], 1, tmp_path / "t")
     assert row.verdict == "cannot tell: no common state" and row.percent is None
+
+
+def test_after_one_that_the_user_ended_no_further_one_is_run(compared, tmp_path):
+    asked, results = compared
+    results += [comparison(stopped="interrupted"), comparison()]
+    (row,) = tried.try_remedies(FOUND, tmp_path, [], 2, tmp_path / "t")
+    assert row.interrupted and len(asked) == 1
+
+
+def test_runs_that_cannot_be_compared_are_no_refusal(compared, tmp_path):
+    code = next(cause.code for cause in FOUND.causes if cause.sets)
+    (tmp_path / "t" / code).mkdir(parents=True)
+    compared[1].append(UserError("stopped before both scenarios had run"))
+    with pytest.raises(UserError, match="stopped before"):
+        tried.try_remedies(FOUND, tmp_path, [], 1, tmp_path / "t")

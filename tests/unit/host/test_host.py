@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from windtunnel.cli import doctor as doctor_module
 from windtunnel.errors import UserError
-from windtunnel.host import counters, cpus, memory
+from windtunnel.host import counters, cpus, memory, perf_events
 from windtunnel.host.dpdk import read_dpdk, read_nics
 from windtunnel.host.facts import Facts, collect
 from windtunnel.host.findings import Finding, size, spans
@@ -200,7 +200,7 @@ def test_counters_count_or_state_a_reason() -> None:
 
 
 def test_counters_are_not_tried_on_an_unknown_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counters.platform, "machine", lambda: "pdp11")
+    monkeypatch.setattr(perf_events.platform, "machine", lambda: "pdp11")
     assert counters.count("cycles") == Probe(works=False, reason="not tried on pdp11")
 
 
@@ -283,7 +283,7 @@ def test_missing_counters_are_never_shown_as_zero(root: Path) -> None:
     found = finding(judge_system(collect(root).model_copy(update={"counters": gone})), "hardware counters")
     assert found.value == "not available: cycles, instructions, cache-misses (this processor or VM has no such counter)"
     assert found.remedy is None
-    gone["cycles"] = Probe(works=False, reason=counters.refusal(13))
+    gone["cycles"] = Probe(works=False, reason=perf_events.words_of(PermissionError(13, "refused")))
     found = finding(judge_system(collect(root).model_copy(update={"counters": gone})), "hardware counters")
     assert found.remedy == "sudo sysctl kernel.perf_event_paranoid=2"
 

@@ -62,6 +62,30 @@ def test_a_batch_is_full_by_the_plan():
     assert found.shares == (0.0,)
 
 
+def test_a_batch_is_full_that_takes_all_its_ring_holds():
+    client, server = PLANS["windtunnel"].endpoints
+    plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, server.model_copy(update={"ring_size": 4})]})
+
+    def shares(stage):
+        of = window([polled(stage=stage, burst={3: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
+        return slacks({"windtunnel": [of]}, {"windtunnel": plan})[0].shares
+
+    assert shares("app_rx") == shares("disp_tx") == (0.0,) and shares("nic_rx") == (1.0,)
+
+
+@pytest.mark.parametrize(("in_flight", "slack"), [(1024, 1.0), (993, 1.0), (992, 0.0)])
+def test_messages_made_as_soon_as_they_may_be_are_no_queue(in_flight, slack):
+    stages = [
+        polled(endpoint="client", stage="app_tx"),
+        polled(endpoint="client", stage="nic_rx", burst={8: 10}),
+    ]
+    (load,) = next(line for line in sample.engine_lines(sample.plan()) if line.type == "window").workloads
+    of = window(stages, [worker(timed_cycles=1000, loops=10, cycles=1000)]).model_copy(
+        update={"workloads": [load.model_copy(update={"in_flight": in_flight})]}
+    )
+    assert slacks({"windtunnel": [of]}, PLANS)[0].shares == (slack,)
+
+
 def test_a_worker_without_timed_calls_has_none():
     assert worker_of([polled(empty_calls=10, timed_calls=0)], timed=0) is None
 
@@ -120,15 +144,70 @@ def test_more_than_half_needs_an_interval():
 
 def test_a_difference_that_the_ledgers_do_not_account_for_is_none():
     def of(rest):
-        busy = [Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (0.001,) * 8, (0.0,) * 8)]
-        other = Slack("windtunnel", 1, 1, "client", (0.004, 0.005) * 4, (0.004, 0.005) * 4, tuple(rest))
+        busy = [Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (0.001,) * 8, (0.0,) * 8, (0.001,) * 8)]
+        shares = (0.004, 0.005) * 4
+        other = Slack("windtunnel", 1, 1, "client", shares, shares, tuple(rest), shares)
         return [each.worker for each in slowest([*busy, other])]
 
     assert of([0.0] * 8) == [0]
-    assert of([0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02]) == [0, 1]
+    assert of([0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02]) == [1, 0]  # none is known to wait
 
 
 def test_what_timed_loops_do_not_account_for():
     one = worker(timed_cycles=1000, loops=10, cycles=1100)
     (found,) = slacks({"windtunnel": [window([polled(busy_cycles=990, idle_cycles=0)], [one])]}, PLANS)
     assert found.rests == pytest.approx((1 - 990 / 1100,))
+
+
+RESTS = (0.02, 0.02, -0.02, -0.02, -0.02, -0.02, 0.02, 0.02)
+
+
+def unresolved(often, seldom, rests=RESTS):
+    """Two workers whose waits the clock cannot tell from nothing: with it, they are `often` and `seldom` of each window."""
+    none = (0.0,) * len(often)
+    a = Slack("windtunnel", 0, 0, "server", none, none, tuple(rests), tuple(often))
+    b = Slack("windtunnel", 1, 1, "client", (0.001,) * len(seldom), none, tuple(-rest for rest in rests), tuple(seldom))
+    return [each.worker for each in slowest([a, b])]
+
+
+def test_where_the_clock_tells_nothing_how_often_decides():
+    assert unresolved((0.04, 0.06) * 4, (0.01, 0.012) * 4) == [1]
+    assert unresolved((0.01, 0.012) * 4, (0.04, 0.06) * 4) == [0]
+
+
+def test_one_window_with_many_waits_does_not_decide():
+    often = (0.9, *(0.01, 0.012) * 3, 0.011)
+    assert unresolved(often, (0.012, 0.011) * 4) == [1, 0]  # a tie; that with fewer waits comes first
+
+
+def test_a_wait_that_is_known_is_compared_by_time_alone():
+    """The clock adds more to the many short waits of one worker than to the few long ones of the other."""
+    a = Slack("windtunnel", 0, 0, "server", (0.2, 0.22) * 4, (0.2, 0.22) * 4, (0.0,) * 8, (0.21, 0.23) * 4)
+    b = Slack("windtunnel", 1, 1, "client", (0.22, 0.2) * 4, (0.22, 0.2) * 4, (0.0,) * 8, (0.6, 0.62) * 4)
+    assert a.is_known and b.is_known and len(slowest([a, b])) == 2
+
+
+def test_one_that_is_known_to_wait_is_compared_with_one_that_is_not():
+    rest = (0.1, 0.1, -0.1, -0.1, -0.1, -0.1, 0.1, 0.1)
+    a = Slack("windtunnel", 0, 0, "server", (0.05, 0.06) * 4, (), (0.0,) * 8, (0.2, 0.21) * 4)
+    b = Slack("windtunnel", 1, 1, "client", (0.0,) * 8, (), rest, (0.01, 0.02) * 4)
+    assert a.is_known and not b.is_known and [each.worker for each in slowest([a, b])] == [1]
+    often = Slack("windtunnel", 1, 1, "client", (0.0,) * 8, (), rest, (0.6, 0.61) * 4)
+    assert [each.worker for each in slowest([a, often])] == [1, 0]  # by time it may have less: the many are short
+
+
+def test_no_waits_on_either_side_are_a_tie():
+    assert len(unresolved((0.0,) * 8, (0.0,) * 8)) == 2
+
+
+def test_slack_in_words():
+    known = Slack("windtunnel", 0, 0, "server", (0.2, 0.22) * 4, (), (0.0,) * 8, (0.3,) * 8)
+    assert known.words == "21.0%"
+    unknown = Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (), RESTS, (0.03,) * 8)
+    assert unknown.words == "0.1% (3.0% with what reading the clock adds)"
+
+
+def test_what_the_clock_adds_is_left_in_the_most():
+    (of,) = sampled(clock=80)
+    (found,) = slacks({"windtunnel": [of]}, PLANS)
+    assert found.most == pytest.approx((500 * 100 / of.workers[0].cycles,))

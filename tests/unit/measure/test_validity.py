@@ -215,7 +215,7 @@ def test_a_client_that_catches_up_is_not_too_slow():
 
 
 def waiting(sides, share, number=0):
-    return Slack("windtunnel", number, number, sides, (share, share + 0.001, share - 0.001, share), (), (0.0,) * 4)
+    return Slack("windtunnel", number, number, sides, (share + 0.001, share - 0.001) * 4, (), (0.0,) * 8, (share,) * 8)
 
 
 def test_in_a_closed_loop_the_side_that_waits_less_is_named():

@@ -17,7 +17,7 @@ from windtunnel.exchange.tables import export, restore
 from windtunnel.measure.compare import Running, compare
 from windtunnel.runs import load
 from windtunnel.runs.joined import join
-from windtunnel.runs.migrate import FIRST_VERSION, RECORD_STEPS, WINDOW_STEPS
+from windtunnel.runs.migrate import FIRST_VERSION, RECORD_STEPS, WINDOW_STEPS, migrate_record
 from windtunnel.runs.record import RUN_VERSION
 from windtunnel.runs.summary import summarise
 from windtunnel.views.pages.page import render
@@ -73,6 +73,19 @@ def test_a_kept_record_loads_with_all_its_windows(sample):
     assert run.record.version == RUN_VERSION and run.problems == []
     lines = (sample / "windows.jsonl").read_text().splitlines() if run.record.engines else []
     assert sum(map(len, run.windows.values())) == len(lines)
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.name == "echo"], ids=name_of)
+def test_a_record_of_this_version_from_before_variants_is_read(sample, tmp_path):
+    """0.6.0 wrote plans without them, before it had them."""
+    document = migrate_record(json.loads((sample / "run.json").read_text()))
+    for engine in document["engines"]:
+        engine["plan"].pop("variants", None)
+        engine["plan"]["phases"].pop("hold_windows", None)
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    (tmp_path / "windows.jsonl").write_text("")
+    plan = load(tmp_path).record.engines[0].plan
+    assert plan.variants is None and plan.phases.hold_windows is False
 
 
 @pytest.mark.parametrize("sample", MEASURED, ids=name_of)

@@ -63,7 +63,7 @@ def test_every_counter_and_level_has_a_help_text():
 
 @pytest.mark.parametrize(
     ("model", "line", "derived"),
-    [(StageWindow, "stage", {"calls", "empty_calls", "objects"}), (WorkloadWindow, "workload", set())],
+    [(StageWindow, "stage", {"calls", "empty_calls", "stalled_calls", "objects"}), (WorkloadWindow, "workload", set())],
 )
 def test_engine_and_python_name_the_same_counters(model, line, derived):
     text = (CHECKOUT / "engine" / "core" / "counters.h").read_text()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from study_tools import invoke, refused
 
-from windtunnel.sharing import changed_threads, polling_trial, probe
+from windtunnel.sharing import changed_threads, costs, polling_trial
 from windtunnel.sharing.advise import SHORT, Demand, Estimate, Estimator, advise, slo_of
-from windtunnel.sharing.probe import Cost, Kept
+from windtunnel.sharing.costs import Cost, Kept
 from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant, simulate
 from windtunnel.sharing.simulate.cache import refill_ns
 
@@ -71,7 +71,7 @@ def test_an_estimate_is_what_the_simulator_simulates():
 
 
 def test_advice_is_marked_and_for_machines(monkeypatch):
-    monkeypatch.setattr(probe, "kept", lambda cpu, shield=True: [])
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield=True: [])
     assert "simulated, not measured" in invoke("share", "advise", "--slo", "p99=500us", "--tenants", "4")
 
     document = json.loads(invoke("share", "advise", "--slo", "p99=500us", "--tenants", "4", "--json"))
@@ -88,7 +88,7 @@ def probed(monkeypatch):
     cost = Cost(turn_ns=16_000, p99_us=465, late=[(20_000, 1)])
     when = datetime(2026, 11, 23, tzinfo=UTC)
     kept = Kept(when=when, slice_ns=150_000, tenants=4, gaps=[], alone_ns=10**9, costs={"rotor-far": cost})
-    monkeypatch.setattr(probe, "kept", lambda cpu, shield=True: [kept])
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield=True: [kept])
 
 
 def test_the_simulator_has_the_costs_of_this_host_once_it_was_probed(probed):

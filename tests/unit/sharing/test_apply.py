@@ -144,3 +144,11 @@ def test_a_slicer_that_cannot_start_leaves_everything_as_it_was(carried):
     assert [type(slicer) for slicer in carrier.slicers.values()] == [Telling]
     assert Telling.told[-1][:2] == (CPUS[-1], {one: 128, two: 128})
     assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
+
+
+def test_a_slicer_is_told_what_its_turn_costs_on_its_cpu(tmp_path):
+    with tenant() as one, held(tmp_path / "a.journal") as journal:
+        carrier = Carrier(journal, Turns, 100_000, turn_cost_ns=lambda cpu, slicer: 1000 * cpu + len(slicer))
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}), {})
+        assert carrier.slicers[CPUS[-1]].plan()["turn_cost_ns"] == 1000 * CPUS[-1] + len("turns")
+        carrier.close()

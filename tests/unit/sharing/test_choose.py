@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import probe
+from windtunnel.sharing import costs, probe
+from windtunnel.sharing.costs import Cost, Kept
 from windtunnel.sharing.daemon.core import choose
 from windtunnel.sharing.daemon.keys import Serve
-from windtunnel.sharing.probe import Cost, Kept
 from windtunnel.sharing.slicers import SLICERS
 
 CPUS = (0, 1)
@@ -19,16 +19,16 @@ def measured(monkeypatch):
     """What probes say of a host with two CPUs, and what the daemon said."""
     for kind in SLICERS.values():
         monkeypatch.setattr(kind, "missing", classmethod(lambda kind, cpu: None))
-    costs = {"rotor-far": (10_000, 459), "kicker-far": (14_000, 530), "kicker": (27_000, 570)}
+    found = {"rotor-far": (10_000, 459), "kicker-far": (14_000, 530), "kicker": (27_000, 570)}
     kept = Kept(
         when=datetime(2026, 11, 23, tzinfo=UTC),
         slice_ns=150_000,
         tenants=4,
         gaps=[],
         alone_ns=10**9,
-        costs={name: Cost(turn_ns=turn, p99_us=p99, late=[]) for name, (turn, p99) in costs.items()},
+        costs={name: Cost(turn_ns=turn, p99_us=p99, late=[]) for name, (turn, p99) in found.items()},
     )
-    monkeypatch.setattr(probe, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (1, True) else [])
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (1, True) else [])
     return kept
 
 
@@ -50,7 +50,7 @@ def test_a_named_slicer_gets_its_own_slice(measured):
 
 
 def test_what_the_file_says_needs_no_probe(monkeypatch):
-    monkeypatch.setattr(probe, "kept", lambda cpu, shield: pytest.fail("read"))
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield: pytest.fail("read"))
     assert chosen(slicer="kicker", slice="200us") == ("kicker", 200_000, "")
 
 
@@ -70,11 +70,11 @@ def test_without_a_probe_the_host_is_measured_first(measured, monkeypatch):
 
 def test_a_probe_that_measured_nothing_of_it_leaves_the_kicker(measured, monkeypatch):
     nothing = measured.model_copy(update={"costs": {}})
-    monkeypatch.setattr(probe, "kept", lambda cpu, shield: [nothing])
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield: [nothing])
     assert chosen() == ("kicker", probe.SLICE_NS, "the probe measured nothing of it")
 
 
 def test_an_unknown_slicer_is_refused_before_anything_is_measured(monkeypatch):
-    monkeypatch.setattr(probe, "kept", lambda cpu, shield: pytest.fail("read"))
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield: pytest.fail("read"))
     with pytest.raises(UserError, match='no slicer "fast"'):
         chosen(slicer="fast")

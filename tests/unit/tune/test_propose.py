@@ -71,7 +71,7 @@ def test_the_last_point_is_found(space):
 
 
 def test_what_misses_the_slo_is_known_to_the_model(space):
-    study = study_of(space.factors, [Seen((1, 1, 1), (0.0,), 0.5), Seen((2, 1, 1), (-1.0,), -0.5)], 1)
+    study = study_of(space.factors, [Seen((1, 1, 1), (0.0,), 0.5), Seen((2, 1, 1), (-1.0,), -0.5)])
     assert [trial.constraints for trial in study.trials] == [{"violation": 0.5}, {"violation": -0.5}]
     assert study.best_trial.params == {"inflight": 2, "batch": 1, "ring": 1}
 

@@ -79,6 +79,10 @@ def test_settings_that_cannot_run_any_more_are_refused(engines, tmp_path):
     assert not (tmp_path / "t").exists()
 
 
+def test_a_run_that_was_deleted_has_no_remedies(engines, tmp_path):
+    assert engines.remedies(tmp_path / "trials" / "001", "incumbent", 1) == ()
+
+
 def test_a_file_that_has_changed_is_not_run(engines, tmp_path):
     (tmp_path / "echo.toml").write_text(SCENARIO.replace("256", "128"))
     with pytest.raises(UserError, match="changed while it was tuned"):

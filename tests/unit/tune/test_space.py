@@ -11,7 +11,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs.identity import flat
 from windtunnel.scenario import load, resolve
 from windtunnel.tune import space as spaces
-from windtunnel.tune.first import first_candidates
+from windtunnel.tune.first import common_sense
 from windtunnel.tune.space import SpaceFile, default, from_file
 
 
@@ -129,6 +129,13 @@ def test_the_default_space_has_what_check_accepts_here(file):
     assert all(space.refused(point) is None for point in single)
 
 
+def test_neighbours_differ_by_one_level_or_by_any_where_there_is_no_order(file):
+    ops = '[[factor]]\nkey = "client.mempool.ops"\nvalues = ["ring_mp_mc", "stack", "lf_stack"]\n'
+    space = spaced(file, ops + '[[factor]]\nkey = "client.inflight"\nvalues = [64, 128, 256]\n')
+    assert set(space.neighbours((0, 0))) == {(1, 0), (2, 0), (0, 1)}
+    assert set(space.neighbours((1, 1))) == {(0, 1), (2, 1), (1, 0), (1, 2)}
+
+
 def test_what_the_command_line_says_stays(file):
     space = default(file, ("client.inflight=64", "duration=40ms"), machine())
     assert "inflight" not in [factor.name for factor in space.factors]
@@ -146,7 +153,7 @@ def test_more_cpus_make_the_servers_cores_a_factor(file):
     assert [len(level.values[0]) for level in cores.levels.each] == [1, 2, 3, 4, 5, 6, 7]
     start, _ = space.file_point()
     assert space.workers(start) == 1
-    split = space.at(start, ["workload.0.colocate=false", "server.cores=[7, 6]"])
+    split = space.at(start, {"workload.0.colocate": False, "server.cores": [7, 6]})
     assert split is not None and space.workers(split) == 2
 
 
@@ -159,19 +166,64 @@ def test_several_workloads_have_factors_of_their_own(file):
 def test_changes_lead_to_a_point_or_to_none(file):
     space = spaced(file, SPACE)
     start, _ = space.file_point()
-    assert space.at(start, ["client.inflight=64"]) == (1, 3, 2)
-    assert space.at(start, ["client.inflight=64", "client.mempool.cache=512"]) == (1, 3, 2), "the cache is no factor"
-    assert space.at(start, ["client.mempool.cache=512"]) is None
-    assert space.at(start, ["client.inflight=65"]) is None
-    assert space.at(start, ["client.batch.nic_rx=64"]) is None, "one of two keys that change together"
+    assert start == (3, 3, 2)
+    assert space.at(start, {"client.inflight": 64}) == (1, 3, 2)
+    assert space.at(start, {"client.inflight": 64, "client.mempool.cache": 512}) == (1, 3, 2), "the cache is no factor"
+    assert space.at(start, {"client.mempool.cache": 512}) is None
+    assert space.at(start, {"client.inflight": 256}) is None, "the file has it"
+    assert space.at(start, {"client.batch.nic_rx": 64}) == (3, 4, 2), "the server's changes with it"
+
+
+def test_a_change_leads_to_the_nearest_level_on_its_side(file):
+    space = spaced(file, SPACE)
+    start, _ = space.file_point()
+    to = [100, 130, 250, 257, 600, 10**6, 1]
+    points = [space.at(start, {"client.inflight": value}) for value in to]
+    assert [point and point[0] for point in points] == [2, 2, 2, 4, 4, 5, 0]
+    last = (5, 3, 2)
+    assert space.at(last, {"client.inflight": 4096}) is None, "nothing is larger"
+    assert space.at(last, {"client.inflight": 4096, "client.ring_size": 2048}) == (5, 3, 3), "the ring is"
+
+
+def test_a_change_that_is_no_number_needs_the_very_level(file):
+    space = spaced(
+        file,
+        '[[factor]]\nkey = "client.mempool.ops"\nvalues = ["ring_mp_mc", "stack"]\n'
+        '[[factor]]\nkey = "workload.0.colocate"\nvalues = [true, false]\n',
+    )
+    assert space.at((0, 0), {"client.mempool.ops": "stack"}) == (1, 0)
+    assert space.at((0, 0), {"client.mempool.ops": "lf_stack", "workload.0.colocate": False}) is None
+    assert space.at((0, 1), {"workload.0.colocate": True}) == (0, 0)
+    assert space.at((0, 1), {"workload.0.colocate": 1}) is None, "true is not 1"
+
+
+@pytest.mark.parametrize("own", [1, 2, 32, 100, 256])
+def test_the_default_space_has_what_is_usual_and_what_is_around_the_file(file, own):
+    file.write_text(SCENARIO + f"[server]\nbatch.nic_rx = {own}\n")
+    factor = next(factor for factor in default(file, (), machine()).factors if factor.name == "batch_nic_rx")
+    pairs = [level.values for level in factor.levels.each]
+    assert (32, own) in pairs and {(4, 4), (32, 32), (256, 256)} <= set(pairs), "client and server"
+    assert ((8, own // 4) in pairs) == (own >= 4) and pairs == sorted(pairs)
+
+
+def test_factors_of_one_kind_that_change_alike_are_said_once(file):
+    space = default(file, (), machine())
+    start, _ = space.file_point()
+    of = {factor.name: n for n, factor in enumerate(space.factors)}
+    more = space.at(start, {f"client.batch.{stage}": 128 for stage in spaces.STAGES})
+    assert space.changes(more) == "batch_* 128"
+    one_less = tuple(start[n] if n == of["batch_nic_rx"] else i for n, i in enumerate(more))
+    assert space.changes(one_less).count("batch_") == 5 and "*" not in space.changes(one_less)
+    assert space.changes(space.at(more, {"client.inflight": 64})) == "batch_* 128, inflight 64"
+    assert space.changes(start) == "the file"
 
 
 def test_first_moves_are_legal_where_they_are_in_the_space(file):
     space = default(file, (), machine())
-    moves = first_candidates(load(file))
+    moves = common_sense(load(file))
     start, _ = space.file_point()
-    points = [space.at(start, move.sets) for move in moves]
-    assert all(move.why and move.sets for move in moves)
+    points = [space.at(start, move.changes) for move in moves]
+    assert all(move.why and move.changes for move in moves)
     assert sum(point is not None and space.refused(point) is None for point in points) >= 6
     assert points[0] is not None and space.words(points[0]).startswith("batch_app_tx 128, batch_disp_tx 128")
 
@@ -201,7 +253,7 @@ def test_every_point_that_is_not_refused_runs_and_says_its_settings(tmp_path_fac
         for point in space.drawn(dice, 4):
             if space.refused(point) is not None:
                 continue
-            assert space.at(point, ()) is None
+            assert space.at(point, {}) is None
             found = flat(space.spec(point).resolved)
             said = settings_of(space.sets(point))
             assert {key: str(found[key]) for key in said} == said

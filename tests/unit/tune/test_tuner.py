@@ -11,6 +11,7 @@ from tuning_tools import BASE, SCENARIO, SPACE, Dying, Killed, MadeUp, settings_
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.study.directory import opened
+from windtunnel.tune.first import Move
 from windtunnel.tune.record import NAME, read, trials
 from windtunnel.tune.tuner import FAILED_TRIALS, Silent
 
@@ -91,15 +92,12 @@ def test_a_killed_tuning_repeats_no_trial_that_had_ended(tmp_path, after):
 
 
 def test_a_tuning_comes_to_the_same_candidates_however_often_it_is_begun(tmp_path):
-    def sure(settings):
-        return surface(settings)
-
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
     parts.mkdir()
-    one = tuned(whole, MadeUp(sure, noise=1e-9), budget=12)
+    one = tuned(whole, MadeUp(noise=0), budget=12)
     for budget in (1, 2, 5, 12):
-        several = tuned(parts, MadeUp(sure, noise=1e-9), budget=budget)
+        several = tuned(parts, MadeUp(noise=0), budget=budget)
     assert [trial.sets for trial in one.trials] == [trial.sets for trial in several.trials]
 
 
@@ -360,3 +358,83 @@ def test_a_front_leaves_out_what_is_worse_in_both(tmp_path):
     found = tuned(tmp_path, MadeUp(surface, latency=deeper), objective="pareto", rate="1k", budget=20)
     ends = [(trial.gain, -min(trial.latency.ns)) for trial in found.front]
     assert ends and len(found.front) < 21 and ends == sorted(ends, reverse=True)
+
+
+def smaller(inflight):
+    return lambda settings: [Move({"client.inflight": inflight}, f"diagnosis: {len(settings)} changed")]
+
+
+def test_remedies_of_a_diagnosis_come_as_soon_as_there_is_a_run(tmp_path):
+    rig = MadeUp(noise=1e-4, diagnosed=smaller(64))
+    first, second, *_ = tuned(tmp_path, rig, budget=3).trials
+    assert first.move == 0 and not first.why.startswith("diagnosis")
+    assert second.why == "diagnosis: 0 changed" and second.move is None, "of the file"
+    assert settings_of(second.sets)["client.inflight"] == "64"
+    assert rig.diagnoses[0] == (tmp_path / "out" / "trials" / "001", "incumbent", 1)
+
+
+def test_each_incumbent_is_diagnosed_once(tmp_path):
+    def deep(settings):
+        return -0.1 * abs(math.log2(int(settings.get("client.inflight", 256)) / 32))
+
+    rig = MadeUp(deep, noise=1e-4, diagnosed=lambda now: [Move({"client.inflight": 1}, f"after {len(now)}")])
+    found = tuned(tmp_path, rig, budget=12)
+    better = [trial for trial in found.trials if trial.outcome == "better"]
+    assert (
+        better[0].why == "after 0"
+        and found.best is not None
+        and settings_of(found.best.sets)["client.inflight"] == "32"
+    )
+    assert rig.diagnoses == [
+        (tmp_path / "out" / "trials" / "001", "incumbent", 1),
+        *((tmp_path / "out" / "trials" / f"{trial.number:03}", "candidate", 1) for trial in better),
+    ]
+
+
+def test_a_remedy_that_did_not_help_is_not_tried_again(tmp_path):
+    found = tuned(tmp_path, MadeUp(noise=1e-4, diagnosed=smaller(1024)), budget=15)
+    of_diagnosis = [trial for trial in found.trials if trial.why.startswith("diagnosis")]
+    points = [tuple(trial.point) for trial in found.trials]
+    assert of_diagnosis and len(points) == len(set(points))
+
+
+def test_a_move_that_helped_is_made_again_from_where_it_led(tmp_path):
+    def steep(settings):
+        return 0.3 * math.log2(int(settings.get("client.batch.nic_rx", 4)))
+
+    space = """\
+[[factor]]
+name = "batch"
+keys = ["client.batch.nic_rx", "server.batch.nic_rx"]
+values = [4, 8, 16, 32, 64]
+"""
+    batch = "batch.nic_rx = 4\n"
+    scenario = SCENARIO.replace("[client]\n", f"[server]\n{batch}\n[client]\n{batch}")
+    first, second, *rest = tuned(tmp_path, MadeUp(steep, noise=1e-4), space=space, scenario=scenario).trials
+    sizes = [settings_of(trial.sets)["client.batch.nic_rx"] for trial in (first, second)]
+    assert sizes == ["16", "64"] and first.move == second.move == 0
+    assert all(trial.move != 0 for trial in rest)
+
+
+def test_what_was_invalid_gets_a_second_trial(tmp_path):
+    class BusyAtFirst(MadeUp):
+        calls = 0
+
+        def failing_now(self, settings):
+            self.calls += 1
+            return "invalid" if self.calls <= 6 else None  # both of three pairs
+
+    rig = BusyAtFirst(noise=1e-4)
+    rig.failing = rig.failing_now
+    first, second, *_ = tuned(tmp_path, rig, budget=3).trials
+    assert first.failure == "invalid" and second.failure is None
+    assert (first.point, first.move) == (second.point, second.move)
+
+
+def test_what_was_invalid_twice_is_left_out(tmp_path):
+    def never(settings):
+        return "invalid" if settings.get("client.batch.nic_rx") == "64" else None
+
+    found = tuned(tmp_path, MadeUp(noise=1e-4, failing=never), budget=10)
+    points = [tuple(trial.point) for trial in found.failed]
+    assert points and all(points.count(point) == 2 for point in points) and found.counted == 10

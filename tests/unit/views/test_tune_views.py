@@ -50,13 +50,13 @@ def test_the_plan_shows_the_space_and_the_first_moves(command):
     assert "inflight 1024: more in flight fills the bursts" in said
     document = json.loads(command("--plan", "--json").output)
     assert document["file"] == {"inflight": "256", "batch": "32", "ring": "1024"} and document["points"] == 120
-    assert document["first"][0] == {"sets": ["client.inflight=1024"], "why": "more in flight fills the bursts"}
+    assert document["first"][1] == {"sets": ["client.inflight=1024"], "why": "more in flight fills the bursts"}
 
 
 def test_a_line_a_trial_then_the_table_and_the_findings(command, tmp_path):
     done = command("--budget", "12", "--as", "axio")
     lines = done.stderr.splitlines()
-    assert lines[0] == "trial 1  1 of 12  inflight 1024: more in flight fills the bursts"
+    assert lines[0] == "trial 1  1 of 12  batch 64: larger bursts share the cost of a call among more packets"
     assert lines[1].startswith("trial 1  worse: -") and lines[1].endswith("pairs  0 s")
     assert "the winner, is measured afresh" in lines[-1]
     said = done.stdout
@@ -87,8 +87,17 @@ def test_quiet_prints_the_directory(command):
 
 def test_too_busy_is_3(command):
     done = command(rig=MadeUp(failing=lambda settings: "invalid"), code=3)
-    assert "the host is too busy: five trials in a row failed: made up: invalid" in done.stderr
-    assert "5 of 5 trials failed and are not counted: 5 invalid." in done.stdout.replace("\n", " ")
+    assert "the host is too busy: five trials in a row failed, the last one: made up: invalid" in done.stderr
+    said = done.stdout.replace("\n", " ")
+    assert "no trial came to a result" in said and "5 of 5 trials failed and are not counted: 5 invalid." in said
+
+
+def test_what_crashes_does_not_blame_the_host(command):
+    done = command(rig=MadeUp(failing=lambda settings: "crashed"), code=3)
+    assert done.stderr.splitlines()[-2:] == [
+        "five trials in a row failed, the last one: made up: crashed",
+        "try: windtunnel run echo.toml",
+    ]
 
 
 def test_an_slo_that_nothing_meets_is_1(command):

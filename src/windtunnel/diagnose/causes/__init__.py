@@ -13,8 +13,12 @@ from windtunnel.diagnose.causes import (
     inflight,
     link,
     losses,
+    nic_writes,
     one_worker,
+    pause_frames,
     payload,
+    pcie_link,
+    shared_cache,
     small_batches,
     tables,
 )
@@ -27,7 +31,7 @@ CAUSES: dict[str, Check] = {
     each.CAUSE.code: each.CAUSE
     for each in (
         handler, tables, small_batches, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
-        host_state,
+        host_state, shared_cache, nic_writes, pcie_link, pause_frames,
     )
 }  # fmt: skip
 """By code."""
@@ -35,10 +39,12 @@ CAUSES: dict[str, Check] = {
 
 def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
     """The causes of a run, that with the greatest gain first, those whose gain cannot be told last, unless they are what limits; and what is
-    untold. `remedies`: what
+    untold. A run without windows has recorded causes alone. `remedies`: what
     an experiment has tried. What it measured stands in place of what the record allows."""
     found, untold = [], []
     for code, check in CAUSES.items():
+        if not seen.count and check.observable != "recorded":
+            continue
         try:
             cause = check.cause(seen, limit)
         except Untold as missing:
@@ -78,10 +84,10 @@ def _by(remedy: Remedy) -> Cause:
     )
 
 
-def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, float]:
-    """What limits, as a link does, comes first although its gain cannot be told."""
+def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float]:
+    """What limits, as a link does, comes first although its gain cannot be told; what other tools recorded, last."""
     decided = cause.gain is None and cause.code == limit.kind
-    return not decided, cause.gain is None, -(cause.gain.middle if cause.gain else 0.0)
+    return not decided, cause.observable == "recorded", cause.gain is None, -(cause.gain.middle if cause.gain else 0.0)
 
 
 __all__ = ["CAUSES", "look"]

@@ -7,6 +7,11 @@ from windtunnel.diagnose.model import Cause, Confidence, Gain, Limit, Observable
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Estimate, Slack
 
+BOUNDLESS = 1e6
+"""Percent. JSON has no infinity."""
+NOT_TRIED = "not tried on hardware"
+"""Said of every cause that the texts of other tools show: it is tested on texts alone."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -44,8 +49,8 @@ class Check:
             sets=case.sets,
             gain=case.gain,
             against=case.against,
-            untold=case.untold,
-            confidence=_confidence(case, limit),
+            untold=[*case.untold, NOT_TRIED] if self.observable == "recorded" else case.untold,
+            confidence=None if self.observable == "recorded" else _confidence(case, limit),
         )
 
 
@@ -72,8 +77,12 @@ def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
 
 def room(seen: Observed) -> Gain:
     """Of what fills the time in which the worker with the least slack waits: from nothing to all of it. Raises Untold."""
-    least = min((slack.share.mean for slack in seen.slacks), default=0.0)
-    return Gain(0.0, _percent(1.0, 1.0 - least))
+    return Gain(0.0, filled(min((slack.share.mean for slack in seen.slacks), default=0.0)))
+
+
+def filled(share: float) -> float:
+    """Percent by which a rate rises when this share of the time, which was lost, is used. Without a bound where it was all of it."""
+    return 100 * share / (1 - share) if share < 1 else BOUNDLESS
 
 
 def _percent(now: float, after: float) -> float:

@@ -21,17 +21,19 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
 def _of_endpoint(seen: Observed, endpoint: Endpoint) -> Case | None:
     stage = TAKES[endpoint.side]
     free = [pool.free for of in seen.windows.values() for w in of for pool in w.pools if pool.endpoint == endpoint.side]
-    stalled = [
-        each.stalled_calls for of in seen.windows.values() for w in of for each in w.stages
+    told_apart = [
+        (each.stalled_calls, each.stalled_for_mbufs) for of in seen.windows.values() for w in of for each in w.stages
         if (each.endpoint, each.stage) == (endpoint.side, stage)
     ]  # fmt: skip
+    stalled = [calls if for_mbufs is None else for_mbufs for calls, for_mbufs in told_apart]
+    untold = ["for what each call stalled: the release that wrote the run counted mbufs and full rings together"]
     lacking = _of_driver(seen, endpoint.side)
     batch = int(getattr(endpoint.batch, stage))
     takes = endpoint.side == "client" or endpoint.response_mbuf == "new"
     if not (lacking or (takes and sum(stalled) and free and min(free) < batch)):
         return None
     larger = min(2 * endpoint.pool.size + 1, MOST)
-    evidence = f"{endpoint.side} {stage} stalled in {sum(stalled):,} calls"
+    evidence = f"{endpoint.side} {stage} stalled for mbufs in {sum(stalled):,} calls"
     evidence += f", and {min(free)} of {endpoint.pool.size:,} mbufs were free at the end of a window" if free else ""
     evidence += f"; {', '.join(lacking)}" if lacking else ""
     return Case(
@@ -39,7 +41,7 @@ def _of_endpoint(seen: Observed, endpoint: Endpoint) -> Case | None:
         remedy=f"a pool of {larger:,} mbufs",
         sets=[f"{endpoint.side}.mempool.size={larger}"],
         gain=room(seen),
-        untold=["for what each call stalled: mbufs and a full ring are counted together"],
+        untold=untold if any(for_mbufs is None for _, for_mbufs in told_apart) else [],
     )
 
 

@@ -1,26 +1,53 @@
-"""A full ring: what comes before it stalls, although the worker behind it has slack on average."""
+"""A full ring: what comes before it stalls, although the worker behind it has slack on average; or it is shorter than a batch."""
 
+from windtunnel.diagnose.causes.batches import USUAL, loops_of, small
 from windtunnel.diagnose.causes.cause import Case, Check, room
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
+from windtunnel.measure.validity import Slack
+from windtunnel.runs.rows import StageRow
 
 BEFORE_A_RING = ("disp_rx", "app_rx", "app_tx")
 MOST = 1 << 20
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
+    short = (case for slack in seen.of_limit(limit) if (case := _short(seen, slack)))
+    return next(short, None) or _full(seen, limit)
+
+
+def _short(seen: Observed, slack: Slack) -> Case | None:
+    """A loop of the worker that limits moves no more than a ring holds."""
+    for stage, moved in small(seen, slack).items():
+        side, name = stage.split()
+        endpoint = seen.endpoint(side)
+        if moved < int(getattr(endpoint.batch, name)):
+            size, loops = max(2 * USUAL, 2 * endpoint.ring_size), loops_of(seen, slack, moved)
+            return Case(
+                evidence=(
+                    f"most calls of {stage} that move something move {moved}, all that its ring holds, so a loop of its worker moves few: "
+                    f"{loops.words}"
+                ),
+                remedy=f"a ring of {size:,} entries, longer than a batch",
+                sets=[f"{side}.ring_size={size}"],
+                gain=loops.gain,
+                untold=loops.untold,
+            )
+    return None
+
+
+def _full(seen: Observed, limit: Limit) -> Case | None:
     rings = [ring for of in seen.windows.values() for window in of for ring in window.rings]
     fullest = max(rings, key=lambda ring: ring.used / ring.size, default=None)
     if fullest is None:
         return None
-    rows = [row for row in seen.summary.stages if row.stage in BEFORE_A_RING and row.stalled_calls]
     side = fullest.name.split()[0]
-    mine = [row for row in rows if row.endpoint == side]
+    mine = {row.stage: calls for row in seen.summary.stages if row.endpoint == side and (calls := _stalled(row))}
     limiting = {slack.sides for slack in seen.of_limit(limit)}
     if not mine or side in limiting or "client + server" in limiting:
         return None  # the worker behind it is slower: a longer ring would fill as well
     size = 2 * seen.endpoint(side).ring_size
-    stalled = ", ".join(f"{row.endpoint} {row.stage} stalled in {row.stalled_calls:,} calls" for row in mine)
+    stalled = ", ".join(f"{side} {stage} stalled in {calls:,} calls" for stage, calls in mine.items())
     return Case(
         evidence=f"{stalled}; {fullest.name} had up to {fullest.used:,} of {fullest.size:,} entries in use at the end of a window",
         remedy=f"a ring of {size:,} entries",
@@ -28,6 +55,14 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         gain=room(seen),
         untold=["how full rings were within a window: they are seen at its end"],
     )
+
+
+def _stalled(row: StageRow) -> int | None:
+    """Calls that found no room in a ring; of an earlier release's run, all that stalled."""
+    if row.stage not in BEFORE_A_RING:
+        return None
+    for_ring = (row.counters or {}).get("stalled_for_ring")
+    return row.stalled_calls if for_ring is None else for_ring
 
 
 CAUSE = Check("full-ring", "a ring is full at times", _find)

@@ -1,6 +1,6 @@
 """The generator: the client's worker is full, and the server's is not."""
 
-from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 
@@ -21,7 +21,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         sets=["workload.0.client.apps=2", f"client.cores={sorted({*(s.cpu for s in clients), free[0]})}"]
         if free
         else [],
-        gain=Gain(0.0, 100 * least / (1 - least)) if servers and least < 1 else None,
+        gain=Gain(0.0, filled(least)) if servers and least < 1 else None,
         against=["the rate is the client's: what the server could do is not measured"],
     )
 

@@ -1,6 +1,6 @@
 """The host's time: other threads, or other guests, run on the workers' CPUs."""
 
-from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Estimate, Slack, estimate
@@ -20,7 +20,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     return Case(
         evidence="; ".join(said) or limit.words,
         remedy="stop other programs on these CPUs, or give the workers CPUs of their own",
-        gain=Gain(_percent(low), _percent(high)),
+        gain=Gain(filled(low), filled(high)),
         against=["excluded windows are in no metric: the gain is of the windows that count"] if excluded else [],
     )
 
@@ -41,10 +41,6 @@ def _taken(seen: Observed, slack: Slack) -> Estimate:
         if each.worker == slack.worker
     ]
     return estimate(shares)
-
-
-def _percent(share: float) -> float:
-    return 100 * share / (1 - share) if share < 1 else 1e6
 
 
 CAUSE = Check("host-time", "the host runs something else on the workers' CPUs", _find)

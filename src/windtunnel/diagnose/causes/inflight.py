@@ -1,6 +1,6 @@
 """Too few messages in flight: all workers have slack, because the client may send no more."""
 
-from windtunnel.diagnose.causes.cause import Case, Check
+from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import slowest
@@ -9,12 +9,14 @@ MOST = 1 << 20
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
-    if limit.kind not in ("in-flight", "tie") or not seen.budget or not seen.slacks:
+    if limit.kind not in ("in-flight", "tie", "worker", "generator") or not seen.budget or not seen.slacks:
         return None
     least = slowest(seen.slacks)[0]
     share = least.share
-    if limit.kind == "tie" and least.more_than_half is False:
-        return None  # a tie between workers
+    if limit.kind != "in-flight" and (seen.is_open_loop or not least.is_known):
+        return None  # a worker is full
+    if not seen.budget_is_reached or seen.places_of_lost > seen.budget / 2:
+        return None  # something else keeps messages back: mbufs, or places that lost messages hold
     larger = more(seen.budget)
     if larger is None:
         return None
@@ -24,7 +26,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
         remedy=f"{larger:,} messages in flight",
         sets=[f"{_key(seen)}={larger}"],
-        gain=Gain(0.0, min(grows, _filled(high))),
+        gain=Gain(0.0, min(grows, filled(high))),
         against=["a link at its rate, or an open loop's client, looks the same: then nothing is gained but latency"],
     )
 
@@ -34,11 +36,6 @@ def more(budget: int) -> int | None:
     losses hold places for as long as a timeout."""
     larger = 2 ** (budget * 2 - 1).bit_length()
     return larger if budget and larger <= MOST else None
-
-
-def _filled(share: float) -> float:
-    """Percent, when the worker has no slack any more."""
-    return 100 * share / (1 - share) if share < 1 else 1e6
 
 
 def _key(seen: Observed) -> str:

@@ -1,4 +1,4 @@
-"""One worker carries application and dispatcher, and a CPU is free."""
+"""One worker carries what two could: application and dispatcher, or client and server, and a CPU is free."""
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Gain, Limit
@@ -9,24 +9,39 @@ APPLICATION = ("app_tx", "app_rx")
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
-    slack = next((slack for slack in seen.of_limit(limit) if slack.sides in ("client", "server")), None)
-    if slack is None:
+    slack, free = next(iter(seen.of_limit(limit)), None), seen.free_cpus
+    if slack is None or not free:
         return None
     work = {name: seen.account(slack).work(name).mean for name in seen.stages_of(slack.engine, slack.worker)}
+    if slack.sides == "client + server":
+        return _two_sides(seen, slack, work, free[0])
+    return _two_roles(seen, slack, work, free[0])
+
+
+def _two_sides(seen: Observed, slack: Slack, work: dict[str, float], free: int) -> Case | None:
+    if len(seen.slacks) != 1:
+        return None  # which CPUs each side should have is a question of its own
+    client, server = (sum(ns for name, ns in work.items() if name.startswith(side)) for side in ("client", "server"))
+    return Case(
+        evidence=f"its client takes {client:.1f} ns a message, its server {server:.1f} ns; CPU {free} is free",
+        remedy=f"client and server on two workers, the client on CPU {free}",
+        sets=[f"client.cores=[{free}]", f"server.cores=[{slack.cpu}]"],
+        untold=["what a wire between two CPUs costs, which may be more than is gained: --try runs it"],
+    )
+
+
+def _two_roles(seen: Observed, slack: Slack, work: dict[str, float], free: int) -> Case | None:
     application = sum(ns for name, ns in work.items() if name.split()[1] in APPLICATION)
     dispatcher = sum(work.values()) - application
-    if not application or not dispatcher:
-        return None
-    free = seen.free_cpus
     plan = seen.engine(slack.engine).plan
-    if not free or len(plan.workloads) != 1:
+    if not application or not dispatcher or len(plan.workloads) != 1:
         return None
     cpus = sorted(worker.cpu for worker in plan.workers if _side(seen, slack, worker.stages[0].endpoint))
     key = "workload.0.colocate" if slack.sides == "server" else "workload.0.client.colocate"
     return Case(
-        evidence=f"its application takes {application:.1f} ns a message, its dispatcher {dispatcher:.1f} ns; CPU {free[0]} is free",
-        remedy=f"application and dispatcher on two workers, the second one on CPU {free[0]}",
-        sets=[f"{key}=false", f"{slack.sides}.cores={[*cpus, free[0]]}"],
+        evidence=f"its application takes {application:.1f} ns a message, its dispatcher {dispatcher:.1f} ns; CPU {free} is free",
+        remedy=f"application and dispatcher on two workers, the second one on CPU {free}",
+        sets=[f"{key}=false", f"{slack.sides}.cores={[*cpus, free]}"],
         gain=Gain(0.0, _most(seen, slack, max(application, dispatcher))),
         untold=["what a ring between two CPUs costs"],
     )
@@ -37,10 +52,10 @@ def _side(seen: Observed, slack: Slack, endpoint: int) -> bool:
 
 
 def _most(seen: Observed, slack: Slack, part_ns: float) -> float:
-    """Percent, if the ring cost nothing: until the larger part, or the next worker, is full."""
+    """Percent, if the way between the two cost nothing: until the larger part, or the next worker, is full."""
     now = seen.ns_a_message
     others = [now * (1 - other.share.mean) for other in seen.slacks if other is not slack]
     return max(0.0, 100 * (now / max(part_ns, *others, 0.0) - 1))
 
 
-CAUSE = Check("one-worker", "one worker carries application and dispatcher", _find)
+CAUSE = Check("one-worker", "one worker carries what two could", _find)

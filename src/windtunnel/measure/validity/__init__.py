@@ -7,29 +7,37 @@ steady             steps and trends in a series of windows, and the interval of 
 loads              windows that had the same load: all, or those of each phase
 settled            whether a run settled on one level, and whether it should go on until it does
 parts              where the time of a worker went, without what reading the clock adds
+call_cost          what a call costs, and what a packet, where calls moved different numbers of them
 slack              how much slack each worker has, and which one has least
 generator          a client too slow for its rate, as opposed to a data plane too slow for its load
 clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure
 accounting         time in calls that are longer than the interruption threshold
 """
 
+from windtunnel.measure.validity.call_cost import CallCost, call_cost, over_windows
 from windtunnel.measure.validity.host_states import readings_of
-from windtunnel.measure.validity.parts import Parts, clock_ticks, parts_of
+from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
 from windtunnel.measure.validity.preempting import Preempting
 from windtunnel.measure.validity.settled import Extension
-from windtunnel.measure.validity.slack import Slack, slacks, slowest
+from windtunnel.measure.validity.slack import Slack, budget_is_reached, full_batch, slacks, slowest
 from windtunnel.measure.validity.steady import LEAST_WINDOWS_ESTIMATED, Estimate, estimate
 from windtunnel.measure.validity.validate import validate
 
 __all__ = [
     "LEAST_WINDOWS_ESTIMATED",
+    "CallCost",
     "Estimate",
     "Extension",
     "Parts",
     "Preempting",
     "Slack",
+    "budget_is_reached",
+    "call_cost",
     "clock_ticks",
     "estimate",
+    "full_batch",
+    "of_worker",
+    "over_windows",
     "parts_of",
     "readings_of",
     "slacks",

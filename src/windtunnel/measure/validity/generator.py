@@ -73,12 +73,11 @@ def _stalled(window: Window, index: int) -> bool:
 
 def _closed(found: Sequence[Slack]) -> Check:
     """In a closed loop the worker with the least slack sets the pace; where it is the client's, the metrics are the client's."""
-    slack = {side: _least(found, side) for side in ("client", "server")}
-    client, server = slack["client"], slack["server"]
-    if client is None or server is None:
+    client, server = (slowest([each for each in found if each.sides == side]) for side in ("client", "server"))
+    if not client or not server:
         words = "the slack of one side is not known, or both share a worker"
         return Check(name="generator", state="unknown", words=words)
-    shares = f"the client has a slack of {client:.1%}, the server of {server:.1%}"
+    shares = f"the client has a slack of {client[0].words}, the server of {server[0].words}"
     tied = slowest(found)
     sides = {each.sides for each in tied}
     state: State = "good"
@@ -87,12 +86,7 @@ def _closed(found: Sequence[Slack]) -> Check:
         state, words = "unknown", f"client or server is the bottleneck, these windows cannot tell: {shares}"
         if sides == {"client"}:
             state, words = "warning", f"the client is the bottleneck: {shares}"
-    return Check(name="generator", state=state, words=words, value=client, unit="share")
-
-
-def _least(found: Sequence[Slack], side: str) -> float | None:
-    """The least slack of the workers that only this side uses; None where there is none, or it is not known."""
-    return min((each.share.mean for each in found if each.sides == side), default=None)
+    return Check(name="generator", state=state, words=words, value=client[0].share.mean, unit="share")
 
 
 def _busy_share(workers: Sequence[WorkerRow], side: str) -> float | None:

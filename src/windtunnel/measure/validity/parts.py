@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from windtunnel.engine.lines import StageWindow, WorkerWindow
+from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
 
 Timed = tuple[WorkerWindow, Sequence[StageWindow]]
 """A worker in one window, and its stages."""
@@ -51,6 +51,12 @@ class Parts:
         fewest empty and stalled calls has of them."""
         least = min((stage.in_vain for stage in self.stages), default=0.0)
         return sum((stage.stall + stage.idle) * least / stage.in_vain for stage in self.stages if stage.in_vain)
+
+
+def of_worker(window: Window, worker: int) -> Timed:
+    """Its part of a window, without stages that were never called."""
+    (found,) = (each for each in window.workers if each.worker == worker)
+    return found, [stage for stage in window.stages if stage.worker == worker and stage.calls]
 
 
 def clock_ticks(timed: Sequence[Timed]) -> float:

@@ -7,15 +7,19 @@ A worker polls, so its CPU is always busy. It has slack while it waits, and whil
   has of them.
 - It keeps up where its calls take less than they may: then they have taken all that there was. A worker that is too slow has a queue in
   front of it, and the stage behind the queue takes full batches.
+
+A loop in which nothing moves can be shorter than what reading the clock adds to it. Where all waits are of such loops, their time is not
+known, but how often they occur is: then the timed loops decide with the clock left in, which adds as much to a call of either worker.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan import Plan
-from windtunnel.measure.validity.parts import Timed, clock_ticks, parts_of
-from windtunnel.measure.validity.steady import T_995, Estimate, estimate
+from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
+from windtunnel.measure.validity.steady import T_9975, Estimate, estimate
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,27 @@ class Slack:
     worker: int
     cpu: int
     sides: str
-    """As in a WorkerRow: "client", "server", or "client + server"."""
+    """"client", "server", or "client + server"."""
     shares: tuple[float, ...]
     """Of each window: the share of the worker's time that was slack."""
     waits: tuple[float, ...]
     """Of each window: the part of it in which the worker waited."""
     rests: tuple[float, ...]
     """Of each window: the share of the time that the timed loops do not account for; below 0 where they account for too much."""
+    most: tuple[float, ...]
+    """Of each window: the part in which it waited, with what reading the clock adds to it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has slack for sure: more than its ledger leaves open. If not, its share is noise."""
+        low = estimate([share + rest for share, rest in zip(self.shares, self.rests, strict=True)], T_9975).low
+        return low is not None and low > 0
+
+    @property
+    def words(self) -> str:
+        """As in "12.0%", or "0.1% (1.0% with what reading the clock adds)"."""
+        mean = f"{self.share.mean:.1%}"
+        return mean if self.is_known else f"{mean} ({fmean(self.most):.1%} with what reading the clock adds)"
 
     @property
     def share(self) -> Estimate:
@@ -56,43 +74,78 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
     found = []
     for engine, of in windows.items():
         for first in of[0].workers if of else ():
-            timed = [_of_window(window, first.worker) for window in of]
+            timed = [of_worker(window, first.worker) for window in of]
             clock = clock_ticks(timed)
             parts = [each for worker, stages in timed if (each := parts_of(worker, stages, clock))]
             if len(parts) < len(timed):
                 continue
-            waits = tuple(min(max(each.waited / each.cycles, 0.0), 1.0) for each in parts)
-            queued = (max(_full(stage, plans[engine]) for stage in stages) for _, stages in timed)
+            waits = tuple(map(_waited, parts))
+            most = tuple(_waited(each) for worker, stages in timed if (each := parts_of(worker, stages, 0.0)))
+            queued = [_queued(window, stages, plans[engine]) for window, (_, stages) in zip(of, timed, strict=True)]
             shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
             rests = tuple(each.rest / each.cycles for each in parts)
-            sides = " + ".join(dict.fromkeys(stage.endpoint for _, stages in timed for stage in stages))
-            found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests))
+            sides = " + ".join(sorted({stage.endpoint for _, stages in timed for stage in stages}))
+            found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests, most))
     return found
 
 
 def slowest(found: Sequence[Slack]) -> list[Slack]:
-    """The worker with the least slack, and after it those whose slack these windows cannot tell from it: the difference of the two in
-    the same windows, with what their ledgers do not account for, has a 99% interval that holds 0, or none."""
-    if not found:
-        return []
-    least = min(found, key=lambda slack: slack.share.mean)
-    return [least, *(other for other in found if other is not least and not _has_more(other, least))]
+    """The workers that have no more slack than another one, as far as these windows can tell; the one with the least comes first."""
+    least = [one for one in found if not any(_has_more(one, other) for other in found if other is not one)]
+    return sorted(least or found, key=lambda one: (one.share.mean if one.is_known else 0.0, fmean(one.most)))
 
 
-def _has_more(other: Slack, least: Slack) -> bool:
-    known = zip(least.shares, other.shares, least.rests, other.rests, strict=False)
-    low = estimate([(b + rest_b) - (a + rest_a) for a, b, rest_a, rest_b in known], T_995).low
+def _has_more(one: Slack, other: Slack) -> bool:
+    """Whether it has more slack than another one: the difference in the same windows, without and with what the ledgers do not account for,
+    lies above 0; or, where the other one is not known to have any, that of their waits by their sum, with the clock left in. Each at 99.5%:
+    together 99%."""
+    known = zip(one.shares, other.shares, one.rests, other.rests, strict=False)
+    if one.share.mean > other.share.mean and _is_positive(
+        [(a + rest_a) - (b + rest_b) for a, b, rest_a, rest_b in known]
+    ):
+        return True
+    if other.is_known:
+        return False
+    return _is_positive([(a - b) / (a + b) if a + b else 0.0 for a, b in zip(one.most, other.most, strict=False)])
+
+
+def _is_positive(differences: Sequence[float]) -> bool:
+    low = estimate(differences, T_9975).low
     return low is not None and low > 0
 
 
-def _of_window(window: Window, worker: int) -> Timed:
-    (of_worker,) = (each for each in window.workers if each.worker == worker)
-    return of_worker, [stage for stage in window.stages if stage.worker == worker and stage.calls]
+def _waited(parts: Parts) -> float:
+    return min(max(parts.waited / parts.cycles, 0.0), 1.0)
+
+
+def _queued(window: Window, stages: Sequence[StageWindow], plan: Plan) -> float:
+    """Share of the objects that full batches moved, of the stage with the most. Messages that a client makes as soon as it may are no queue."""
+    made = ("client", "app_tx") if budget_is_reached(window, plan) else None
+    return max((_full(stage, plan) for stage in stages if (stage.endpoint, stage.stage) != made), default=0.0)
+
+
+def budget_is_reached(window: Window, plan: Plan) -> bool:
+    """Whether at the end of the window another batch of messages would have been too many in flight."""
+    for endpoint in plan.endpoints:
+        if endpoint.side == "client":
+            budget = sum(application.inflight for application in endpoint.applications)
+            return sum(each.in_flight for each in window.workloads) + endpoint.batch.app_tx > budget
+    return False
+
+
+FROM_A_RING = ("app_rx", "disp_tx")
+"""Stages that can take no more than their ring holds."""
 
 
 def _full(stage: StageWindow, plan: Plan) -> float:
     """Share of the stage's objects that full batches moved."""
-    batch = next(endpoint.batch for endpoint in plan.endpoints if endpoint.side == stage.endpoint)
-    most = getattr(batch, stage.stage)
+    most = full_batch(plan, stage.endpoint, stage.stage)
     moved = sum(size * calls for size, calls in stage.burst.items())
     return sum(size * calls for size, calls in stage.burst.items() if size >= most) / moved if moved else 0.0
+
+
+def full_batch(plan: Plan, side: str, stage: str) -> int:
+    """The most that a call of the stage can take: its batch, or a ring full of it."""
+    endpoint = next(endpoint for endpoint in plan.endpoints if endpoint.side == side)
+    batch: int = getattr(endpoint.batch, stage)
+    return min(batch, endpoint.ring_size - 1) if stage in FROM_A_RING else batch

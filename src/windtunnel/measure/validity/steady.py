@@ -23,8 +23,8 @@ LEAST_WINDOWS_ESTIMATED = 4
 MOST_BATCHES = 10
 T_975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 """Quantile 0.975 of Student's t by degrees of freedom, for batch means."""
-T_995 = {1: 63.66, 2: 9.925, 3: 5.841, 4: 4.604, 5: 4.032, 6: 3.707, 7: 3.499, 8: 3.355, 9: 3.250}
-"""Quantile 0.995."""
+T_9975 = {1: 127.3, 2: 14.09, 3: 7.453, 4: 5.598, 5: 4.773, 6: 4.317, 7: 4.029, 8: 3.833, 9: 3.690}
+"""Quantile 0.9975."""
 
 Series = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float] | Series, quantiles: Mapping[int, float] = T_975) -> Estimate:
-    """The mean of at least one value; the interval, of 95% by T_975 and 99% by T_995, by batch means (A. M. Law, "Simulation Modeling and
+    """The mean of at least one value; the interval, of 95% by T_975 and 99.5% by T_9975, by batch means (A. M. Law, "Simulation Modeling and
     Analysis", 9.5.3)."""
     series = np.asarray(values, dtype=float)
     mean = float(series.mean())

@@ -8,7 +8,8 @@ import typer
 from windtunnel.sharing import MAX_LOSS
 
 if TYPE_CHECKING:
-    from windtunnel.sharing.probe import Choice, Probe
+    from windtunnel.sharing.costs import Choice
+    from windtunnel.sharing.probe import Probe
 
 
 def probe(
@@ -37,7 +38,7 @@ def probe(
     windtunnel share probe --cpu 3 --slice 50us --tenants 8
     """
     from windtunnel.scenario.quantities import option
-    from windtunnel.sharing import changed_threads
+    from windtunnel.sharing import changed_threads, costs
     from windtunnel.sharing import probe as probing
     from windtunnel.sharing.polling_trial import Load
     from windtunnel.sharing.slicers.slicer import check_slice
@@ -48,13 +49,15 @@ def probe(
     with changed_threads.held(changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}") as journal:
         load = Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s"))
         found = probing.probe(journal, chosen, slice_ns, load, seconds, rounds)
-    probing.keep(found)
-    picked = probing.choose(probing.kept(chosen) or [probing.to_keep(found)], max_loss)
+    kept = probing.to_keep(found)
+    costs.keep(kept, chosen)
+    picked = costs.choose(costs.kept(chosen) or [kept], max_loss)
     if json:
-        from dataclasses import asdict
         from json import dumps
 
-        print(dumps(asdict(found) | {"picked": asdict(picked) if picked else None}, indent=1))
+        from pydantic_core import to_jsonable_python
+
+        print(dumps(to_jsonable_python(found) | {"picked": to_jsonable_python(picked)}, indent=1))
         return
     _show(found, picked, max_loss)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, probe, slicers
+from windtunnel.sharing import changed_threads, costs, probe, slicers
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, step
 from windtunnel.sharing.daemon.bodies import Report
@@ -228,12 +228,12 @@ def choose(keys: Serve, cpus: tuple[int, ...], say: Callable[[str], None]) -> Ch
         if keys.slice != "auto" or keys.slicer == "tick":
             return named
     slice_ns = None if keys.slice == "auto" else keys.slice
-    probes = probe.kept(cpu, keys.shield) or [_probed(cpu, keys.shield, say)]
+    probes = costs.kept(cpu, keys.shield) or [_probed(cpu, keys.shield, say)]
     capped = any(tenant.cap for tenant in keys.tenant)
     able = [
         name for name, kind in slicers.SLICERS.items() if kind.missing(cpu) is None and not (capped and kind.raises)
     ]
-    found = probe.choose(probes, keys.max_loss, slice_ns, able if keys.slicer == "auto" else [keys.slicer])
+    found = costs.choose(probes, keys.max_loss, slice_ns, able if keys.slicer == "auto" else [keys.slicer])
     if found is None:
         name = "kicker" if keys.slicer == "auto" else keys.slicer
         return _chosen(name, slice_ns or probe.SLICE_NS, cpu, "the probe measured nothing of it")
@@ -251,9 +251,10 @@ def _chosen(name: str, slice_ns: int, cpu: int, why: str = "") -> Chosen:
     return Chosen(kind, slice_ns, why)
 
 
-def _probed(cpu: int, shield: bool, say: Callable[[str], None]) -> probe.Kept:
+def _probed(cpu: int, shield: bool, say: Callable[[str], None]) -> costs.Kept:
     say(f"no probe of CPU {cpu} with this kernel and placement yet: the slicers are measured first, for half a minute")
     with changed_threads.held(changed_threads.directory() / f"probe-cpu{cpu}{changed_threads.SUFFIX}") as journal:
         found = probe.probe(journal, cpu, shield=shield)
-    probe.keep(found)
-    return probe.to_keep(found)
+    kept = probe.to_keep(found)
+    costs.keep(kept, cpu, shield)
+    return kept

@@ -82,10 +82,11 @@ class Carrier:
         slice_ns: int,
         shield: Shield | None = None,
         starting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        turn_cost_ns: Callable[[int, str], int] = lambda cpu, slicer: 0,
     ):
-        """`starting`: within it a slicer is started."""
+        """`starting`: within it a slicer is started. `turn_cost_ns`: what a turn of a slicer costs on a CPU."""
         self._kind, self._slice_ns, self._shield = kind, slice_ns, shield
-        self._starting = starting
+        self._starting, self._turn_cost_ns = starting, turn_cost_ns
         if shield is not None:
             shield.enters_through(journal)
         self._handover = Handover(journal)
@@ -120,7 +121,7 @@ class Carrier:
     def warm(self, cpu: int) -> None:
         """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
         if cpu not in self.slicers:
-            slicer = self._kind(self._handover)
+            slicer = self._kind(self._handover, self._turn_cost_ns(cpu, self._kind.name))
             with self._starting():
                 slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer

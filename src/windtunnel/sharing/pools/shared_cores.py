@@ -4,8 +4,10 @@ this alone, so that what one measures is what another one runs."""
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 
 from windtunnel.errors import UserError
+from windtunnel.sharing import costs
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
@@ -58,5 +60,13 @@ def shared_cores(
     starting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Iterator[Carrier]:
     """What carries out arrangements on these CPUs. `starting`: within it a slicer is started. At the end every thread is restored."""
-    with softirqs_first(journal, cpus), closing(Carrier(journal, kind, slice_ns, shield, starting)) as carrier:
+
+    @cache
+    def turn_cost_ns(cpu: int, slicer: str) -> int:
+        return costs.turn_cost_ns(costs.kept(cpu, shield is not None), slicer)
+
+    with (
+        softirqs_first(journal, cpus),
+        closing(Carrier(journal, kind, slice_ns, shield, starting, turn_cost_ns)) as carrier,
+    ):
         yield carrier

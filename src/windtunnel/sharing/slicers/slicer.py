@@ -76,8 +76,10 @@ class Slicer:
     raises: ClassVar[bool] = False
     """It makes members SCHED_FIFO for a while."""
 
-    def __init__(self, journal: SlicerJournal):
+    def __init__(self, journal: SlicerJournal, turn_cost_ns: int = 0):
+        """`turn_cost_ns`: what a turn loses, however long it is. A rotor adds it to each, so that weights hold for what is left."""
         self.journal = journal
+        self.turn_cost_ns = turn_cost_ns
         self.cpu = -1
         self.slice_ns = 0
         self._members: list[Member] = []
@@ -110,6 +112,7 @@ class Slicer:
             "cpu": self.cpu,
             "from_cpu": self.cpu,
             "slice_ns": self.slice_ns,
+            "turn_cost_ns": self.turn_cost_ns,
         }
 
     def start(self, cpu: int, slice_ns: int) -> None:

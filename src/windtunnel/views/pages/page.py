@@ -11,6 +11,7 @@ from windtunnel import format as fmt
 from windtunnel.measure.earlier import earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.runs.counters import event_rows
 from windtunnel.runs.joined import Joined
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
@@ -62,6 +63,7 @@ def render(run: Run) -> str:
         pcie=[row for port in links for row in rows_of(port)],
         pcie_labels=labels(links),
         pcie_measured=asdict(counters) if (counters := measured_with_run(run.path)) else None,
+        events=event_rows(run) if summary else [],
         crossings=run.crossings if isinstance(run, Joined) else [],
         host=_hosts(run),
         facts=pretty(run.record.host),

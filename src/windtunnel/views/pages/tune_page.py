@@ -12,7 +12,7 @@ from windtunnel.tune.tuner import Tuned
 from windtunnel.views.pages.charts import SERIES
 from windtunnel.views.pages.layout import duration_ticks, layout_of
 from windtunnel.views.pages.page import filled, host_lines, pretty
-from windtunnel.views.tune_words import difference_words, gain_words, latency_words, sentences
+from windtunnel.views.tune_words import difference_words, gain_words, latency_words, pairs_counted, sentences
 
 LEAST_SHARE = 0.005
 _BAR_PX = 26
@@ -47,6 +47,7 @@ def render(tuned: Tuned) -> str:
         difference=difference_words,
         gain=gain_words,
         latency=latency_words,
+        pairs=pairs_counted,
         best_text=tuned.best_file.read_text(encoding="utf-8") if tuned.best_file and tuned.best_file.exists() else None,
         host=host_lines(tuned.record.host),
         facts=pretty(tuned.record.host),

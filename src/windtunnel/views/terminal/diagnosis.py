@@ -80,7 +80,8 @@ def share(found: Interval) -> str:
 
 
 def _cause(cause: Cause) -> Iterator[Text]:
-    yield Text.assemble((cause.title, "bold"), f" ({cause.code}), {_gain(cause.gain)}, confidence {cause.confidence}")
+    known = f"{_gain(cause.gain)}, confidence {cause.confidence}" if cause.confidence else "recorded by other tools"
+    yield Text.assemble((cause.title, "bold"), f" ({cause.code}), {known}")
     yield Text(f"  for: {cause.evidence}")
     yield from (Text(f"  against: {line}") for line in cause.against)
     yield from (Text(f"  untold: {line}", style="dim") for line in cause.untold)

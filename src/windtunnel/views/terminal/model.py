@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from windtunnel.format import DASH, duration, number, percent, rate, size
+from windtunnel.model.capacity import Capacity
 from windtunnel.model.predict import Prediction
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.model.requests import Latency, Said
@@ -287,3 +288,19 @@ def latency_view(said: Latency) -> Group:
     part = "capacity not identified" if said.utilisation is None else f"{percent(said.utilisation)} of the capacity"
     head = Text(f"at {rate(said.load)}, {part}")
     return Group(*(Text(mark, style="yellow") for mark in said.marks), head, table, _state(said.state))
+
+
+def capacity_view(found: Capacity) -> Group:
+    """The rate with the change, and what it rests on."""
+    change = found.per_s / found.run_per_s - 1 if found.run_per_s else 0.0
+    within = "too few windows for an interval" if found.low is None else f"{rate(found.low)} to {rate(found.high)}"
+    lines = [
+        Text(
+            f"predicted: {rate(found.per_s)} responses, {within}; the run had {rate(found.run_per_s)}, so {change:+.1%}",
+            style="bold",
+        ),
+        Text(f"limit: {found.limit}"),
+        *(Text(f"not on the host of the run: {words}", style="yellow") for words in found.not_here),
+        *(Text(f"assumed: {words}", style="dim") for words in found.assumptions),
+    ]
+    return Group(*lines)

@@ -13,6 +13,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
@@ -75,6 +76,7 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [variant_table(summary.variants), Text()] if summary.variants else []
     parts += [port_table(summary.ports), Text()] if summary.ports else []
     parts += [pcie_view(ports_of(run), measured_with_run(run.path)), Text()] if run.record.engines else []
+    parts += [event_table(events), Text()] if (events := event_rows(run)) else []
     parts += [value_table(imported.values), Text()] if imported else []
     return Group(*parts)
 
@@ -303,6 +305,21 @@ def value_table(values: Sequence[ForeignValue]) -> RenderableType:
             column("value of", lambda f: f.name, words=True),
             column("value", lambda f: f"{f.value:,.10g}"),
             column("unit", lambda f: f.unit, words=True),
+        ]
+    )
+
+
+def event_table(rows: Sequence[EventRow]) -> RenderableType:
+    """What the kernel counted for the workers' threads; of what it could not count, why."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("event", lambda r: r.event, words=True),
+            column("CPU", lambda r: str(r.cpu)),
+            column("count", lambda r: fmt.number(r.value, 0)),
+            column("unit", lambda r: r.unit, words=True),
+            column("a message", lambda r: fmt.number(r.a_message, 4)),
+            column("", lambda r: r.words or "", words=True),
         ]
     )
 

@@ -1,0 +1,34 @@
+"""Texts of tools that read a host's counters: what they counted, as evidence for a diagnosis.
+
+readings    what all of them become
+perf_stat   `perf stat -x,`, of one run or of intervals
+pcm_pcie    `pcm-pcie -csv`, with -e also misses and hits
+axio_report report.rpt of Axio's record-host-metrics.sh
+ethtool     `ethtool -S`
+"""
+
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat
+from windtunnel.exchange.recorded.readings import Reading, Recorded
+from windtunnel.exchange.source import read
+
+READERS = (axio_report, pcm_pcie, ethtool, perf_stat)
+WHAT = "the output of `perf stat -x,`, `pcm-pcie -e -csv` or `ethtool -S`, or Axio's report.rpt"
+
+
+def read_recorded(file: Path) -> Recorded:
+    """What a tool counted. Raises UserError with file and line for any other text."""
+    foreign = read(file)
+    lines = foreign.text.splitlines()
+    reader = next((each for each in READERS if each.is_one(lines)), None)
+    if reader is None:
+        raise UserError(f"{file}: no text of a tool that is known", remedy=WHAT)
+    readings, faults = reader.readings(lines)
+    if faults:
+        raise foreign.error(faults)
+    return Recorded(file, reader.TOOL, tuple(readings))
+
+
+__all__ = ["Reading", "Recorded", "read_recorded"]

@@ -1,0 +1,51 @@
+"""report.rpt, which Axio's scripts/host-metric/record-host-metrics.sh writes: lines of `name: value unit`, in sections.
+
+Its rates are computed by awk from `perf stat` and PCM. A value is empty where a tool said nothing, and a rate of nothing is "-nan". Names
+behind a line "Socket N" get it in front of them.
+"""
+
+import re
+from collections.abc import Sequence
+
+from windtunnel.exchange.recorded.readings import Reading, number
+from windtunnel.exchange.source import Fault
+
+TOOL = "Axio's report.rpt"
+_BEGIN = re.compile(r"-{4,}begin all measurement-{4,}")
+_SECTION = re.compile(r"-{4,}.*-{4,}")
+_SOCKET = re.compile(r"\s*(Socket \d+)\b")
+_LINE = re.compile(r"\s*([A-Za-z][\w() -]{0,60}?)\s*:\s*(\S*)\s*(\S*)\s*")
+_NOTHING = ("", "nan", "-nan", "inf", "-inf")
+_NUMERIC = re.compile(r"[-+.\d]")
+
+
+def is_one(lines: Sequence[str]) -> bool:
+    return any(_BEGIN.fullmatch(line.strip()) for line in lines)
+
+
+def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
+    """One for each name, and what is wrong. Lines that explain, as in "IOTLB_hits/misses: times of", have no value."""
+    found: dict[str, Reading] = {}
+    faults = []
+    socket = ""
+    for place, line in enumerate(lines, start=1):
+        if _SECTION.fullmatch(line.strip()):
+            socket = ""
+        elif named := _SOCKET.match(line):
+            socket = f"{named[1]} "
+        elif (read := _LINE.fullmatch(line)) and (read[2] in _NOTHING or _NUMERIC.match(read[2])):
+            name, text = socket + read[1], read[2]
+            value = number(text)
+            if value is None and text not in _NOTHING:
+                faults.append(
+                    Fault(place, f'{name}: "{text[:40]}" is not a number', "as in LLC-load-misses-rate: 0.11")
+                )
+            elif name in found:
+                faults.append(Fault(place, f"{name} is given twice, first in line {found[name].line}", "one report"))
+            else:
+                found[name] = Reading(
+                    name, value, read[3], place, "" if value is not None else "the report has no number"
+                )
+    if not found and not faults:
+        faults.append(Fault(0, "a report without a value", "the whole report.rpt"))
+    return list(found.values()), faults

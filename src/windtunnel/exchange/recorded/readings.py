@@ -1,0 +1,50 @@
+"""What tools counted, whichever tool it was."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST = 1e30
+"""No counter has more; a text that does is malformed."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One value of a text."""
+
+    name: str
+    value: float | None
+    """None: the tool could not count it, and `words` says what it wrote."""
+    unit: str
+    line: int
+    """The first one that it was read from."""
+    words: str = ""
+    """As in "counted in 67% of the time, and scaled by perf"."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One text."""
+
+    file: Path
+    tool: str
+    readings: tuple[Reading, ...]
+
+    def value(self, name: str) -> float | None:
+        """None: it is not in the text, or was not counted."""
+        return next((each.value for each in self.readings if each.name == name), None)
+
+    def total(self, names: Iterable[str]) -> float | None:
+        """Of those that were counted; None: none was."""
+        found = [value for name in names if (value := self.value(name)) is not None]
+        return sum(found) if found else None
+
+
+def number(text: str) -> float | None:
+    """A value that a tool printed; None for what is none: not a number, negative, or beyond all counters."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and 0 <= value < MOST else None

@@ -1,0 +1,186 @@
+"""Counts events of the workers' threads while a run runs: a listener of the supervisor, which writes counters.jsonl.
+
+Events are read when a window's line has come, on the thread of the supervisor: nothing is added to a worker's loop. The first line opens
+them, so a run without warm-up has no count of its first window.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from windtunnel.engine.lines import AnyLine, Window, WorkerWindow
+from windtunnel.errors import UserError
+from windtunnel.host import perf_events, resctrl
+from windtunnel.host.perf_events import Event, Reading, Refused
+from windtunnel.runs.counters import FILE, Absent, Asked, Count
+from windtunnel.runs.files import LineFile
+
+MOST = 32
+"""Events at once; the kernel takes turns where a core has fewer counters."""
+
+
+def parse(text: str) -> list[str]:
+    """The events of `--counters`. Raises UserError with what would be right."""
+    names = [name.strip() for name in text.split(",")]
+    if wrong := [name for name in names if not (name in resctrl.EVENTS or perf_events.known(name))]:
+        raise UserError(
+            f"--counters: {', '.join(repr(name) for name in wrong)}: no such event",
+            remedy=f"of the kernel: {', '.join(perf_events.EVENTS)}, or a raw one as in r01c2; of resctrl: {', '.join(resctrl.EVENTS)}",
+        )
+    if len(set(names)) < len(names) or len(names) > MOST:
+        raise UserError(
+            f"--counters: {len(names)} events, {len(set(names))} different ones", remedy=f"each once, at most {MOST}"
+        )
+    return names
+
+
+class _Source(Protocol):
+    """One event of one thread."""
+
+    unit: str
+    level: bool
+    user_only: bool
+
+    def take(self) -> tuple[int | None, Reading | None]:
+        """What was counted since the last take, and of which time; of a level its state. None: the counter began anew. Raises Refused."""
+
+
+class _Perf:
+    level = False
+
+    def __init__(self, name: str, thread: int) -> None:
+        self._event = Event(name, thread)
+        self._before = self._event.read()
+        self.unit = perf_events.UNITS.get(name, "")
+        self.user_only = self._event.user_only
+        self.close = self._event.close
+
+    def take(self) -> tuple[int, Reading | None]:
+        now = self._event.read()
+        added, self._before = now.since(self._before), now
+        return added.value, added
+
+
+class _Resctrl:
+    unit, user_only = "bytes", False
+
+    def __init__(self, name: str, group: resctrl.Group) -> None:
+        self._name, self._group = name, group
+        self.level = resctrl.EVENTS[name].level
+        self._before = group.read(name)
+
+    def take(self) -> tuple[int | None, Reading | None]:
+        now = self._group.read(self._name)
+        before, self._before = self._before, now
+        if self.level:
+            return now, None
+        return (now - before if now >= before else None), None  # how many bits it has the kernel does not say
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """One event of one worker."""
+
+    engine: str
+    worker: int
+    cpu: int
+    event: str
+    source: _Source
+
+
+class Counting:
+    """Counts `events` of every worker into `directory`/counters.jsonl, which the run makes first. Close it when the run has ended."""
+
+    def __init__(self, events: Sequence[str], directory: Path) -> None:
+        self._events, self._directory = list(events), directory
+        self._file: LineFile | None = None
+        self._open: dict[tuple[str, int], list[_Counted]] = {}
+        self._closing: list[Callable[[], None]] = []
+
+    def line(self, name: str, line: AnyLine, raw: str) -> None:
+        """Raises UserError where the disk does not take it."""
+        if not isinstance(line, Window):
+            return
+        if self._file is None:
+            self._file = LineFile(self._directory / FILE)
+            self._write(Asked(events=self._events))
+        for worker in line.workers:
+            key = (name, worker.worker)
+            if key not in self._open:
+                self._open[key] = self._opened(name, worker)
+            else:
+                self._open[key] = [each for each in self._open[key] if self._counts(each, line)]
+
+    def close(self) -> None:
+        """Gives back what the kernel lent."""
+        for closing in self._closing:
+            with suppress(OSError):  # of a thread that has ended
+                closing()
+        self._closing.clear()
+        self._open.clear()
+        if self._file:
+            self._file.close()
+
+    def _opened(self, engine: str, worker: WorkerWindow) -> list[_Counted]:
+        opened, group = [], None
+        for event in self._events:
+            try:
+                if worker.thread is None:
+                    raise Refused("the engine does not say which thread the worker is")
+                source: _Source
+                if event in resctrl.EVENTS:
+                    if group is None:
+                        group = resctrl.Group(worker.thread)
+                        self._closing.append(group.close)
+                    source = _Resctrl(event, group)
+                else:
+                    source = perf = _Perf(event, worker.thread)
+                    self._closing.append(perf.close)
+                opened.append(_Counted(engine, worker.worker, worker.cpu, event, source))
+            except Refused as refused:
+                self._absent(engine, worker.worker, worker.cpu, event, refused)
+        return opened
+
+    def _counts(self, one: _Counted, window: Window) -> bool:
+        """Writes what the window added; False where the event cannot be counted any more."""
+        try:
+            counted, time = one.source.take()
+        except Refused as refused:
+            self._absent(one.engine, one.worker, one.cpu, one.event, refused)
+            return False
+        self._write(
+            Count(
+                engine=one.engine,
+                window=window.index,
+                at_ns=window.end_ns,
+                worker=one.worker,
+                cpu=one.cpu,
+                event=one.event,
+                unit=one.source.unit,
+                counted=counted,
+                value=_scaled(counted, time),
+                enabled_ns=time and time.enabled_ns,
+                running_ns=time and time.running_ns,
+                level=one.source.level,
+                user_only=one.source.user_only,
+            )
+        )
+        return True
+
+    def _absent(self, engine: str, worker: int, cpu: int, event: str, refused: Refused) -> None:
+        self._write(Absent(engine=engine, worker=worker, cpu=cpu, event=event, reason=str(refused)))
+
+    def _write(self, line: Asked | Absent | Count) -> None:
+        if self._file:
+            self._file.append(line.model_dump_json() + "\n")
+
+
+def _scaled(counted: int | None, time: Reading | None) -> float | None:
+    """None: the event had no counter in this time."""
+    if counted is None:
+        return None
+    if time is None or time.enabled_ns <= time.running_ns:
+        return float(counted)
+    return counted * time.enabled_ns / time.running_ns if time.running_ns else None

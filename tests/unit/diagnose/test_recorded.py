@@ -1,0 +1,141 @@
+"""Causes by the texts of other tools: evidence, no gain, no confidence, and the words that nobody tried them on hardware."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+import sample_lines as sample
+from diagnosed_runs import made
+from rich.console import Console
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.diagnose import diagnose, read_evidence
+from windtunnel.diagnose.causes import CAUSES
+from windtunnel.errors import UserError
+from windtunnel.runs import RunWriter, Verdict
+from windtunnel.views.terminal.diagnosis import diagnosis_view
+
+CODES = {"shared-cache", "nic-writes", "pcie-link", "pause-frames"}
+PERF = "1200,,LLC-loads,9,100.00,,\n132,,LLC-load-misses,9,100.00,,\n"
+REPORT = (
+    "----begin all measurement----\nIO Write Miss Rate: 0.89\nLLC-load-misses-rate: 0.11\nLLC-store-misses-rate: 0.1\n"
+)
+PCM = "Skt,PCIRdCur,ItoM,RFO\n0,9,60,40(Total)\n0,1,20,5(Miss)\n0,8,40,35(Hit)\n"
+BYTES = "Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)\n0,9,60,1000000000,2500000000\n"
+ETHTOOL = "NIC statistics:\n     rx_prio0_pause: 12\n     rx_prio0_pause_duration: 99\n     rx_packets: 4\n"
+
+
+@pytest.fixture
+def evidence(tmp_path):
+    def of(*texts):
+        files = []
+        for number, text in enumerate(texts):
+            files.append(tmp_path / f"text-{number}")
+            files[-1].write_text(text)
+        return read_evidence(files)
+
+    return of
+
+
+def found(evidence, run=None):
+    return {cause.code: cause for cause in diagnose(run or made(), recorded=evidence).causes if cause.code in CODES}
+
+
+def test_they_are_marked_as_recorded_and_have_no_score(evidence):
+    assert {code for code, check in CAUSES.items() if check.observable == "recorded"} == CODES
+    causes = found(evidence(REPORT, BYTES, ETHTOOL))
+    assert causes.keys() == CODES
+    for cause in causes.values():
+        assert cause.observable == "recorded" and cause.confidence is None and cause.gain is None
+        assert "not tried on hardware" in cause.untold and cause.sets == []
+
+
+def test_without_texts_there_are_none_and_nothing_is_said():
+    known = diagnose(made())
+    assert not CODES & {cause.code for cause in known.causes}
+    assert not any(line.startswith(code) for line in known.untold for code in CODES)
+
+
+def test_misses_of_the_last_level_cache(evidence):
+    assert (
+        found(evidence(PERF))["shared-cache"].evidence
+        == "11% of loads that reach the last-level cache miss it (perf stat)"
+    )
+    both = found(evidence(REPORT))["shared-cache"].evidence
+    assert both.startswith("11% of loads and 10% of stores") and "report.rpt" in both
+
+
+def test_a_text_without_the_counters_is_untold(evidence):
+    known = diagnose(made(), recorded=evidence("5,,cycles,9,100.00,,\n"))
+    assert any(line.startswith("shared-cache: no text has LLC-loads") for line in known.untold)
+    assert any(line.startswith("nic-writes: no text has misses of the NIC's writes") for line in known.untold)
+
+
+def test_a_rate_of_nothing_is_no_cause(evidence):
+    assert "shared-cache" not in found(evidence("9,,LLC-loads,9,100.00,,\n0,,LLC-load-misses,9,100.00,,\n"))
+
+
+def test_writes_of_the_nic(evidence):
+    assert found(evidence(PCM))["nic-writes"].evidence.startswith("25% of the lines that devices wrote")
+    assert found(evidence(REPORT))["nic-writes"].evidence.startswith("89% of the lines")
+
+
+def test_pause_frames_by_who_sent_them(evidence):
+    received = found(evidence(ETHTOOL))["pause-frames"]
+    assert received.evidence == "rx_prio0_pause 12 (ethtool -S)" and "peer" in received.remedy
+    assert "since the driver began" in received.against[0]
+    sent = found(
+        evidence(ETHTOOL.replace("rx_prio", "tx_prio") + ETHTOOL.replace("rx_prio", "tx_prio").replace("12", "15"))
+    )["pause-frames"]
+    assert sent.evidence == "tx_prio0_pause 3 (ethtool -S)" and "this host" in sent.remedy and sent.against == []
+    assert "pause-frames" not in found(evidence(ETHTOOL.replace("12", "0")))
+
+
+def test_bytes_on_the_pcie_link(evidence):
+    cause = found(evidence(BYTES))["pcie-link"]
+    assert cause.evidence.startswith(
+        "devices read 8.0 Gbit/s and wrote 20.0 Gbit/s (pcm-pcie); the link of generic can carry "
+    )
+    assert "pcie-link" not in found(evidence(PERF))
+
+
+def test_they_come_last(evidence):
+    codes = [cause.code for cause in diagnose(made(client=0.7, server=0.6), recorded=evidence(REPORT, ETHTOOL)).causes]
+    assert codes[-3:] == [code for code in CAUSES if code in codes[-3:]] and set(codes[-3:]) <= CODES and len(codes) > 3
+
+
+def test_they_are_found_in_a_run_without_windows(evidence):
+    run = made()
+    bare = replace(run, windows={name: [] for name in run.windows})
+    known = diagnose(bare, recorded=evidence(REPORT))
+    assert {cause.code for cause in known.causes} == {"shared-cache", "nic-writes"}
+
+
+def test_they_are_shown_as_what_they_are(evidence):
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(diagnosis_view(diagnose(made(), recorded=evidence(REPORT))))
+    text = console.export_text()
+    assert "(nic-writes), recorded by other tools" in text and "untold: not tried on hardware" in text
+    assert "confidence None" not in text
+
+
+@pytest.mark.parametrize("text", ["hello\n", PCM + "0,1\n"])
+def test_a_text_of_no_tool_is_refused_with_its_place(evidence, tmp_path, text):
+    with pytest.raises(UserError, match=str(tmp_path / "text-0")):
+        evidence(text)
+
+
+def test_the_command(tmp_path):
+    plan = sample.plan()
+    writer = RunWriter(tmp_path / "run", sample.spec([plan], ["windtunnel"]), {"hostname": "here"})
+    for line in sample.engine_lines(plan):
+        writer.line("windtunnel", line, line.model_dump_json())
+    writer.finish(Verdict(True))
+    (tmp_path / "report.rpt").write_text(REPORT)
+    words = ["diagnose", str(tmp_path / "run"), "--recorded", str(tmp_path / "report.rpt"), "--json"]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
+    causes = {cause["code"]: cause for cause in json.loads(ended.stdout)["causes"]}
+    assert causes["nic-writes"]["confidence"] is None

@@ -1,0 +1,204 @@
+"""Texts of perf stat, pcm-pcie, ethtool and Axio's monitoring: what they counted, and clear errors for any other text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat, read_recorded
+
+PERF = """# started on Mon Nov 23 10:00:00 2026
+
+1200,,LLC-loads,1000000000,100.00,,
+132,,LLC-load-misses,500000000,50.00,11.00,of all LL-cache accesses
+<not supported>,,LLC-stores,0,100.00,,
+2000.12,msec,task-clock,2000120000,100.00,2.000,CPUs utilized
+5,,context-switches:u,2000120000,100.00,2.500,/sec
+"""
+INTERVALS = """     1.000123456,100,,cycles,900,100.00,,
+     1.000123456,<not counted>,,branches,0,0.00,,
+     2.000234567,300,,cycles,900,100.00,,
+     2.000234567,7,,branches,900,100.00,,
+"""
+PCM = """Processor Counter Monitor: PCIe Bandwidth Monitoring Utility
+Skt,PCIRdCur,ItoM,ItoMCacheNear,PCIe Rd (B),PCIe Wr (B)
+0,100,50,10,6400,3840(Total)
+0,10,40,9,640,3136(Miss)
+0,90,10,1,5760,704(Hit)
+1,0,0,0,0,0(Total)
+1,0,0,0,0,0(Miss)
+1,0,0,0,0,0(Hit)
+Skt,PCIRdCur,ItoM,ItoMCacheNear,PCIe Rd (B),PCIe Wr (B)
+0,100,50,10,6400,3840(Total)
+"""
+REPORT = """--------------------begin all measurement--------------------
+--------------------mem performance--------------------
+metric       bandwidth(MB/s)
+Node0_rd_bw:  1234.500000
+PCIe_rd(wr)_tput: bytes PCIe devices requested to read from(write to) mem through DMA
+PCIe_wr_tput:  97.123 Gbps
+Socket 1
+IO Write Miss Rate: 0.89
+--------------------llc performance--------------------
+LLC-loads: 1200
+LLC-load-misses: 132
+LLC-load-misses-rate: 0.11
+LLC-stores:
+LLC-store-misses-rate: -nan
+"""
+ETHTOOL = "NIC statistics:\n     rx_packets: 12\n     rx_prio0_pause: 3\n     rx[0]: packets: 4\n"
+
+
+def values(reader, text):
+    found, faults = reader.readings(text.splitlines())
+    assert faults == []
+    return {each.name: each for each in found}
+
+
+def faults(reader, text):
+    return [(fault.line, fault.what) for fault in reader.readings(text.splitlines())[1]]
+
+
+def test_perf_stat():
+    found = values(perf_stat, PERF)
+    assert found["LLC-loads"].value == 1200 and found["LLC-loads"].words == ""
+    assert (
+        found["LLC-load-misses"].value == 132
+        and found["LLC-load-misses"].words == "counted in 50% of the time, and scaled by perf"
+    )
+    assert found["LLC-stores"].value is None and found["LLC-stores"].words == "perf says: not supported"
+    assert (found["task-clock"].value, found["task-clock"].unit, found["task-clock"].line) == (2000.12, "msec", 6)
+    assert found["context-switches"].words == "without the kernel's part"
+
+
+def test_perf_stat_of_intervals_is_added_up():
+    found = values(perf_stat, INTERVALS)
+    assert found["cycles"].value == 400
+    assert found["branches"].value is None, "a part is not the whole"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "CPU3,12,,cycles,900,100.00,,",
+        "S0,2,12,,cycles,900,100.00,,",
+        "S0-D0-C1,2,12,,cycles,900,100.00,,",
+        "dpdk-worker1-4711,12,,cycles,900,100.00,,",
+        "     1.000000000,CPU3,12,,cycles,900,100.00,,",
+        "12;;cycles;900;100.00;;",
+        "12,,cycles,900,100.00",
+    ],
+)
+def test_rows_of_other_shapes(row):
+    assert values(perf_stat, row)["cycles"].value == 12
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ("hello", "no row of perf stat"),
+        ("-5,,cycles,900,100.00,,", "no row of perf stat"),
+        ("1e400,,cycles,900,100.00,,", "no row of perf stat"),
+        ("5,,cycles,900,250.00,,", "not a count, a time in ns and a percentage"),
+        ("5,,cycles,x,100.00,,", "not a count, a time in ns and a percentage"),
+    ],
+)
+def test_a_row_that_is_none(row, what):
+    ((line, words),) = faults(perf_stat, f"{PERF}{row}\n")
+    assert line == 8 and what in words
+
+
+def test_a_further_metric_of_an_event_is_no_event():
+    assert values(perf_stat, "7,,cycles,900,100.00,1.2,GHz\n,,,900,100.00,0.5,insn per cycle\n").keys() == {"cycles"}
+
+
+def test_pcm_pcie_sums_over_sockets_and_samples():
+    found = values(pcm_pcie, PCM)
+    assert found["ItoM (Total)"].value == 100 and found["ItoM (Miss)"].value == 40
+    assert found["PCIe Wr (B) (Total)"].unit == "bytes" and found["ItoM (Miss)"].unit == "lines"
+    assert found["ItoM (Miss)"].line == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "what"), [("0,1,2", "3 cells in a table of 6"), ("0,1,x,3,4,5(Miss)", 'ItoM: "x" is not a count')]
+)
+def test_a_row_of_pcm_that_is_none(row, what):
+    assert faults(pcm_pcie, f"{PCM}{row}\n") == [(11, what)]
+
+
+def test_a_head_without_a_socket():
+    assert faults(pcm_pcie, "Skt,PCIRdCur\n") == [(1, "no socket follows the head of pcm-pcie")]
+
+
+def test_axios_report():
+    found = values(axio_report, REPORT)
+    assert found["LLC-load-misses-rate"].value == 0.11
+    assert found["Socket 1 IO Write Miss Rate"].value == 0.89
+    assert (found["PCIe_wr_tput"].value, found["PCIe_wr_tput"].unit) == (97.123, "Gbps")
+    assert found["LLC-stores"].value is None and found["LLC-store-misses-rate"].value is None
+    assert "PCIe_rd(wr)_tput" not in found
+
+
+def test_a_value_that_is_given_twice_or_is_no_number():
+    twice = REPORT + "LLC-loads: 7\nLLC-loads2: 1.2.3\n"
+    assert faults(axio_report, twice) == [
+        (15, "LLC-loads is given twice, first in line 10"),
+        (16, 'LLC-loads2: "1.2.3" is not a number'),
+    ]
+
+
+def test_ethtool_since_the_driver_began_or_between_two_texts():
+    found = values(ethtool, ETHTOOL)
+    assert found["rx_prio0_pause"].value == 3 and found["rx_prio0_pause"].words == ethtool.SINCE
+    later = values(ethtool, ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 10"))
+    assert later["rx_prio0_pause"].value == 7 and later["rx_prio0_pause"].words == ""
+    ((line, what),) = faults(ethtool, ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 1"))
+    assert line == 7 and what == "rx_prio0_pause is less than in line 3: it began anew"
+
+
+def test_a_file_is_told_by_what_is_in_it(tmp_path):
+    for text, tool in (
+        (PERF, "perf stat"),
+        (INTERVALS, "perf stat"),
+        (PCM, "pcm-pcie"),
+        (REPORT, "Axio's report.rpt"),
+        (ETHTOOL, "ethtool -S"),
+    ):
+        (file := tmp_path / "f").write_text(text)
+        assert read_recorded(file).tool == tool
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", "a,b,c\n", "\x00\n", "{}\n"])
+def test_another_text_is_refused(tmp_path, text):
+    (file := tmp_path / "f").write_text(text)
+    with pytest.raises(UserError) as refused:
+        read_recorded(file)
+    assert str(file) in refused.value.message
+
+
+def test_all_faults_are_named_with_their_lines(tmp_path):
+    (file := tmp_path / "f").write_text(PERF + "hello\nworld\n")
+    with pytest.raises(UserError, match="2 faults") as refused:
+        read_recorded(file)
+    assert f"{file}:8: " in refused.value.message and f"{file}:9: " in refused.value.message
+
+
+@given(st.text(max_size=400))
+def test_no_text_is_more_than_refused(text):
+    for reader in (perf_stat, pcm_pcie, axio_report, ethtool):
+        for lead in ("", "Skt,a,b\n", "NIC statistics:\n", "1,,cycles,1,100.00\n", "----begin all measurement----\n"):
+            lines = (lead + text).splitlines()
+            if reader.is_one(lines):
+                found, wrong = reader.readings(lines)
+                assert all(1 <= each.line <= len(lines) and (each.value is None or each.value >= 0) for each in found)
+                assert all(0 <= fault.line <= len(lines) for fault in wrong)
+
+
+@given(
+    st.dictionaries(st.from_regex(r"[a-zA-Z][a-zA-Z0-9-]{1,20}", fullmatch=True), st.integers(0, 2**63), min_size=1),
+    st.sampled_from(perf_stat.SEPARATORS),
+)
+def test_what_perf_writes_is_read(counts, separator):
+    rows = "".join(separator.join((str(n), "", name, "5", "100.00", "", "")) + "\n" for name, n in counts.items())
+    found = values(perf_stat, rows)
+    assert {name: each.value for name, each in found.items()} == {name: float(n) for name, n in counts.items()}
