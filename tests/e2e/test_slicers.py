@@ -47,6 +47,20 @@ def started(name, journal):
 
 
 @needs_rights
+def test_a_turn_is_longer_by_what_it_costs_whatever_its_weight(tmp_path):
+    """Of 1 ms half is cost: turns of 1.25 and 0.75 ms at weights 3 to 1, in place of 1.5 and 0.5."""
+    with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
+        slicer = SLICERS["rotor"](journal, turn_cost_ns=500_000)
+        slicer.start(CPU, 1_000_000)
+        with slicer:
+            slicer.set_members([Member(one.pid, 300), Member(two.pid, 100)])
+            slicer.read()
+            time.sleep(0.5)
+            ran = [member.ran_ns for member in slicer.read().members]
+    assert ran[0] / sum(ran) == pytest.approx(0.625, abs=0.05)
+
+
+@needs_rights
 @pytest.mark.parametrize("name", SLICERS)
 def test_members_share_the_core_and_are_restored(tmp_path, name):
     with (

@@ -1,17 +1,24 @@
 """What is measured is what runs: one way to share cores."""
 
 import ast
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pool_tools import Turns
 
 import windtunnel.sharing
+from windtunnel.sharing import costs
+from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.costs import Cost, Kept
 from windtunnel.sharing.pools import cgroups, shared_cores
 from windtunnel.sharing.pools.shared_cores import Shielding, shielding
 from windtunnel.sharing.pools.shield import NoRealTime
 
 PRODUCT = Path(windtunnel.sharing.__file__).parent
 CHECKOUT = PRODUCT.parents[2]
+CPUS = (0, 1)
 ONLY_THERE = {"Shield", "Carrier", "softirqs_first"}
 """What makes a core a shared one."""
 
@@ -50,3 +57,25 @@ def test_a_slicer_without_its_budget_is_refused_instead_of_run_without_a_shield(
     monkeypatch.setattr(shared_cores, "Shield", refused)
     with pytest.raises(NoRealTime), shielding(wanted=True, raises=True):
         pass
+
+
+def test_a_slicer_gets_what_the_probes_of_its_cpu_and_placement_say_of_its_turn(monkeypatch, tmp_path):
+    kept = Kept(
+        when=datetime(2026, 11, 24, tzinfo=UTC),
+        slice_ns=150_000,
+        tenants=4,
+        gaps=[],
+        alone_ns=10**9,
+        costs={Turns.name: Cost(turn_ns=16_000, p99_us=500, late=[])},
+    )
+    monkeypatch.setattr(costs, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (CPUS[-1], False) else [])
+    monkeypatch.setattr(shared_cores, "softirqs_first", lambda journal, cpus: nullcontext())
+    with (
+        held(tmp_path / "a.journal") as journal,
+        shared_cores.shared_cores(journal, Turns, CPUS, 150_000, None) as carrier,
+    ):
+        for cpu in CPUS:
+            carrier.warm(cpu)
+        assert {cpu: slicer.turn_cost_ns for cpu, slicer in carrier.slicers.items()} == {
+            cpu: 16_000 if cpu == CPUS[-1] else 0 for cpu in CPUS
+        }
