@@ -60,6 +60,8 @@ class Place:
 def full_plan() -> dict[str, Any]:
     """A valid plan in which hardly anything is null or empty."""
     plan = make_plan(packet_handler="match_action").model_dump(mode="json")
+    for workload in plan["workloads"]:
+        workload["source"] = {"bytes": workload["request_bytes"], "order": "rotating"}  # holds a request
     return _filled(SCHEMA, plan | {"variants": VARIANTS})
 
 
