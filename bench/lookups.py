@@ -5,19 +5,15 @@ one process and gives them turns of milliseconds: they find the same structure, 
 first compares their results for every key.
 """
 
-import json
-import subprocess
 from contextlib import contextmanager
 
 from harness.main import main
 from harness.noise import Steal
+from harness.program import Program
 from harness.results import Result
 from harness.sample import Sample, cost
 from harness.session import Session, compared
 from harness.statistics import Goal
-
-from windtunnel.engine.find import find_engine
-from windtunnel.errors import UserError
 
 BURST = 32
 TABLES_MIB = 2048
@@ -58,45 +54,20 @@ def _result(session: Session, method: str, entries: str, reference: str, goal: G
 @contextmanager
 def _contestants(session: Session, method: str, entries: str, reference: str):
     """A function that runs a round, as long as the program lives. Raises UserError when it does not."""
-    binary = find_engine().parents[1] / "bench" / "table_lookups"
-    if not binary.is_file():
-        raise UserError(f"no {binary}", remedy="meson configure build -Dbenches=enabled && ninja -C build")
     turn = LONG_TURN_US if reference == "linear" else TURN_US
-    words = [method, entries, reference, BURST, turn]
-    command = [str(binary), *_eal(session), "--", *map(str, words)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+    names = {"ours": "ours", reference: "reference"}
+    with Program(session, "table_lookups", [method, entries, reference, BURST, turn], TABLES_MIB) as program:
 
         def take_round() -> dict[str, Sample]:
             with Steal(session.cpu) as steal:
-                output = _output(program, f"{round(2 * session.seconds * 1000)}\n")
+                output = program.round(round(2 * session.seconds * 1000))
             return {name: _sample(output[key], output["tsc_hz"], steal.share) for name, key in names.items()}
 
-        names = {"ours": "ours", reference: "reference"}
         yield take_round
-        assert program.stdin is not None
-        program.stdin.close()
-
-
-def _output(program: subprocess.Popen, line: str) -> dict:
-    assert program.stdin is not None and program.stdout is not None
-    try:
-        program.stdin.write(line)
-        program.stdin.flush()
-    except BrokenPipeError:
-        pass  # it has ended: what it output is on our stderr
-    response = program.stdout.readline()
-    if not response:
-        raise UserError(f"table_lookups ended with {program.wait()}")
-    return json.loads(response)
 
 
 def _sample(output: dict, tsc_hz: int, steal: float | None) -> Sample:
     return cost(output["lookups"], output["ticks"], tsc_hz, output["preempted_ns"], steal)
-
-
-def _eal(session: Session) -> list[str]:
-    memory = ["--no-huge", "-m", str(TABLES_MIB)] if session.memory == "no-huge" else ["--in-memory"]
-    return [*memory, "--no-pci", "--no-telemetry", "--log-level=error", "-l", str(session.cpu)]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ session      one memory mode of one bench: runs scenarios, takes samples in turn
 engine_run   a run of our engine, read back from its run directory
 testpmd      the peer of the port benches
 bare         the reference of the six stages
+program      a process that holds both contestants
 oracle       the reference of searches, from PyPI
 noise        preemption and steal meanwhile
 statistics   medians, intervals, verdicts

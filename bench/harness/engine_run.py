@@ -52,6 +52,12 @@ class EngineRun:
         trips = sum(workload.responses for window in self.windows for workload in window.workloads)
         return rate(trips, wall_ns, self._preempted_ns(0), self.steal).at(self.where)
 
+    def copied(self) -> Sample:
+        """Bytes of bodies that app_tx put into packets, copied or not, per second."""
+        wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
+        moved = sum(part.bytes for window in self.windows for part in window.copies)
+        return rate(moved, wall_ns, self._preempted_ns(0), self.steal).at(self.where)
+
     def ticks_per_packet(self) -> Sample:
         """Of a run on one worker: all its ticks by the packets of both directions, each sent by one side, received by the other."""
         assert self.engine.hello is not None and len(self.plan.workers) == 1

@@ -44,6 +44,7 @@ def _row(
     completion = merge(part.completion for part in members)
     tick_ns = 1e9 / hello.tsc_hz
     p50, p99 = (None if (ticks := percentile(completion, p)) is None else round(ticks * tick_ns) for p in (50, 99))
+    share = ratio(sum(step.cycles for step in steps), timed)
     return CopyRow(
         workload=workload.name,
         engine="none" if workload.copies.way == "zero" else workload.copies.engine,
@@ -55,7 +56,8 @@ def _row(
         by_cpu=by_cpu,
         copies_by_cpu=sum(by_cpu.values()),
         gbps=ratio(moved * 8 / 1e9, seconds(windows)),
-        share=ratio(sum(step.cycles for step in steps), timed),
+        share=share,
+        most_gain=None if share is None else ratio(1.0, 1.0 - share),
         submit_cycles=_cycles(steps, SUBMIT),
         poll_cycles=_cycles(steps, POLL),
         by_cpu_cycles=_cycles(steps, BY_CPU),

@@ -106,6 +106,7 @@ class CopyRow:
     copies_by_cpu: int
     gbps: float | None
     share: float | None
+    most_gain: float | None
     submit_cycles: float | None
     poll_cycles: float | None
     by_cpu_cycles: float | None

@@ -51,7 +51,7 @@ SCENARIOS = {
 STUDIES = {
     "Load and size": ("inflight", "message-size"),
     "Cores, queues and memory": ("cores", "queues", "mempool-cache"),
-    "Copies of payload": ("copy-unpack",),
+    "Copies of payload": ("copy-unpack", "copy-break-even"),
     "Batch sizes": ("batch-l_app", "batch-t_app", "batch-m_app"),
     "Match-action tables": (
         "tables-exact",

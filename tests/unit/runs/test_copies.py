@@ -77,6 +77,7 @@ def test_rows_follow_the_formulas():
     lasted_s = sum(w.end_ns - w.start_ns for w in windows) / 1e9
     assert row.gbps == pytest.approx(2 * 125_000 * 8 / 1e9 / lasted_s)
     assert row.share == 2 * 8000 / 200_000
+    assert row.most_gain == pytest.approx(1 / (1 - 0.08))
     assert (row.submit_cycles, row.poll_cycles, row.by_cpu_cycles) == (100, 200, 500)
     assert row.p50 == row.p99 == pytest.approx(2000 * TICK_NS, rel=0.07)
     assert row.by_cpu == {"failed": 3, "small": 1} and row.copies_by_cpu == 4 and row.copies == 200

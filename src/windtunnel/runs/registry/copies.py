@@ -32,6 +32,16 @@ COPIES = (
     ),
     Metric(
         noun="copies",
+        name="most_gain",
+        unit="x",
+        formula="1 / (1 − share): the throughput of the core if copies cost it nothing, by the throughput as measured (Amdahl's law)",
+        error="of an engine that is fast enough; a slower one bounds the throughput by its own rate",
+        form="number",
+        report="Most gain",
+        column="copies_most_gain",
+    ),
+    Metric(
+        noun="copies",
         name="submit_cycles",
         unit="cycles",
         formula="cycles of submits / copies that the copier took",

@@ -1,0 +1,114 @@
+"""What do copies through the engine's copiers cost, compared with the library's own calls, and which way of unpacking is the fastest?
+
+Raw: copies of 256 bytes to 2 MiB from 128 MiB to 128 MiB, depth 64, batches of 32. bench/raw_copies.cc holds both contestants in one
+process and gives them turns of milliseconds on the same device: `cpu` beside rte_memcpy, `dma` beside rte_dma_* on DPDK's software
+engine, whose thread has the other CPU. It first compares all bytes of a round.
+
+Unpacking: requests of 256 KiB are cut into packets on one worker, as in studies/copy-unpack.toml; `pipelined` beside `wait_all` with the
+software engine over `ring`, `zero` beside copies by the CPU over `memif`, where each side has a core of its own.
+"""
+
+from collections.abc import Mapping
+
+from harness.main import main
+from harness.noise import Steal
+from harness.program import Program
+from harness.results import Result
+from harness.sample import Sample, rate
+from harness.session import Session, compared
+from harness.statistics import Goal
+
+SIZES = {
+    "256 B": 256,
+    "1 KiB": 1 << 10,
+    "4 KiB": 4 << 10,
+    "16 KiB": 16 << 10,
+    "64 KiB": 64 << 10,
+    "256 KiB": 256 << 10,
+    "1 MiB": 1 << 20,
+    "2 MiB": 2 << 20,
+}
+DEPTH, BATCH = 64, 32
+RAW_MIB = 512
+"""Source, destination, and what EAL wants."""
+RAW = Goal(0.95, "at least", aim=1.0)
+
+PAYLOADS = (64, 128, 256, 512, 1024, 1460, 4096, 8192)
+HEADERS = 44
+"""IPv4, UDP and message header: an MTU is that much above a packet's payload."""
+SCENARIO = "../../scenarios/copy-dma.toml"
+UNPACKING = {"client.inflight": "8", "client.batch.app_tx": "8", "workload.0.request": "256KiB"}
+NOT_BELOW = Goal(1.0, "at least")
+GB, GBIT = 1e9, 1e9 / 8
+
+
+def raw(session: Session) -> list[Result]:
+    if session.other_cpu is None:
+        session.log("dma: skipped, the software engine needs a second CPU")
+    copiers = ["cpu"] if session.other_cpu is None else ["cpu", "dma"]
+    return [result for copier in copiers for result in _raw(session, copier)]
+
+
+def _raw(session: Session, copier: str) -> list[Result]:
+    lcores = f"0@{session.cpu}" + ("" if session.other_cpu is None else f",1@{session.other_cpu}")
+    reference = "rte_memcpy" if copier == "cpu" else "rte_dma"
+    with Program(session, "raw_copies", [copier, DEPTH, BATCH], RAW_MIB, lcores) as program:
+        return [_at(session, program, size, copier, reference) for size in SIZES]
+
+
+def _at(session: Session, program: Program, size: str, copier: str, reference: str) -> Result:
+    def take_round() -> dict[str, Sample]:
+        with Steal(session.cpu) as steal:
+            output = program.round(SIZES[size], round(2 * session.seconds * 1000))
+        sides = {copier: output["ours"], reference: output["bare"]}
+        return {name: _sample(side, output["tsc_hz"], steal.share) for name, side in sides.items()}
+
+    take_round()  # warms up
+    rounds = session.rounds(take_round, "GB/s", GB)
+    return compared(session, f"{copier}, {size}", rounds, copier, reference, "GB/s", GB, RAW)
+
+
+def _sample(output: dict, tsc_hz: int, steal: float | None) -> Sample:
+    return rate(output["bytes"], output["ticks"] / tsc_hz * 1e9, output["preempted_ns"], steal)
+
+
+def unpacking(session: Session) -> list[Result]:
+    if session.other_cpu is None:
+        session.log("unpacking: skipped, it needs two CPUs")
+        return []
+    one_worker = {"client.cores": f"[{session.cpu}]", "server.cores": f"[{session.cpu}]"}
+    of_each = {"client.cores": f"[{session.cpu}]", "server.cores": f"[{session.other_cpu}]", "wire.kind": "memif"}
+    ways = {
+        way: one_worker | {"workload.0.copies": f'{{ engine = "dma", way = "{way}" }}'}
+        for way in ("pipelined", "wait_all")
+    }
+    beside = {
+        "zero": of_each | {"workload.0.copies": '{ way = "zero" }', "wire.udp_checksum": "false"},
+        "cpu": of_each | {"workload.0.copies": '{ engine = "cpu" }', "wire.udp_checksum": "false"},
+    }
+    return [
+        result
+        for payload in PAYLOADS
+        for result in (
+            _unpacked(session, f"dma, {payload} B", payload, ways, NOT_BELOW),
+            _unpacked(session, f"memif, {payload} B", payload, beside, None),
+        )
+    ]
+
+
+def _unpacked(
+    session: Session, name: str, payload: int, ways: Mapping[str, Mapping[str, str]], goal: Goal | None
+) -> Result:
+    mtu = str(payload + HEADERS)
+    sets = {"client.mtu": mtu, "server.mtu": mtu} | UNPACKING
+
+    def take(of: Mapping[str, str]) -> Sample:
+        return session.run(SCENARIO, sets | of, of="client" if "wire.kind" in of else None).copied()
+
+    rounds = session.in_turns({way: lambda of=of: take(of) for way, of in ways.items()}, "Gbit/s", GBIT)
+    ours, reference = ways
+    return compared(session, name, rounds, ours, reference, "Gbit/s", GBIT, goal)
+
+
+if __name__ == "__main__":
+    main(__doc__, raw, unpacking)
