@@ -1,9 +1,11 @@
 #include "run/copies.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "copiers/break_even.h"
 #include "copiers/registry.h"
+#include "copiers/trip.h"
 #include "core/refusal.h"
 #include "run/run.h"
 #include "run/seed.h"
@@ -96,6 +98,43 @@ json thread_ns(const client_copying &c) {
     return times ? json(times->on_cpu_ns) : json();
 }
 
+// The way of a small copy to the copier and back. One that never ends may still be written: its memory is not
+// used again.
+bool go_to_copier(void *of, uint64_t deadline, double &ticks) {
+    copier_thread &t = *static_cast<copier_thread *>(of);
+    client_copying &c = *t.of->copying;
+    if (c.gave_up || c.pending.running > 0) return false;
+    const copy_trip trip = measure_trip(c.channel, c.source, t.trip.get(), rte_rdtsc() + c.timeout);
+    c.submitted += trip.started;
+    c.measuring += trip.started;
+    c.ended += trip.ended;
+    if (trip.started > trip.ended) {
+        c.totals.never_ended += trip.started - trip.ended;
+        c.gave_up = true;
+        (void)t.trip.release();
+    }
+    ticks = trip.ticks;
+    return ticks > 0 && rte_rdtsc() < deadline;
+}
+
+// So far. Where the kernel keeps none it is 0, and so is every window's.
+thread_account account_of(const copier_thread &t) {
+    const copy_channel &channel = t.of->copying->channel;
+    return {schedstat_of(channel.thread).value_or(sched_times{}), steal_ns({channel.cpu})[0]};
+}
+
+// What the scheduler and the hypervisor did to a copier's thread in a window; null where it has none.
+json thread_of_window(run_state &f, const application &a) {
+    const auto found = std::ranges::find(f.copier_threads, &a, &copier_thread::of);
+    if (found == f.copier_threads.end()) return json();
+    const thread_account before = found->account, now = account_of(*found);
+    found->account = now;
+    return {{"cpu", a.copying->channel.cpu},
+            {"preempted_ns", now.sched.preempted_ns - before.sched.preempted_ns},
+            {"on_cpu_ns", now.sched.on_cpu_ns - before.sched.on_cpu_ns},
+            {"steal_ns", now.steal_ns - before.steal_ns}};
+}
+
 json ledger_of(const run_state &f, const application &a, const client_copying &c) {
     const copies_plan &plan = *f.plan.workloads[a.workload].copies;
     return {
@@ -108,6 +147,7 @@ json ledger_of(const run_state &f, const application &a, const client_copying &c
         {"cpu_ns", thread_ns(c)},
         {"at_least_bytes", c.at_least},
         {"submitted", c.submitted},
+        {"measuring", c.measuring},
         {"ended", c.ended},
         {"copies", c.totals.copies},
         {"by_cpu", by_cpu_json(c.totals)},
@@ -128,6 +168,7 @@ uint32_t measured_at_least(const run_state &f, const application &a, client_copy
     const break_even found =
         measure_break_even(c.channel, {c.source, w.source->bytes}, largest, c.batch, c.timeout);
     c.submitted += found.copies;
+    c.measuring += found.copies;
     c.ended += found.copies;
     return found.at_least;
 }
@@ -166,10 +207,40 @@ void open_checking(run_state &f, application &a, const workload_plan &w) {
     a.checking = std::make_unique<body_checking>(layout_of(f, a, w), a.request.segment_body);
 }
 
-void open_copies_of(stage &s, const endpoint &e) {
+void open_copies_of(run_state &f, stage &s, const endpoint &e) {
     if (s.run != app_tx_copying) return;
-    s.steps = &e.applications[s.place.index]->copying->steps;
+    application &a = *e.applications[s.place.index];
+    s.steps = &a.copying->steps;
     s.before_hold = hold;
+    const copy_channel &channel = a.copying->channel;
+    if (!channel.thread) return;
+    copier_thread &t = f.copier_threads.emplace_back(copier_thread{.of = &a, .worker = s.worker});
+    t.trip.reset(static_cast<uint8_t *>(rte_malloc("copy trip", trip_bytes, trip_bytes)));
+    if (!t.trip) throw refusal("no memory for the way to the copier " + channel.device);
+    t.account = account_of(t);
+}
+
+std::vector<probe_errand> ways_to_copiers(run_state &f, size_t most) {
+    std::vector<probe_errand> ways;
+    for (copier_thread &t : f.copier_threads)
+        if (ways.size() < most && !t.of->copying->channel.planted)  // a planted fault is no way
+            ways.push_back({t.worker, &t, go_to_copier});
+    return ways;
+}
+
+json copiers_of_probe(const run_state &f, const probe_reading &probe) {
+    json list = json::array();
+    for (size_t i = 0; i < probe.errands.size(); i++) {
+        const auto &t = *static_cast<const copier_thread *>(f.signals.probe.errands()[i].of);
+        list.push_back({{"worker", t.worker},
+                        {"cpu", t.of->copying->channel.cpu},
+                        {"trip_ns", probe.errands[i] * f.clock.ns_per_tick}});
+    }
+    return list;
+}
+
+void skip_copiers_time(run_state &f) {
+    for (copier_thread &t : f.copier_threads) t.account = account_of(t);
 }
 
 json copies_of_window(run_state &f, uint32_t epoch) {
@@ -186,6 +257,7 @@ json copies_of_window(run_state &f, uint32_t epoch) {
                         {"by_cpu", by_cpu_json(*stats.copies)},
                         {"uncopied", stats.copies->uncopied},
                         {"bytes", stats.copies->bytes},
+                        {"thread", thread_of_window(f, a)},
                         {"completion",
                          a.copying->channel.immediate ? json() : histogram_json(stats.copies->completion)}});
     });

@@ -49,12 +49,24 @@ def assert_copied(run) -> CopyLedger:
     return ledger
 
 
+def test_the_way_to_the_thread_of_a_copier_is_probed(tmp_path):
+    run = run_well(tmp_path, copying({"engine": "dma"}))
+    ledger = assert_copied(run)
+    assert ledger.measuring > 0 and ledger.driver.submitted == ledger.submitted
+    windows = run.windows[run.record.engines[0].name]
+    probes = [window.probe for window in windows if window.probe and window.probe.complete]
+    assert probes and all(copier.trip_ns > 0 and copier.cpu == ledger.cpu for p in probes for copier in p.copiers)
+    assert all(len(probe.copiers) == 1 for probe in probes)
+    threads = [part.thread for window in windows for part in window.copies]
+    assert 0 < sum(thread.on_cpu_ns for thread in threads) <= ledger.cpu_ns
+
+
 @pytest.mark.parametrize("way", ["pipelined", "wait_all"])
 @pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
 def test_every_copier_moves_the_right_bytes(tmp_path, engine, way):
     run = run_well(tmp_path, copying({"engine": engine, "way": way}))
     ledger = assert_copied(run)
-    assert ledger.kind == "core" and ledger.by_cpu == {} and ledger.copies == ledger.submitted
+    assert ledger.kind == "core" and ledger.by_cpu == {} and ledger.copies == ledger.submitted - ledger.measuring
     [row] = summarise(run).copies
     assert row.engine == engine and row.gbps > 0 and 0 < row.share < 1 and row.submit_cycles > 0
     assert (row.p50 is None) == (engine != "dma")
