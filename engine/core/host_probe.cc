@@ -10,11 +10,14 @@
 
 namespace wt {
 
-void host_probe::open(uint32_t workers, std::vector<probe_pair> pairs, uint64_t patience_ticks) {
+void host_probe::open(uint32_t workers, std::vector<probe_pair> pairs, std::vector<probe_errand> errands,
+                      uint64_t patience_ticks) {
     workers_ = workers;
     pairs_ = std::move(pairs);
+    errands_ = std::move(errands);
     patience_ = patience_ticks;
     reading_.round_trip.resize(pairs_.size());
+    reading_.errands.resize(errands_.size());
     reading_.alone.resize(workers);
     reading_.together.resize(workers);
 }
@@ -112,6 +115,15 @@ bool host_probe::round_trips(visit &v, uint32_t self) {
     return true;
 }
 
+bool host_probe::run_errands(visit &v, uint32_t self) {
+    for (size_t i = 0; i < errands_.size(); i++) {
+        const probe_errand &errand = errands_[i];
+        if (self == errand.worker && !errand.run(errand.of, v.deadline, reading_.errands[i])) return false;
+        if (!gather(v, [] {})) return false;
+    }
+    return true;
+}
+
 namespace {
 // Ticks of the additions while the core does nothing else. The first block fetches the code and the last one
 // covers those who are later; of two between them the smaller, for an interrupt only adds time.
@@ -136,7 +148,7 @@ bool host_probe::additions(visit &v, uint32_t self) {
 void host_probe::join(uint32_t self) {
     visit v{.deadline = rte_rdtsc() + patience_};
     if (!gather(v, [&] { began_ = rte_rdtsc(); })) return;
-    if (!round_trips(v, self) || !additions(v, self)) return;
+    if (!round_trips(v, self) || !run_errands(v, self) || !additions(v, self)) return;
     gather(v, [&] {
         reading_.complete = true;
         reading_.held_ticks = rte_rdtsc() - began_;

@@ -4,7 +4,9 @@
 // - each pair of workers that exchange packets sends cache lines to and fro. The round trip tells whether the
 //   two CPUs share a core, an L3 or nothing: a hypervisor moves virtual CPUs from one to the other;
 // - each worker fills its core with independent additions, alone, and then all at once. Two CPUs that are
-//   threads of one core take up to twice as long together.
+//   threads of one core take up to twice as long together;
+// - a worker that has its copies made by a thread on another CPU sends it small ones: their round trip tells
+//   how far that CPU is.
 // It lasts 50 to 100 us, and the run's time (core/clock.h) stands still meanwhile. A worker that does not
 // come in time, because it has no CPU or is in a long call, cuts the probe short: there is no reading, never
 // a guess.
@@ -23,11 +25,20 @@ struct probe_pair {
     uint32_t a, b;  // positions of two workers
 };
 
+// A round trip to somebody who is no worker.
+struct probe_errand {
+    uint32_t worker;  // who makes it
+    void *of;
+    // Gives up at the deadline (TSC). Returns whether there is a reading.
+    bool (*run)(void *of, uint64_t deadline, double &ticks);
+};
+
 // What one probe measured, in TSC ticks.
 struct probe_reading {
     bool complete = false;
     uint64_t held_ticks = 0;              // for which the run's time stood still
     std::vector<double> round_trip;       // of a line, a pair: the median of `probe_blocks` blocks
+    std::vector<double> errands;          // an errand
     std::vector<double> alone, together;  // of `probe_wide_rounds` rounds of additions, a worker
 };
 
@@ -36,8 +47,10 @@ constexpr uint32_t probe_lines = 8, probe_blocks = 12;
 class host_probe {
   public:
     // Workers that cannot all run at once, as two on one CPU, cannot be probed: `workers` is 0 then.
-    void open(uint32_t workers, std::vector<probe_pair> pairs, uint64_t patience_ticks);
+    void open(uint32_t workers, std::vector<probe_pair> pairs, std::vector<probe_errand> errands,
+              uint64_t patience_ticks);
     const std::vector<probe_pair> &pairs() const { return pairs_; }
+    const std::vector<probe_errand> &errands() const { return errands_; }
     bool possible() const { return workers_ > 0; }
 
     // By main, while no worker is inside: the next probe begins when all workers have come.
@@ -56,6 +69,7 @@ class host_probe {
     bool gather(visit &v, Last last);
     bool await(visit &v, uint32_t all);
     bool round_trips(visit &v, uint32_t self);
+    bool run_errands(visit &v, uint32_t self);
     bool additions(visit &v, uint32_t self);
     bool ping(const visit &v, double &ticks);
     bool pong(const visit &v);
@@ -65,6 +79,7 @@ class host_probe {
 
     uint32_t workers_ = 0, asked_ = 0;
     std::vector<probe_pair> pairs_;
+    std::vector<probe_errand> errands_;
     uint64_t patience_ = 0, began_ = 0;
     probe_reading reading_;
     alignas(RTE_CACHE_LINE_SIZE) std::atomic<uint32_t> arrived_{0};  // at all gates since `ask`

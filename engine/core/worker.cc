@@ -140,11 +140,19 @@ void traced_loop(worker &w, worker_stats &stats) {
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
 
+// Ends what must not go on while the run's time stands still.
+void end_before_hold(worker &w) {
+    for (stage &s : w.stages)
+        if (s.before_hold) s.before_hold(s.own_role, *s.current);
+}
+
 // Switches to the other set of counters; from the release on, main owns the old one. The probe lies between
 // the windows, in neither.
 void switch_window(worker &w, uint32_t epoch) {
+    const bool probes = w.signals->probe_at.load(std::memory_order_relaxed) == epoch;
+    if (probes) end_before_hold(w);
     w.stats[w.epoch & 1].cycles = now() - w.window_start;
-    if (w.signals->probe_at.load(std::memory_order_relaxed) == epoch) w.signals->probe.join(w.index);
+    if (probes) w.signals->probe.join(w.index);
     w.window_start = now();
     w.epoch = epoch;
     for (stage &s : w.stages) s.current = &s.stats[epoch & 1];
@@ -160,8 +168,7 @@ void take_beat(worker &w, uint32_t beat) {
 // Sleeps between two loops until main lets the run go on. A worker may wake up milliseconds after another
 // one: all wait, awake, for the run's time.
 void park(worker &w) {
-    for (stage &s : w.stages)
-        if (s.before_hold) s.before_hold(s.own_role, *s.current);
+    end_before_hold(w);
     const std::atomic<hold_state> &held = w.signals->held;
     w.parked.store(true, std::memory_order_release);
     held.wait(hold_state::asleep, std::memory_order_acquire);

@@ -5,6 +5,7 @@
 
 #include "copiers/break_even.h"
 #include "copiers/registry.h"
+#include "copiers/trip.h"
 #include "core/random_bytes.h"
 #include "core/refusal.h"
 #include "run/run.h"
@@ -127,6 +128,44 @@ json thread_ns(const body_copying &c) {
     return times ? json(times->on_cpu_ns) : json();
 }
 
+// The way of a small copy to the copier and back. One that never ends may still be written: its memory is not
+// used again.
+bool go_to_copier(void *of, uint64_t deadline, double &ticks) {
+    copier_thread &t = *static_cast<copier_thread *>(of);
+    body_copying &c = *t.of->copying;
+    if (c.gave_up || c.pending.running > 0) return false;
+    const copy_trip trip =
+        measure_trip(c.channel, t.trip.get() + trip_bytes, t.trip.get(), rte_rdtsc() + c.timeout);
+    c.submitted += trip.started;
+    c.measuring += trip.started;
+    c.ended += trip.ended;
+    if (trip.started > trip.ended) {
+        c.totals.never_ended += trip.started - trip.ended;
+        c.gave_up = true;
+        (void)t.trip.release();
+    }
+    ticks = trip.ticks;
+    return ticks > 0 && rte_rdtsc() < deadline;
+}
+
+// So far. Where the kernel keeps none it is 0, and so is every window's.
+thread_account account_of(const copier_thread &t) {
+    const copy_channel &channel = t.of->copying->channel;
+    return {schedstat_of(channel.thread).value_or(sched_times{}), steal_ns({channel.cpu})[0]};
+}
+
+// What the scheduler and the hypervisor did to a copier's thread in a window; null where it has none.
+json thread_of_window(run_state &f, const application &a) {
+    const auto found = std::ranges::find(f.copier_threads, &a, &copier_thread::of);
+    if (found == f.copier_threads.end()) return json();
+    const thread_account before = found->account, now = account_of(*found);
+    found->account = now;
+    return {{"cpu", a.copying->channel.cpu},
+            {"preempted_ns", now.sched.preempted_ns - before.sched.preempted_ns},
+            {"on_cpu_ns", now.sched.on_cpu_ns - before.sched.on_cpu_ns},
+            {"steal_ns", now.steal_ns - before.steal_ns}};
+}
+
 json ledger_of(const run_state &f, const endpoint &e, const application &a, const body_copying &c) {
     const copies_plan &plan = *f.plan.workloads[a.workload].copies;
     return {
@@ -140,6 +179,7 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"cpu_ns", thread_ns(c)},
         {"at_least_bytes", c.at_least},
         {"submitted", c.submitted},
+        {"measuring", c.measuring},
         {"ended", c.ended},
         {"copies", c.totals.copies},
         {"by_cpu", by_cpu_json(c.totals)},
@@ -160,6 +200,7 @@ uint32_t measured_at_least(const run_state &f, const application &a, body_copyin
     const break_even found =
         measure_break_even(c.channel, {a.source->bytes, w.source->bytes}, largest, c.batch, c.timeout);
     c.submitted += found.copies;
+    c.measuring += found.copies;
     c.ended += found.copies;
     return found.at_least;
 }
@@ -209,11 +250,41 @@ body_copying *copying_in(const stage_of &place, const endpoint &e) {
     return (place.stage == stage_kind::app_tx) == (a.source != nullptr) ? a.copying.get() : nullptr;
 }
 
-void open_copies_of(stage &s, const endpoint &e) {
+void open_copies_of(run_state &f, stage &s, const endpoint &e) {
     body_copying *const c = copying_in(s.place, e);
     if (c == nullptr) return;
+    application &a = *e.applications[s.place.index];
     s.steps = c->steps;
     s.before_hold = hold;
+    const copy_channel &channel = a.copying->channel;
+    if (!channel.thread) return;
+    copier_thread &t = f.copier_threads.emplace_back(copier_thread{.of = &a, .worker = s.worker});
+    t.trip.reset(static_cast<uint8_t *>(rte_zmalloc("copy trip", 2 * trip_bytes, trip_bytes)));
+    if (!t.trip) throw refusal("no memory for the way to the copier " + channel.device);
+    t.account = account_of(t);
+}
+
+std::vector<probe_errand> ways_to_copiers(run_state &f, size_t most) {
+    std::vector<probe_errand> ways;
+    for (copier_thread &t : f.copier_threads)
+        if (ways.size() < most && !t.of->copying->channel.planted)  // a planted fault is no way
+            ways.push_back({t.worker, &t, go_to_copier});
+    return ways;
+}
+
+json copiers_of_probe(const run_state &f, const probe_reading &probe) {
+    json list = json::array();
+    for (size_t i = 0; i < probe.errands.size(); i++) {
+        const auto &t = *static_cast<const copier_thread *>(f.signals.probe.errands()[i].of);
+        list.push_back({{"worker", t.worker},
+                        {"cpu", t.of->copying->channel.cpu},
+                        {"trip_ns", probe.errands[i] * f.clock.ns_per_tick}});
+    }
+    return list;
+}
+
+void skip_copiers_time(run_state &f) {
+    for (copier_thread &t : f.copier_threads) t.account = account_of(t);
 }
 
 json copies_of_window(run_state &f, uint32_t epoch) {
@@ -231,6 +302,7 @@ json copies_of_window(run_state &f, uint32_t epoch) {
                         {"by_cpu", by_cpu_json(*stats.copies)},
                         {"uncopied", stats.copies->uncopied},
                         {"bytes", stats.copies->bytes},
+                        {"thread", thread_of_window(f, a)},
                         {"completion",
                          a.copying->channel.immediate ? json() : histogram_json(stats.copies->completion)}});
     });

@@ -7,7 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/host_probe.h"
 #include "core/stage.h"
+#include "host/cpu_time.h"
 #include "plan/plan.h"
 
 namespace wt {
@@ -23,6 +25,19 @@ struct rte_free_deleter {
 // DPDK's own memory, so that a device can reach it.
 using copy_source = std::unique_ptr<uint8_t, rte_free_deleter>;
 
+struct thread_account {
+    sched_times sched;
+    uint64_t steal_ns = 0;  // of its CPU
+};
+
+// The thread of a software copier, beside the worker that has its copies made by it.
+struct copier_thread {
+    application *of;
+    uint32_t worker;
+    copy_source trip;  // where copies go that only measure the way, and behind it where they come from
+    thread_account account = {};  // at the last window
+};
+
 // A copier for the requests of a client, which come from the workload's source, or where it has none, for
 // copies of responses that a server's handler names. Each throws refusal.
 void open_request_copies(run_state &f, application &a, const workload_plan &w);
@@ -34,7 +49,15 @@ void open_response_checks(application &a, const workload_plan &w);
 body_copying *copying_in(const stage_of &place, const endpoint &e);
 
 // What a stage needs for them, where its application has copies.
-void open_copies_of(stage &s, const endpoint &e);
+void open_copies_of(run_state &f, stage &s, const endpoint &e);
+
+// The ways to threads of copiers, for the probe of the host: the first `most`.
+std::vector<probe_errand> ways_to_copiers(run_state &f, size_t most);
+// What a probe read of these ways.
+nlohmann::ordered_json copiers_of_probe(const run_state &f, const probe_reading &probe);
+
+// After a hold: accounts of threads that ran on meanwhile begin anew.
+void skip_copiers_time(run_state &f);
 
 // Of a window that its workers have left; adds it to the totals.
 nlohmann::ordered_json copies_of_window(run_state &f, uint32_t epoch);

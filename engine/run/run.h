@@ -50,6 +50,7 @@ struct run_state {
     std::deque<handler_counters> counters;
     std::deque<size_table> size_tables;
     std::map<uint32_t, copy_source> sources;  // by workload
+    std::deque<copier_thread> copier_threads;
     std::deque<emulated_line> lines_ahead;
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;

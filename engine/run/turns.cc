@@ -43,6 +43,7 @@ bool turns::await(int control) {
 void turns::go_on() {
     if (!held_at_) return;
     f_.steal = steal_ns(cpus_of(f_));  // a CPU's account ran on; those of the workers stood still, they slept
+    skip_copiers_time(f_);
     f_.signals.held.store(hold_state::awake, std::memory_order_release);
     f_.signals.held.notify_all();
     await_all(f_, false);

@@ -153,7 +153,11 @@ json pools_json(run_state &f) {
 json probe_json(run_state &f, const probe_reading *probe) {
     if (probe == nullptr) return {};
     if (!probe->complete)
-        return {{"complete", false}, {"held_ns", 0}, {"pairs", json::array()}, {"workers", json::array()}};
+        return {{"complete", false},
+                {"held_ns", 0},
+                {"pairs", json::array()},
+                {"copiers", json::array()},
+                {"workers", json::array()}};
     json pairs = json::array(), workers = json::array();
     for (size_t i = 0; i < f.signals.probe.pairs().size(); i++) {
         const probe_pair &pair = f.signals.probe.pairs()[i];
@@ -166,6 +170,7 @@ json probe_json(run_state &f, const probe_reading *probe) {
     return {{"complete", true},
             {"held_ns", f.clock.ns(probe->held_ticks)},
             {"pairs", pairs},
+            {"copiers", copiers_of_probe(f, *probe)},
             {"workers", workers}};
 }
 

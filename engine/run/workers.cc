@@ -74,7 +74,7 @@ static stage open_stage(run_state &f, const stage_of &place, uint32_t worker) {
         place.stage == stage_kind::app_tx && e.applications[place.index]->sending->open_loop;
     if (place.stage == stage_kind::disp_rx) s.steps = e.dispatchers[place.index]->steps;
     if (place.stage == stage_kind::app_rx) s.steps = e.applications[place.index]->steps;
-    open_copies_of(s, e);
+    open_copies_of(f, s, e);
     open_stats(s, e, is_paced, f.plan.accounting.level);
     open_delay(f, s);
     return s;
@@ -117,6 +117,7 @@ void open_probe(run_state &f) {
         for (uint32_t b = a + 1; b < f.workers.size() && pairs.size() < most_pairs; b++)
             if (exchange_packets(f.workers[a], f.workers[b], f)) pairs.push_back({a, b});
     f.signals.probe.open(static_cast<uint32_t>(f.workers.size()), std::move(pairs),
+                         ways_to_copiers(f, most_pairs),
                          static_cast<uint64_t>(patience_ns / f.clock.ns_per_tick));
 }
 

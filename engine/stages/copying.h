@@ -48,6 +48,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) body_copying {
     std::vector<rte_mbuf *> abandoned;  // the copier may write to them at any time: nobody gets them again
     copy_counters totals{};             // since the start; main adds windows to them
     uint64_t submitted = 0, ended = 0;  // copies of the copier since the start
+    uint64_t measuring = 0;             // of these, they were for no packet
 
     body_copying(copy_channel c, uint32_t capacity) : channel(std::move(c)), pending(capacity) {}
     ~body_copying() {

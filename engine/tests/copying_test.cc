@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "copiers/trip.h"
 #include "run/copies.h"
 #include "stages_rig.h"
 
@@ -253,6 +254,37 @@ TEST(copying, before_a_hold_all_copies_end_and_no_packet_moves) {
     EXPECT_EQ(r.on_the_ring(), 0u);
     EXPECT_EQ(r.run(client, app_tx).objects, 32u);
     EXPECT_EQ(r.at(server, app_rx).before_hold, nullptr);
+}
+
+TEST(copying, a_trip_is_of_small_copies_one_after_the_other) {
+    by_hand hand{.may_end = UINT32_MAX};
+    const copy_channel channel{.state = &hand, .submit = by_hand::submit, .completed = by_hand::completed};
+    alignas(64) uint8_t from[trip_bytes], to[trip_bytes] = {};
+    std::memset(from, 7, sizeof from);
+    const copy_trip trip = measure_trip(channel, from, to, UINT64_MAX);
+    EXPECT_GT(trip.ticks, 0);
+    EXPECT_GT(trip.started, 0u);
+    EXPECT_EQ(trip.started, trip.ended);
+    EXPECT_EQ(std::memcmp(from, to, sizeof to), 0);
+    EXPECT_TRUE(hand.running.empty());
+}
+
+TEST(copying, a_trip_that_does_not_end_or_fails_or_finds_no_room_has_no_reading) {
+    const uint8_t from[trip_bytes] = {};
+    uint8_t to[trip_bytes];
+    by_hand silent{.may_end = 3}, failing{.may_end = UINT32_MAX, .how = copy_end::failed}, full{.room = 0};
+    const auto trip_of = [&](by_hand &hand) {
+        const copy_channel channel{
+            .state = &hand, .submit = by_hand::submit, .completed = by_hand::completed};
+        return measure_trip(channel, from, to, rte_rdtsc() + 1'000'000);
+    };
+    const copy_trip never = trip_of(silent), bad = trip_of(failing), none = trip_of(full);
+    EXPECT_EQ(never.started, 4u);
+    EXPECT_EQ(never.ended, 3u);
+    EXPECT_EQ(bad.started, 1u);
+    EXPECT_EQ(bad.ended, 1u);
+    EXPECT_EQ(none.started, 0u);
+    EXPECT_EQ(never.ticks + bad.ticks + none.ticks, 0);
 }
 
 TEST(copying, packets_that_still_wait_at_the_end_have_an_owner) {

@@ -22,7 +22,7 @@ void join_all(host_probe &probe, uint32_t workers) {
 
 TEST(HostProbe, MeasuresEachPairAndEachWorker) {
     host_probe probe;
-    probe.open(3, {{0, 1}, {1, 2}}, patient);
+    probe.open(3, {{0, 1}, {1, 2}}, {}, patient);
     for (int i = 0; i < 5; i++) {
         probe.ask();
         join_all(probe, 3);
@@ -37,7 +37,7 @@ TEST(HostProbe, MeasuresEachPairAndEachWorker) {
 
 TEST(HostProbe, TimeStandsStillMeanwhile) {
     host_probe probe;
-    probe.open(2, {{0, 1}}, patient);
+    probe.open(2, {{0, 1}}, {}, patient);
     const uint64_t before = held_ticks;
     probe.ask();
     join_all(probe, 2);
@@ -47,17 +47,44 @@ TEST(HostProbe, TimeStandsStillMeanwhile) {
 
 TEST(HostProbe, OneWorkerNeedsNobody) {
     host_probe probe;
-    probe.open(1, {}, patient);
+    probe.open(1, {}, {}, patient);
     probe.ask();
     probe.join(0);
     EXPECT_TRUE(probe.reading().complete);
     EXPECT_TRUE(probe.reading().round_trip.empty());
 }
 
+// Ticks of an errand's own account, or none.
+bool errand_of(void *of, uint64_t, double &ticks) {
+    ticks = *static_cast<double *>(of);
+    return ticks > 0;
+}
+
+TEST(HostProbe, RunsErrandsOfTheirWorkers) {
+    host_probe probe;
+    double near = 100, far = 900;
+    probe.open(2, {{0, 1}}, {{1, &far, errand_of}, {0, &near, errand_of}}, patient);
+    probe.ask();
+    join_all(probe, 2);
+    ASSERT_TRUE(probe.reading().complete);
+    EXPECT_EQ(probe.reading().errands, (std::vector<double>{900, 100}));
+}
+
+TEST(HostProbe, AnErrandWithoutAReadingCutsItShort) {
+    host_probe probe;
+    double none = 0;
+    probe.open(2, {{0, 1}}, {{1, &none, errand_of}}, hasty);
+    const uint64_t before = held_ticks;
+    probe.ask();
+    join_all(probe, 2);
+    EXPECT_FALSE(probe.reading().complete);
+    EXPECT_EQ(held_ticks, before);
+}
+
 // Who comes too late finds the probe over, holds no clock and waits for nobody.
 TEST(HostProbe, AWorkerThatDoesNotComeCutsItShort) {
     host_probe probe;
-    probe.open(2, {{0, 1}}, hasty);
+    probe.open(2, {{0, 1}}, {}, hasty);
     const uint64_t before = held_ticks;
     for (int i = 0; i < 3; i++) {
         probe.ask();
@@ -72,7 +99,7 @@ TEST(HostProbe, AWorkerThatDoesNotComeCutsItShort) {
 // The next probe is a new one.
 TEST(HostProbe, OneCutShortIsFollowedByAWholeOne) {
     host_probe probe;
-    probe.open(2, {{0, 1}}, patient);
+    probe.open(2, {{0, 1}}, {}, patient);
     probe.ask();
     join_all(probe, 2);
     EXPECT_TRUE(probe.reading().complete);
@@ -85,7 +112,7 @@ TEST(HostProbe, OneCutShortIsFollowedByAWholeOne) {
 TEST(HostProbe, NobodyIsLeftWaiting) {
     for (int i = 0; i < 50; i++) {
         host_probe probe;
-        probe.open(2, {{0, 1}}, hasty / 100 * static_cast<uint64_t>(i % 3));
+        probe.open(2, {{0, 1}}, {}, hasty / 100 * static_cast<uint64_t>(i % 3));
         const uint64_t before = held_ticks;
         probe.ask();
         join_all(probe, 2);

@@ -8,7 +8,7 @@ from windtunnel.cli.options import Json
 def state(
     json: Json = False,
 ) -> None:
-    """Show the levels of a cache line's round trip that runs have seen on this host.
+    """Show the levels of round trips that runs have seen on this host: of a cache line between workers, of a copy to a software copier.
 
     A hypervisor moves virtual CPUs between one core, one L3 and two L3s, and a data plane is up to three times slower on
     the way. Every run probes that between its windows, and its metrics are of one state. The readings of all runs are
@@ -25,11 +25,16 @@ def state(
     from windtunnel.views.terminal.console import results
 
     host = collect()
-    levels = read_kept(host).levels()
+    kept = read_kept(host)
+    levels = [
+        (trip, name_of(n, of_trip), level)
+        for trip, of_trip in (("line", kept.levels()), ("copy", kept.copy_levels()))
+        for n, level in enumerate(of_trip)
+    ]
     if json:
         import json as encoder
 
-        rows = [{"name": name_of(n, levels), **vars(level)} for n, level in enumerate(levels)]
+        rows = [{"trip": trip, "name": name, **vars(level)} for trip, name, level in levels]
         typer.echo(encoder.dumps({"host": identity(host), "levels": rows}, indent=2))
         return
     console = results()
@@ -39,10 +44,11 @@ def state(
     console.print(
         Fitting(
             [
-                Column("state", [name_of(n, levels) for n in range(len(levels))], words=True),
-                Column("line, ns", [f"{level.low:.0f} .. {level.high:.0f}" for level in levels]),
-                Column("readings", [fmt.count(level.readings) for level in levels]),
+                Column("trip of a", [trip for trip, _, _ in levels], words=True),
+                Column("state", [name for _, name, _ in levels], words=True),
+                Column("ns", [f"{level.low:.0f} .. {level.high:.0f}" for _, _, level in levels]),
+                Column("readings", [fmt.count(level.readings) for _, _, level in levels]),
             ]
         )
     )
-    console.print(Text(f"one-core is told by additions, not by the line; kept in {default_file()}", style="dim"))
+    console.print(Text(f"one-core is told by additions, not by a trip; kept in {default_file()}", style="dim"))

@@ -273,6 +273,17 @@ class WorkloadWindow(Line):
     )
 
 
+class CopierThread(Line):
+    """The thread of a software copier in a window."""
+
+    cpu: int
+    preempted_ns: Annotated[int, Counted("ns")] = Field(
+        description="time in which it was runnable and not running (schedstat)"
+    )
+    on_cpu_ns: Annotated[int, Counted("ns")] = Field(description="time on the CPU (schedstat)")
+    steal_ns: Annotated[int, Counted("ns")] = Field(description="steal time of the CPU")
+
+
 class CopyWindow(Line):
     """What one application copied: requests in app_tx of a client, responses in app_rx of a server."""
 
@@ -288,6 +299,7 @@ class CopyWindow(Line):
         description="bodies that left as a part of the source"
     )
     bytes: Annotated[int, Counted("bytes")] = Field(description="bytes of all these")
+    thread: CopierThread | None = Field(None, description="null: the copier has none")
     completion: Histogram | None = Field(
         description="ticks from the submit of a copy to the poll that found its end; null: copies end with their submit"
     )
@@ -315,6 +327,16 @@ class ProbePair(Line):
     line_ns: float = Field(description="round trip of a cache line between their CPUs: the median of 12 blocks of 8")
 
 
+class ProbeCopier(Line):
+    """A worker, and the thread that makes its copies."""
+
+    worker: int = Field(description="position in the plan's workers")
+    cpu: int = Field(description="of the thread")
+    trip_ns: float = Field(
+        description="from the submit of a copy of 64 bytes to the poll that found its end: the median of 20"
+    )
+
+
 class ProbeWorker(Line):
     worker: int
     alone_ticks: float = Field(description="TSC ticks of additions that fill the core, while the other workers wait")
@@ -329,6 +351,7 @@ class Probe(Line):
     complete: bool = Field(description="false: a worker did not come within 1 ms, and nothing was measured")
     held_ns: int
     pairs: list[ProbePair]
+    copiers: list[ProbeCopier] = Field([], description="software copiers with a thread of their own")
     workers: list[ProbeWorker]
 
 
@@ -426,8 +449,11 @@ class CopyLedger(Line):
     cpu_ns: int | None = Field(description="CPU time of that thread (schedstat)")
     at_least_bytes: int = Field(description="smaller copies were left to the CPU")
     submitted: int = Field(description="copies that the copier took")
+    measuring: int = Field(
+        description="of these, copies that only measured: before the run, and the ways of the host's probes"
+    )
     ended: int = Field(description="those that it reported, well or failed")
-    copies: int = Field(description="those that ended well")
+    copies: int = Field(description="copies of packets that ended well")
     by_cpu: dict[str, int] = Field(description="reason -> copies that the CPU made in its place")
     uncopied: int
     bytes: int

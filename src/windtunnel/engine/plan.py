@@ -266,7 +266,9 @@ class Workload(Part):
     request_sizes: Sizes | None = Field(description="null: all have request_bytes")
     response_sizes: Sizes | None
     source: Source | None = Field(description="null: every body is one pattern that stays in the cache")
-    copies: Copies | None = Field(description="given where a source is; without one, of responses that the handler names")
+    copies: Copies | None = Field(
+        description="given where a source is; without one, of responses that the handler names"
+    )
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
     pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")

@@ -1,4 +1,6 @@
-"""Levels of a cache line's round trip between two CPUs of this host, and the file that keeps what was seen of them.
+"""Levels of round trips between two CPUs of this host, and the file that keeps what was seen of them.
+
+A trip is that of a cache line between two workers, or that of a small copy between a worker and the thread of a software copier.
 
 A hypervisor moves virtual CPUs between one core, one L3 and two L3s. The round trip tells which: its values form levels with wide
 gaps between them. Where the levels are is found in what was measured on this host, never in this source.
@@ -43,18 +45,22 @@ class Level:
 
 @dataclass
 class Readings:
-    """What was read on this host so far, by bucket: round trips, and the additions' time against the chain's."""
+    """What was read on this host so far, by bucket: round trips of cache lines and of copies, and the additions' time against the
+    chain's."""
 
     trips: Counter[int] = field(default_factory=Counter)
+    copies: Counter[int] = field(default_factory=Counter)
     wide: Counter[int] = field(default_factory=Counter)
 
-    def add(self, trips: Iterable[float], wide: Iterable[float]) -> None:
-        """`trips`: ns. `wide`: ratios of the additions' ticks to the chain's, of one worker and window each."""
+    def add(self, trips: Iterable[float], wide: Iterable[float], copies: Iterable[float] = ()) -> None:
+        """`trips` and `copies`: ns. `wide`: ratios of the additions' ticks to the chain's, of one worker and window each."""
         self.trips.update(round(log(ns) / BUCKET) for ns in trips if ns > 0)
+        self.copies.update(round(log(ns) / BUCKET) for ns in copies if ns > 0)
         self.wide.update(round(log(ratio) / FINE) for ratio in wide if ratio > 0)
 
     def update(self, other: "Readings") -> None:
         self.trips.update(other.trips)
+        self.copies.update(other.copies)
         self.wide.update(other.wide)
 
     def least_wide(self) -> float | None:
@@ -68,18 +74,26 @@ class Readings:
         return None
 
     def levels(self) -> list[Level]:
-        """Ascending; empty where nothing was read."""
-        total = sum(self.trips.values())
-        found: list[Level] = []
-        for bucket, count in sorted(self.trips.items()):
-            if count < RARE * total:
-                continue
-            ns = exp(bucket * BUCKET)
-            if found and ns < GAP * found[-1].high:
-                found[-1] = Level(found[-1].low, ns, found[-1].readings + count)
-            else:
-                found.append(Level(ns, ns, count))
-        return found
+        """Of cache lines, ascending; empty where nothing was read."""
+        return _levels(self.trips)
+
+    def copy_levels(self) -> list[Level]:
+        """Of copies, likewise."""
+        return _levels(self.copies)
+
+
+def _levels(trips: Counter[int]) -> list[Level]:
+    total = sum(trips.values())
+    found: list[Level] = []
+    for bucket, count in sorted(trips.items()):
+        if count < RARE * total:
+            continue
+        ns = exp(bucket * BUCKET)
+        if found and ns < GAP * found[-1].high:
+            found[-1] = Level(found[-1].low, ns, found[-1].readings + count)
+        else:
+            found.append(Level(ns, ns, count))
+    return found
 
 
 def level_of(ns: float, levels: list[Level]) -> int:
@@ -111,9 +125,8 @@ def read_kept(host: Facts, file: Path | None = None) -> Readings:
         document = json.loads((file or default_file()).read_bytes())
         if document["version"] != FILE_VERSION or document["host"] != identity(host):
             return Readings()
-        trips = Counter({int(bucket): int(count) for bucket, count in document["trips"].items()})
-        wide = Counter({int(bucket): int(count) for bucket, count in document.get("wide", {}).items()})
-        return Readings(trips, wide)
+        kinds = (document["trips"], document.get("copies", {}), document.get("wide", {}))
+        return Readings(*(Counter({int(bucket): int(count) for bucket, count in kind.items()}) for kind in kinds))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return Readings()
 
@@ -125,6 +138,7 @@ def keep(readings: Readings, host: Facts, file: Path | None = None) -> bool:
         "version": FILE_VERSION,
         "host": identity(host),
         "trips": {str(bucket): count for bucket, count in sorted(readings.trips.items())},
+        "copies": {str(bucket): count for bucket, count in sorted(readings.copies.items())},
         "wide": {str(bucket): count for bucket, count in sorted(readings.wide.items())},
     }
     try:

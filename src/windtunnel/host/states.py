@@ -16,7 +16,8 @@ class Placed(Protocol):
 
     @property
     def line_ns(self) -> float | None:
-        """Round trip of a cache line between the CPUs of workers; None: no two workers exchange packets, or not known."""
+        """Round trip of a cache line between the CPUs of workers, or of a copy to the thread of a software copier; None: there is neither,
+        or it is not known."""
 
 
 P = TypeVar("P", bound=Placed)

@@ -55,7 +55,8 @@ class HostState(Part):
     windows: int
     indexes: list[int] = Field(description="of these windows, in the first engine")
     line_ns: float | None = Field(
-        description="median round trip of a cache line; null: no two workers exchange packets"
+        description="median round trip of a cache line; where no two workers exchange packets that of a small copy to the thread of a "
+        "software copier; null: there is none either"
     )
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")

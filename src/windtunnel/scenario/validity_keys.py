@@ -41,7 +41,7 @@ class Validity(Table):
     )
     max_preempted: Share = Field(
         0.1,
-        description="share of a window in which a worker was preempted, or the hypervisor took its CPU (steal); a window above it is excluded",
+        description="share of a window in which a worker or the thread of a copier was preempted, or the hypervisor took its CPU (steal); a window above it is excluded",
     )
     max_slowdown: Share = Field(
         0.1, description="slowdown of a core against the median window; a window above it is excluded"

@@ -99,6 +99,26 @@ def test_a_file_with_round_trips_alone_is_used(tmp_path):
     assert kept.trips == readings(*NEAR).trips and kept.least_wide() is None
 
 
+def test_trips_of_copies_are_kept_apart(tmp_path):
+    file, host = tmp_path / "states.json", collect()
+    read = readings(*NEAR)
+    read.add([], [], [300.0, 310.0, 1300.0])
+    assert keep(read, host, file)
+    kept = read_kept(host, file)
+    assert [level.readings for level in kept.copy_levels()] == [2, 1] and kept.levels() == readings(*NEAR).levels()
+    kept.update(read)
+    assert [level.readings for level in kept.copy_levels()] == [4, 2]
+
+
+def test_a_file_from_before_copies_were_read_is_used(tmp_path):
+    file, host = tmp_path / "states.json", collect()
+    keep(readings(*NEAR), host, file)
+    document = json.loads(file.read_text())
+    del document["copies"]
+    file.write_text(json.dumps(document))
+    assert read_kept(host, file) == readings(*NEAR)
+
+
 def test_readings_of_one_worker_leave_an_older_file_alone(tmp_path):
     file, host = tmp_path / "states.json", collect()
     keep(readings(*NEAR), host.model_copy(update={"kernel": "5.0"}), file)

@@ -1,7 +1,19 @@
 """States of the host: named from the probes at both ends of a window; metrics are of one."""
 
 import pytest
-from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, probe, probed, rated
+from validity_tools import (
+    LIMITS,
+    SPAN,
+    changed,
+    check,
+    finished,
+    judged,
+    measured_of,
+    probe,
+    probe_of_copier,
+    probed,
+    rated,
+)
 
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import readings_of, validate
@@ -33,6 +45,22 @@ def test_the_state_of_most_windows_is_the_headline():
 def test_threads_of_one_core_are_told_by_additions():
     engine, windows = probed(*[probe(60, together=1.9)] * 8)
     assert judged(engine, windows).headline == "one-core"
+
+
+def test_the_way_to_a_copier_is_a_state():
+    engine, windows = probed(*[probe_of_copier(300)] * 8, *[probe_of_copier(1300)] * 4)
+    found = judged(engine, windows)
+    named = [(s.name, s.windows, s.line_ns) for s in found.states]
+    assert named == [("copier on one-l3", 8, 300), ("copier on two-l3s", 3, 1300)]
+    assert "CPUs 0 and 1 and 7: copier on one-l3 (copy 300 ns), 8 windows" in check(found, "host state").words
+
+
+def test_workers_and_a_copier_have_levels_of_their_own():
+    engine, windows = probed(*[probe_of_copier(300, 425)] * 8, *[probe_of_copier(1300, 90)] * 4)
+    found = judged(engine, windows)
+    named = [(s.name, s.line_ns) for s in found.states]
+    assert named == [("two-l3s + copier on one-l3", 425), ("one-l3 + copier on two-l3s", 90)]
+    assert "(line 425 ns, copy 300 ns)" in check(found, "host state").words
 
 
 def test_a_host_with_one_level_says_so():

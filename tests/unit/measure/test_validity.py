@@ -6,6 +6,7 @@ import pytest
 import sample_lines as sample
 from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
+from windtunnel.engine.lines import CopyWindow
 from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
@@ -62,6 +63,23 @@ def test_a_window_with_steal_is_excluded():
     windows[-1] = changed(windows[-1], steal_ns=SPAN // 5)
     (mark,) = judged(engine, windows).excluded
     assert mark.reasons[0].startswith("steal on CPU ")
+
+
+@pytest.mark.parametrize("what", ["preempted", "steal"])
+def test_a_window_in_which_the_thread_of_a_copier_had_no_cpu_is_excluded(what):
+    engine, windows = finished()
+    windows[-1] = windows[-1].model_copy(update={"copies": [copied(None), copied(**{f"{what}_ns": SPAN // 4})]})
+    found = judged(engine, windows)
+    (mark,) = found.excluded
+    assert mark.reasons == [f"{what} on CPU 7 (copier) for 25% of the window"]
+    assert f"{what} on CPU 7 for " in check(found, "windows").words
+
+
+def copied(thread=True, **lost):
+    """A workload's copies in a window, by a thread on CPU 7 or by none."""
+    account = {"cpu": 7, "preempted_ns": 0, "on_cpu_ns": SPAN, "steal_ns": 0} | lost if thread else None
+    keys = {"workload": 0, "application": 0, "worker": 0, "copies": 1, "by_cpu": {}, "uncopied": 0, "bytes": 64}
+    return CopyWindow.model_validate(keys | {"thread": account, "completion": None})
 
 
 def test_a_value_at_the_limit_passes():

@@ -27,6 +27,7 @@ LEDGER = CopyLedger(
     cpu_ns=5,
     at_least_bytes=0,
     submitted=1000,
+    measuring=0,
     ended=1000,
     copies=990,
     by_cpu={"failed": 10},

@@ -28,7 +28,10 @@ RUN = {
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
     "host_state": ("VARCHAR", "state of the host that its metrics are of; NULL: not known"),
-    "line_ns": ("DOUBLE", "round trip of a cache line between the CPUs of its workers in that state, ns"),
+    "line_ns": (
+        "DOUBLE",
+        "round trip of a cache line between the CPUs of its workers in that state, or of a small copy to the thread of its copier, ns",
+    ),
     "measured_s": ("DOUBLE", "measured time, s"),
     "workload": ("VARCHAR", "workload of the following columns; NULL without a client"),
 }

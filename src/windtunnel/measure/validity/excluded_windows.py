@@ -1,10 +1,10 @@
-"""Windows that do not count: a worker was preempted, the hypervisor took its CPU (steal), the process was stopped, or the CPU ran at a
+"""Windows that do not count: a worker or the thread of a copier was preempted, the hypervisor took its CPU (steal), the process was stopped, or the CPU ran at a
 lower clock."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from windtunnel.engine.lines import Window, WorkerWindow
+from windtunnel.engine.lines import CopierThread, Window, WorkerWindow
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import WINDOWS, Check, ExcludedWindow
 from windtunnel.scenario.validity_keys import Validity as Limits
@@ -35,7 +35,8 @@ def excluded(
         for window, length in zip(measured, lengths_ns[name], strict=True):
             span = window.end_ns - window.start_ns
             reasons = list(_stopped(span, length, limits))
-            reasons += [r for worker in window.workers for r in _reasons(worker, span, usual[worker.worker], limits)]
+            reasons += [r for thread in _threads(window) for r in _lost(thread, span, limits)]
+            reasons += [r for worker in window.workers for r in _slower(worker, usual[worker.worker], limits)]
             if reasons:
                 found.append(ExcludedWindow(engine=name, window=window.index, reasons=reasons))
     return found
@@ -73,11 +74,21 @@ def _stopped(span_ns: int, nominal_ns: int, limits: Limits) -> Iterator[str]:
         yield f"{lasted}: the process was stopped or had no CPU"
 
 
-def _reasons(worker: WorkerWindow, span_ns: int, usual_ticks: float | None, limits: Limits) -> Iterator[str]:
-    for what, ns in (("preempted", worker.preempted_ns), ("steal", worker.steal_ns)):
+def _threads(window: Window) -> Iterator[WorkerWindow | CopierThread]:
+    """What must have its CPU."""
+    yield from window.workers
+    yield from (part.thread for part in window.copies if part.thread)
+
+
+def _lost(thread: WorkerWindow | CopierThread, span_ns: int, limits: Limits) -> Iterator[str]:
+    who = "" if isinstance(thread, WorkerWindow) else " (copier)"
+    for what, ns in (("preempted", thread.preempted_ns), ("steal", thread.steal_ns)):
         # The kernel books a wait when it ends: it may have begun windows ago, and be longer than this one.
         if ns is not None and min(ns, span_ns) > limits.max_preempted * span_ns:
-            yield f"{what} on CPU {worker.cpu} for {min(ns, span_ns) / span_ns:.0%} of the window"
+            yield f"{what} on CPU {thread.cpu}{who} for {min(ns, span_ns) / span_ns:.0%} of the window"
+
+
+def _slower(worker: WorkerWindow, usual_ticks: float | None, limits: Limits) -> Iterator[str]:
     if worker.chain_ticks and usual_ticks and worker.chain_ticks > usual_ticks * (1 + limits.max_slowdown):
         yield f"CPU {worker.cpu} {1 - usual_ticks / worker.chain_ticks:.0%} slower than in most windows"
 
@@ -97,10 +108,10 @@ def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Itera
     kernel: dict[int, int] = {}
     hypervisor: dict[int, int] = {}
     for window in (w for measured in windows.values() for w in measured):
-        for worker in window.workers:
-            spans[worker.cpu] = spans.get(worker.cpu, 0) + window.end_ns - window.start_ns
-            kernel[worker.cpu] = kernel.get(worker.cpu, 0) + (worker.preempted_ns or 0)
-            hypervisor[worker.cpu] = hypervisor.get(worker.cpu, 0) + worker.steal_ns
+        for thread in _threads(window):
+            spans[thread.cpu] = spans.get(thread.cpu, 0) + window.end_ns - window.start_ns
+            kernel[thread.cpu] = kernel.get(thread.cpu, 0) + (thread.preempted_ns or 0)
+            hypervisor[thread.cpu] = hypervisor.get(thread.cpu, 0) + thread.steal_ns
     for what, lost, programs in (("preempted", kernel, by), ("steal", hypervisor, None)):
         said = [
             f"{what} on CPU {cpu} for {ns / spans[cpu]:.0%} of the time"

@@ -1,6 +1,6 @@
 """The host's state in each window, and the state that the metrics are of.
 
-The probes at both ends of a window tell how far apart the CPUs of the workers are (topology). The additions inside the window tell
+The probes at both ends of a window tell how far apart the CPUs of the workers are, and those of software copiers (topology). The additions inside the window tell
 whether another hardware thread shared a core (sibling). A run has no one speed: a state has. Metrics are of one state, the
 headline; windows of the other states, of a state that changed, and of one that is not known are excluded.
 """
@@ -31,6 +31,14 @@ InState = Mapping[str, Sequence[Window]]
 """Windows of one state, of each engine."""
 
 
+@dataclass(frozen=True)
+class Levels:
+    """Of round trips on this host, ascending."""
+
+    of_lines: list[Level]
+    of_copies: list[Level]
+
+
 @dataclass
 class Judged:
     check: Check | None
@@ -51,7 +59,8 @@ def readings_of(windows: Mapping[str, Sequence[Window]]) -> Readings:
     read = Readings()
     for window in (w for of_engine in windows.values() for w in of_engine):
         if window.probe and window.probe.complete:
-            read.add((p.line_ns for p in window.probe.pairs if not _one_core(window.probe, p.a, p.b)), _wide(window))
+            lines = (p.line_ns for p in window.probe.pairs if not _one_core(window.probe, p.a, p.b))
+            read.add(lines, _wide(window), (c.trip_ns for c in window.probe.copiers))
     return read
 
 
@@ -65,7 +74,7 @@ def judge(
     """`windows`: all of each engine. `excluded`: those that are excluded already. `wanted`: the state asked for; null: the one
     with the most windows. `known`: what was read on this host, this run included."""
     out = {(each.engine, each.window) for each in excluded}
-    levels = known.levels()
+    levels = Levels(known.levels(), known.copy_levels())
     named = {e.name: _states(windows[e.name], levels, known.least_wide()) for e in engines}
     measured = {e.name: metrics.measured(windows[e.name]) for e in engines}
     together = min((len(of_engine) for of_engine in measured.values()), default=0)
@@ -139,7 +148,7 @@ def _probed(windows: Sequence[Window]) -> bool:
     return any(window.probe and window.probe.complete for window in windows)
 
 
-def _states(windows: Sequence[Window], levels: list[Level], least_wide: float | None) -> dict[int, str]:
+def _states(windows: Sequence[Window], levels: Levels, least_wide: float | None) -> dict[int, str]:
     """Index of a window -> name of its state, from the last probe before it and the first one after."""
     probes: list[Probe | None] = []
     for window in windows:
@@ -162,17 +171,22 @@ def _states(windows: Sequence[Window], levels: list[Level], least_wide: float | 
     return named
 
 
-def _topology(probe: Probe, levels: list[Level]) -> str:
-    if not probe.pairs:
+def _topology(probe: Probe, levels: Levels) -> str:
+    names = [_relation(probe, p.a, p.b, p.line_ns, levels.of_lines) for p in probe.pairs]
+    names += [f"copier on {_level(c.trip_ns, levels.of_copies)}" for c in probe.copiers]
+    if not names:
         return "one worker" if len(probe.workers) == 1 else "workers apart"
-    names = [_relation(probe, p.a, p.b, p.line_ns, levels) for p in probe.pairs]
     return " + ".join(dict.fromkeys(names))
 
 
 def _relation(probe: Probe, a: int, b: int, line_ns: float, levels: list[Level]) -> str:
     if _one_core(probe, a, b):
         return "one-core"
-    return name_of(level_of(line_ns, levels) if levels else 0, levels)
+    return _level(line_ns, levels)
+
+
+def _level(trip_ns: float, levels: list[Level]) -> str:
+    return name_of(level_of(trip_ns, levels) if levels else 0, levels)
 
 
 def _one_core(probe: Probe, a: int, b: int) -> bool:
@@ -198,6 +212,11 @@ def _line_ns(probes: Sequence[Probe]) -> float | None:
     return median(trips) if trips else None
 
 
+def _copy_ns(probes: Sequence[Probe]) -> float | None:
+    trips = [copier.trip_ns for probe in probes for copier in probe.copiers]
+    return median(trips) if trips else None
+
+
 def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostState:
     probes = _probes(windows)
     rates, p50, stages = {}, {}, {}
@@ -215,7 +234,7 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostSt
         words=_words(name, engines, probes),
         windows=count,
         indexes=[window.index for window in next(iter(windows.values()))],
-        line_ns=_line_ns(probes),
+        line_ns=_line_ns(probes) or _copy_ns(probes),
         responses_per_s=rates,
         p50_ns=p50,
         stage_ns=stages,
@@ -224,7 +243,10 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostSt
 
 def _words(name: str, engines: Sequence[EngineRecord], probes: Sequence[Probe]) -> str:
     """As in "CPUs 0 and 1: one-l3 (line 91 ns)"."""
-    line_ns = _line_ns(probes)
-    cpus = sorted({worker.cpu for engine in engines for worker in engine.plan.workers})
+    trips = [
+        f"{of} {ns:.0f} ns" for of, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
+    ]
+    copiers = {copier.cpu for probe in probes for copier in probe.copiers}
+    cpus = sorted(copiers | {worker.cpu for engine in engines for worker in engine.plan.workers})
     where = f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"
-    return f"{where}: {name}" + (f" (line {line_ns:.0f} ns)" if line_ns is not None else "")
+    return f"{where}: {name}" + (f" ({', '.join(trips)})" if trips else "")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from windtunnel.measure.study.columns import metric_of
 from windtunnel.measure.study.findings import Sample
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.views import study_metrics
@@ -22,8 +23,10 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
 _COUNT = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 _PANEL_PX = 250
-_WIDE = 1000
-"""From the least to the greatest value of a factor."""
+_THOUSAND = 1000
+"""From there on ticks have SI prefixes."""
+_CLOSE = 0.1
+"""Of an axis: values of a factor closer to one another would have their labels in one place."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +242,10 @@ def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict[str, Any]:
 
 
 def _is_log(factor: FactorRecord, cells: list[float]) -> bool:
-    """Equal ratios, or a list that spans powers of ten: a linear axis would put its smaller half in one place."""
-    return min(cells) > 0 and (factor.log or max(cells) >= _WIDE * min(cells))
+    """Equal ratios, or a list with values that a linear axis would put in one place."""
+    ordered = sorted(set(cells))
+    close = any(b - a < _CLOSE * (ordered[-1] - ordered[0]) for a, b in itertools.pairwise(ordered))
+    return ordered[0] > 0 and (factor.log or close)
 
 
 def _vertical(drawn: Drawn) -> dict[str, Any]:
@@ -248,8 +253,10 @@ def _vertical(drawn: Drawn) -> dict[str, Any]:
     values = [value for sample in drawn.samples for value in sample.values]
     if drawn.metric in study_metrics.LATENCY and min(values) > 0:
         return {"type": "log"} | duration_ticks([int(value) for value in values])
-    tick = {"tickformat": ".0%"} if drawn.metric.endswith(("_idle", "_busy", "_preempted")) else {"tickformat": "~s"}
-    return {"rangemode": "tozero"} | tick
+    found = metric_of(drawn.metric)
+    percent = found is not None and found[0].form == "percent"
+    plain = "~g" if max(values) < _THOUSAND else "~s"
+    return {"rangemode": "tozero", "tickformat": ".0%" if percent else plain}
 
 
 def _title(text: str, x: float, y: float) -> dict[str, Any]:
