@@ -23,7 +23,7 @@ void add_packet(body_copying &c, rte_mbuf *m, uint32_t begin, const wt_copies &n
     const uint64_t end = uint64_t{begin} + body_bytes(m);
     copy_piece last{};
     for (uint32_t i = 0; i < std::min(named.count, WT_MAX_COPIES); i++) {
-        const auto &copy = named.list[i];
+        const wt_copy &copy = named.list[i];
         const uint64_t from = std::max(begin, copy.position),
                        to = std::min(end, uint64_t{copy.position} + copy.length);
         if (from >= to) continue;

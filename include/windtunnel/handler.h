@@ -60,13 +60,15 @@ enum wt_exchange_flags {
 
 #define WT_MAX_COPIES 4u
 
+struct wt_copy {
+    const uint8_t *from;
+    uint32_t position; /* of the first byte, in the response's body */
+    uint32_t length;   /* bytes */
+};
+
 /* Copies that a handler has named for one response: the engine makes them after the call. */
 struct wt_copies {
-    struct {
-        const uint8_t *from;
-        uint32_t position; /* of the first byte, in the response's body */
-        uint32_t length;   /* bytes */
-    } list[WT_MAX_COPIES];
+    struct wt_copy list[WT_MAX_COPIES];
     uint32_t count;
     uint32_t reserved; /* 0 */
 };

@@ -87,7 +87,7 @@ def test_the_example_that_names_copies_responds_the_same_with_and_without_a_copi
     frames = [frame for frame in recorded(run) if frame[42] == RESPONSE]
     assert len(frames) > 100
     for frame in frames:
-        begin = int.from_bytes(frame[SEGMENT : SEGMENT + 2], "little") * body
+        begin = int.from_bytes(frame[SEGMENT : SEGMENT + 2], "big") * body
         assert frame[HEADERS_BYTES:] == expected[begin : begin + body]
     ledgers = [ledger for engine in run.record.engines for ledger in engine.result.copies]
     assert [ledger.endpoint for ledger in ledgers] == ([] if copies is None else ["server"])

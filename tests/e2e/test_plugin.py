@@ -93,7 +93,7 @@ def test_shipped_scenario_runs_the_skeleton(tmp_path, plugin):
 
 
 def test_rust_skeleton_passes_its_own_tests(tmp_path):
-    assert "3 passed" in cargo(rust_copy(tmp_path), "test")
+    assert "5 passed" in cargo(rust_copy(tmp_path), "test")
 
 
 def test_the_rust_bindings_equal_the_header(tmp_path):

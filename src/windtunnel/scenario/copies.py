@@ -226,7 +226,7 @@ def copy_devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
     0000:6a:01.0-q0."""
     found: dict[str, None] = {}
     for index in range(len(scenario.workload)):
-        copies = next((found for side in sides if (found := copies_on(scenario, index, side))), None)
+        copies = next((its for side in sides if (its := copies_on(scenario, index, side))), None)
         copier = known().get(copies.engine) if copies else None
         if copies and copier and copier.thread_option:
             names = _value(copier, copies.options, copier.thread_option)
