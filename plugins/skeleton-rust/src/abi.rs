@@ -216,6 +216,7 @@ unsafe impl Sync for Handler {}
 
 const _: () = assert!(size_of::<Segment>() == 16);
 const _: () = assert!(size_of::<Message>() == 16);
+const _: () = assert!(size_of::<Copy>() == 16);
 const _: () = assert!(size_of::<Copies>() == 72);
 const _: () = assert!(size_of::<Exchange>() == 48);
 const _: () = assert!(size_of::<Part>() == 32);
