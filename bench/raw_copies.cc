@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "copiers/registry.h"
+#include "core/random_bytes.h"
 #include "core/source.h"
 
 namespace {
@@ -210,7 +211,7 @@ int main(int argc, char **argv) {
                                         : contestant{bare_dma_submit, bare_dma_completed, &device};
 
     uint8_t *const from = memory(), *const to = memory();
-    wt::source_fill(seed, from, area);
+    random_bytes_fill(seed, from, area);
     for (contestant *who : {&ours, &bare}) check(*who, from, to, l);
     pieces_in_turn pieces(from, to, l.batch);
 

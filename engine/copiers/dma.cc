@@ -37,8 +37,11 @@ struct dma {
 
     ~dma() {
         if (started) rte_dma_stop(id);
-        if (id >= 0) rte_dma_close(id);
-        if (!device.empty()) rte_vdev_uninit(device.c_str());
+        if (!device.empty()) {
+            rte_vdev_uninit(device.c_str());  // which closes it, and fails where it is closed
+        } else if (id >= 0) {
+            rte_dma_close(id);
+        }
     }
 };
 
@@ -145,7 +148,9 @@ void make_skeleton(dma &made, const copier_end &end) {
     const unsigned lcore = lcore_of(end);
     if (lcore >= RTE_MAX_LCORE || rte_lcore_has_role(lcore, ROLE_RTE) != 1)
         throw refusal("dma: lcore " + std::to_string(lcore) + " is not one of EAL's");
-    const std::string name = "dma_skeleton" + std::to_string(end.application);
+    uint32_t number = end.application;
+    while (rte_dma_get_dev_id_by_name(("dma_skeleton" + std::to_string(number)).c_str()) >= 0) number++;
+    const std::string name = "dma_skeleton" + std::to_string(number);
     if (const int error = rte_vdev_init(name.c_str(), ("lcore=" + std::to_string(lcore)).c_str()); error < 0)
         throw refusal("dma: no software engine: dma_skeleton: " + std::string(rte_strerror(-error)),
                       "see engine.log; DPDK's drivers librte_dma_skeleton and IOVA as VA are needed");

@@ -11,6 +11,7 @@
 #include "copiers/registry.h"
 #include "copiers/trip.h"
 #include "core/clock.h"
+#include "core/random_bytes.h"
 #include "core/refusal.h"
 #include "core/source.h"
 
@@ -30,7 +31,7 @@ using memory = std::unique_ptr<uint8_t, rte_memory>;
 memory area(uint64_t bytes) {
     memory found(static_cast<uint8_t *>(rte_malloc("costs of copies", bytes, source_line)));
     if (!found) throw refusal("no " + std::to_string(bytes) + " bytes of memory for copies");
-    source_fill(seed, found.get(), bytes);
+    random_bytes_fill(seed, found.get(), bytes);
     return found;
 }
 

@@ -174,11 +174,16 @@ void check_sizes(const std::string &path, const std::optional<sizes_plan> &sizes
 }
 
 void check_copies(const std::string &path, const workload_plan &w) {
-    if (w.source.has_value() != w.copies.has_value())
-        refuse_plan(path + ".source", "source and copies belong together");
-    if (w.copies && w.source->bytes + message_header_bytes < w.request_bytes)
+    if (w.source && !w.copies) refuse_plan(path + ".copies", "is null, but requests come from a source");
+    if (w.source && w.source->bytes + message_header_bytes < w.request_bytes)
         refuse_plan(path + ".source.bytes",
                     std::to_string(w.source->bytes) + " do not hold the body of a request");
+    if (!w.copies || w.source) return;
+    if (!w.handler) refuse_plan(path + ".copies", "is given, but there is no source and no message handler");
+    if (w.copies->way == copy_way::zero)
+        refuse_plan(path + ".copies.way", "is zero, but there is no source that a packet could refer to");
+    if (!w.copies->at_least_bytes)
+        refuse_plan(path + ".copies.at_least_bytes", "is null, but there is no source to measure with");
 }
 
 void check_workload(const std::string &path, const workload_plan &w) {

@@ -62,7 +62,8 @@ void open_client(run_state &f, application &a, const endpoint_plan &e, const wor
         r.raw_limit = f.plan.raw_latency->limit;
         r.raw.reserve(r.raw_limit);
     }
-    if (w.copies) open_copying(f, a, w);
+    if (w.source) open_request_copies(f, a, w);
+    if (w.copies && !w.source && w.copies->verify) open_response_checks(a, w);
 }
 
 void open_server(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
@@ -85,7 +86,8 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
     if (a.request.segments > 1)
         s.parts =
             std::make_unique<assembler>(w.client_applications, w.client_slots, a.request, s.requests_vary);
-    if (w.copies && w.copies->verify) open_checking(f, a, w);
+    if (w.copies && !w.source) open_response_copies(f, a, w);
+    if (w.source && w.copies->verify) open_request_checks(f, a, w);
 }
 
 }  // namespace

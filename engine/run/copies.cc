@@ -6,12 +6,13 @@
 #include "copiers/break_even.h"
 #include "copiers/registry.h"
 #include "copiers/trip.h"
+#include "core/random_bytes.h"
 #include "core/refusal.h"
 #include "run/run.h"
 #include "run/seed.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
-#include "stages/stages.h"
+#include "stages/server_state.h"
 
 namespace wt {
 
@@ -41,7 +42,7 @@ const uint8_t *source_of(run_state &f, const application &a, const workload_plan
         throw refusal(
             "workload " + w.name + ": no " + std::to_string(bytes) + " bytes of memory for its source",
             "use a smaller source, or give EAL more memory");
-    source_fill(seed_of(f.plan.seed, chance::sources, a.workload), source.get(), bytes);
+    random_bytes_fill(seed_of(f.plan.seed, chance::sources, a.workload), source.get(), bytes);
     return source.get();
 }
 
@@ -55,13 +56,42 @@ copy_channel open_channel(const run_state &f, const application &a, const copies
                                      .ticks_per_ns = 1 / f.clock.ns_per_tick});
 }
 
-void name_steps(client_copying &c) {
-    c.steps.names = {
-        {c.channel.immediate ? "copy" : "submit", false}, {"poll", false}, {"copy by CPU", false}};
+// Behind those of the handler, where the same stage calls it.
+void name_steps(body_copying &c, handler_steps *of_handler) {
+    if (of_handler) c.steps = of_handler;
+    c.first_step = c.steps->names.size();
+    if (c.first_step + static_cast<size_t>(copy_step::count) > WT_MAX_STEPS)
+        throw refusal("its handler has " + std::to_string(c.first_step) + " steps, and a copier " +
+                          std::to_string(static_cast<int>(copy_step::count)) + " more, of at most " +
+                          std::to_string(WT_MAX_STEPS),
+                      "fewer steps, or no copies");
+    for (const char *name : {c.channel.immediate ? "copy" : "submit", "poll", "copy by CPU"})
+        c.steps->names.push_back({name, false});
+}
+
+// Makes what a stage needs for a copier; `burst`: the most entries of one call.
+body_copying &make_copying(run_state &f, application &a, const copies_plan &plan, uint32_t burst) {
+    const uint32_t capacity = std::bit_ceil(plan.depth + plan.batch + 2 * burst);
+    a.copying = std::make_unique<body_copying>(open_channel(f, a, plan), capacity);
+    body_copying &c = *a.copying;
+    c.way = plan.way;
+    c.burst = burst;
+    c.depth = plan.depth;
+    c.batch = plan.batch;
+    c.at_least = plan.at_least_bytes.value_or(0);
+    c.timeout = static_cast<uint64_t>(static_cast<double>(plan.timeout_ns) / f.clock.ns_per_tick);
+    c.verify = plan.verify;
+    c.pieces.reserve(plan.batch);
+    c.which.reserve(plan.batch);
+    c.left.reserve(capacity);
+    c.ends.resize(plan.batch);
+    c.abandoned.reserve(plan.depth);
+    name_steps(c, a.steps);
+    return c;
 }
 
 void hold(void *role, stage_stats &stats) {
-    client_copying &c = *static_cast<application *>(role)->copying;
+    body_copying &c = *static_cast<application *>(role)->copying;
     finish_copies(c, *stats.copies, c.timeout);
 }
 
@@ -79,20 +109,20 @@ json by_cpu_json(const copy_counters &counted) {
     return reasons;
 }
 
-json driver_json(const client_copying &c) {
+json driver_json(const body_copying &c) {
     if (!c.channel.driver) return json();
     const driver_copies d = c.channel.driver(c.channel.state);
     return {{"submitted", d.submitted}, {"completed", d.completed}, {"errors", d.errors}};
 }
 
-json planted_json(const client_copying &c) {
+json planted_json(const body_copying &c) {
     if (!c.channel.planted) return json();
     const planted_faults p = c.channel.planted(c.channel.state);
     return {{"fault", p.fault}, {"count", p.count}};
 }
 
 // CPU time of a software copier's thread so far.
-json thread_ns(const client_copying &c) {
+json thread_ns(const body_copying &c) {
     if (!c.channel.thread) return json();
     const auto times = schedstat_of(c.channel.thread);
     return times ? json(times->on_cpu_ns) : json();
@@ -102,9 +132,10 @@ json thread_ns(const client_copying &c) {
 // used again.
 bool go_to_copier(void *of, uint64_t deadline, double &ticks) {
     copier_thread &t = *static_cast<copier_thread *>(of);
-    client_copying &c = *t.of->copying;
+    body_copying &c = *t.of->copying;
     if (c.gave_up || c.pending.running > 0) return false;
-    const copy_trip trip = measure_trip(c.channel, c.source, t.trip.get(), rte_rdtsc() + c.timeout);
+    const copy_trip trip =
+        measure_trip(c.channel, t.trip.get() + trip_bytes, t.trip.get(), rte_rdtsc() + c.timeout);
     c.submitted += trip.started;
     c.measuring += trip.started;
     c.ended += trip.ended;
@@ -135,10 +166,11 @@ json thread_of_window(run_state &f, const application &a) {
             {"steal_ns", now.steal_ns - before.steal_ns}};
 }
 
-json ledger_of(const run_state &f, const application &a, const client_copying &c) {
+json ledger_of(const run_state &f, const endpoint &e, const application &a, const body_copying &c) {
     const copies_plan &plan = *f.plan.workloads[a.workload].copies;
     return {
         {"workload", a.workload},
+        {"endpoint", side_names[static_cast<int>(e.plan->side)]},
         {"application", a.index},
         {"engine", plan.engine},
         {"kind", copier_kind_names[static_cast<int>(c.channel.kind)]},
@@ -160,13 +192,13 @@ json ledger_of(const run_state &f, const application &a, const client_copying &c
 }
 
 // Below this size a copy costs the worker less than to have it made.
-uint32_t measured_at_least(const run_state &f, const application &a, client_copying &c,
+uint32_t measured_at_least(const run_state &f, const application &a, body_copying &c,
                            const workload_plan &w) {
     const uint32_t largest = std::min(a.request.segment_body, a.request.body_bytes);
     if (c.channel.immediate || largest == 0) return 0;
     f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
     const break_even found =
-        measure_break_even(c.channel, {c.source, w.source->bytes}, largest, c.batch, c.timeout);
+        measure_break_even(c.channel, {a.source->bytes, w.source->bytes}, largest, c.batch, c.timeout);
     c.submitted += found.copies;
     c.measuring += found.copies;
     c.ended += found.copies;
@@ -175,47 +207,59 @@ uint32_t measured_at_least(const run_state &f, const application &a, client_copy
 
 }  // namespace
 
-void open_copying(run_state &f, application &a, const workload_plan &w) {
+void open_request_copies(run_state &f, application &a, const workload_plan &w) {
     if (a.handler && a.handler->request)
         throw refusal("workload " + w.name +
                           ": its handler writes the bodies of requests itself, so that they "
                           "cannot come from a source",
-                      "use another handler, or no copies");
-    const copies_plan &plan = *w.copies;
+                      "use another handler, or no source");
     const auto burst = static_cast<uint32_t>(a.out.packets.size());
-    const uint32_t capacity = std::bit_ceil(plan.depth + plan.batch + 2 * burst);
-    auto made = std::make_unique<client_copying>(open_channel(f, a, plan), capacity, layout_of(f, a, w));
-    client_copying &c = *made;
-    c.source = source_of(f, a, w);
-    c.way = plan.way;
-    c.depth = plan.depth;
-    c.batch = plan.batch;
-    c.timeout = static_cast<uint64_t>(static_cast<double>(plan.timeout_ns) / f.clock.ns_per_tick);
-    c.verify = plan.verify;
-    c.pieces.reserve(plan.batch);
-    c.which.reserve(plan.batch);
-    c.left.reserve(capacity);
-    c.ends.resize(plan.batch);
-    c.bodies.resize(plan.way == copy_way::zero ? burst : 0);
-    c.abandoned.reserve(plan.depth);
-    name_steps(c);
-    c.at_least = plan.at_least_bytes ? *plan.at_least_bytes : measured_at_least(f, a, c, w);
-    a.copying = std::move(made);
+    body_copying &c = make_copying(f, a, *w.copies, burst);
+    a.source = std::make_unique<request_source>(layout_of(f, a, w), source_of(f, a, w));
+    a.source->bodies.resize(c.way == copy_way::zero ? burst : 0);
+    if (!w.copies->at_least_bytes) c.at_least = measured_at_least(f, a, c, w);
 }
 
-void open_checking(run_state &f, application &a, const workload_plan &w) {
-    a.checking = std::make_unique<body_checking>(layout_of(f, a, w), a.request.segment_body);
+void open_response_copies(run_state &f, application &a, const workload_plan &w) {
+    if (!(a.handler->flags & WT_NAMES_COPIES))
+        throw refusal("workload " + w.name +
+                          ": its handler names no copies of its responses, and it has no "
+                          "source of requests: there is nothing to copy",
+                      "use a source, or a handler that names copies");
+    make_copying(f, a, *w.copies, static_cast<uint32_t>(a.out.packets.size()) * WT_MAX_COPIES);
+    a.responding->copies.resize(a.responding->exchanges.size());
+}
+
+void open_request_checks(run_state &f, application &a, const workload_plan &w) {
+    a.checking_requests = std::make_unique<request_checking>(layout_of(f, a, w), a.request.segment_body);
+}
+
+void open_response_checks(application &a, const workload_plan &w) {
+    if (a.handler == nullptr || a.handler->check == nullptr)
+        throw refusal("workload " + w.name + ": its handler cannot check responses",
+                      "use verify = false, or a handler with the hook `check`");
+    a.checking_responses = std::make_unique<response_checking>();
+    a.checking_responses->requests.resize(a.inflight->slots.size());
+    a.checking_responses->parts.resize(a.batch_rx);
+    a.checking_responses->names.resize(a.batch_rx);
+}
+
+body_copying *copying_in(const stage_of &place, const endpoint &e) {
+    if (place.stage != stage_kind::app_tx && place.stage != stage_kind::app_rx) return nullptr;
+    const application &a = *e.applications[place.index];
+    return (place.stage == stage_kind::app_tx) == (a.source != nullptr) ? a.copying.get() : nullptr;
 }
 
 void open_copies_of(run_state &f, stage &s, const endpoint &e) {
-    if (s.run != app_tx_copying) return;
+    body_copying *const c = copying_in(s.place, e);
+    if (c == nullptr) return;
     application &a = *e.applications[s.place.index];
-    s.steps = &a.copying->steps;
+    s.steps = c->steps;
     s.before_hold = hold;
     const copy_channel &channel = a.copying->channel;
     if (!channel.thread) return;
     copier_thread &t = f.copier_threads.emplace_back(copier_thread{.of = &a, .worker = s.worker});
-    t.trip.reset(static_cast<uint8_t *>(rte_malloc("copy trip", trip_bytes, trip_bytes)));
+    t.trip.reset(static_cast<uint8_t *>(rte_zmalloc("copy trip", 2 * trip_bytes, trip_bytes)));
     if (!t.trip) throw refusal("no memory for the way to the copier " + channel.device);
     t.account = account_of(t);
 }
@@ -251,6 +295,7 @@ json copies_of_window(run_state &f, uint32_t epoch) {
         application &a = *static_cast<application *>(s.own_role);
         a.copying->totals += *stats.copies;
         list.push_back({{"workload", a.workload},
+                        {"endpoint", side_names[static_cast<int>(f.endpoints[s.place.endpoint].plan->side)]},
                         {"application", a.index},
                         {"worker", s.worker},
                         {"copies", stats.copies->copies},
@@ -265,7 +310,7 @@ json copies_of_window(run_state &f, uint32_t epoch) {
 }
 
 void finish_all_copies(run_state &f) {
-    for_each_copying(f, [](const endpoint &, application &, client_copying &c) {
+    for_each_copying(f, [](const endpoint &, application &, body_copying &c) {
         auto last = std::make_unique<copy_stats>();
         last->clear();
         if (!finish_copies(c, *last, c.timeout)) abandon_copies(c, *last);
@@ -274,25 +319,28 @@ void finish_all_copies(run_state &f) {
 }
 
 void free_pending(run_state &f) {
-    for_each_copying(f, [](const endpoint &, application &, client_copying &c) {
+    for_each_copying(f, [](const endpoint &, application &a, body_copying &c) {
         for (; c.pending.head != c.pending.tail; c.pending.head++)
             rte_pktmbuf_free(c.pending.packet(c.pending.head));
-        rte_pktmbuf_free_bulk(c.bodies.data(), c.bodies_count);
-        c.bodies_count = 0;
+        if (!a.source) return;
+        rte_pktmbuf_free_bulk(a.source->bodies.data(), a.source->bodies_count);
+        a.source->bodies_count = 0;
     });
 }
 
-uint64_t abandoned_mbufs(const endpoint &e) {
+uint64_t abandoned_mbufs(const run_state &f, const rte_mempool *pool) {
     uint64_t count = 0;
-    for (const auto &a : e.applications)
-        if (a->copying) count += a->copying->abandoned.size();
+    for_each_copying(f, [&](const endpoint &, const application &, const body_copying &c) {
+        count += static_cast<uint64_t>(
+            std::ranges::count_if(c.abandoned, [&](const rte_mbuf *m) { return m->pool == pool; }));
+    });
     return count;
 }
 
 json copies_of_run(run_state &f) {
     json list = json::array();
-    for_each_copying(f, [&](const endpoint &, application &a, client_copying &c) {
-        list.push_back(ledger_of(f, a, c));
+    for_each_copying(f, [&](const endpoint &e, application &a, body_copying &c) {
+        list.push_back(ledger_of(f, e, a, c));
         c.channel.close(c.channel.state);
         c.channel = {};
     });
@@ -303,19 +351,22 @@ json verified_of_run(const run_state &f) {
     json list = json::array();
     for (const endpoint &e : f.endpoints)
         for (const auto &a : e.applications) {
-            if (!a->checking) continue;
-            const body_checking &c = *a->checking;
+            const checked_bodies *const c = a->checking_requests    ? &a->checking_requests->found
+                                            : a->checking_responses ? &a->checking_responses->found
+                                                                    : nullptr;
+            if (c == nullptr) continue;
             json first;
-            if (c.wrong_packets)
-                first = {{"application", c.first.application},
-                         {"slot", c.first.slot},
-                         {"generation", c.first.generation},
-                         {"offset", c.first.offset}};
+            if (c->wrong_packets)
+                first = {{"application", c->first.application},
+                         {"slot", c->first.slot},
+                         {"generation", c->first.generation},
+                         {"offset", c->first.offset}};
             list.push_back({{"workload", a->workload},
+                            {"endpoint", side_names[static_cast<int>(e.plan->side)]},
                             {"application", a->index},
-                            {"packets", c.packets},
-                            {"wrong_packets", c.wrong_packets},
-                            {"wrong_bytes", c.wrong_bytes},
+                            {"packets", c->packets},
+                            {"wrong_packets", c->wrong_packets},
+                            {"wrong_bytes", c->wrong_bytes},
                             {"first", first}});
         }
     return list;

@@ -1,7 +1,8 @@
-// Copies from sources in a run: opens them, ends them, and says what became of them.
+// Copies of payload in a run: opens them, ends them, and says what became of them.
 #pragma once
 
 #include <rte_malloc.h>
+#include <rte_mempool.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 namespace wt {
 
 struct application;
+struct body_copying;
 struct endpoint;
 struct run_state;
 
@@ -32,13 +34,19 @@ struct thread_account {
 struct copier_thread {
     application *of;
     uint32_t worker;
-    copy_source trip;             // where copies go that only measure the way
+    copy_source trip;  // where copies go that only measure the way, and behind it where they come from
     thread_account account = {};  // at the last window
 };
 
-// Both throw refusal.
-void open_copying(run_state &f, application &a, const workload_plan &w);
-void open_checking(run_state &f, application &a, const workload_plan &w);
+// A copier for the requests of a client, which come from the workload's source, or where it has none, for
+// copies of responses that a server's handler names. Each throws refusal.
+void open_request_copies(run_state &f, application &a, const workload_plan &w);
+void open_response_copies(run_state &f, application &a, const workload_plan &w);
+void open_request_checks(run_state &f, application &a, const workload_plan &w);
+void open_response_checks(application &a, const workload_plan &w);
+
+// Of the stage that has a copier; null: this one has none.
+body_copying *copying_in(const stage_of &place, const endpoint &e);
 
 // What a stage needs for them, where its application has copies.
 void open_copies_of(run_state &f, stage &s, const endpoint &e);
@@ -58,7 +66,8 @@ nlohmann::ordered_json copies_of_window(run_state &f, uint32_t epoch);
 void finish_all_copies(run_state &f);
 // Frees packets that wait for their copies or for room.
 void free_pending(run_state &f);
-uint64_t abandoned_mbufs(const endpoint &e);
+// Those of one pool that are not used again.
+uint64_t abandoned_mbufs(const run_state &f, const rte_mempool *pool);
 // The account of every copier against its driver's, and closes the copiers.
 nlohmann::ordered_json copies_of_run(run_state &f);
 nlohmann::ordered_json verified_of_run(const run_state &f);

@@ -68,7 +68,8 @@ const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind
     f.lines.phase("opening " + h.name);
     handler_table table = handler_named(kind, h.name);
     const bool is_client = e.side == side::client;
-    if (is_client && table->request == nullptr) return nullptr;
+    const bool checks = w.copies && !w.source && w.copies->verify && table->check != nullptr;
+    if (is_client && table->request == nullptr && !checks) return nullptr;
     wt_open open{};
     open.role = is_client ? WT_CLIENT : WT_SERVER;
     open.index = runs_in.index;
@@ -76,6 +77,7 @@ const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind
     open.request_length = w.request_bytes - message_header_bytes;
     open.response_length = w.response_bytes - message_header_bytes;
     open.scan = w.scan;
+    open.copies = w.copies && !w.source;
     open.numa_socket = socket_of(f.plan, runs_in);
     open.seed = seed_of(f.plan.seed, chance::handlers, runs_in.index);
     opened_handler &opened =

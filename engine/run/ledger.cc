@@ -279,7 +279,7 @@ void write_result(run_state &f, const run_end &end) {
     finish_all_copies(f);
     owners.empty("copies", [&] { free_pending(f); });
     for (size_t e = 0; e < f.endpoints.size(); e++)
-        owners.keeps("copies that never ended", e, abandoned_mbufs(f.endpoints[e]));
+        owners.keeps("copies that never ended", e, abandoned_mbufs(f, f.pools[e]));
     const json copies = copies_of_run(f);
     owners.empty("wire", [&] {
         for (size_t e = 0; pair && e < 2; e++)

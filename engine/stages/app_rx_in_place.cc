@@ -86,8 +86,10 @@ void prepare_in_place(application &a) {
     for (size_t i = 0; i < s.exchanges.size(); i++)
         s.initial_exchanges[i] = {{&s.request_views[i], 1, a.request.body_bytes},
                                   {&s.response_views[i], 1, a.response.body_bytes},
+                                  nullptr,
                                   a.workload,
-                                  WT_RESPONSE_IN_REQUEST};
+                                  WT_RESPONSE_IN_REQUEST,
+                                  0};
 }
 
 }  // namespace wt

@@ -4,6 +4,7 @@
 #include "core/packet.h"
 #include "stages/application.h"
 #include "stages/client_state.h"
+#include "stages/copying.h"
 #include "stages/stages.h"
 
 namespace wt {
@@ -80,9 +81,8 @@ void expire(application &a, const stage_call &call) {
     call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, inflight_expire_at_once);
 }
 
-}  // namespace
-
-call_result app_rx_responses(void *role, const stage_call &call) {
+template <bool checks>
+call_result take_responses(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
     client_receiving &r = *a.receiving;
     expire(a, call);
@@ -93,6 +93,7 @@ call_result app_rx_responses(void *role, const stage_call &call) {
     }
     if (count == 0) return {0};
     r.received = true;
+    if constexpr (checks) check_responses(a, r.packets.data(), count);
 
     const uint64_t now = stage_now(call);
     rte_mbuf **const packets = r.packets.data();
@@ -114,5 +115,11 @@ call_result app_rx_responses(void *role, const stage_call &call) {
     r.responses.store(r.responses.load(std::memory_order_relaxed) + t.responses, std::memory_order_relaxed);
     return {count};
 }
+
+}  // namespace
+
+call_result app_rx_responses(void *role, const stage_call &call) { return take_responses<false>(role, call); }
+
+call_result app_rx_checking(void *role, const stage_call &call) { return take_responses<true>(role, call); }
 
 }  // namespace wt

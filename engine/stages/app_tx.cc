@@ -5,6 +5,7 @@
 #include <rte_memcpy.h>
 
 #include "core/packet.h"
+#include "stages/copying.h"
 #include "stages/stages.h"
 
 namespace wt {
@@ -77,6 +78,7 @@ void call_handler(application &a, rte_mbuf **packets, uint32_t messages) {
 }
 
 // Fills the empty outbox with new messages. False: there are some to send, but no mbufs.
+template <bool remembers>
 bool make_messages(application &a, uint64_t now, const stage_call &call) {
     client_sending &s = *a.sending;
     bool wanted;
@@ -90,6 +92,7 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     else
         a.out.count = write_varied(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) call_handler(a, a.out.packets.data(), count);
+    if constexpr (remembers) remember_requests(a, count);
     if (s.open_loop) record_pacing(s, count, now, call);
     call.stats->sent += count;
     a.out.head = 0;
@@ -97,18 +100,23 @@ bool make_messages(application &a, uint64_t now, const stage_call &call) {
     return true;
 }
 
-}  // namespace
-
-call_result app_tx(void *role, const stage_call &call) {
+template <bool remembers>
+call_result send_messages(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
     if (a.out.count == 0) {
         if (!may_send(a)) return {0};
-        const bool mbufs_short = !make_messages(a, stage_now(call), call);
+        const bool mbufs_short = !make_messages<remembers>(a, stage_now(call), call);
         if (a.out.count == 0) return {0, mbufs_short ? for_mbufs : not_stalled};
     }
     const uint32_t moved = outbox_flush(a.out, a.batch_tx);
     if (unlikely(moved == 0)) return {0, for_ring};
     return {moved};
 }
+
+}  // namespace
+
+call_result app_tx(void *role, const stage_call &call) { return send_messages<false>(role, call); }
+
+call_result app_tx_remembering(void *role, const stage_call &call) { return send_messages<true>(role, call); }
 
 }  // namespace wt

@@ -20,9 +20,11 @@ namespace wt {
 struct inflight_table;
 struct client_sending;
 struct client_receiving;
-struct client_copying;
 struct server_responding;
-struct body_checking;
+struct body_copying;
+struct request_source;
+struct request_checking;
+struct response_checking;
 
 struct application {
     uint16_t index;  // in its endpoint
@@ -36,15 +38,19 @@ struct application {
     const wt_handler *handler = nullptr;
     void *handler_state = nullptr;
     handler_steps *steps = nullptr;  // of the handler on a server; null if it has none
+    // of requests on a client with a source, of responses on a server whose handler names them; null: no
+    // copier
+    std::unique_ptr<body_copying> copying;
 
     // client
     std::unique_ptr<inflight_table> inflight;
     std::unique_ptr<client_sending> sending;
     std::unique_ptr<client_receiving> receiving;
-    std::unique_ptr<client_copying> copying;  // null without copies from a source
+    std::unique_ptr<request_source> source;                 // null without one
+    std::unique_ptr<response_checking> checking_responses;  // null where they are not checked
     // server
     std::unique_ptr<server_responding> responding;
-    std::unique_ptr<body_checking> checking;  // null where bodies are not checked
+    std::unique_ptr<request_checking> checking_requests;  // null where they are not checked
 
     application();
     ~application();

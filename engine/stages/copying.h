@@ -1,63 +1,73 @@
-// What app_tx keeps where request bodies are copied from a source, and what app_rx keeps to check them.
+// What a stage of an application keeps where a copier makes the copies of its packets' bodies: app_tx of a
+// client, whose requests come from a source, or app_rx of a server, whose handler names copies of its
+// responses. And what either side keeps to check the bodies that arrive.
 #pragma once
 
+#include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
+#include <windtunnel/handler.h>
 
 #include <vector>
 
 #include "copiers/copier.h"
 #include "core/copy_stats.h"
+#include "core/message.h"
 #include "core/pending.h"
+#include "core/random_bytes.h"
 #include "core/source.h"
+#include "core/stage.h"
 #include "core/steps.h"
-#include "core/worker.h"
 #include "plan/plan.h"
+#include "stages/application.h"
 
 namespace wt {
 
-struct application;
+struct inflight_table;
 
-// The steps of app_tx with a copier, in the order of their names.
-enum class copy_step : uint8_t { submit, poll, by_cpu };
+// The steps of a stage with a copier, in the order of their names; behind those of its handler.
+enum class copy_step : uint8_t { submit, poll, by_cpu, count };
 
-// Of app_tx.
-struct alignas(RTE_CACHE_LINE_SIZE) client_copying {
+struct alignas(RTE_CACHE_LINE_SIZE) body_copying {
     copy_channel channel;
     pending_packets pending;
-    source_layout layout;
-    const uint8_t *source;
     copy_way way;
+    uint32_t burst;  // most entries of one call
     uint32_t depth, batch;
     uint32_t at_least;  // bytes; smaller copies are made by the CPU
     uint64_t timeout;   // ticks
     bool verify;
     bool gave_up = false;    // the copier: it has not ended a copy for longer than the timeout
     bool releasing = false;  // wait_all: all copies of these packets have ended
-    handler_steps steps;
-    std::vector<copy_piece> pieces;  // of one submit
-    std::vector<uint32_t> which;     // and whose they are, by their place in `pending`
-    std::vector<copy_piece> left;    // to the CPU
-    std::vector<copy_end> ends;      // of one poll
-    std::vector<rte_mbuf *> bodies;  // zero: mbufs for the parts of the source, ready to be taken
-    uint32_t bodies_count = 0;
+    handler_steps own_steps;
+    handler_steps *steps = &own_steps;  // or the handler's
+    size_t first_step = 0;
+    std::vector<copy_piece> pieces;     // of one submit
+    std::vector<uint32_t> which;        // and whose they are, by their place in `pending`
+    std::vector<copy_piece> left;       // to the CPU
+    std::vector<copy_end> ends;         // of one poll
     std::vector<rte_mbuf *> abandoned;  // the copier may write to them at any time: nobody gets them again
     copy_counters totals{};             // since the start; main adds windows to them
     uint64_t submitted = 0, ended = 0;  // copies of the copier since the start
     uint64_t measuring = 0;             // of these, they were for no packet
 
-    client_copying(copy_channel c, uint32_t capacity, const source_layout &l)
-        : channel(std::move(c)), pending(capacity), layout(l) {}
-    ~client_copying() {
+    body_copying(copy_channel c, uint32_t capacity) : channel(std::move(c)), pending(capacity) {}
+    ~body_copying() {
         if (channel.close) channel.close(channel.state);
     }
-    client_copying(const client_copying &) = delete;
-    client_copying &operator=(const client_copying &) = delete;
+    body_copying(const body_copying &) = delete;
+    body_copying &operator=(const body_copying &) = delete;
 };
 
-// Of app_rx of a server that checks bodies.
-struct alignas(RTE_CACHE_LINE_SIZE) body_checking {
+// Where a client's requests come from.
+struct request_source {
     source_layout layout;
-    uint32_t segment_body;  // body bytes of a full segment
+    const uint8_t *bytes;
+    std::vector<rte_mbuf *> bodies;  // zero: mbufs for its parts, ready to be taken
+    uint32_t bodies_count = 0;
+};
+
+// What became of bodies that were checked.
+struct checked_bodies {
     uint64_t packets = 0, wrong_packets = 0, wrong_bytes = 0;
     // the first wrong packet
     struct {
@@ -66,14 +76,72 @@ struct alignas(RTE_CACHE_LINE_SIZE) body_checking {
     } first{};
 };
 
+// Of app_rx of a server that checks requests.
+struct alignas(RTE_CACHE_LINE_SIZE) request_checking {
+    source_layout layout;
+    uint32_t segment_body;  // body bytes of a full segment
+    checked_bodies found;
+};
+
+// Of a client that checks responses. app_tx writes what a request asks for before it sends it; app_rx reads
+// it while the request is in flight.
+struct alignas(RTE_CACHE_LINE_SIZE) response_checking {
+    std::vector<uint64_t> requests;  // by slot: the first 8 bytes of the body
+    std::vector<wt_part> parts;
+    std::vector<message_header> names;  // whose they are
+    checked_bodies found;
+};
+
+inline copy_stats &copies_of(const stage_call &call) { return *call.stats->copies; }
+
+// Puts off a copy to a packet that is being made: `m`, or null where more copies of this packet follow.
+inline void add_copy(body_copying &c, rte_mbuf *m, uint8_t *to, const uint8_t *from, uint32_t bytes,
+                     uint16_t link) {
+    // a copy that does not happen shows in every byte
+    for (uint32_t i = 0; unlikely(c.verify) && i < bytes; i++) to[i] = static_cast<uint8_t>(~from[i]);
+    pending_push(c.pending, m, {from, to, 0, bytes, link, false});
+}
+
+// A packet that needs no copy leaves in its turn.
+inline void add_ready(body_copying &c, rte_mbuf *m, uint16_t link) {
+    pending_push(c.pending, m, {nullptr, nullptr, 0, 0, link, false});
+}
+
+// Whether a call may make packets: no further ahead than keeps the copier busy.
+inline bool wants_packets(const body_copying &c) {
+    const pending_packets &p = c.pending;
+    if (c.way == copy_way::wait_all) return p.count() == 0;
+    return p.tail - p.started < c.batch && p.room() >= c.burst;
+}
+
+// A call of a stage with a copier, between its two halves.
+struct copying_call {
+    uint64_t now;
+    uint32_t started, ended;  // cursors at its begin
+    uint32_t moved;           // packets that have left
+};
+
+// The first half: polls, gives a copier up that takes too long, hands on packets whose copies have ended,
+// `most` of them at the most.
+copying_call begin_copying(application &a, uint32_t most, const stage_call &call);
+
+// The second half, after new packets have been made: starts copies, and hands on what has ended meanwhile.
+// `made`: there are new ones; `lacks_mbufs`: there would be, with mbufs.
+call_result end_copying(application &a, copying_call c, uint32_t most, bool made, bool lacks_mbufs,
+                        const stage_call &call);
+
 // Ends copies that run, without new ones, until none does or `patience` ticks are over. For whoever calls it
-// no other thread may be in app_tx. Returns whether none runs.
-bool finish_copies(client_copying &c, copy_stats &stats, uint64_t patience);
+// no other thread may be in the stage. Returns whether none runs.
+bool finish_copies(body_copying &c, copy_stats &stats, uint64_t patience);
 
 // Takes out what never ends, once and for all.
-void abandon_copies(client_copying &c, copy_stats &stats);
+void abandon_copies(body_copying &c, copy_stats &stats);
 
-// Checks the bodies of a burst of requests.
-void check_bodies(body_checking &c, rte_mbuf *const *packets, uint32_t count);
+// Check the bodies of a burst: of requests, and of responses to messages that are in flight.
+void check_requests(request_checking &c, rte_mbuf *const *packets, uint32_t count);
+void check_responses(const application &a, rte_mbuf *const *packets, uint32_t count);
+
+// Keeps what the requests of a burst ask for, which app_tx has just made.
+void remember_requests(const application &a, uint32_t count);
 
 }  // namespace wt

@@ -35,6 +35,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) server_responding {
     std::vector<rte_mbuf *> fresh;  // mbufs for responses
     std::vector<wt_segment> request_views, response_views;
     std::vector<wt_exchange> exchanges;
+    std::vector<wt_copies> copies;               // that the handler names, where a copier makes them
     std::vector<wt_exchange> initial_exchanges;  // in place: each as it is before the handler's call
 };
 

@@ -113,8 +113,10 @@ TEST_F(fs_handlers, write_continues_when_the_disk_is_full) {
 }
 
 TEST_F(fs_handlers, read_returns_the_same_from_memory_and_from_a_file) {
-    const opened_handler memory = open_message_handler("fs_read", {.options = {{"file", "100003"}}});
-    const opened_handler file = open_message_handler("fs_read", {.options = in_directory("100003")});
+    const opened_handler memory =
+        open_message_handler("fs_read", {.response = 2000, .options = {{"file", "100003"}}});
+    const opened_handler file =
+        open_message_handler("fs_read", {.response = 2000, .options = in_directory("100003")});
     const bytes whole = content(held()[0]);
     ASSERT_EQ(whole.size(), 100003u);
     std::mt19937_64 random(3);
@@ -135,16 +137,66 @@ TEST_F(fs_handlers, read_returns_the_same_from_memory_and_from_a_file) {
 }
 
 TEST_F(fs_handlers, read_finds_the_position_in_the_request) {
-    const opened_handler handler = open_message_handler("fs_read", {.options = {{"file", "1000"}}});
+    const opened_handler handler =
+        open_message_handler("fs_read", {.response = 116, .options = {{"file", "1000"}}});
     EXPECT_EQ(word_at(ask(handler, {7}, 16 + 100).content, 0), 7u) << "a request too short for 8 bytes";
-    EXPECT_EQ(word_at(ask(handler, {0, 4, 0, 0, 0, 0, 0, 0, 9}, 16 + 100).content, 0), 1024u % 901);
-    EXPECT_EQ(ask(handler, {7}, 5000).content.size(), 16u + 1000u) << "no more than the file holds";
+    const bytes far = {0, 4, 0, 0, 0, 0, 0, 0, 9};
+    EXPECT_EQ(word_at(ask(handler, far, 16 + 100).content, 0), 1024u % 901);
+    EXPECT_EQ(word_at(ask(handler, far, 16 + 10).content, 0), 1024u % 901) << "whatever the room is";
+    EXPECT_EQ(ask(handler, {7}, 5000).content.size(), 16u + 100u) << "no more than a response has room for";
+}
+
+TEST_F(fs_handlers, read_leaves_nothing_to_a_copier_where_the_kernel_copies) {
+    EXPECT_TRUE(refusal_of("fs_read", {.options = in_directory("1000"), .copies = true})
+                    .ends_with("leave out the directory, or the copies"));
+    EXPECT_EQ(refusal_of("fs_read", {.options = {{"file", "1000"}}, .copies = true}), "opened");
+}
+
+// A response as the server writes it and the client checks it, in parts cut anywhere, each with every single
+// byte wrong.
+TEST_F(fs_handlers, read_checks_every_byte_of_a_response) {
+    for (const bool scan : {false, true})
+        for (const uint32_t request : {0u, 3u, 8u, 30u}) {
+            const opening how = {
+                .request = request, .response = 61, .scan = scan, .options = {{"file", "1000"}}};
+            opening as_client = how;
+            as_client.role = WT_CLIENT;
+            as_client.seed = 99;  // of the client alone: what a file holds does not depend on it
+            const opened_handler server = open_message_handler("fs_read", how),
+                                 client = open_message_handler("fs_read", as_client);
+            const cut_body asked({request});
+            const wt_message message = asked.message();
+            client.table().request(client.state(), &message, 1);
+            client.table().request(client.state(), &message, 1);
+            bytes response = ask(server, asked, cut_body({61})).content;
+            ASSERT_EQ(response.size(), 61u);
+            uint64_t first_bytes = 0;
+            std::memcpy(&first_bytes, asked.get(request).data(), std::min<size_t>(request, 8));
+            for (const uint32_t from : {0u, 5u, 16u, 17u, 40u})
+                for (uint32_t wrong_at = 0; wrong_at <= 61; ++wrong_at) {
+                    if (wrong_at < 61) response[wrong_at] ^= 4;
+                    wt_part part = {response.data() + from, 61 - from, from, first_bytes, 77, 0};
+                    client.table().check(client.state(), &part, 1);
+                    const bool is_wrong = wrong_at < 61 && wrong_at >= from;
+                    ASSERT_EQ(part.wrong, is_wrong)
+                        << scan << " " << request << " " << from << " " << wrong_at;
+                    if (is_wrong) {
+                        ASSERT_EQ(part.first, wrong_at - from);
+                    }
+                    if (wrong_at < 61) response[wrong_at] ^= 4;
+                }
+            wt_part another = {response.data(), 61, 0, first_bytes + 1, 0, 0};
+            client.table().check(client.state(), &another, 1);
+            EXPECT_GT(another.wrong, 40u);
+            EXPECT_EQ(another.first, 0u);
+        }
 }
 
 TEST_F(fs_handlers, read_sends_no_response_when_it_cannot_read) {
     ::testing::internal::CaptureStderr();
     {
-        const opened_handler handler = open_message_handler("fs_read", {.options = in_directory("1000")});
+        const opened_handler handler =
+            open_message_handler("fs_read", {.response = 516, .options = in_directory("1000")});
         ASSERT_EQ(ftruncate(held()[0], 500), 0);
         EXPECT_EQ(ask(handler, {0}, 16 + 500).flags, 0);
         EXPECT_EQ(ask(handler, {1}, 16 + 500).flags, WT_NO_RESPONSE);

@@ -91,6 +91,7 @@ struct opening {
     bool scan = true;
     uint64_t seed = 7;
     std::map<std::string, std::string> options = {};
+    bool copies = false;
 };
 
 inline opened_handler open_table(handler_table table, const opening &how) {
@@ -99,6 +100,7 @@ inline opened_handler open_table(handler_table table, const opening &how) {
     about.request_length = how.request;
     about.response_length = how.response;
     about.scan = how.scan;
+    about.copies = how.copies;
     about.numa_socket = -1;
     about.seed = how.seed;
     return {std::move(table), about, how.options};
@@ -124,7 +126,7 @@ struct responses {
 
 // One request and its response in memory of its own.
 inline responses ask(const opened_handler &handler, const cut_body &request, const cut_body &response) {
-    wt_exchange exchange = {request.message(), response.message(), 0, 0};
+    wt_exchange exchange = {request.message(), response.message(), nullptr, 0, 0, 0};
     handler.table().message(handler.state(), &exchange, 1);
     return {response.get(exchange.response.length), exchange.flags};
 }

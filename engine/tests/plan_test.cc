@@ -136,12 +136,29 @@ TEST(Plan, NullableKeysMayBeNull) {
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
 
-TEST(Plan, ASourceAndItsCopiesBelongTogether) {
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/source", nullptr), "source and copies belong together"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/copies", nullptr), "source and copies belong together"));
+TEST(Plan, ASourceBringsCopies) {
+    EXPECT_TRUE(contains(refusal_with("/workloads/0/copies", nullptr),
+                         "workloads[0].copies: is null, but requests come from a source"));
     json plan = valid_plan();
     plan["workloads"][0]["source"] = plan["workloads"][0]["copies"] = nullptr;
     EXPECT_EQ(refusal_of(plan.dump()), "");
+}
+
+TEST(Plan, CopiesWithoutASourceAreTheHandlers) {
+    json plan = valid_plan();
+    json &w = plan["workloads"][0];
+    w["source"] = nullptr;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    w["copies"]["way"] = "zero";
+    json &port = plan["endpoints"][0]["port"];
+    port.update({{"chains", true}, {"udp_checksum", false}, {"traits", {"client"}}});
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "copies.way: is zero, but there is no source"));
+    w["copies"]["way"] = "wait_all";
+    w["copies"]["at_least_bytes"] = nullptr;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "at_least_bytes: is null, but there is no source"));
+    w["copies"]["at_least_bytes"] = 0;
+    w["handler"] = nullptr;
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "copies: is given, but there is no source and no message"));
 }
 
 TEST(Plan, ASourceHoldsTheBodyOfARequest) {

@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "core/random_bytes.h"
+
 namespace wt {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr uint64_t seed = 7;
 
 std::vector<uint8_t> filled(uint64_t bytes) {
     std::vector<uint8_t> source(bytes);
-    source_fill(seed, source.data(), bytes);
+    random_bytes_fill(seed, source.data(), bytes);
     return source;
 }
 
@@ -44,10 +46,10 @@ TEST(source, every_wrong_byte_is_found_where_it_is) {
     for (uint32_t from = 0; from < 20; from++)
         for (uint32_t bytes = 0; bytes < 30; bytes++) {
             std::vector<uint8_t> body(source.begin() + from, source.begin() + from + bytes);
-            ASSERT_EQ(source_compare(seed, from, body.data(), bytes).count, 0u) << from << " " << bytes;
+            ASSERT_EQ(random_bytes_compare(seed, from, body.data(), bytes).count, 0u) << from << " " << bytes;
             for (uint32_t at = 0; at < bytes; at++) {
                 body[at] ^= 0x10;
-                const wrong_bytes wrong = source_compare(seed, from, body.data(), bytes);
+                const wrong_bytes wrong = random_bytes_compare(seed, from, body.data(), bytes);
                 ASSERT_EQ(wrong.count, 1u) << from << " " << bytes << " " << at;
                 ASSERT_EQ(wrong.first, at);
                 body[at] ^= 0x10;
@@ -57,14 +59,14 @@ TEST(source, every_wrong_byte_is_found_where_it_is) {
 
 TEST(source, the_bytes_of_another_part_are_wrong) {
     const std::vector<uint8_t> source = filled(4096);
-    const wrong_bytes wrong = source_compare(seed, 1024, source.data(), 1000);
+    const wrong_bytes wrong = random_bytes_compare(seed, 1024, source.data(), 1000);
     EXPECT_GT(wrong.count, 980u);
     EXPECT_LT(wrong.first, 4u);
 }
 
 TEST(source, other_seeds_have_other_bytes) {
     const std::vector<uint8_t> source = filled(1000);
-    EXPECT_GT(source_compare(seed + 1, 0, source.data(), 1000).count, 980u);
+    EXPECT_GT(random_bytes_compare(seed + 1, 0, source.data(), 1000).count, 980u);
 }
 
 }  // namespace

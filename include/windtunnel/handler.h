@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +26,7 @@ extern "C" {
 
 /* Incremented whenever the meaning or the layout of anything below changes. The engine refuses any other
  * number. 1  first version 2  steps with their cycles, and the handler's own counters 3  names: response (was
- * answer), counters (was figures) */
+ * answer), counters (was figures); copies of a response that the handler names; checks of responses */
 #define WT_HANDLER_ABI 3u
 
 enum wt_kind {
@@ -57,12 +58,75 @@ enum wt_exchange_flags {
     WT_NO_RESPONSE = 1u << 1,
 };
 
+#define WT_MAX_COPIES 4u
+
+struct wt_copy {
+    const uint8_t *from;
+    uint32_t position; /* of the first byte, in the response's body */
+    uint32_t length;   /* bytes */
+};
+
+/* Copies that a handler has named for one response: the engine makes them after the call. */
+struct wt_copies {
+    struct wt_copy list[WT_MAX_COPIES];
+    uint32_t count;
+    uint32_t reserved; /* 0 */
+};
+
 /* A request and the room for its response. The handler may lower response.length and must not raise it. */
 struct wt_exchange {
     struct wt_message request;
     struct wt_message response;
+    struct wt_copies *copies; /* for wt_response_copy(); NULL: nobody makes copies in the handler's place */
     uint16_t workload;
-    uint16_t flags; /* enum wt_exchange_flags */
+    uint16_t flags;    /* enum wt_exchange_flags */
+    uint32_t reserved; /* 0 */
+};
+
+/* Names a copy: `length` bytes from `from` on go to `position` of the response's body. Where the workload has
+ * a copier for responses it makes the copy after the call, and the response leaves then. Elsewhere, and from
+ * the copy WT_MAX_COPIES + 1 of a response on, the bytes are copied here. What lies beyond response.length is
+ * left out.
+ *
+ * The bytes must stay as they are until `close`: nobody says when the copy has ended. They must not lie in
+ * the request, whose memory the response may use. What the handler itself writes to the same position is lost
+ * or not: do not. */
+static inline void wt_response_copy(struct wt_exchange *exchange, uint32_t position, const uint8_t *from,
+                                    uint32_t length) {
+    const struct wt_message *const body = &exchange->response;
+    struct wt_copies *const copies = exchange->copies;
+    uint32_t i;
+    if (position >= body->length || length == 0) return;
+    if (length > body->length - position) length = body->length - position;
+    if (copies && copies->count < WT_MAX_COPIES) {
+        copies->list[copies->count].from = from;
+        copies->list[copies->count].position = position;
+        copies->list[copies->count++].length = length;
+        return;
+    }
+    for (i = 0; i < body->segment_count && length != 0; i++) {
+        const struct wt_segment *const segment = &body->segments[i];
+        uint32_t piece;
+        if (position >= segment->length) {
+            position -= segment->length;
+            continue;
+        }
+        piece = segment->length - position < length ? segment->length - position : length;
+        memcpy(segment->data + position, from, piece);
+        from += piece;
+        length -= piece;
+        position = 0;
+    }
+}
+
+/* A part of a response that the client checks, with what is known of its request. */
+struct wt_part {
+    const uint8_t *data;
+    uint32_t length;   /* bytes */
+    uint32_t position; /* of the first byte, in the response's body */
+    uint64_t request;  /* the first 8 bytes of its request's body, filled up with zeros */
+    uint32_t wrong;    /* set by the handler: how many bytes are wrong */
+    uint32_t first;    /* set by the handler where some are: the first of them, from `data` on */
 };
 
 enum wt_verdict {
@@ -155,6 +219,8 @@ struct wt_open {
     uint32_t scan;            /* 1: read every byte of the request */
     int32_t numa_socket;      /* of the worker; -1 if unknown */
     uint32_t option_count;    /* every option of the handler's list, once, with a value */
+    uint32_t copies;          /* 1: a copier makes the copies that the handler names */
+    uint32_t reserved;        /* 0 */
     const struct wt_value *options;
     uint64_t seed;
     char *error;       /* room for the message of a failed open */
@@ -168,6 +234,8 @@ enum wt_handler_flags {
     /* Packet handler: it may change `data`, and `length` within the headroom. The engine then writes both
        back. */
     WT_MOVES_DATA = 1u << 0,
+    /* Message handler: it names copies of its responses, with wt_response_copy(). */
+    WT_NAMES_COPIES = 1u << 1,
 };
 
 struct wt_handler {
@@ -208,6 +276,11 @@ struct wt_handler {
     /* Required with `counters`: writes the current value of each. Another thread calls it while bursts run,
      * so it may read only aligned uint64_t fields that one thread writes, at addresses that do not change. */
     void (*read_counters)(void *state, uint64_t *values);
+
+    /* Optional, on the client: compares parts of responses with what they must be, and sets `wrong` and
+     * `first` of each. Called where the workload's copies are verified, by the worker of app_rx: `request`
+     * may run on another one meanwhile, so it reads only what `open` wrote. Must not allocate or wait. */
+    void (*check)(void *state, struct wt_part *burst, uint32_t count);
 };
 
 /* The clock of the steps' cycles. A read costs 20 to 40 of its ticks. It does not stop while `compare` pauses

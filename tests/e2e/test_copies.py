@@ -27,6 +27,15 @@ def copying(copies: dict, *, wire: dict | None = None, **more) -> dict:
     return scenario(workload(copies, **more), client=CLIENT, drain="10s", **keys)
 
 
+def naming(copies: dict, **more) -> dict:
+    """Responses whose copies fs_read names."""
+    about = {"handler": "fs_read", "source": None, "request": 86, "response": REQUEST, "options": {"file": "1MiB"}}
+    return copying(copies, **about | more)
+
+
+SIDES = pytest.mark.parametrize("of", [copying, naming], ids=["requests", "responses"])
+
+
 def copies_of(run) -> CopyLedger:
     [ledger] = [ledger for engine in run.record.engines for ledger in engine.result.copies]
     return ledger
@@ -38,11 +47,12 @@ def verified(run) -> VerifiedLedger:
 
 
 def assert_copied(run) -> CopyLedger:
-    """Every byte is there and accounted for, by the copier, by the driver, and by the server that checked it."""
+    """Every byte is there and accounted for, by the copier, by the driver, and by the side that checked it."""
     ledger, checked = copies_of(run), verified(run)
+    assert (ledger.endpoint, checked.endpoint) in (("client", "server"), ("server", "client"))
     assert ledger.submitted == ledger.ended and ledger.never_ended == ledger.missing == 0
-    body = REQUEST - 16
-    assert ledger.bytes == messages(run).sent * body
+    head = 16 if ledger.endpoint == "client" else 32  # of the message, and of what fs_read writes itself
+    assert ledger.bytes == messages(run).sent * (REQUEST - head)
     assert checked.packets == ledger.copies + sum(ledger.by_cpu.values()) + ledger.uncopied > 0
     assert checked.wrong_packets == checked.wrong_bytes == 0 and checked.first is None
     windows = [part for window in run.windows[run.record.engines[0].name] for part in window.copies]
@@ -63,10 +73,11 @@ def test_the_way_to_the_thread_of_a_copier_is_probed(tmp_path):
     assert 0 < sum(thread.on_cpu_ns for thread in threads) <= ledger.cpu_ns
 
 
+@SIDES
 @pytest.mark.parametrize("way", ["pipelined", "wait_all"])
 @pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
-def test_every_copier_moves_the_right_bytes(tmp_path, engine, way):
-    run = run_well(tmp_path, copying({"engine": engine, "way": way}))
+def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
+    run = run_well(tmp_path, of({"engine": engine, "way": way}))
     ledger = assert_copied(run)
     assert ledger.kind == "core" and ledger.by_cpu == {} and ledger.copies == ledger.submitted - ledger.measuring
     [row] = summarise(run).copies
@@ -101,58 +112,67 @@ def test_a_workload_without_a_source_has_no_copies(tmp_path):
     assert summarise(run).copies == []
 
 
-def test_ten_of_ten_planted_lies_are_found(tmp_path):
+@SIDES
+@pytest.mark.parametrize("seed", [3, 11])
+def test_ten_of_ten_planted_lies_are_found(tmp_path, seed, of):
     planted = {"engine": "planted", "options": {"fault": "lying", "share": "0.01", "most": 10}}
-    run = execute(tmp_path, copying(planted)).run
+    run = execute(tmp_path, of(planted) | {"seed": seed}).run
     assert copies_of(run).planted.count == 10
     assert verified(run).wrong_packets == 10
     [reason] = run.record.verdict.reasons
     assert reason.startswith("copies wrong: 10 of ") and "wrong bytes, the first at byte " in reason
+    assert ("of the response to message" in reason) == (of is naming)
 
 
+@SIDES
 @pytest.mark.parametrize(("fault", "reason"), [("failing", "failed"), ("full", "no_room")])
-def test_what_fails_or_finds_no_room_is_copied_by_the_cpu(tmp_path, fault, reason):
+def test_what_fails_or_finds_no_room_is_copied_by_the_cpu(tmp_path, fault, reason, of):
     planted = {"engine": "planted", "options": {"fault": fault, "share": "0.05"}}
-    ledger = assert_copied(run_well(tmp_path, copying(planted)))
+    ledger = assert_copied(run_well(tmp_path, of(planted)))
     assert list(ledger.by_cpu) == [reason] and ledger.by_cpu[reason] >= ledger.planted.count > 10
     assert ledger.copies > ledger.by_cpu[reason]
 
 
-def test_late_copies_are_late_and_right(tmp_path):
+@SIDES
+def test_late_copies_are_late_and_right(tmp_path, of):
     planted = {"engine": "planted", "options": {"fault": "late", "share": "0.05", "late_us": 500}}
-    run = run_well(tmp_path, copying(planted))
+    run = run_well(tmp_path, of(planted))
     assert assert_copied(run).by_cpu == {}
     [row] = summarise(run).copies
     assert row.p99 > 400_000  # the delay is the planted one, so this asserts no time of the host's
-    stalled = sum(entry.stalled_calls for entry in stages(run, "client", "app_tx"))
-    assert stalled > 0
+    where = ("client", "app_tx") if of is copying else ("server", "app_rx")
+    assert sum(entry.stalled_for_copies for entry in stages(run, *where)) > 0
 
 
-def test_a_silent_copier_makes_the_run_invalid_and_its_mbufs_are_not_used_again(tmp_path):
+@SIDES
+def test_a_silent_copier_makes_the_run_invalid_and_its_mbufs_are_not_used_again(tmp_path, of):
     planted = {"engine": "planted", "options": {"fault": "silent", "share": "0.01"}}
-    data = copying(planted | {"timeout": "20ms"}, timeout="50ms")
+    data = of(planted | {"timeout": "20ms"}, timeout="50ms")
     run = execute(tmp_path, data | {"drain": "500ms"}).run
     ledger = copies_of(run)
     assert 0 < ledger.never_ended <= 64 and ledger.missing == 0
     assert any(
         reason.startswith(f"copies never ended: {ledger.never_ended} of ") for reason in run.record.verdict.reasons
     )
-    [client] = [mbufs for mbufs in run.record.engines[0].result.mbufs if mbufs.endpoint == "client"]
-    assert client.missing == 0 and client.held["copies that never ended"] == ledger.never_ended
+    pools = run.record.engines[0].result.mbufs
+    assert all(pool.missing == 0 for pool in pools)
+    assert sum(pool.held.get("copies that never ended", 0) for pool in pools) == ledger.never_ended
     assert ledger.by_cpu["gave_up"] > 0, "the CPU goes on"
     assert verified(run).wrong_packets == 0
 
 
-def test_a_stop_with_copies_running_closes_the_ledgers(tmp_path):
+@SIDES
+def test_a_stop_with_copies_running_closes_the_ledgers(tmp_path, of):
     planted = {"engine": "planted", "options": {"fault": "late", "share": "1", "late_us": 20_000}}
-    data = copying(planted) | {"messages": 20, "drain": "0s"}
+    data = of(planted) | {"messages": 20, "drain": "0s"}
     run = run_well(tmp_path, data)
     assert copies_of(run).never_ended == copies_of(run).missing == 0
 
 
-def test_small_copies_are_left_to_the_cpu(tmp_path):
-    ledger = assert_copied(run_well(tmp_path, copying({"engine": "dma", "at_least": "1KiB"})))
-    assert list(ledger.by_cpu) == ["small"], "the last packet of a request has less than a full body"
+@SIDES
+def test_small_copies_are_left_to_the_cpu(tmp_path, of):
+    ledger = assert_copied(run_well(tmp_path, of({"engine": "dma", "at_least": "1KiB"})))
+    assert list(ledger.by_cpu) == ["small"], "the last packet of a message has less than a full body"
     assert ledger.copies > ledger.by_cpu["small"]
 
 
@@ -184,11 +204,40 @@ def test_two_applications_copy_from_one_source(tmp_path):
     assert all(ledger.packets > 0 and ledger.wrong_packets == 0 for ledger in engine.result.verified)
 
 
-def test_copies_over_a_lossy_wire_are_right(tmp_path):
+@SIDES
+def test_copies_over_a_lossy_wire_are_right(tmp_path, of):
     wire = {"kind": "ring", "faults": {"loss": 0.001, "duplicate": 0.001, "reorder": 0.01}}
-    run = execute(tmp_path, copying({"engine": "dma"}, wire=wire, timeout="20ms")).run
+    run = execute(tmp_path, of({"engine": "dma"}, wire=wire, timeout="20ms")).run
     assert_sound(run)
     assert verified(run).packets > 0 and verified(run).wrong_packets == 0
+
+
+def test_a_memif_server_copies_what_its_handler_names(tmp_path):
+    run = run_well(tmp_path, naming({"engine": "dma"}, wire={"kind": "memif"}))
+    assert copies_of(run).endpoint == "server" and verified(run).endpoint == "client"
+    assert copies_of(run).copies > 0 and verified(run).packets > 0 and verified(run).wrong_packets == 0
+
+
+def test_requests_and_responses_of_two_workloads_have_copiers_of_their_own(tmp_path):
+    both = [workload({"engine": "dma"}), naming({"engine": "dma"})["workload"][0]]
+    data = copying({}) | {"workload": [about | {"name": name} for about, name in zip(both, "ab", strict=True)]}
+    run = run_well(tmp_path, data)
+    [engine] = run.record.engines
+    assert {(ledger.endpoint, ledger.workload) for ledger in engine.result.copies} == {("client", 0), ("server", 1)}
+    assert len({ledger.device for ledger in engine.result.copies}) == 2
+    assert all(ledger.packets > 0 and ledger.wrong_packets == 0 for ledger in engine.result.verified)
+    assert [row.workload for row in summarise(run).copies] == ["a", "b"]
+
+
+def test_a_real_file_leaves_nothing_to_a_copier(tmp_path):
+    data = naming({"verify": False}, options={"file": "1MiB", "directory": str(tmp_path)})
+    [reason] = execute(tmp_path, data).run.record.verdict.reasons
+    assert "the kernel copies out of a real file, so there is nothing for a copier" in reason
+
+
+def test_copies_with_nothing_to_do_are_refused_with_the_line(tmp_path):
+    with pytest.raises(UserError, match=r"test.toml:\d+: there is nothing to copy: .* kv names no copies"):
+        execute(tmp_path, naming({}, handler="kv", response=1024, options={}))
 
 
 def test_a_handler_that_writes_requests_is_refused(tmp_path):

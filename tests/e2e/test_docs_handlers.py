@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from real_runs import messages, run_well
+from real_runs import messages, recorded, run_well
 from study_tools import invoke
 
 from windtunnel.runs.summary import summarise
@@ -17,6 +17,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 SHORT = ("duration=200ms", "warmup=50ms", "window=100ms")
 PAGES = {"crc": "docs/tutorials/study-your-own-handler.md", "add": "docs/how-to/write-a-handler.md"}
 BLOCK = re.compile(r'```\w+ title="([^"]+)"\n(.*?)```', re.DOTALL)
+RESPONSE, SEGMENT, HEADERS_BYTES = 0x12, 42 + 12, 14 + 20 + 8 + 16
+"""The first byte of a response; where a message header has its segment; the bytes before a body."""
 BUILD = re.compile(r"^cc .*$", re.MULTILINE)
 
 
@@ -30,6 +32,8 @@ def mine(request, tmp_path_factory):
         (away / name).write_text(body)
     (build,) = BUILD.findall(text)
     subprocess.run(build.split() + ["-Werror"], cwd=away, check=True)
+    if "mine/parts.c" in dict(BLOCK.findall(text)):
+        subprocess.run(build.replace("add", "parts").split() + ["-Werror"], cwd=away, check=True)
     return away, request.param
 
 
@@ -65,3 +69,25 @@ def test_the_study_of_the_tutorial_has_points_for_both_methods(mine, monkeypatch
     assert {point["factors"]["method"] for point in plan["points"]} == {"table", "bits"}
     assert len(plan["points"]) == 12
     assert os.path.exists("mine/libcrc.so")
+
+
+@pytest.mark.parametrize("copies", [("workload.0.copies.engine=dma",), ("workload.0.copies.engine=cpu",), None])
+def test_the_example_that_names_copies_responds_the_same_with_and_without_a_copier(mine, copies, tmp_path):
+    away, name = mine
+    if name != "add":
+        pytest.skip("the tutorial names no copies")
+    file = away / "mine" / "parts.toml"
+    if copies is None:
+        plain = file.with_name("plain.toml")
+        plain.write_text(file.read_text().replace('[workload.copies]\nengine = "dma"\n', ""))
+        file = plain
+    run = run_well(tmp_path, file, *SHORT, *(copies or ()), "record=run.pcap", "client.rate=2kpps")
+    table = bytes((i * 7 + i // 256) % 256 for i in range(8192))
+    expected, body = (table[4096:] + table[:4096])[: 8192 - 16], 1500 - 28 - 16
+    frames = [frame for frame in recorded(run) if frame[42] == RESPONSE]
+    assert len(frames) > 100
+    for frame in frames:
+        begin = int.from_bytes(frame[SEGMENT : SEGMENT + 2], "big") * body
+        assert frame[HEADERS_BYTES:] == expected[begin : begin + body]
+    ledgers = [ledger for engine in run.record.engines for ledger in engine.result.copies]
+    assert [ledger.endpoint for ledger in ledgers] == ([] if copies is None else ["server"])

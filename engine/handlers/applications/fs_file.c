@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/random.h"
+#include "core/random_bytes.h"
 #include "handlers/applications/body.h"
 #include "handlers/applications/opening.h"
 
@@ -76,7 +76,7 @@ int fs_file_write(const struct fs_file *file, uint64_t position, const struct wt
 int fs_file_load(const struct wt_open *open, struct fs_file *file) {
     uint64_t words[8192], word = 0;
     for (uint64_t at = 0; at < file->size;) {
-        for (uint32_t i = 0; i < 8192; ++i) words[i] = mix64(open->seed + word++);
+        for (uint32_t i = 0; i < 8192; ++i) words[i] = random_word(FS_FILE_SEED, word++);
         const uint64_t rest = file->size - at;
         const struct wt_segment block = {(uint8_t *)words,
                                          rest < sizeof words ? (uint32_t)rest : sizeof words};

@@ -18,7 +18,9 @@ struct fs_file {
 int fs_file_open(const struct wt_open *open, uint64_t needed, struct fs_file *file);
 void fs_file_close(struct fs_file *file);
 
-/* Fills the whole file: the 64-bit word at byte 8 * i is mix64(seed + i). */
+/* Fills the whole file with random bytes of this seed: a file has the same in every run, so that a client can
+ * check what it gets of any server's. */
+enum { FS_FILE_SEED = 1 };
 int fs_file_load(const struct wt_open *open, struct fs_file *file);
 
 /* `bytes` bytes between a body, from its byte `from` on, and the file at `position`, which lies inside it

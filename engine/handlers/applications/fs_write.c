@@ -2,8 +2,11 @@
  *
  * A file that is full is followed by a fresh one, and the one before the last is emptied: never more than two
  * are kept; in memory the one file is begun again. A body that cannot be stored (a full disk) gets no
- * response: its client counts it as lost, this side as `unanswered`, and `close` writes the reason to the
- * engine's log.
+ * response: its client counts it as lost, this side as `without_response`, and `close` writes the reason to
+ * the engine's log.
+ *
+ * It names no copies (wt_response_copy): the response may lie in the request's memory, so the bytes to be
+ * stored would change under a copier.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
  * formats.
  *
  * The keys 0 to keys - 1 are loaded at open. A burst is looked at twice: first to fetch every key's slot into
- * the cache, then to act, so that the misses of a burst overlap. */
+ * the cache, then to act, so that the misses of a burst overlap.
+ *
+ * It names no copies (wt_response_copy): a later SET would change a value while a copier reads it. */
 #include <stdlib.h>
 
 #include "handlers/applications/body.h"

@@ -38,6 +38,8 @@ void print_handlers(std::FILE *out, std::span<const wt_handler *const> handlers)
         list.push_back({{"name", table->name},
                         {"kind", kind_name(table->kind)},
                         {"help", table->help},
+                        {"names_copies", (table->flags & WT_NAMES_COPIES) != 0},
+                        {"checks", table->check != nullptr},
                         {"options", options}});
     }
     // a plug-in's words may be in any encoding: what is not UTF-8 is replaced, not refused

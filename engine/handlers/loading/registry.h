@@ -16,8 +16,8 @@ std::span<const wt_handler *const> all_handlers();
 // nullptr where no built-in of this kind has the name; names are unique within a kind.
 const wt_handler *find_handler(wt_kind kind, std::string_view name);
 
-// A JSON list, one object a handler: {"name", "kind", "help", "options": [{"name", "type", "default",
-// "choices", "help"}]}.
+// A JSON list, one object a handler: {"name", "kind", "help", "names_copies", "checks", "options": [{"name",
+// "type", "default", "choices", "help"}]}.
 void print_handlers(std::FILE *out, std::span<const wt_handler *const> handlers);
 
 }  // namespace wt

@@ -30,12 +30,71 @@ pub struct Message {
 pub const RESPONSE_IN_REQUEST: u16 = 1 << 0;
 pub const NO_RESPONSE: u16 = 1 << 1;
 
+pub const MAX_COPIES: u32 = 4;
+
+#[repr(C)]
+pub struct Copy {
+    pub from: *const u8,
+    pub position: u32,
+    pub length: u32,
+}
+
+#[repr(C)]
+pub struct Copies {
+    pub list: [Copy; MAX_COPIES as usize],
+    pub count: u32,
+    pub reserved: u32,
+}
+
 #[repr(C)]
 pub struct Exchange {
     pub request: Message,
     pub response: Message,
+    pub copies: *mut Copies,
     pub workload: u16,
     pub flags: u16,
+    pub reserved: u32,
+}
+
+impl Exchange {
+    /// `wt_response_copy` of the header: the same rules.
+    ///
+    /// # Safety
+    /// The segments of the response must be valid. The `length` bytes at `from` must stay as they are until `close`, and
+    /// must not lie in the request.
+    pub unsafe fn response_copy(&mut self, mut position: u32, mut from: *const u8, mut length: u32) {
+        if position >= self.response.length || length == 0 {
+            return;
+        }
+        length = length.min(self.response.length - position);
+        if !self.copies.is_null() && (*self.copies).count < MAX_COPIES {
+            let copies = &mut *self.copies;
+            copies.list[copies.count as usize] = Copy { from, position, length };
+            copies.count += 1;
+            return;
+        }
+        for segment in std::slice::from_raw_parts(self.response.segments, self.response.segment_count as usize) {
+            if position >= segment.length {
+                position -= segment.length;
+                continue;
+            }
+            let piece = length.min(segment.length - position);
+            std::ptr::copy_nonoverlapping(from, segment.data.add(position as usize), piece as usize);
+            from = from.add(piece as usize);
+            length -= piece;
+            position = 0;
+        }
+    }
+}
+
+#[repr(C)]
+pub struct Part {
+    pub data: *const u8,
+    pub length: u32,
+    pub position: u32,
+    pub request: u64,
+    pub wrong: u32,
+    pub first: u32,
 }
 
 pub const PASS: u16 = 0;
@@ -118,6 +177,8 @@ pub struct Open {
     pub scan: u32,
     pub numa_socket: i32,
     pub option_count: u32,
+    pub copies: u32,
+    pub reserved: u32,
     pub options: *const Value,
     pub seed: u64,
     pub error: *mut c_char,
@@ -126,6 +187,7 @@ pub struct Open {
 }
 
 pub const MOVES_DATA: u32 = 1 << 0;
+pub const NAMES_COPIES: u32 = 1 << 1;
 
 /// A hook that may be NULL is `None`: the same bytes.
 #[repr(C)]
@@ -145,6 +207,7 @@ pub struct Handler {
     pub steps: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Step_Name>,
     pub counters: std::option::Option<unsafe extern "C" fn(*mut c_void) -> *const Counter>,
     pub read_counters: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut u64)>,
+    pub check: std::option::Option<unsafe extern "C" fn(*mut c_void, *mut Part, u32)>,
 }
 
 // SAFETY: the tables are constants that are never written through their pointers.
@@ -153,12 +216,15 @@ unsafe impl Sync for Handler {}
 
 const _: () = assert!(size_of::<Segment>() == 16);
 const _: () = assert!(size_of::<Message>() == 16);
-const _: () = assert!(size_of::<Exchange>() == 40);
+const _: () = assert!(size_of::<Copy>() == 16);
+const _: () = assert!(size_of::<Copies>() == 72);
+const _: () = assert!(size_of::<Exchange>() == 48);
+const _: () = assert!(size_of::<Part>() == 32);
 const _: () = assert!(size_of::<Packet>() == 16);
 const _: () = assert!(size_of::<Option>() == 40);
 const _: () = assert!(size_of::<Value>() == 16);
-const _: () = assert!(size_of::<Open>() == 80);
-const _: () = assert!(size_of::<Handler>() == 104);
+const _: () = assert!(size_of::<Open>() == 88);
+const _: () = assert!(size_of::<Handler>() == 112);
 const _: () = assert!(size_of::<Step_Name>() == 16);
 const _: () = assert!(size_of::<Step>() == 24);
 const _: () = assert!(size_of::<Counter>() == 32);

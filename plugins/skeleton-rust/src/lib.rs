@@ -130,6 +130,7 @@ pub static wt_handler: abi::Handler = abi::Handler {
     steps: None,
     counters: None,
     read_counters: None,
+    check: None,
 };
 
 #[cfg(test)]

@@ -32,8 +32,19 @@ impl Body {
     }
 }
 
+fn exchange_of(request: &Body, room: &Body) -> abi::Exchange {
+    abi::Exchange {
+        request: request.message(),
+        response: room.message(),
+        copies: std::ptr::null_mut(),
+        workload: 0,
+        flags: 0,
+        reserved: 0,
+    }
+}
+
 fn responded(request: &Body, room: &Body) -> u32 {
-    let mut exchange = abi::Exchange { request: request.message(), response: room.message(), workload: 0, flags: 0 };
+    let mut exchange = exchange_of(request, room);
     let mut mine = Mine { add: 250 };
     unsafe { message((&mut mine as *mut Mine).cast(), &mut exchange, 1) };
     exchange.response.length
@@ -68,4 +79,29 @@ fn a_response_may_share_its_request_s_memory() {
     let both = Body::new(&[1, 2, 3, 4], &[1, 3]);
     assert_eq!(responded(&both, &both), 4);
     assert_eq!(both.bytes(), added(&[1, 2, 3, 4]));
+}
+
+#[test]
+fn a_copy_without_a_copier_is_made_at_once_wherever_the_segments_are_cut() {
+    for first in 0..=6 {
+        let (request, room) = (Body::new(&[], &[]), Body::new(&[0xa5; 6], &[first, 0, 6 - first]));
+        let mut exchange = exchange_of(&request, &room);
+        unsafe { exchange.response_copy(2, [1, 2, 3, 4, 5, 6].as_ptr(), 6) };
+        assert_eq!(room.bytes(), [0xa5, 0xa5, 1, 2, 3, 4]);
+    }
+}
+
+#[test]
+fn a_copier_gets_as_many_copies_as_there_is_room_for() {
+    let (request, room) = (Body::new(&[], &[]), Body::new(&[0xa5; 8], &[8]));
+    let mut copies: abi::Copies = unsafe { std::mem::zeroed() };
+    let mut exchange = exchange_of(&request, &room);
+    exchange.copies = &mut copies;
+    let bytes = [1, 2, 3, 4, 5];
+    for i in 0..5 {
+        unsafe { exchange.response_copy(i as u32, bytes[i..].as_ptr(), 1) };
+    }
+    assert_eq!(copies.count, abi::MAX_COPIES);
+    assert_eq!((copies.list[3].position, copies.list[3].length), (3, 1));
+    assert_eq!(room.bytes(), [0xa5, 0xa5, 0xa5, 0xa5, 5, 0xa5, 0xa5, 0xa5]);
 }

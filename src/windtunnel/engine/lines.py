@@ -147,7 +147,7 @@ class StageWindow(Line):
         description="stalled calls that the port took nothing of; of disp_tx, because nic_tx of the same worker could send nothing before",
     )
     stalled_for_copies: Annotated[int | None, Counted("calls")] = Field(
-        None, description="stalled calls of app_tx that found only packets whose copies run"
+        None, description="stalled calls of app_tx or app_rx that found only packets whose copies run"
     )
     interrupted_calls: Annotated[int, Counted("calls")] = Field(
         description="timed calls above the threshold, in no other time"
@@ -285,9 +285,10 @@ class CopierThread(Line):
 
 
 class CopyWindow(Line):
-    """What app_tx of one client application copied from a source."""
+    """What one application copied: requests in app_tx of a client, responses in app_rx of a server."""
 
     workload: int
+    endpoint: Side = "client"
     application: int
     worker: int = Field(description="position in the plan's workers")
     copies: Annotated[int, Counted("copies", openmetrics="made")] = Field(description="copies that the copier made")
@@ -370,7 +371,7 @@ class Window(Line):
     workers: list[WorkerWindow]
     ports: list[PortWindow]
     workloads: list[WorkloadWindow]
-    copies: list[CopyWindow] = Field([], description="one a client application that copies from a source")
+    copies: list[CopyWindow] = Field([], description="one an application with a copier")
     rings: list[RingLevel]
     pools: list[PoolLevel]
     probe: Probe | None = Field(
@@ -434,9 +435,10 @@ class PlantedFaults(Line):
 
 
 class CopyLedger(Line):
-    """The copies of one client application over the whole run: submitted = ended + never ended."""
+    """The copies of one application over the whole run: submitted = ended + never ended."""
 
     workload: int
+    endpoint: Side = Field("client", description="client: of requests; server: of responses")
     application: int
     engine: str = Field(description="the copier")
     kind: CopierKind
@@ -466,7 +468,7 @@ class CopyLedger(Line):
 
 
 class WrongByte(Line):
-    """The first wrong byte that a server found: in which message, and where in its body."""
+    """The first wrong byte that was found: of which message, and where in its request or response."""
 
     application: int = Field(description="the client's")
     slot: int
@@ -475,9 +477,10 @@ class WrongByte(Line):
 
 
 class VerifiedLedger(Line):
-    """Packets of requests whose every byte one server application checked against its position in the source."""
+    """Packets whose every byte one application checked: a server those of requests, a client those of responses."""
 
     workload: int
+    endpoint: Side = Field("server", description="who checked")
     application: int
     packets: int
     wrong_packets: int = Field(description="anything but 0 makes the run invalid")

@@ -236,7 +236,8 @@ class Source(Part):
 
 
 class Copies(Part):
-    """How the bodies of requests come from the source into mbufs."""
+    """How bodies come into mbufs: those of requests from the source, or where there is none, those of responses from where the
+    handler names."""
 
     engine: Text = Field(description="name of the copier; `windtunnel-engine --copiers` lists them")
     options: dict[str, Text] = Field(description="plain numbers and words; the copier knows their meaning")
@@ -249,7 +250,9 @@ class Copies(Part):
     at_least_bytes: CopySize | None = Field(
         description="smaller copies are made by the CPU; null: below what is measured before the run"
     )
-    verify: bool = Field(description="the server checks every byte of a request's body against its position")
+    verify: bool = Field(
+        description="the receiver checks every byte of a body: the server against the source, the client by the handler's hook"
+    )
     timeout_ns: Length = Field(description="a copy that has not ended after this: the copier is given up")
     lcores: list[Annotated[int, Field(ge=1, le=U32)]] = Field(
         description="of the threads of a software copier, taken in turn by applications; empty where it has none"
@@ -263,7 +266,9 @@ class Workload(Part):
     request_sizes: Sizes | None = Field(description="null: all have request_bytes")
     response_sizes: Sizes | None
     source: Source | None = Field(description="null: every body is one pattern that stays in the cache")
-    copies: Copies | None = Field(description="given where a source is")
+    copies: Copies | None = Field(
+        description="given where a source is; without one, of responses that the handler names"
+    )
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
     pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")

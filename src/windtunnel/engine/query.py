@@ -33,9 +33,13 @@ class HandlerOption(BaseModel):
 
 
 class Handler(BaseModel):
+    """A handler's descriptor. `names_copies`: of its responses, for a copier; `checks`: it knows what responses must be."""
+
     name: str
     kind: Literal["message", "packet"]
     help: str
+    names_copies: bool = False
+    checks: bool = False
     options: list[HandlerOption]
 
 

@@ -170,9 +170,10 @@ def _unsound_copies(history: History, result: Result) -> Iterator[str]:
     for verified in result.verified:
         if verified.wrong_packets and verified.first:
             first = verified.first
+            what = "message" if verified.endpoint == "server" else "the response to message"
             yield (
                 f"copies wrong: {verified.wrong_packets} of {verified.packets} packets of workload {names[verified.workload]} arrived with "
-                f"{verified.wrong_bytes} wrong bytes, the first at byte {first.offset} of message {first.slot}/{first.generation} "
+                f"{verified.wrong_bytes} wrong bytes, the first at byte {first.offset} of {what} {first.slot}/{first.generation} "
                 f"of application {first.application}"
             )
 

@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from windtunnel.engine.lines import CopyLedger, CopyWindow, Hello, StepWindow, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.plan_values import Side
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.metrics import MEASURED, add, measured, ratio, seconds
 from windtunnel.runs.rows import CopyRow
 
 SUBMIT, POLL, BY_CPU = ("submit", "copy"), ("poll",), ("copy by CPU",)
-"""Steps of app_tx: a copier that ends copies with their submit has the step "copy" for it."""
+"""Steps of a copier's stage: one that ends copies with their submit has the step "copy" for it."""
 
 
 def copy_rows(
@@ -19,7 +20,7 @@ def copy_rows(
     ledgers: Sequence[CopyLedger],
     phases: Collection[str] = MEASURED,
 ) -> list[CopyRow]:
-    """One a workload of one engine that copies from a source, all its applications together."""
+    """One a workload of one engine that has a copier, all its applications together."""
     chosen = measured(windows, phases)
     parts: dict[int, list[CopyWindow]] = {}
     for window in chosen:
@@ -37,7 +38,8 @@ def _row(
     workload = plan.workloads[members[0].workload]
     assert workload.copies is not None
     applications, workers = {part.application for part in members}, {part.worker for part in members}
-    steps = [step for window in windows for step in window.steps if _is_of(step, applications)]
+    side = members[0].endpoint
+    steps = [step for window in windows for step in window.steps if _is_of(step, side, applications)]
     timed = sum(worker.timed_cycles for window in windows for worker in window.workers if worker.worker in workers)
     moved = sum(part.bytes for part in members)
     by_cpu = add(part.by_cpu for part in members)
@@ -66,8 +68,11 @@ def _row(
     )
 
 
-def _is_of(step: StepWindow, applications: Collection[int]) -> bool:
-    return step.endpoint == "client" and step.stage == "app_tx" and step.index in applications
+def _is_of(step: StepWindow, side: Side, applications: Collection[int]) -> bool:
+    """Requests are copied in app_tx of the client, responses in app_rx of the server, beside the handler's own steps."""
+    stage = "app_tx" if side == "client" else "app_rx"
+    its = step.step in (*SUBMIT, *POLL, *BY_CPU)
+    return its and (step.endpoint, step.stage) == (side, stage) and step.index in applications
 
 
 def _cycles(steps: Sequence[StepWindow], names: Collection[str]) -> float | None:

@@ -8,18 +8,20 @@ from pathlib import Path as File
 
 from windtunnel.engine import plan as plans
 from windtunnel.engine.find import find_engine
-from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES
+from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
 from windtunnel.engine.query import Copier, copiers
 from windtunnel.errors import UserError
 from windtunnel.scenario import wires
-from windtunnel.scenario.handlers import check_option
+from windtunnel.scenario.handlers import built_in, check_option, named_handler
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import least_cpus, named_cpus
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.topology import Topology, endpoint, request_bytes, segments
+from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments
 from windtunnel.scenario.traffic_keys import Copies, CopySource
 
+MOST_COPIES_OF_A_RESPONSE = 4
+"""That a handler may name: WT_MAX_COPIES of include/windtunnel/handler.h."""
 _PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
 
 
@@ -37,25 +39,41 @@ def _of_engine(engine: File) -> dict[str, Copier]:
     return {copier.name: copier for copier in copiers(engine)}
 
 
-def copied(scenario: Scenario, index: int) -> tuple[CopySource, Copies] | None:
-    """What a workload copies and how; either table alone brings the other one with its defaults. None: its requests have one
-    pattern."""
+def copies_of(scenario: Scenario, index: int) -> Copies | None:
+    """How a workload copies; a source brings them with their defaults. None: nothing is copied for it."""
     workload = scenario.workload[index]
-    if workload.source is None and workload.copies is None:
-        return None
-    return workload.source or CopySource(), workload.copies or Copies()
+    return workload.copies or (Copies() if workload.source else None)
+
+
+def copies_on(scenario: Scenario, index: int, side: Side) -> Copies | None:
+    """Those of one side. Requests come from a source on the client; without a source the copies are the server's, of responses that
+    its handler names."""
+    of_client = scenario.workload[index].source is not None
+    return copies_of(scenario, index) if of_client == (side == "client") else None
 
 
 def check_copies(scenario: Scenario, index: int) -> None:
     """Raises Refusal for the first error."""
-    both = copied(scenario, index)
-    if both is None:
+    workload, copies = scenario.workload[index], copies_of(scenario, index)
+    if copies is None:
         return
-    source, copies = both
     here: Path = ("workload", index, "copies")
+    if workload.source:
+        _requests(scenario, index, workload.source)
+    else:
+        _responses(scenario, index, copies, here)
+    _copier(copies, here)
+    _way(scenario, copies, here)
+    if copies.verify:
+        _verified(scenario, index, here)
+
+
+def _requests(scenario: Scenario, index: int, source: CopySource) -> None:
     if endpoint(scenario, "client") is None:
         raise Refusal(
-            here, "copies are made by the client, and this scenario has none", "a table [client], or no copies"
+            ("workload", index, "source"),
+            "the client copies requests from the source, and this scenario has none",
+            "a table [client], or no source",
         )
     body = request_bytes(scenario, index) - MESSAGE_HEADER_BYTES
     if source.bytes < body:
@@ -64,10 +82,36 @@ def check_copies(scenario: Scenario, index: int) -> None:
             f"a source of {write('size', source.bytes)} does not hold the body of a request, {body} bytes",
             f"at least {body}",
         )
-    _copier(copies, here)
-    _way(scenario, copies, here)
-    if copies.verify:
-        _verified(scenario, index, here)
+
+
+def _responses(scenario: Scenario, index: int, copies: Copies, here: Path) -> None:
+    """Without a source only copies that the handler names are left."""
+    named = named_handler(scenario, index)
+    if scenario.workload[index].handler is None or (named and not named.names_copies):
+        who = named.name if named else "a packet handler"
+        namers = [handler.name for handler in built_in() if handler.names_copies]
+        handlers = f" ({', '.join(namers)})" if namers else ""
+        raise Refusal(
+            here,
+            f"there is nothing to copy: requests have no source, and {who} names no copies of its responses",
+            f"a table [workload.source], or a handler that names copies{handlers}",
+        )
+    if endpoint(scenario, "server") is None:
+        raise Refusal(
+            here,
+            "the server's handler names copies of its responses, and this scenario has no server",
+            "a table [server], or a table [workload.source] for the client's requests",
+        )
+    if copies.way == "zero":
+        raise Refusal(
+            (*here, "way"), 'way = "zero" is for requests from a source', "another way, or a table [workload.source]"
+        )
+    if copies.at_least == "auto":
+        raise Refusal(
+            (*here, "at_least"),
+            'at_least = "auto" is measured with a source, and this workload has none',
+            'a size, as in at_least = "4KiB"; `windtunnel host copies` measures from which size on a copier pays',
+        )
 
 
 def _copier(copies: Copies, here: Path) -> None:
@@ -110,11 +154,12 @@ def _way(scenario: Scenario, copies: Copies, here: Path) -> None:
 
 def _verified(scenario: Scenario, index: int, here: Path) -> None:
     workload = scenario.workload[index]
-    if endpoint(scenario, "server") is None:
+    checker: Side = "server" if workload.source else "client"
+    if endpoint(scenario, checker) is None:
         raise Refusal(
             (*here, "verify"),
-            "the server checks the bytes, and this scenario has none",
-            "a table [server], or a wire with both ends",
+            f"the {checker} checks the bytes, and this scenario has none",
+            f"a table [{checker}], or a wire with both ends",
         )
     if workload.handler is None or workload.packet_handler is not None:
         raise Refusal(
@@ -122,20 +167,27 @@ def _verified(scenario: Scenario, index: int, here: Path) -> None:
             "bytes are checked before the message handler; a packet handler could have changed them",
             "a message handler and no packet handler",
         )
+    named = None if workload.source else named_handler(scenario, index)
+    if named and not named.checks:
+        raise Refusal(
+            (*here, "verify"),
+            f"{named.name} cannot say what its responses must be: it has no hook `check`",
+            "verify = false, or a handler that checks responses",
+        )
 
 
 def plan_source(scenario: Scenario, index: int) -> plans.Source | None:
     """In the plan's words."""
-    both = copied(scenario, index)
-    return plans.Source(bytes=both[0].bytes, order=both[0].order) if both else None
+    source = scenario.workload[index].source
+    return plans.Source(bytes=source.bytes, order=source.order) if source else None
 
 
 def plan_copies(scenario: Scenario, index: int, lcores: Sequence[int]) -> plans.Copies | None:
     """Likewise; `lcores` are those kept free for threads of copiers. Raises Refusal."""
-    both = copied(scenario, index)
-    if both is None:
+    copies = copies_of(scenario, index)
+    if copies is None:
         return None
-    copies, copier = both[1], known().get(both[1].engine)
+    copier = known().get(copies.engine)
     here: Path = ("workload", index, "copies", "options")
     return plans.Copies(
         engine=copies.engine,
@@ -169,14 +221,14 @@ def _value(copier: Copier, options: Mapping[str, object], name: str) -> str:
     return str(options.get(name, default))
 
 
-def copy_devices(scenario: Scenario) -> list[str]:
-    """PCI addresses of the DMA engines that copiers name: EAL looks for no others."""
+def copy_devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
+    """PCI addresses of the DMA engines that copiers of these sides name: EAL looks for no others."""
     found: dict[str, None] = {}
     for index in range(len(scenario.workload)):
-        both = copied(scenario, index)
-        copier = known().get(both[1].engine) if both else None
-        if both and copier and copier.thread_option:
-            found |= dict.fromkeys(pci_addresses(_value(copier, both[1].options, copier.thread_option)))
+        copies = next((its for side in sides if (its := copies_on(scenario, index, side))), None)
+        copier = known().get(copies.engine) if copies else None
+        if copies and copier and copier.thread_option:
+            found |= dict.fromkeys(pci_addresses(_value(copier, copies.options, copier.thread_option)))
     return list(found)
 
 
@@ -186,13 +238,12 @@ def pci_addresses(devices: str) -> list[str]:
 
 
 def threads(scenario: Scenario, topologies: Sequence[Topology]) -> int:
-    """Threads of software copiers: one an application of the client that has one."""
+    """Threads of software copiers: one an application that has one."""
     return sum(
         1
         for topology in topologies
-        if topology.side == "client"
         for application in topology.applications
-        if (both := copied(scenario, application.workload)) and _has_thread(both[1])
+        if (copies := copies_on(scenario, application.workload, topology.side)) and _has_thread(copies)
     )
 
 
@@ -207,12 +258,18 @@ def reserved_cpus(scenario: Scenario, topologies: Sequence[Topology], allowed: S
 
 def source_bytes(scenario: Scenario) -> int:
     """Memory of all sources."""
-    return sum(both[0].bytes for index in range(len(scenario.workload)) if (both := copied(scenario, index)))
+    return sum(workload.source.bytes for workload in scenario.workload if workload.source)
+
+
+def refers_to_source(scenario: Scenario, index: int) -> bool:
+    """Whether requests are packets of two mbufs."""
+    copies = copies_on(scenario, index, "client")
+    return copies is not None and copies.way == "zero"
 
 
 def makes_chains(scenario: Scenario) -> bool:
-    """Whether the client sends packets of two mbufs."""
-    return any((both := copied(scenario, i)) and both[1].way == "zero" for i in range(len(scenario.workload)))
+    """Whether the client sends such packets."""
+    return any(refers_to_source(scenario, index) for index in range(len(scenario.workload)))
 
 
 def pending_mbufs(scenario: Scenario, topology: Topology) -> int:
@@ -221,11 +278,15 @@ def pending_mbufs(scenario: Scenario, topology: Topology) -> int:
 
 
 def _pending(scenario: Scenario, topology: Topology, index: int) -> int:
-    both = copied(scenario, index)
-    if both is None:
+    """As many as the engine's FIFO has entries; a response may have several for a packet."""
+    copies, workload = copies_on(scenario, index, topology.side), scenario.workload[index]
+    if copies is None:
         return 0
-    count, batch = segments(request_bytes(scenario, index), topology.keys.mtu), topology.keys.batch.app_tx
-    varied = scenario.workload[index].request_sizes is not None
+    of_client = topology.side == "client"
+    batch = topology.keys.batch.app_tx if of_client else topology.keys.batch.app_rx
+    count = segments((request_bytes if of_client else response_bytes)(scenario, index), topology.keys.mtu)
+    varied = of_client and workload.request_sizes is not None
     burst = max(batch, count) if varied else max(1, batch // count) * count
-    capacity = 1 << (both[1].depth + both[1].batch + 2 * burst - 1).bit_length()
-    return capacity + (capacity + burst if both[1].way == "zero" else 0)
+    entries = burst if of_client else burst * MOST_COPIES_OF_A_RESPONSE
+    capacity = 1 << (copies.depth + copies.batch + 2 * entries - 1).bit_length()
+    return capacity + (capacity + burst if copies.way == "zero" else 0)

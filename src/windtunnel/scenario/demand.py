@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from windtunnel.engine.plan import Variants
 from windtunnel.engine.plan_values import PoolSize, ReorderDepth, bounds
 from windtunnel.scenario import wires
-from windtunnel.scenario.copies import copied, pending_mbufs
+from windtunnel.scenario.copies import pending_mbufs, refers_to_source
 from windtunnel.scenario.keys import Scenario, Server
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments, topologies
@@ -56,7 +56,7 @@ def demand(
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
         "replayed frames": len(topology.dispatchers) * replayed * wires.wire_of(scenario).mbufs.frames,
         "bursts": _bursts(topology),
-        "copies": pending_mbufs(scenario, topology) if topology.side == "client" else 0,
+        "copies": pending_mbufs(scenario, topology),
         "faults": _held_by_faults(scenario, topology),
     }
     mbufs["link"] = min(_held_by_link(scenario), mbufs["in flight"])
@@ -87,9 +87,7 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
         request = segments(request_bytes(scenario, index), mtu)
         response = segments(response_bytes(scenario, index), mtu)
         if topology.side == "client":
-            both = copied(scenario, index)
-            chained = both is not None and both[1].way == "zero"
-            costs.append(request * (2 if chained else 1) + (response if by_copy else 0))
+            costs.append(request * (2 if refers_to_source(scenario, index) else 1) + (response if by_copy else 0))
         else:
             own_response = topology.keys.response_mbuf == "new" if isinstance(topology.keys, Server) else False
             reused = 0 if own_response else 1 if workload.request_sizes else request

@@ -52,7 +52,7 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     options = workload.packet_options if beside else workload.options
     path: Path = ("workload", index, "handler" if kind == "message" else "packet_handler")
     options_path: Path = ("workload", index, "packet_options" if beside else "options")
-    if "/" in name or name.endswith(".so"):
+    if _is_plugin(name):
         name, known = _plugin(scenario, name, path)
     else:
         known = built_in()
@@ -74,6 +74,24 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     if name == pipelines.HANDLER and described:
         pipelines.check_pipeline(handler, {option.name: option.default for option in described.options}, options_path)
     return handler
+
+
+def named_handler(scenario: Scenario, index: int) -> Known | None:
+    """What the engine says of a workload's message handler; None where there is none, or nobody knows it. What is wrong with its name
+    `plan_handler` says."""
+    name = scenario.workload[index].handler
+    path: Path = ("workload", index, "handler")
+    if name is None:
+        return None
+    try:
+        name, known = _plugin(scenario, name, path) if _is_plugin(name) else (name, built_in())
+    except Refusal:
+        return None
+    return next((handler for handler in known if (handler.name, handler.kind) == (name, "message")), None)
+
+
+def _is_plugin(name: str) -> bool:
+    return "/" in name or name.endswith(".so")
 
 
 def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:

@@ -241,7 +241,9 @@ class Workload(Table):
     request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
     response_sizes: Sizes | None = Field(None, description="sizes of the responses, instead of `response`")
     source: CopySource | None = Field(None, description="where the bodies of requests come from")
-    copies: Copies | None = Field(None, description="how they come into packets")
+    copies: Copies | None = Field(
+        None, description="how bodies come into packets: of requests from a source, else of responses"
+    )
     apps: Applications = Field(1, description="applications")
     dispatchers: Queues = Field(1, description="dispatchers on each side; each has one queue")
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")

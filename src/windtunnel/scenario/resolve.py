@@ -11,7 +11,7 @@ from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
 from windtunnel.engine.plan_values import Side
 from windtunnel.scenario import wires
-from windtunnel.scenario.copies import copy_devices, reserved_cpus, source_bytes
+from windtunnel.scenario.copies import copy_devices, reserved_cpus, source_bytes, threads
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.host import HostView
@@ -134,7 +134,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
     mine = [stage for stage in decided.placed if stage.side in sides]
     lcores = {cpu: lcore for lcore, cpu in enumerate(dict.fromkeys(stage.cpu for stage in mine), start=1)}
     workers = dict(lcores)
-    for cpu in decided.copier_cpus if "client" in sides else []:
+    for cpu in decided.copier_cpus if threads(scenario, process) else []:
         lcores.setdefault(cpu, len(lcores) + 1)
     prefix = f"wt-{decided.token}" + (f"-{name}" if name in sides and decided.socket else "")
     return Plan(
@@ -148,7 +148,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
             decided.host.cpus,
             lcores,
             prefix,
-            [*devices(scenario, sides), *(copy_devices(scenario) if "client" in sides else [])],
+            [*devices(scenario, sides), *copy_devices(scenario, sides)],
         ),
         accounting=plans.Accounting(
             level=scenario.accounting.level,

@@ -64,7 +64,8 @@ class CopySource(Table):
 
 
 class Copies(Table):
-    """How request bodies come from the source into packets."""
+    """How bodies come into packets: of requests, which the client copies from the source; without a source, of responses, whose
+    copies the server's handler names, as `fs_read` does."""
 
     engine: Text = Field("cpu", min_length=1, description="copier; `windtunnel copiers` lists them with their options")
     options: Options = Field(default_factory=dict, description="options of the copier")
@@ -76,9 +77,11 @@ class Copies(Table):
         "the packet refers to the source",
     )
     at_least: CopySize = Field(
-        "0B", validate_default=True, description="the CPU makes smaller copies; auto: measured before the run"
+        "0B",
+        validate_default=True,
+        description="the CPU makes smaller copies; auto: measured before the run, with a source",
     )
-    verify: bool = Field(False, description="the server checks every byte; a wrong one makes the run invalid")
+    verify: bool = Field(False, description="the receiver checks every byte; a wrong one makes the run invalid")
     timeout: Annotated[int, Duration("1ms", "1h")] = Field(
         "1s", validate_default=True, description="a copy that has not ended after this makes the run invalid"
     )

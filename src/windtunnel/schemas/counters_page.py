@@ -22,7 +22,7 @@ NOUNS: dict[Noun, str] = {
     "worker": "Of a worker",
     "workload": "Of a workload",
     "phase": "Of a phase of the load",
-    "copies": "Of copies from a source",
+    "copies": "Of copies of payload",
     "port": "Of a port",
     "level": "Of rings and pools",
     "endpoint": "Of an endpoint, in a study",

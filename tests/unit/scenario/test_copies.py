@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_tools import finished, machine, toml, written
 
-from windtunnel.engine.query import Copier, HandlerOption
+from windtunnel.engine.query import Copier, Handler, HandlerOption
 from windtunnel.errors import UserError
 from windtunnel.scenario import copies as module
 from windtunnel.scenario import load
@@ -43,9 +43,26 @@ KNOWN = {
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
     monkeypatch.setattr(module, "known", lambda: KNOWN)
+    monkeypatch.setattr(module, "built_in", lambda: HANDLERS)
+    by_name = {handler.name: handler for handler in HANDLERS}
+    monkeypatch.setattr(module, "named_handler", lambda s, index: by_name.get(s.workload[index].handler))
+
+
+def handler(name: str, *, names_copies: bool = False, checks: bool = False) -> Handler:
+    return Handler(name=name, kind="message", help="responds", options=[], names_copies=names_copies, checks=checks)
+
+
+HANDLERS = [
+    handler("fs_read", names_copies=True, checks=True),
+    handler("kv"),
+    handler("l_app"),
+    handler("mine", names_copies=True),
+]
 
 
 def scenario(copies=None, source=None, **keys) -> dict:
+    """Copies come with a source, unless a workload says otherwise."""
+    source = {} if source is None and copies is not None else source
     workload = {"handler": "l_app", "request": "32KiB", "copies": copies, "source": source}
     return {"workload": [workload | keys.pop("workload", {})], "client": {"inflight": 64}} | keys
 
@@ -68,8 +85,8 @@ def test_without_them_a_plan_has_none(tmp_path):
     assert not any(endpoint.port.chains for endpoint in spec.plans[0].endpoints)
 
 
-@pytest.mark.parametrize("about", [({}, None), (None, {})])
-def test_either_table_brings_the_other_one(tmp_path, about):
+@pytest.mark.parametrize("about", [({}, {}), (None, {})])
+def test_a_source_brings_copies(tmp_path, about):
     [workload] = planned(tmp_path, *about).plans[0].workloads
     assert workload.source.bytes == 128 << 20 and workload.source.order == "rotating"
     assert workload.copies.engine == "cpu" and workload.copies.way == "pipelined"
@@ -217,7 +234,61 @@ def test_bytes_are_checked_only_where_a_server_sees_them_first(tmp_path):
 
 def test_a_scenario_without_a_client_copies_nothing(tmp_path):
     words = refused(tmp_path, {}, wire={"kind": "null"}, client=None, server={})
-    assert "copies are made by the client, and this scenario has none" in words
+    assert "the client copies requests from the source, and this scenario has none; a table [client]" in words
+
+
+NAMED = {"handler": "fs_read", "source": None, "request": 86, "response": "32KiB"}
+
+
+def test_without_a_source_the_copies_are_the_servers(tmp_path):
+    spec = planned(tmp_path, {"depth": 100, "batch": 20, "verify": True}, workload=NAMED)
+    [workload] = spec.plans[0].workloads
+    assert workload.source is None and workload.copies.depth == 100 and workload.copies.verify
+    assert "copies" not in spec.demands["client"].mbufs
+    assert spec.demands["server"].mbufs["copies"] == 512, (
+        "23 packets a response: 120 and two bursts of 4 x 23, rounded up"
+    )
+
+
+def test_a_server_has_threads_of_copiers_too(tmp_path):
+    spec = planned(tmp_path, {"engine": "dma"}, workload=NAMED | {"apps": 2}, cpus=6, client={"inflight": 1024})
+    assert len(spec.plans[0].workloads[0].copies.lcores) == 2
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        (
+            {"handler": "kv"},
+            (
+                "requests have no source, and kv names no copies of its responses; a table [workload.source], or a handler that names "
+                "copies (fs_read, mine)"
+            ),
+        ),
+        ({"handler": None, "packet_handler": "echo", "response": None}, "and a packet handler names no copies"),
+        ({"copies": {"way": "zero"}}, 'way = "zero" is for requests from a source; another way'),
+        ({"copies": {"at_least": "auto"}}, 'at_least = "auto" is measured with a source, and this workload has none'),
+        (
+            {"handler": "mine", "copies": {"verify": True}},
+            "mine cannot say what its responses must be: it has no hook `check`; verify = false",
+        ),
+        ({"copies": {"verify": True}, "packet_handler": "echo"}, "a packet handler could have changed them"),
+    ],
+)
+def test_copies_with_nothing_to_do_are_refused_with_the_line(tmp_path, about, words):
+    said = refused(tmp_path, {}, workload=NAMED | about)
+    assert words in said and "test.toml:" in said
+
+
+def test_responses_are_checked_only_where_there_is_a_client(tmp_path):
+    null = {"wire": {"kind": "null"}, "client": None, "server": {}}
+    assert "the client checks the bytes, and this scenario has none; a table [client]" in refused(
+        tmp_path, {"verify": True}, workload=NAMED, **null
+    )
+    null = {"wire": {"kind": "null"}, "client": {"inflight": 64, "rate": "1kpps"}}
+    assert "names copies of its responses, and this scenario has no server" in refused(
+        tmp_path, {}, workload=NAMED | {"timeout": "1ms"}, **null
+    )
 
 
 def test_the_resolved_scenario_is_one_again(tmp_path):

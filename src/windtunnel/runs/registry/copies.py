@@ -1,4 +1,4 @@
-"""Metrics of copies from a source."""
+"""Metrics of copies of payload."""
 
 from windtunnel.runs.registry.metric import Metric, Shown
 
@@ -22,7 +22,7 @@ COPIES = (
         noun="copies",
         name="share",
         unit="share",
-        formula="cycles of submit, poll and copy by CPU / cycles of the timed loops of the workers that run app_tx",
+        formula="cycles of submit, poll and copy by CPU / cycles of the timed loops of the workers that run the stage, app_tx for requests and app_rx for responses",
         error=f"{_CYCLES}. What a copier's own thread or engine takes is not in it",
         form="percent",
         better="lower",

@@ -1,0 +1,81 @@
+// app_rx of a server whose handler names copies of its responses: a copier makes them, and each packet leaves
+// when its copies have ended, in their order. Nothing is dequeued while responses wait for mbufs or for room.
+#include <algorithm>
+
+#include "stages/app_rx_messages.h"
+#include "stages/stages.h"
+
+namespace wt {
+
+namespace {
+
+// Gives the handler room to name copies.
+void ask_for_copies(server_responding &s, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        s.copies[i].count = 0;
+        s.exchanges[i].copies = &s.copies[i];
+    }
+}
+
+// Puts off the copies that go into one packet, whose part of the body begins at `begin`.
+void add_packet(body_copying &c, rte_mbuf *m, uint32_t begin, const wt_copies &named, uint16_t link) {
+    uint8_t *const body = rte_pktmbuf_mtod_offset(m, uint8_t *, body_offset);
+    const uint64_t end = uint64_t{begin} + body_bytes(m);
+    copy_piece last{};
+    for (uint32_t i = 0; i < std::min(named.count, WT_MAX_COPIES); i++) {
+        const wt_copy &copy = named.list[i];
+        const uint64_t from = std::max(begin, copy.position),
+                       to = std::min(end, uint64_t{copy.position} + copy.length);
+        if (from >= to) continue;
+        if (last.bytes) add_copy(c, nullptr, last.to, last.from, last.bytes, link);
+        last = {body + (from - begin), copy.from + (from - copy.position), static_cast<uint32_t>(to - from)};
+    }
+    if (last.bytes) return add_copy(c, m, last.to, last.from, last.bytes, link);
+    add_ready(c, m, link);
+}
+
+// Of the link from which the requests came.
+uint16_t link_of(const application &a) {
+    return static_cast<uint16_t>(std::ranges::find(a.links, a.out.towards) - a.links.begin());
+}
+
+// Makes the responses to as many ready requests as there are mbufs for. False: there are none.
+bool respond_to_ready(application &a, const stage_call &call) {
+    server_responding &s = *a.responding;
+    body_copying &c = *a.copying;
+    const uint32_t count = take_mbufs(a);
+    if (unlikely(count == 0)) return false;
+    build_views(a, count);
+    ask_for_copies(s, count);
+    run_handler(a, count);
+    const uint16_t link = link_of(a);
+    for (uint32_t i = 0; i < count; i++) {
+        rte_mbuf **const packets = a.out.packets.data() + size_t{i} * a.response.segments;
+        const uint32_t segments = finish_response(a, i, packets, packets, call);
+        for (uint32_t j = 0; j < segments; j++)
+            add_packet(c, packets[j], j * a.response.segment_body, s.copies[i], link);
+    }
+    s.ready_head += count;
+    return true;
+}
+
+}  // namespace
+
+call_result app_rx_copying(void *role, const stage_call &call) {
+    application &a = *static_cast<application *>(role);
+    server_responding &s = *a.responding;
+    const copying_call begun = begin_copying(a, a.batch_rx, call);
+    const bool may_take = s.ready_head == s.ready.size() && wants_packets(*a.copying);
+    const uint32_t taken = may_take ? take_requests(a, call) : 0;
+    const uint32_t first = s.ready_head;
+    bool lacks = false;
+    while (!lacks && s.ready_head < s.ready.size() && wants_packets(*a.copying))
+        lacks = !respond_to_ready(a, call);
+    const bool made = taken > 0 || s.ready_head != first;
+    const call_result result = end_copying(a, begun, a.batch_rx, made, lacks, call);
+    const uint32_t objects = taken > 0 ? taken : result.objects;
+    copies_of(call).unmoved_calls += result.worked && objects == 0;
+    return {objects, result.stalled, result.worked};
+}
+
+}  // namespace wt
