@@ -398,6 +398,19 @@ TEST(copying, planted_lies_are_all_found) {
     EXPECT_LT(r.checked().wrong_bytes, 10u * 984u);  // and of some with one wrong byte
 }
 
+TEST(copying, planted_lies_are_all_found_whatever_the_seed) {
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        for (json p : {copying_plan(planted("lying", {{"most", "10"}})),
+                       naming_plan(planted("lying", {{"most", "10"}}))}) {
+            p["seed"] = seed;
+            copying_rig r(p, false);
+            r.loops(100);
+            const body_copying &c = r.copying();
+            EXPECT_EQ(c.channel.planted(c.channel.state).count, 10u) << seed;
+            EXPECT_EQ(r.checked().wrong_packets, 10u) << seed;
+        }
+}
+
 TEST(copying, planted_faults_repeat_with_the_seed) {
     const auto wrong_bytes = [](uint64_t seed) {
         json p = copying_plan(planted("lying"));
