@@ -541,6 +541,33 @@ TEST(naming, goes_by_the_rules_of_depth_and_batch) {
     EXPECT_EQ(r.call().objects, 4u) << "a poll takes a batch at most";
 }
 
+TEST(naming, no_request_is_taken_while_responses_wait_for_their_copies) {
+    json p = naming_plan({{"depth", 1}, {"batch", 1}}, {{"client_slots", 64}});
+    p["endpoints"][0]["applications"][0]["inflight"] = 64;
+    copying_rig r(p);
+    r.send();
+    EXPECT_EQ(r.call().objects, 32u);
+    r.send();
+    const uint32_t waiting = r.app(server).links[0]->to_application->used();
+    ASSERT_GT(waiting, 0u);
+    EXPECT_EQ(r.call().stalled, for_copies);
+    EXPECT_EQ(r.app(server).links[0]->to_application->used(), waiting);
+}
+
+// A call that only found copies that run is no work of theirs.
+TEST(naming, the_steps_of_a_stalled_call_are_forgotten) {
+    copying_rig r(naming_plan());
+    handler_steps &steps = *r.copying().steps;
+    steps.now = steps.taken.data();
+    r.send();
+    r.call();
+    EXPECT_EQ(steps.taken[0].packets, 32u);
+    steps.taken.fill({});
+    EXPECT_EQ(r.call().stalled, for_copies);
+    for (const wt_step &step : steps.taken) EXPECT_EQ(step.stamps, 0u);
+    steps.now = nullptr;
+}
+
 TEST(naming, with_wait_all_none_leaves_before_the_last_copy_of_its_burst) {
     copying_rig r(naming_plan({{"way", "wait_all"}}));
     r.send();

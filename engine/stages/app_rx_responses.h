@@ -1,0 +1,121 @@
+// app_rx of a client: matches responses with the messages in flight and records their latency.
+//
+// The functions are static and not inline, so that the compiler weighs them as those of each file: with and
+// without checks of the bodies.
+#pragma once
+
+#include <span>
+
+#include "core/packet.h"
+#include "stages/application.h"
+#include "stages/client_state.h"
+#include "stages/copying.h"
+
+namespace wt {
+
+// Messages with the same times, which one histogram entry with a count records. Messages that were sent in
+// one burst usually return in one.
+struct same_times {
+    uint64_t intended = 0, sent = 0;
+    uint32_t count = 0;
+};
+
+static void record(client_receiving &r, same_times times, uint64_t now, const stage_call &call) {
+    // `now` is the burst's stamp: a message that another worker stamped later can seem to be sent after its
+    // response.
+    const uint64_t since_intended = now > times.intended ? now - times.intended : 0;
+    const uint64_t since_sent = now > times.sent ? now - times.sent : 0;
+    const uint64_t ns = ticks_to_ns(since_intended, r.tick_mult);
+    call.stats->latency->intended.add(ns, times.count);
+    call.stats->latency->sent.add(ticks_to_ns(since_sent, r.tick_mult), times.count);
+    for (uint32_t i = 0; i < times.count && unlikely(r.raw.size() < r.raw_limit); i++) r.raw.push_back(ns);
+}
+
+// The responses of the burst so far.
+struct tally {
+    same_times times;
+    uint32_t responses = 0;
+};
+
+static void complete(application &a, inflight_slot &slot, tally &t, uint64_t now, const stage_call &call) {
+    client_receiving &r = *a.receiving;
+    if (slot.intended != t.times.intended || slot.sent != t.times.sent) {
+        if (t.times.count > 0) record(r, t.times, now, call);
+        t.times = {slot.intended, slot.sent, 0};
+    }
+    t.times.count++;
+    const auto index = static_cast<uint32_t>(&slot - a.inflight->slots.data());
+    inflight_retire(*a.inflight, index, false);
+    r.retired[t.responses++] = index;
+}
+
+// Takes a packet that is not a complete, expected response. Returns the slot of the message that it
+// completes, else null.
+static inflight_slot *take_rare(application &a, const uint8_t *message, const stage_call &call) {
+    const message_header h = message_header_read(message);
+    inflight_slot *slot;
+    switch (inflight_response(*a.inflight, h, a.response.segments, &slot)) {
+        case response_outcome::complete: return slot;
+        case response_outcome::partial: break;
+        case response_outcome::late:
+            call.stats->late += h.segment == 0;
+            count_drop(call, drop::late_response);
+            break;
+        case response_outcome::duplicate:
+            call.stats->duplicates += h.segment == 0;
+            count_drop(call, drop::duplicate_response);
+            break;
+        case response_outcome::duplicate_segment: count_drop(call, drop::duplicate_segment); break;
+        case response_outcome::bad_slot: count_drop(call, drop::bad_slot); break;
+        case response_outcome::bad_segment: count_drop(call, drop::bad_segment_count); break;
+    }
+    return nullptr;
+}
+
+// Looks at some slots for messages that have timed out: every few hundred calls, or at every call while no
+// responses come.
+static void expire(application &a, const stage_call &call) {
+    constexpr uint32_t calls_between = 256;
+    client_receiving &r = *a.receiving;
+    if (likely(r.calls_to_expiry-- != 0)) return;
+    r.calls_to_expiry = r.received ? calls_between : 0;
+    r.received = false;
+    call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, inflight_expire_at_once);
+}
+
+template <bool checks>
+static call_result take_responses(void *role, const stage_call &call) {
+    application &a = *static_cast<application *>(role);
+    client_receiving &r = *a.receiving;
+    expire(a, call);
+    uint32_t count = 0;
+    for (size_t i = 0; i < a.links.size() && count == 0; i++) {
+        count = a.links[r.next_link]->to_application->take(r.packets.data(), a.batch_rx);
+        if (++r.next_link == a.links.size()) r.next_link = 0;
+    }
+    if (count == 0) return {0};
+    r.received = true;
+    if constexpr (checks) check_responses(a, r.packets.data(), count);
+
+    const uint64_t now = stage_now(call);
+    rte_mbuf **const packets = r.packets.data();
+    const std::span slots = a.inflight->slots;
+    tally t;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
+        const uint8_t *message = rte_pktmbuf_mtod_offset(packets[i], const uint8_t *, message_offset);
+        inflight_slot *slot = message_is_one_segment(message)
+                                  ? inflight_expected(slots, message_slot_and_generation(message))
+                                  : nullptr;
+        if (unlikely(slot == nullptr)) slot = take_rare(a, message, call);
+        if (likely(slot != nullptr)) complete(a, *slot, t, now, call);
+    }
+    rte_pktmbuf_free_bulk(r.packets.data(), count);
+    if (t.times.count > 0) record(r, t.times, now, call);
+    if (t.responses > 0) inflight_give_back(*a.inflight, r.retired.data(), t.responses);
+    call.stats->responses += t.responses;
+    r.responses.store(r.responses.load(std::memory_order_relaxed) + t.responses, std::memory_order_relaxed);
+    return {count};
+}
+
+}  // namespace wt
