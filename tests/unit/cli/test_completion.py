@@ -42,7 +42,7 @@ def offered(place: Path, *words: str) -> list[str]:
 def test_commands(place):
     assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
     assert offered(place, "mig") == ["migrate"]
-    assert set(offered(place, "host", "")) == {"doctor", "ladder", "state"}
+    assert set(offered(place, "host", "")) == {"copies", "doctor", "ladder", "state"}
     assert "validate" in offered(place, "model", "")
     assert "reproduce" in offered(place, "share", "rep")
 
