@@ -26,6 +26,7 @@ struct arguments {
     ladder_arguments ladder;
     turn_descriptors turns;
     std::string pipeline;            // JSON; the memory of its tables is printed
+    std::string copy_costs;          // JSON; what is to be measured
     std::vector<std::string> plans;  // to check
 };
 

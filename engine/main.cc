@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "arguments.h"
+#include "copiers/print_costs.h"
 #include "copiers/registry.h"
 #include "core/refusal.h"
 #include "handlers/loading/plugin.h"
@@ -34,8 +35,7 @@ static std::string read_file(const std::string &path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-static void start_eal(const eal_plan &eal) {
-    std::vector<std::string> words = eal.args;
+static void start_eal(std::vector<std::string> words) {
     words.insert(words.begin(), "windtunnel-engine");
     std::vector<char *> argv;
     for (std::string &w : words) argv.push_back(w.data());
@@ -71,7 +71,7 @@ static void remove_runtime_files() {
 
 static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
     lines.phase("starting EAL");
-    start_eal(p.eal);
+    start_eal(p.eal.args);
     const tsc_clock clock = clock_start(measure_tsc_hz());
     lines.set_clock(clock);
     lines.write(hello(p, clock));
@@ -113,6 +113,12 @@ static int print_needs(const std::string &pipeline) {
     json needs = json::array();
     for (const table_plan &t : read_pipeline(pipeline).tables) needs.push_back(table_need(t));
     return std::printf("%s\n", needs.dump().c_str()), 0;
+}
+
+static int print_costs_of_copies(const std::string &asked_for) {
+    const copy_costs_asked asked = read_copy_costs_asked(asked_for);
+    start_eal(asked.eal);
+    return print_copy_costs(stdout, asked), 0;
 }
 
 static int print_version() {
@@ -158,6 +164,7 @@ static int run(const arguments &a) {
     if (a.handlers) return print_handlers_of(a.plugin);
     if (a.wires) return print_wires_of_engine();
     if (a.copiers) return print_copiers(stdout), 0;
+    if (!a.copy_costs.empty()) return print_costs_of_copies(a.copy_costs);
     if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);
     try {

@@ -17,7 +17,7 @@ from typing import Any, Self
 from harness.noise import Noise
 from harness.results import Result
 from harness.sample import Sample
-from harness.session import Rounds, Session, compared
+from harness.session import TRIES, Rounds, Session, compared
 from harness.statistics import Goal
 from windtunnel.engine.find import VARIABLE
 from windtunnel.errors import UserError
@@ -27,8 +27,6 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 COMPARABLE = ("l2fwd", "pcap_echo", "six_stages", "generator", "lookups", "swx", "sharing_slices")
 MOST_WORSE = 0.02
 """This build may be worse by that share."""
-TRIES = 5
-"""Of a sample whose run was invalid."""
 PATIENCE_S = 5.0
 COMMON = ("pairs", "seconds", "cpu", "together", "memory", "hugepages", "against")
 

@@ -128,4 +128,7 @@ def run_scenario(
 
 def read_run(run: Run, steal: float | None, of: str | None = None) -> EngineRun:
     (engine,) = [engine for engine in run.record.engines if of in (None, engine.name)]
-    return EngineRun(engine, measured(run.counted[engine.name]), run.windows[engine.name], steal, run.record.where)
+    counted = measured(run.counted[engine.name])
+    if not counted:
+        raise UserError("no window of the run counts: all are excluded")
+    return EngineRun(engine, counted, run.windows[engine.name], steal, run.record.where)

@@ -23,6 +23,9 @@ from windtunnel.scenario import here, load, resolve
 WINDOW_MS = 500
 
 
+TRIES = 5
+"""Of a round with a run that is invalid."""
+
 MOST_ROUNDS = 3
 """Times `--pairs`: so many rounds at the most, those that are run again included."""
 
@@ -114,7 +117,7 @@ class Session(ExitStack):
         pairs = self.options.pairs
         taken: list[dict[str, Sample]] = []
         while len(taken) < MOST_ROUNDS * pairs and self._quiet(taken) < pairs:
-            taken.append(take_round())
+            taken.append(self._round(take_round))
             values = ", ".join(f"{name} {sample.value / scale:.4g}" for name, sample in taken[-1].items())
             lost = self.lost(*taken[-1].values())
             again = " (run again)" if lost > MOST_LOST else ""
@@ -129,6 +132,15 @@ class Session(ExitStack):
             {name: [taken[i][name] for i in range(len(taken)) if i not in kept] for name in names},
             counts([(group.state, len(group.positions)) for group in of_state], dropped, "pairs"),
         )
+
+    def _round(self, take_round: Callable[[], dict[str, Sample]]) -> dict[str, Sample]:
+        """One round. Where a run of it is invalid the host has spoilt it: it is taken again, up to TRIES times in all."""
+        for _ in range(TRIES - 1):
+            try:
+                return take_round()
+            except UserError as error:
+                self.log(f"{error.message} (run again)")
+        return take_round()
 
     def _quiet(self, taken: Sequence[dict[str, Sample]]) -> int:
         """Rounds of the state that most of them share in which the host left us our core."""

@@ -7,8 +7,11 @@
 #include <functional>
 #include <numeric>
 
+#include "copiers/costs.h"
+#include "copiers/print_costs.h"
 #include "copiers/registry.h"
 #include "copiers/trip.h"
+#include "core/refusal.h"
 #include "run/copies.h"
 #include "stages_rig.h"
 
@@ -286,6 +289,44 @@ TEST(copying, a_trip_that_does_not_end_or_fails_or_finds_no_room_has_no_reading)
     EXPECT_EQ(bad.ended, 1u);
     EXPECT_EQ(none.started, 0u);
     EXPECT_EQ(never.ticks + bad.ticks + none.ticks, 0);
+}
+
+TEST(copying, costs_are_of_every_piece_of_both_areas) {
+    by_hand hand{.may_end = UINT32_MAX};
+    const copy_channel channel{.state = &hand, .submit = by_hand::submit, .completed = by_hand::completed};
+    std::vector<uint8_t> from(4096), to(4096);
+    std::ranges::fill(from, uint8_t{7});
+    const copy_costs costs = measure_costs(channel, {from, to}, 512, 2, 3, 5, UINT64_MAX);
+    EXPECT_GT(costs.cpu, 0);
+    EXPECT_GT(costs.caller, 0);
+    EXPECT_GT(costs.copier, 0);
+    EXPECT_EQ(costs.copies, 5u * 2 + 5u * 2);  // in turns with the CPU, and at the depth
+    EXPECT_EQ(to, from);
+    EXPECT_TRUE(hand.running.empty());
+}
+
+TEST(copying, costs_of_a_copier_that_fails_or_never_ends_are_refused) {
+    std::vector<uint8_t> from(4096), to(4096);
+    by_hand failing{.may_end = UINT32_MAX, .how = copy_end::failed}, silent{.may_end = 1};
+    for (by_hand *hand : {&failing, &silent}) {
+        const copy_channel channel{.state = hand, .submit = by_hand::submit, .completed = by_hand::completed};
+        EXPECT_THROW(measure_costs(channel, {from, to}, 512, 2, 0, 3, 1'000'000), refusal);
+    }
+}
+
+TEST(copying, what_is_asked_of_costs_is_checked) {
+    const json good = {{"eal", json::array()}, {"engine", "cpu_nt"}, {"options", json::object()},
+                       {"depth", 1},           {"batch", 1},         {"rounds", 1},
+                       {"area_bytes", 4096},   {"sizes", {64, 4096}}};
+    EXPECT_EQ(read_copy_costs_asked(good.dump()).sizes.size(), 2u);
+    for (const json &change : {json{{"sizes", {63}}}, json{{"sizes", {4097}}}, json{{"depth", 0}},
+                               json{{"batch", 0}}, json{{"rounds", 0}}}) {
+        json bad = good;
+        bad.update(change);
+        EXPECT_THROW(read_copy_costs_asked(bad.dump()), refusal) << change;
+    }
+    EXPECT_THROW(read_copy_costs_asked("{}"), refusal);
+    EXPECT_THROW(read_copy_costs_asked("?"), refusal);
 }
 
 TEST(copying, packets_that_still_wait_at_the_end_have_an_owner) {

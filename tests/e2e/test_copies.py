@@ -5,6 +5,8 @@ import os
 import pytest
 from real_runs import assert_sound, execute, messages, run_well, scenario, stages
 
+from windtunnel.copies.costs import SIZES, measure
+from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.engine.lines import CopyLedger, VerifiedLedger
 from windtunnel.errors import UserError
 from windtunnel.runs.summary import summarise
@@ -261,3 +263,18 @@ def test_no_device_is_refused_with_what_there_is(tmp_path):
 def test_what_the_engine_does_not_have_is_refused_with_the_line(tmp_path, copies, words):
     with pytest.raises(UserError, match=words):
         execute(tmp_path, copying(copies))
+
+
+def test_costs_of_copies_are_measured_without_a_run():
+    found = {each.copier.engine: each for each in measure(depth=16)}
+    assert set(found) == ({"cpu_nt", "dma"} if len(os.sched_getaffinity(0)) > 1 else {"cpu_nt"})
+    for each in found.values():
+        assert [(cost.bytes, cost.hot) for cost in each.costs] == [(s, hot) for s in SIZES for hot in (False, True)]
+        assert all(min(cost.cpu_cycles, cost.caller_cycles, cost.copier_cycles) > 0 for cost in each.costs)
+    leftovers = [name for name in os.listdir(runtime_directory() / "dpdk") if name.startswith("wt-copies-")]
+    assert leftovers == []
+
+
+def test_costs_of_a_device_that_is_not_there_are_refused():
+    with pytest.raises(UserError, match='no device "nowhere"'):
+        measure(depth=16, device="nowhere")

@@ -9,6 +9,7 @@ from windtunnel.cli import model
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
 from windtunnel.cli.copiers import copiers
+from windtunnel.cli.copies import copies
 from windtunnel.cli.diagnose import diagnose
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.export import export
@@ -78,7 +79,7 @@ def _version(asked: bool) -> None:
 
 
 _add(PREPARE, init, check, handlers, wires, copiers)
-_add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder)
+_add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
 _add(MEASURE, run, show, diagnose, compare, search, study, tune)
 _add(MEASURE, query, name="study query")

@@ -17,7 +17,13 @@ from windtunnel.engine.wires import of_port
 def remove(plan: Plan) -> None:
     """Removes EAL's runtime directory, the hugepage files, the socket and the XDP program of a plan whose engine has
     ended. A scenario is refused where an XDP program hung before, so that one that hangs now is the engine's."""
-    prefix = plan.eal.file_prefix
+    remove_files(plan.eal.file_prefix)
+    for endpoint in plan.endpoints:
+        _of_wire(endpoint)
+
+
+def remove_files(prefix: str) -> None:
+    """EAL's runtime directory and hugepage files with this file prefix. Raises ValueError where it is none."""
     if not prefix or prefix.startswith(".") or "/" in prefix:
         raise ValueError(f"not a file prefix: {prefix!r}")
     shutil.rmtree(runtime_directory() / "dpdk" / prefix, ignore_errors=True)
@@ -25,8 +31,6 @@ def remove(plan: Plan) -> None:
         for file in glob.iglob(f"{glob.escape(prefix)}map_*", root_dir=mount):
             with contextlib.suppress(OSError):
                 os.unlink(mount / file)
-    for endpoint in plan.endpoints:
-        _of_wire(endpoint)
 
 
 def _of_wire(endpoint: Endpoint) -> None:

@@ -1,9 +1,10 @@
 """What the engine says without a run: its version, its handlers and wires, and the ladder of the host's caches."""
 
+import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -15,6 +16,7 @@ from windtunnel.errors import UserError
 
 TIMEOUT_S = 20
 COMPILE_TIMEOUT_S = 300
+COSTS_TIMEOUT_S = 120
 REBUILD = "run ./windtunnel quickstart"
 REFUSED = 2
 """The engine's exit code for what it refuses in words; any other is not its own."""
@@ -137,6 +139,41 @@ class LadderEnd(BaseModel):
     huge_bytes: int | None
 
 
+class CopierHead(BaseModel):
+    """A copier whose costs are measured."""
+
+    type: Literal["copier"]
+    engine: str
+    kind: Literal["core", "hardware"]
+    device: str
+    cpu: int | None
+    """Where the thread of a software copier runs."""
+    tsc_hz: int
+    trip_ns: float | None
+    """Round trip of a small copy to that thread, before the measurement."""
+
+
+class CopyCosts(BaseModel):
+    """TSC cycles of a copy of one size; `hot`: the same bytes again and again, which stay in the caches."""
+
+    type: Literal["costs"]
+    bytes: int
+    hot: bool
+    cpu_cycles: float
+    """By rte_memcpy."""
+    caller_cycles: float
+    """Of the worker, for the copier's submit and the poll that finds the end."""
+    copier_cycles: float
+    """From one end to the next, with as many copies at a time as the depth."""
+
+
+class CopyEnd(BaseModel):
+    type: Literal["end"]
+    trip_ns: float | None
+    """As before, after the measurement."""
+
+
+_COPY_COSTS = TypeAdapter(Annotated[CopierHead | CopyCosts | CopyEnd, Field(discriminator="type")])
 _LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
 _HANDLERS = TypeAdapter(list[Handler])
 _WIRES = TypeAdapter(list[Wire])
@@ -231,6 +268,21 @@ def _rung(text: str, engine: Path, heard: Callable[[LadderLine], None] | None) -
     if heard and isinstance(line, LadderLine):
         heard(line)
     return line
+
+
+def copy_costs(engine: Path, asked: Mapping[str, Any]) -> tuple[CopierHead, list[CopyCosts], CopyEnd]:
+    """Measures one copier; `asked`: as engine/copiers/print_costs.h has it. Raises UserError with the engine's own words."""
+    text = _ask(engine, ["--copy-costs", json.dumps(asked)], COSTS_TIMEOUT_S)
+    try:
+        lines = [_COPY_COSTS.validate_json(line) for line in text.splitlines()]
+    except ValidationError as error:
+        raise UserError(f"{engine} --copy-costs: {error.errors()[0]['msg']}", remedy=REBUILD) from error
+    match lines:
+        case [CopierHead() as head, *between, CopyEnd() as end]:
+            costs = [line for line in between if isinstance(line, CopyCosts)]
+            if costs and len(costs) == len(between):
+                return head, costs, end
+    raise UserError(f"{engine} --copy-costs: its output has no beginning or no end", remedy=REBUILD)
 
 
 def compile_spec(engine: Path, spec: str, compiler: str) -> Path:

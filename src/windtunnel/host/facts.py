@@ -8,6 +8,9 @@ import platform
 import socket
 from pathlib import Path
 
+from pydantic import Field
+
+from windtunnel.host.copy_engines import CopyEngine, read_copy_engines
 from windtunnel.host.counters import read_counters
 from windtunnel.host.cpus import Cpus, allowed_cpus, read_cpus
 from windtunnel.host.dpdk import Dpdk, Nic, read_dpdk, read_nics
@@ -32,6 +35,7 @@ class Facts(Part):
     counters: dict[str, Probe]
     dpdk: Dpdk
     nics: list[Nic]
+    copy_engines: list[CopyEngine] = Field(default_factory=list)
     raw_sockets: Probe
 
 
@@ -48,6 +52,7 @@ def collect(root: Path = Path("/")) -> Facts:
         counters=read_counters(),
         dpdk=read_dpdk(root),
         nics=read_nics(root),
+        copy_engines=read_copy_engines(root),
         raw_sockets=raw_sockets(),
     )
 

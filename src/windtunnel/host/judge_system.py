@@ -24,6 +24,7 @@ def judge_system(facts: Facts) -> list[Finding]:
         dpdk(facts),
         drivers(facts),
         nics(facts),
+        copy_engines(facts),
         raw_sockets(facts),
         lockable(facts),
     ]
@@ -171,6 +172,30 @@ def nics(facts: Facts) -> Finding:
         value=f"{shown or 'none'}; none is bound to a driver that DPDK can use",
         verdict="good",
         meaning="emulated wires need none; a scenario with the pci wire shows how to bind one",
+    )
+
+
+def copy_engines(facts: Facts) -> Finding:
+    subject, engines = "copy engines", facts.copy_engines
+    ready = [engine for engine in engines if not engine.hinders]
+    if ready:
+        value = ", ".join(f"{engine.address} ({engine.kind}, {engine.driver})" for engine in ready)
+        return Finding(subject=subject, value=value, verdict="good", meaning="ready for the copier dma")
+    if engines:
+        return Finding(
+            subject=subject,
+            value="; ".join(f"{engine.address} ({engine.kind}): {', '.join(engine.hinders)}" for engine in engines),
+            verdict="fair",
+            meaning="DPDK cannot use them as they are: the copier dma has its software engine only",
+            remedy=engines[0].remedy,
+        )
+    spare = len(facts.cpus.allowed) > 1
+    return Finding(
+        subject=subject,
+        value="none of Intel's (DSA, QuickData)",
+        verdict="good" if spare else "fair",
+        meaning="the copier dma has its software engine, "
+        + ("on another CPU" if spare else "and no CPU is left for it"),
     )
 
 

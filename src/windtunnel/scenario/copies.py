@@ -222,16 +222,19 @@ def _value(copier: Copier, options: Mapping[str, object], name: str) -> str:
 
 
 def copy_devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
-    """PCI addresses of the DMA engines that copiers of these sides name: EAL looks for no others. A name may go on behind the address, as in
-    0000:6a:01.0-q0."""
+    """PCI addresses of the DMA engines that copiers of these sides name: EAL looks for no others."""
     found: dict[str, None] = {}
     for index in range(len(scenario.workload)):
         copies = next((its for side in sides if (its := copies_on(scenario, index, side))), None)
         copier = known().get(copies.engine) if copies else None
         if copies and copier and copier.thread_option:
-            names = _value(copier, copies.options, copier.thread_option)
-            found |= dict.fromkeys(_PCI.findall(names))
+            found |= dict.fromkeys(pci_addresses(_value(copier, copies.options, copier.thread_option)))
     return list(found)
+
+
+def pci_addresses(devices: str) -> list[str]:
+    """Those in names of devices, as in "0000:6a:01.0-q0"."""
+    return _PCI.findall(devices)
 
 
 def threads(scenario: Scenario, topologies: Sequence[Topology]) -> int:

@@ -58,6 +58,16 @@ def test_a_window_with_preemption_is_excluded_with_the_cpu():
     assert check(found, "windows").value == 0.1
 
 
+def test_an_engine_without_a_window_makes_the_run_invalid():
+    _, windows = finished(2)
+    windows = measured_of(windows)
+    of_both = {"server": windows, "client": windows}
+    marks = [ExcludedWindow(engine="client", window=window.index, reasons=["preempted"]) for window in windows]
+    found = excluded_windows.windows_check(of_both, marks, Limits(max_excluded_windows=0.5))
+    assert found.state == "bad" and found.words.startswith("2 of 4 windows excluded: none is left of client")
+    assert excluded_windows.windows_check(of_both, marks[:1], Limits(max_excluded_windows=0.5)).state == "good"
+
+
 def test_a_window_with_steal_is_excluded():
     engine, windows = finished()
     windows[-1] = changed(windows[-1], steal_ns=SPAN // 5)

@@ -51,11 +51,11 @@ def windows_check(
     lost = "; ".join(_lost_time(windows, by))
     words = f"{len(found)} of {total} windows excluded" if found else "no window excluded"
     remedy = ""
-    bad = share > limits.max_excluded_windows or total > 0 and share == 1
+    without = _without_windows(windows, found)
+    bad = share > limits.max_excluded_windows or bool(without)
     if bad:
-        words += (
-            f", the limit is {limits.max_excluded_windows:.0%}" if limits.max_excluded_windows < 1 else ": none is left"
-        )
+        limit, none = f", the limit is {limits.max_excluded_windows:.0%}", f": none is left of {', '.join(without)}"
+        words += limit if share > limits.max_excluded_windows else none
         remedy = "; stop other programs on these CPUs, or raise validity.max_preempted or validity.max_excluded_windows"
     return Check(
         name=WINDOWS,
@@ -65,6 +65,12 @@ def windows_check(
         limit=limits.max_excluded_windows,
         unit="share",
     )
+
+
+def _without_windows(windows: Mapping[str, Sequence[Window]], found: Sequence[ExcludedWindow]) -> list[str]:
+    """Engines of which no window is left: the run has no metrics of theirs."""
+    out = {(each.engine, each.window) for each in found}
+    return [name for name, of in windows.items() if of and all((name, window.index) in out for window in of)]
 
 
 def _stopped(span_ns: int, nominal_ns: int, limits: Limits) -> Iterator[str]:

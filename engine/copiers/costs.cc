@@ -1,0 +1,134 @@
+#include "copiers/costs.h"
+
+#include <rte_cycles.h>
+#include <rte_memcpy.h>
+#include <rte_pause.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/refusal.h"
+
+namespace wt {
+
+namespace {
+
+constexpr uint32_t line = 64;
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// Pieces of one size, in turn, as those of a run are.
+class pieces_of {
+  public:
+    pieces_of(const copy_areas &areas, uint32_t bytes, uint32_t batch)
+        : areas_(areas), bytes_(bytes), stride_((bytes + line - 1) / line * line), pieces_(batch) {}
+
+    const std::vector<copy_piece> &next() {
+        for (copy_piece &piece : pieces_)
+            piece = {areas_.to.data() + advance(to_, areas_.to.size()),
+                     areas_.from.data() + advance(from_, areas_.from.size()), bytes_};
+        return pieces_;
+    }
+
+  private:
+    // Where the piece begins.
+    uint64_t advance(uint64_t &at, uint64_t size) const {
+        const uint64_t here = at + bytes_ > size ? 0 : at;
+        at = here + stride_;
+        return here;
+    }
+
+    copy_areas areas_;
+    uint32_t bytes_, stride_;
+    uint64_t from_ = 0, to_ = 0;
+    std::vector<copy_piece> pieces_;
+};
+
+double by_cpu(const std::vector<copy_piece> &pieces) {
+    const uint64_t start = rte_rdtsc();
+    for (const copy_piece &p : pieces) rte_memcpy(p.to, p.from, p.bytes);
+    return static_cast<double>(rte_rdtsc() - start) / static_cast<double>(pieces.size());
+}
+
+// The ends of copies that were started, within a bound.
+class ends_of {
+  public:
+    ends_of(const copy_channel &channel, uint32_t batch, uint64_t patience)
+        : channel_(channel), patience_(patience), ends_(batch) {}
+
+    // How many have ended, a batch at most. Throws refusal where none has ended for too long.
+    uint32_t poll() {
+        const uint32_t some =
+            channel_.completed(channel_.state, ends_.data(), static_cast<uint32_t>(ends_.size()));
+        const uint64_t now = rte_rdtsc();
+        if (std::ranges::count(ends_.begin(), ends_.begin() + some, copy_end::failed))
+            throw refusal("the copier " + channel_.device + " fails copies");
+        if (some > 0) since_ = now;
+        if (now - since_ > patience_)
+            throw refusal("the copier " + channel_.device + " does not end its copies");
+        if (some == 0) rte_pause();
+        return some;
+    }
+
+  private:
+    const copy_channel &channel_;
+    uint64_t patience_, since_ = rte_rdtsc();
+    std::vector<copy_end> ends_;
+};
+
+// Ticks of the caller for one copy of a batch.
+double by_copier(const copy_channel &channel, const std::vector<copy_piece> &pieces, uint64_t patience,
+                 uint64_t *copies) {
+    const auto count = static_cast<uint32_t>(pieces.size());
+    ends_of ends(channel, count, patience);
+    const uint64_t start = rte_rdtsc();
+    const uint32_t started = channel.submit(channel.state, pieces.data(), count);
+    uint64_t ticks = rte_rdtsc() - start;
+    *copies += started;
+    for (uint32_t ended = 0; ended < started;) {
+        const uint64_t before = rte_rdtsc();
+        const uint32_t some = ends.poll();
+        if (some > 0) ticks += rte_rdtsc() - before;
+        ended += some;
+    }
+    return static_cast<double>(ticks) / std::max(1u, started);
+}
+
+// Ticks a copy while `depth` of them run at a time, over so many batches.
+double at_depth(const copy_channel &channel, pieces_of &pieces, uint32_t batch, uint32_t depth,
+                uint32_t batches, uint64_t patience, uint64_t *copies) {
+    ends_of ends(channel, batch, patience);
+    uint64_t started = 0, ended = 0;
+    const uint64_t wanted = uint64_t{batch} * batches, start = rte_rdtsc();
+    while (ended < wanted) {
+        const uint64_t room = std::min({uint64_t{batch}, depth - (started - ended), wanted - started});
+        if (room > 0)
+            started += channel.submit(channel.state, pieces.next().data(), static_cast<uint32_t>(room));
+        ended += ends.poll();
+    }
+    *copies += started;
+    return static_cast<double>(rte_rdtsc() - start) / static_cast<double>(wanted);
+}
+
+}  // namespace
+
+copy_costs measure_costs(const copy_channel &channel, const copy_areas &areas, uint32_t bytes, uint32_t batch,
+                         uint32_t depth, uint32_t rounds, uint64_t patience) {
+    pieces_of pieces(areas, bytes, batch);
+    std::vector<double> cpu, caller;
+    copy_costs found{};
+    for (uint32_t round = 0; round < rounds; round++) {
+        cpu.push_back(by_cpu(pieces.next()));
+        caller.push_back(by_copier(channel, pieces.next(), patience, &found.copies));
+    }
+    found.cpu = median(cpu);
+    found.caller = median(caller);
+    if (depth > 0) found.copier = at_depth(channel, pieces, batch, depth, rounds, patience, &found.copies);
+    return found;
+}
+
+}  // namespace wt

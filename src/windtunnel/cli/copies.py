@@ -1,0 +1,45 @@
+"""windtunnel host copies: what copies of payload cost on this machine."""
+
+from typing import Annotated
+
+import typer
+
+from windtunnel.cli.options import Json
+
+
+def copies(
+    depth: Annotated[int, typer.Option("--depth", metavar="N", min=1, max=8191, help="Most copies at a time.")] = 64,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", metavar="NAME", help="dmadev of the copier dma. Without: DPDK's software engine."),
+    ] = None,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", metavar="N", min=0, help="CPU of the worker. Without: the last allowed one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure what copies cost on this machine, and from which size on a copier frees the core.
+
+    No scenario is run. Sizes from 256 bytes to 2 MiB are copied by the CPU and by each copier in turns, once out of the caches and once in
+    them. The costs of the worker, and not its waiting, decide.
+
+    windtunnel host copies
+    windtunnel host copies --device 0000:6a:01.0-q0
+    """
+    from windtunnel.copies.costs import measure
+
+    found = measure(depth, device, cpu)
+    if json:
+        import json as encoder
+
+        rows = [
+            each.model_dump()
+            | {"break_even_bytes": {"cold": each.break_even(hot=False), "hot": each.break_even(hot=True)}}
+            for each in found
+        ]
+        typer.echo(encoder.dumps(rows, indent=2))
+        return
+    from windtunnel.views.terminal.console import results
+    from windtunnel.views.terminal.copies import copies_view
+
+    results().print(copies_view(found))

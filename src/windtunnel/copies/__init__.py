@@ -1,0 +1,1 @@
+"""Copies of payload: what they cost on this host."""

@@ -1,0 +1,119 @@
+"""What copies of payload cost on this host, by the CPU and by copiers, and from which size on a copier frees the core.
+
+No scenario is run. The engine measures (engine/copiers/costs.h); the same code decides what `at_least = "auto"` means in a run.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from secrets import token_hex
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.leftovers import remove_files
+from windtunnel.engine.plan import Eal
+from windtunnel.engine.query import Copier, CopierHead, CopyCosts, copiers, copy_costs
+from windtunnel.errors import UserError
+from windtunnel.host.facts import allowed_cpus, hugepages
+from windtunnel.host.levels import GAP
+from windtunnel.scenario.copies import pci_addresses
+from windtunnel.scenario.memory import eal
+
+SIZES = tuple(256 << n for n in range(14))
+"""256 B to 2 MiB."""
+AREA_BYTES = 128 << 20
+"""Of the source, and of the destination: larger than most caches."""
+MEMORY_BYTES = 2 * AREA_BYTES + (128 << 20)
+ROUNDS, BATCH = 15, 32
+CPU = "cpu"
+"""The copier that all others are compared with."""
+
+
+class Measured(BaseModel):
+    """One copier."""
+
+    model_config = ConfigDict(frozen=True)
+
+    copier: CopierHead
+    depth: int
+    batch: int
+    costs: list[CopyCosts] = Field(description="ascending by size; of each size cold, then hot")
+    trip_ns_after: float | None = Field(
+        description="round trip of a small copy to the copier's thread, after all sizes"
+    )
+
+    @property
+    def moved(self) -> bool:
+        """Whether the way to its thread changed meanwhile: the hypervisor moved a CPU."""
+        before, after = self.copier.trip_ns, self.trip_ns_after
+        return before is not None and after is not None and max(before, after) > GAP * min(before, after)
+
+    def break_even(self, hot: bool) -> int | None:
+        """The least size in bytes from which on each copy takes fewer cycles of the worker than one by the CPU. None: not even the
+        largest does."""
+        found = None
+        for each in reversed([each for each in self.costs if each.hot == hot]):
+            if each.caller_cycles >= each.cpu_cycles:
+                break
+            found = each.bytes
+        return found
+
+    def gbps(self, bytes_: int, cycles: float) -> float:
+        """Gbit/s of copies of this size that take so many TSC cycles each."""
+        return bytes_ * 8 * self.copier.tsc_hz / cycles / 1e9
+
+
+def measure(depth: int, device: str | None = None, cpu: int | None = None) -> list[Measured]:
+    """Each copier of the engine that moves bytes itself; it takes seconds. `cpu`: where the worker runs, by default the last allowed one.
+    `device`: of a copier that has devices; None: DPDK's software engine, which is left out on a host with one CPU.
+
+    Raises UserError."""
+    allowed = allowed_cpus()
+    own = allowed[-1] if cpu is None else cpu
+    if own not in allowed:
+        known = ", ".join(map(str, allowed))
+        raise UserError(f"CPU {own} does not exist, or is not allowed", remedy=f"--cpu: one of {known}")
+    others = [each for each in allowed if each != own]
+    engine = find_engine()
+    found = []
+    for copier in copiers(engine):
+        options = _options(copier, device, has_other=bool(others))
+        if options is not None:
+            found.append(_measured(engine, copier, depth, options, own, others[-1:]))
+    return found
+
+
+def _options(copier: Copier, device: str | None, has_other: bool) -> dict[str, str] | None:
+    """None: it is not measured."""
+    if copier.name == CPU or copier.inner_option is not None:
+        return None
+    if copier.thread_option is None:
+        return {}
+    if device is not None:
+        return {copier.thread_option: device}
+    return {} if has_other else None
+
+
+def _measured(
+    engine: Path, copier: Copier, depth: int, options: Mapping[str, str], own: int, other: list[int]
+) -> Measured:
+    started = _eal(own, other, options.values())
+    depth = min(depth, copier.most_depth)
+    batch = min(depth, BATCH)
+    asked = {"eal": started.args, "engine": copier.name, "options": options, "depth": depth, "batch": batch}
+    try:
+        head, costs, end = copy_costs(engine, asked | {"rounds": ROUNDS, "area_bytes": AREA_BYTES, "sizes": SIZES})
+    finally:
+        remove_files(started.file_prefix)
+    return Measured(copier=head, depth=depth, batch=batch, costs=costs, trip_ns_after=end.trip_ns)
+
+
+def _eal(own: int, other: list[int], devices: Iterable[str]) -> Eal:
+    """The main lcore measures; lcore 1 is for the thread of a software copier."""
+    pages = hugepages()
+    mode: Literal["hugepages", "no-huge"] = (
+        "hugepages" if pages.usable and pages.free_bytes >= MEMORY_BYTES else "no-huge"
+    )
+    nics = [address for names in devices for address in pci_addresses(names)]
+    return eal(mode, MEMORY_BYTES, [own], {cpu: 1 for cpu in other}, f"wt-copies-{token_hex(4)}", nics)
