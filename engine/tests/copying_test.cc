@@ -9,6 +9,7 @@
 
 #include "copiers/costs.h"
 #include "copiers/print_costs.h"
+#include "copiers/registry.h"
 #include "copiers/trip.h"
 #include "core/refusal.h"
 #include "run/copies.h"
@@ -739,6 +740,18 @@ TEST(naming, packets_that_still_wait_at_the_end_have_an_owner) {
     EXPECT_EQ(rte_mempool_avail_count(r.f.pools[client]), before + 32u);
 }
 
+TEST(copying, applications_of_both_sides_have_skeletons_of_their_own) {
+    const auto open = [] {
+        return open_copier(
+            "dma",
+            {.application = 0, .depth = 32, .options = {}, .lcores = {1}, .seed = 1, .ticks_per_ns = 1});
+    };
+    const copy_channel one = open(), other = open();
+    EXPECT_NE(one.device, other.device);
+    one.close(one.state);
+    other.close(other.state);
+}
+
 TEST(naming, a_dma_engine_copies_beside_the_worker) {
     copying_rig r(naming_plan({{"engine", "dma"}, {"lcores", {1}}}), false);
     for (int i = 0; i < 1'000'000 && r.checked().packets < 500; i++) r.loops(1);
@@ -823,6 +836,15 @@ TEST(naming, several_copies_of_a_response_go_where_they_are_named) {
         EXPECT_EQ(body, expected) << depth;
         EXPECT_EQ(r.copies().bytes % (50 + 200 + 3 + 10), 0u) << "the fifth one was made at once";
     }
+}
+
+TEST(naming, without_a_copier_no_byte_beyond_the_response_is_written) {
+    byte_vector room(20, 0xee);
+    const wt_segment segment{room.data(), 20};
+    wt_exchange x{};
+    x.response = {&segment, 1, 12};
+    wt_response_copy(&x, 10, odd::bytes.data(), 5);
+    EXPECT_EQ(std::count(room.begin(), room.end(), 0xee), 18) << "10 and 11 are the last ones";
 }
 
 TEST(naming, what_a_handler_cuts_off_or_does_not_send_is_not_copied) {
