@@ -14,6 +14,8 @@ from windtunnel.runs.histogram import HDR_BITS, HDR_HIGHEST_NS, highest_of_bucke
 
 PERCENTS = (50, 90, 99, 99.9)
 LIMIT = 4_000_000
+MOST = 1_000_000
+"""Messages of a run: how many there are in its time depends on the host."""
 CLIENTS = {"closed": {}, "poisson": {"rate": "60kpps", "arrivals": "poisson", "inflight": 8192}}
 
 
@@ -36,7 +38,7 @@ def kept(request, tmp_path_factory):
     """A run without a warm-up, so that the samples are those of its windows, and the samples."""
     load, apps = request.param
     directory = tmp_path_factory.mktemp(load)
-    data = scenario(L_APP | {"apps": apps}, client=CLIENTS[load], warmup="0s")
+    data = scenario(L_APP | {"apps": apps}, client=CLIENTS[load], warmup="0s", messages=MOST)
     run = run_well(directory, data, change=keeping_raw(directory / "raw"))
     return run, numpy.fromfile(directory / "raw", dtype="<u8")
 
