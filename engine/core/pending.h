@@ -95,4 +95,10 @@ inline uint32_t pending_abandon(pending_packets &p, rte_mbuf **out) {
     return count;
 }
 
+// Forgets all entries, which have no packets: nothing runs any more, and nothing leaves.
+inline void pending_clear(pending_packets &p) {
+    p.head = p.ended = p.started = p.tail;
+    p.running = 0;
+}
+
 }  // namespace wt

@@ -12,6 +12,7 @@
 #include "control/hello.h"
 #include "core/message.h"
 #include "core/refusal.h"
+#include "core/source.h"
 
 namespace wt {
 
@@ -186,8 +187,24 @@ void check_copies(const std::string &path, const workload_plan &w) {
         refuse_plan(path + ".copies.at_least_bytes", "is null, but there is no source to measure with");
 }
 
+void check_stream(const std::string &path, const workload_plan &w) {
+    const stream_plan &s = *w.stream;
+    if (w.handler || w.packet_handler)
+        refuse_plan(path + ".stream", "is given, but so is a handler of messages or packets");
+    if (!w.source) refuse_plan(path + ".source", "is null, but a stream is written from a source");
+    if (s.write_bytes % source_line != 0)
+        refuse_plan(path + ".stream.write_bytes", "is " + std::to_string(s.write_bytes) +
+                                                      ", no multiple of " + std::to_string(source_line));
+    if (s.send_buffer_bytes < s.write_bytes)
+        refuse_plan(path + ".stream.send_buffer_bytes", "does not hold a write");
+    if (w.source->bytes < s.write_bytes) refuse_plan(path + ".source.bytes", "does not hold a write");
+    if (w.copies->way != copy_way::pipelined)
+        refuse_plan(path + ".copies.way", "is not pipelined, but the workload is a stream");
+}
+
 void check_workload(const std::string &path, const workload_plan &w) {
     check_copies(path, w);
+    if (w.stream) check_stream(path, w);
     check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
     check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
     if (w.load) check_load(path + ".load", *w.load);

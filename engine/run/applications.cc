@@ -5,6 +5,7 @@
 #include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
+#include "run/streams.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/server_state.h"
@@ -33,35 +34,19 @@ std::optional<size_cursor> sizes_of(run_state &f, const std::optional<sizes_plan
 }
 
 void open_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
-    a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index),
-                                                  largest_inflight(f.plan, e, a.index), a.response.segments);
-
-    auto &s = *(a.sending = std::make_unique<client_sending>());
-    s.signals = &f.signals;
-    s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
-    s.sizes = sizes_of(f, w.request_sizes, chance::request_sizes, a);
-    const uint32_t messages = s.at_once = messages_at_once(a);
+    const auto sizes = sizes_of(f, w.request_sizes, chance::request_sizes, a);
+    const uint32_t messages = messages_at_once(a, sizes.has_value());
+    open_sending(f, a, e, w, messages);
+    client_sending &s = *a.sending;
+    s.sizes = sizes;
     a.out.packets.resize(s.sizes ? packets_at_once(a) : messages * a.request.segments);
     s.shapes.resize(s.sizes ? messages : 0);
-    s.open_loop = w.load->mode == load_mode::open;
-    if (s.open_loop) open_load(f, w, e, a, s);
     s.pattern = pattern_of(message_header_bytes + std::min(a.request.segment_body, a.request.body_bytes),
                            f.plan.seed + a.index);
-    s.slots.resize(messages);
     s.names.resize(messages);
-    s.intended.resize(messages);
     s.segments.resize(a.out.packets.size());
     s.views.resize(messages);
-
-    auto &r = *(a.receiving = std::make_unique<client_receiving>());
-    r.timeout = static_cast<uint64_t>(static_cast<double>(w.timeout_ns) / f.clock.ns_per_tick);
-    r.tick_mult = s.tick_mult;
-    r.packets.resize(a.batch_rx);
-    r.retired.resize(a.batch_rx);
-    if (f.plan.raw_latency) {
-        r.raw_limit = f.plan.raw_latency->limit;
-        r.raw.reserve(r.raw_limit);
-    }
+    a.receiving->packets.resize(a.batch_rx);
     if (w.source) open_request_copies(f, a, w);
     if (w.copies && !w.source && w.copies->verify) open_response_checks(a, w);
 }
@@ -95,9 +80,31 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
 application::application() = default;
 application::~application() = default;
 
-// Messages of many sizes are as many as a batch of packets holds.
-uint32_t messages_at_once(const application &a) {
-    return a.sending->sizes ? a.batch_tx : std::max(1u, a.batch_tx / a.request.segments);
+uint32_t messages_at_once(const application &a, bool sizes_vary) {
+    return sizes_vary ? a.batch_tx : std::max(1u, a.batch_tx / a.request.segments);
+}
+
+void open_sending(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w,
+                  uint32_t at_once) {
+    a.inflight = std::make_unique<inflight_table>("slots" + std::to_string(a.index),
+                                                  largest_inflight(f.plan, e, a.index), a.response.segments);
+    auto &s = *(a.sending = std::make_unique<client_sending>());
+    s.signals = &f.signals;
+    s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
+    s.at_once = at_once;
+    s.open_loop = w.load->mode == load_mode::open;
+    if (s.open_loop) open_load(f, w, e, a, s);
+    s.slots.resize(at_once);
+    s.intended.resize(at_once);
+
+    auto &r = *(a.receiving = std::make_unique<client_receiving>());
+    r.timeout = static_cast<uint64_t>(static_cast<double>(w.timeout_ns) / f.clock.ns_per_tick);
+    r.tick_mult = s.tick_mult;
+    r.retired.resize(a.batch_rx);
+    if (f.plan.raw_latency) {
+        r.raw_limit = f.plan.raw_latency->limit;
+        r.raw.reserve(r.raw_limit);
+    }
 }
 
 void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
@@ -123,7 +130,9 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
         else if (w.packet_handler && ep.side == side::client)
             a.handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload,
                                      &a.handler_state, &a.steps);
-        if (ep.side == side::client)
+        if (w.stream)
+            open_stream(f, a, ep, w);
+        else if (ep.side == side::client)
             open_client(f, a, ep, w);
         else
             open_server(f, a, ep, w);

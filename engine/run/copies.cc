@@ -28,13 +28,13 @@ source_layout layout_of(const run_state &f, const application &a, const workload
 }
 
 // One for all applications of a workload: nobody writes to it.
-const uint8_t *source_of(run_state &f, const application &a, const workload_plan &w) {
+const uint8_t *source_of(run_state &f, const application &a, const workload_plan &w, uint64_t least) {
     copy_source &source = f.sources[a.workload];
     if (source) return source.get();
     const uint64_t bytes = w.source->bytes;
-    if (bytes < a.request.body_bytes)
+    if (bytes < least)
         throw refusal("workload " + w.name + ": a source of " + std::to_string(bytes) +
-                          " bytes, and a request's body has " + std::to_string(a.request.body_bytes),
+                          " bytes, and a request's body or a write has " + std::to_string(least),
                       "use a larger source");
     f.lines.phase("filling a source of " + std::to_string(bytes) + " bytes");
     source.reset(static_cast<uint8_t *>(rte_malloc("copy source", bytes, source_page)));
@@ -192,9 +192,8 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
 }
 
 // Below this size a copy costs the worker less than to have it made.
-uint32_t measured_at_least(const run_state &f, const application &a, body_copying &c,
-                           const workload_plan &w) {
-    const uint32_t largest = std::min(a.request.segment_body, a.request.body_bytes);
+uint32_t measured_at_least(const run_state &f, const application &a, body_copying &c, const workload_plan &w,
+                           uint32_t largest) {
     if (c.channel.immediate || largest == 0) return 0;
     f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
     const break_even found =
@@ -215,9 +214,18 @@ void open_request_copies(run_state &f, application &a, const workload_plan &w) {
                       "use another handler, or no source");
     const auto burst = static_cast<uint32_t>(a.out.packets.size());
     body_copying &c = make_copying(f, a, *w.copies, burst);
-    a.source = std::make_unique<request_source>(layout_of(f, a, w), source_of(f, a, w));
+    a.source = std::make_unique<request_source>(layout_of(f, a, w), source_of(f, a, w, a.request.body_bytes));
     a.source->bodies.resize(c.way == copy_way::zero ? burst : 0);
-    if (!w.copies->at_least_bytes) c.at_least = measured_at_least(f, a, c, w);
+    const uint32_t largest = std::min(a.request.segment_body, a.request.body_bytes);
+    if (!w.copies->at_least_bytes) c.at_least = measured_at_least(f, a, c, w, largest);
+}
+
+void open_stream_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
+                        uint32_t burst) {
+    const uint32_t bytes = w.stream->write_bytes;
+    body_copying &c = make_copying(f, a, *w.copies, burst);
+    a.source = std::make_unique<request_source>(layout, source_of(f, a, w, bytes));
+    if (!w.copies->at_least_bytes) c.at_least = measured_at_least(f, a, c, w, bytes);
 }
 
 void open_response_copies(run_state &f, application &a, const workload_plan &w) {

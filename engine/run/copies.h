@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/host_probe.h"
+#include "core/source.h"
 #include "core/stage.h"
 #include "host/cpu_time.h"
 #include "plan/plan.h"
@@ -42,6 +43,9 @@ struct copier_thread {
 // copies of responses that a server's handler names. Each throws refusal.
 void open_request_copies(run_state &f, application &a, const workload_plan &w);
 void open_response_copies(run_state &f, application &a, const workload_plan &w);
+// For the writes of a stream; `burst`: the most pieces of one call of app_tx.
+void open_stream_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
+                        uint32_t burst);
 void open_request_checks(run_state &f, application &a, const workload_plan &w);
 void open_response_checks(application &a, const workload_plan &w);
 

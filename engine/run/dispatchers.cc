@@ -3,6 +3,7 @@
 
 #include "run/endpoints.h"
 #include "run/seed.h"
+#include "run/streams.h"
 #include "wires/timed_capture.h"
 
 namespace wt {
@@ -127,7 +128,10 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
 }
 
 void set_peer(endpoint &e, const mac_address &peer) {
-    for (auto &d : e.dispatchers) prepare_headers(*d, *e.plan, peer);
+    for (auto &d : e.dispatchers) {
+        prepare_headers(*d, *e.plan, peer);
+        set_stream_peer(*d, peer);
+    }
 }
 
 }  // namespace wt

@@ -1,6 +1,7 @@
 // The end of a run: the drain, the end of the session with the other host, the port.
 #include "core/inflight.h"
 #include "run/run_control.h"
+#include "run/streams.h"
 
 namespace wt {
 
@@ -30,7 +31,7 @@ bool run_control::in_flight() const {
     for (const endpoint &e : f.endpoints)
         for (const auto &a : e.applications)
             if (a->inflight && a->inflight->free.used() < a->inflight->slots.size()) return true;
-    return false;
+    return streams_unfinished(f);
 }
 
 void run_control::drain(bool peer_is_another_process, bool is_client) {

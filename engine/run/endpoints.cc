@@ -6,6 +6,7 @@
 
 #include "core/refusal.h"
 #include "run/seed.h"
+#include "run/streams.h"
 
 namespace wt {
 
@@ -99,6 +100,7 @@ void open_endpoints(run_state &f) {
         open_applications(f, e, i);
         open_dispatchers(f, e, i);
         link_up(f, e);
+        link_streams(f, e, i);
     }
 }
 

@@ -15,8 +15,14 @@ int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index
 const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
                                uint32_t workload, void **state, handler_steps **steps);
 
-// How many messages one call of app_tx makes, at most.
-uint32_t messages_at_once(const application &a);
+// How many messages one call of app_tx makes, at most: those of many sizes are as many as a batch of packets
+// holds.
+uint32_t messages_at_once(const application &a, bool sizes_vary);
+
+// What app_tx and app_rx of a client need whatever they send: an in-flight table, and a load that makes up to
+// `at_once` messages a call. Throws refusal.
+void open_sending(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w,
+                  uint32_t at_once);
 
 // All throw refusal. `endpoint_index`: in the plan.
 void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index);

@@ -9,6 +9,7 @@
 #include "core/allocation_watch.h"
 #include "core/inflight.h"
 #include "run/run.h"
+#include "run/streams.h"
 #include "stages/client_state.h"
 #include "stages/server_state.h"
 #include "wires/wire.h"
@@ -254,8 +255,8 @@ void write_raw_latency(const run_state &f) {
                               "free space on the disk");
 }
 
-constexpr const char *reason_names[] = {"duration",    "messages",  "stopped",
-                                        "parent lost", "peer lost", "peer stopped"};
+constexpr const char *reason_names[] = {"duration",  "messages",     "stopped",     "parent lost",
+                                        "peer lost", "peer stopped", "stream reset"};
 
 }  // namespace
 
@@ -276,6 +277,7 @@ void write_result(run_state &f, const run_end &end) {
     owners.empty("emulated wire", [&] { free_emulated(f); });
     owners.empty("finished messages", [&] { free_outboxes(f); });
     owners.empty("requests", [&] { free_requests(f); });
+    owners.empty("streams", [&] { free_spares(f); });
     finish_all_copies(f);
     owners.empty("copies", [&] { free_pending(f); });
     for (size_t e = 0; e < f.endpoints.size(); e++)
@@ -306,6 +308,7 @@ void write_result(run_state &f, const run_end &end) {
          {"messages", messages},
          {"copies", copies},
          {"verified", verified_of_run(f)},
+         {"streams", streams_of_run(f)},
          {"counters", counters_of_run(f.counters)},
          {"xstats", xstats},
          {"pacing", pacing_json(f)},

@@ -12,7 +12,7 @@
 
 namespace wt {
 
-enum class end_reason { duration, messages, stopped, parent_lost, peer_lost, peer_stopped };
+enum class end_reason { duration, messages, stopped, parent_lost, peer_lost, peer_stopped, stream_reset };
 
 class peer_session {
   public:

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "run/streams.h"
+
 namespace wt {
 
 // Workers measure the speed of their cores at each beat: about so often in a window, and no more often than
@@ -24,6 +26,7 @@ void run_control::wait(uint64_t until_ns) {
     if (f.trace) f.trace->drain();
     if (watch_link) poll_links();
     poll_peer();
+    poll_streams();
     beat();
 }
 
@@ -70,6 +73,10 @@ void run_control::poll_peer() {
     peer.poll();
     client_finished |= peer.finished();
     if (!ordered && !measured) ordered = peer.end();
+}
+
+void run_control::poll_streams() {
+    if (!ordered && !measured && streams_reset(f)) ordered = end_reason::stream_reset;
 }
 
 void run_control::beat() {

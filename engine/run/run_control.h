@@ -70,6 +70,7 @@ struct run_control {
     void follow(std::string_view order);
     void poll_links();
     void poll_peer();
+    void poll_streams();
     void beat();
     bool ask_for_probe(uint32_t epoch);
     bool settle_into(uint32_t variant);

@@ -6,7 +6,16 @@
 
 namespace wt {
 
-enum class chance : uint32_t { arrivals, request_sizes, response_sizes, faults, handlers, sources, copiers };
+enum class chance : uint32_t {
+    arrivals,
+    request_sizes,
+    response_sizes,
+    faults,
+    handlers,
+    sources,
+    copiers,
+    streams
+};
 
 inline uint64_t seed_of(uint64_t run, chance what, uint32_t index) {
     return mix64(mix64(run) + (uint64_t{static_cast<uint32_t>(what)} << 32 | index));

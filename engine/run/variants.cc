@@ -48,7 +48,7 @@ void change_application(application &a, const variant_plan &v, const endpoint_pl
     a.batch_tx = batch.app_tx;
     a.batch_rx = batch.app_rx;
     if (e.side != side::client) return;
-    a.sending->at_once = messages_at_once(a);
+    a.sending->at_once = messages_at_once(a, a.sending->sizes.has_value());
     a.sending->withheld = static_cast<uint32_t>(a.inflight->slots.size()) - inflight_of(v, e, a.index);
 }
 

@@ -5,15 +5,9 @@
 #pragma once
 
 #include "core/mbufs.h"
-#include "stages/application.h"
-#include "stages/client_state.h"
+#include "stages/sending.h"
 
 namespace wt {
-
-static void start_clock(client_sending &s, uint64_t now) {
-    s.due.start = s.next.start = now;
-    s.started = true;
-}
 
 // Draws the sizes of up to `messages` messages, as many as the outbox has room for. The cursor advances only
 // past messages that get their mbufs.
@@ -60,28 +54,6 @@ static uint32_t take_open(application &a, uint64_t now, uint32_t most) {
     else
         arrival_walk_due(s.next, now, count, s.intended.data());
     return count;
-}
-
-// Records how late each message leaves, relative to its intended time.
-static void record_pacing(const client_sending &s, uint32_t count, uint64_t now, const stage_call &call) {
-    latency_histogram &pacing = *call.stats->pacing;
-    const uint64_t *const intended = s.intended.data();
-    const auto bucket = [&](uint64_t ns) { return pacing.bucket_of(std::min(ns, pacing.largest)); };
-    // intended times ascend
-    const uint64_t least = ticks_to_ns(now - intended[count - 1], s.tick_mult),
-                   most = ticks_to_ns(now - intended[0], s.tick_mult);
-    uint64_t ticks = 0;
-    for (uint32_t i = 0; i < count; i++) ticks += now - intended[i];
-    pacing.add_extent(count, ticks_to_ns(ticks, s.tick_mult), least, most);
-    // A sender that is far behind sends all messages of a burst equally late, to within a bucket.
-    if (bucket(least) == bucket(most)) return static_cast<void>(pacing.counts[bucket(least)] += count);
-    for (uint32_t i = 0; i < count; i++) pacing.counts[bucket(ticks_to_ns(now - intended[i], s.tick_mult))]++;
-}
-
-// Slots for new messages.
-static uint32_t free_slots(const application &a) {
-    const uint32_t free = a.inflight->free.used(), withheld = a.sending->withheld;
-    return free > withheld ? free - withheld : 0;
 }
 
 // Takes mbufs for the messages to send now; returns how many. *wanted: there were some to send.

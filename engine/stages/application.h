@@ -25,6 +25,12 @@ struct body_copying;
 struct request_source;
 struct request_checking;
 struct response_checking;
+struct stream;
+
+// Where streams are opened (run/streams.h): an engine may be built without them.
+struct stream_deleter {
+    void operator()(stream *s) const;
+};
 
 struct application {
     uint16_t index;  // in its endpoint
@@ -51,6 +57,9 @@ struct application {
     // server
     std::unique_ptr<server_responding> responding;
     std::unique_ptr<request_checking> checking_requests;  // null where they are not checked
+
+    // either side; null: messages over UDP
+    std::unique_ptr<stream, stream_deleter> tcp;
 
     application();
     ~application();

@@ -113,29 +113,6 @@ void watch(body_copying &c, uint64_t now, copy_stats &stats) {
         abandon_copies(c, stats);
 }
 
-// Hands on packets whose bodies are there. With wait_all none leaves before all are there that were made with
-// it.
-uint32_t release(application &a, uint32_t most) {
-    body_copying &c = *a.copying;
-    pending_packets &p = c.pending;
-    if (c.way == copy_way::wait_all && !c.releasing) {
-        if (p.ended != p.tail) return 0;
-        c.releasing = p.count() > 0;
-    }
-    uint32_t moved = 0;
-    while (moved < most) {
-        rte_mbuf *const *first;
-        uint16_t link;
-        const uint32_t run = pending_run(p, most - moved, &first, &link);
-        const uint32_t put = run ? a.links[link]->to_dispatcher->put(first, run) : 0;
-        p.head += put;
-        moved += put;
-        if (put < run || run == 0) break;
-    }
-    if (p.count() == 0) c.releasing = false;
-    return moved;
-}
-
 // Copies and ends whatever an immediate copier has to do.
 void copy_at_once(body_copying &c, uint64_t now, copy_stats &stats) {
     while (c.pending.ended != c.pending.tail) {
@@ -158,12 +135,34 @@ void forget_steps(body_copying &c) {
 
 }  // namespace
 
+// Packets whose bodies are there. With wait_all none leaves before all are there that were made with it.
+uint32_t release_packets(application &a, uint32_t most) {
+    body_copying &c = *a.copying;
+    pending_packets &p = c.pending;
+    if (c.way == copy_way::wait_all && !c.releasing) {
+        if (p.ended != p.tail) return 0;
+        c.releasing = p.count() > 0;
+    }
+    uint32_t moved = 0;
+    while (moved < most) {
+        rte_mbuf *const *first;
+        uint16_t link;
+        const uint32_t run = pending_run(p, most - moved, &first, &link);
+        const uint32_t put = run ? a.links[link]->to_dispatcher->put(first, run) : 0;
+        p.head += put;
+        moved += put;
+        if (put < run || run == 0) break;
+    }
+    if (p.count() == 0) c.releasing = false;
+    return moved;
+}
+
 copying_call begin_copying(application &a, uint32_t most, const stage_call &call) {
     body_copying &c = *a.copying;
     copying_call now_in{stage_now(call), c.pending.started, c.pending.ended, 0};
     if (c.pending.ended != c.pending.started && poll_copies(c, now_in.now, copies_of(call)) == 0)
         watch(c, now_in.now, copies_of(call));
-    now_in.moved = release(a, most);
+    now_in.moved = c.release(a, most);
     return now_in;
 }
 
@@ -174,7 +173,7 @@ call_result end_copying(application &a, copying_call before, uint32_t most, bool
     start_copies(c, before.now, stats);
     if (c.channel.immediate) copy_at_once(c, before.now, stats);
     uint32_t moved = before.moved;
-    if (moved < most) moved += release(a, most - moved);
+    if (moved < most) moved += c.release(a, most - moved);
     const bool worked = made || c.pending.started != before.started || c.pending.ended != before.ended;
     const stalled_for want = moved || worked ? not_stalled : wanting(c, lacks_mbufs);
     if (want != not_stalled) forget_steps(c);
@@ -192,8 +191,12 @@ bool finish_copies(body_copying &c, copy_stats &stats, uint64_t patience) {
 
 void abandon_copies(body_copying &c, copy_stats &stats) {
     const size_t before = c.abandoned.size(), running = c.pending.running;
-    c.abandoned.resize(before + running);  // within what is reserved
-    c.abandoned.resize(before + pending_abandon(c.pending, c.abandoned.data() + before));
+    if (c.release == release_packets) {
+        c.abandoned.resize(before + running);  // within what is reserved
+        c.abandoned.resize(before + pending_abandon(c.pending, c.abandoned.data() + before));
+    } else {
+        pending_clear(c.pending);
+    }
     stats.never_ended += running;
     c.gave_up = true;
 }

@@ -23,6 +23,11 @@
 namespace wt {
 
 struct inflight_table;
+struct body_copying;
+
+// Hands on what is copied, `most` objects at the most; returns how many.
+using release_function = uint32_t (*)(application &a, uint32_t most);
+uint32_t release_packets(application &a, uint32_t most);
 
 // The steps of a stage with a copier, in the order of their names; behind those of its handler.
 enum class copy_step : uint8_t { submit, poll, by_cpu, count };
@@ -36,6 +41,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) body_copying {
     uint32_t at_least;  // bytes; smaller copies are made by the CPU
     uint64_t timeout;   // ticks
     bool verify;
+    release_function release = release_packets;
     bool gave_up = false;    // the copier: it has not ended a copy for longer than the timeout
     bool releasing = false;  // wait_all: all copies of these packets have ended
     handler_steps own_steps;

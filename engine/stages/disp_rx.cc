@@ -5,19 +5,12 @@
 
 #include "core/packet.h"
 #include "core/plain_frame.h"
-#include "stages/dispatcher.h"
+#include "stages/dispatcher_control.h"
 #include "stages/stages.h"
 
 namespace wt {
 
 namespace {
-
-// ARP, ICMP, or a hello of the other host.
-void receive_control(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
-    const uint32_t before = back.count;
-    control_receive(d.control, m, back, call);
-    if (back.count > before) count_tx_bytes(d.nic, back.to[before]->pkt_len, call);
-}
 
 // Takes the hellos out of a burst, because a packet handler may do anything with a packet. Returns how many
 // packets are left.

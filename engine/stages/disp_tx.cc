@@ -2,7 +2,7 @@
 #include <rte_prefetch.h>
 
 #include "core/packet.h"
-#include "stages/dispatcher.h"
+#include "stages/dispatcher_control.h"
 #include "stages/stages.h"
 
 namespace wt {
@@ -40,17 +40,6 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     if (count > 0) handover_put(*d.nic.sending, count);
     count_tx_bytes(d.nic, bytes, call);
     return {count + already};
-}
-
-// Sends an ARP request or a hello when main asks for one. Returns how many packets that are.
-static uint32_t send_control(dispatcher &d, const stage_call &call) {
-    if (likely(!control_has_to_send(d.control))) return 0;
-    uint32_t room;
-    rte_mbuf **to = handover_room(*d.nic.sending, &room);
-    const uint32_t count = control_send(d.control, to, room, d.pool, d.headers[1]);
-    for (uint32_t i = 0; i < count; i++) count_tx_bytes(d.nic, to[i]->pkt_len, call);
-    if (count > 0) handover_put(*d.nic.sending, count);
-    return count;
 }
 
 template <udp_checksum checksum>

@@ -20,6 +20,7 @@
 namespace wt {
 
 struct application;
+struct stream;
 
 // For want of what there is no room on the way to nic_tx: between two workers a ring, else the port behind
 // it.
@@ -44,6 +45,7 @@ struct dispatcher {
     std::vector<application *> applications;
     std::vector<link *> links;       // parallel to applications
     std::vector<uint16_t> link_of;   // client: application index -> position in links, or no_link
+    stream *tcp = nullptr;           // of its only application, where that has one
     handover *forwards;              // where disp_rx puts packets that leave again
     std::vector<rte_mbuf *> passed;  // scratch: packets that the handler passes
     std::vector<std::vector<rte_mbuf *>> sorted;  // scratch: a burst for each link

@@ -16,10 +16,16 @@ call_result app_rx_checking(void *role, const stage_call &call);     // client t
 call_result app_rx_requests(void *role, const stage_call &call);     // server
 call_result app_rx_copying(void *role, const stage_call &call);  // server, with copies that its handler names
 
+call_result app_tx_stream(void *role, const stage_call &call);        // client of a stream
+call_result app_rx_acknowledged(void *role, const stage_call &call);  // client of a stream
+call_result app_rx_stream(void *role, const stage_call &call);        // server of a stream
+
 // Role: dispatcher.
 call_result disp_tx_client(void *role, const stage_call &call);
 call_result disp_tx_server(void *role, const stage_call &call);
 call_result disp_rx(void *role, const stage_call &call);
+call_result disp_tx_stream(void *role, const stage_call &call);
+call_result disp_rx_stream(void *role, const stage_call &call);
 
 // Role: port_queue.
 call_result nic_tx(void *role, const stage_call &call);

@@ -61,6 +61,7 @@ inline nlohmann::json rig_plan() {
                               {"timeout_ns", 1'000'000'000},
                               {"response_sizes", nullptr},
                               {"source", nullptr},
+                              {"stream", nullptr},
                               {"copies", nullptr},
                               {"load", {{"mode", "closed"}, {"phases", json::array()}, {"lead", 0}}}});
     p["accounting"]["level"] = "counts";

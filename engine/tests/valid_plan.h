@@ -138,6 +138,7 @@ inline nlohmann::json valid_plan() {
              {"verify", true},
              {"timeout_ns", 1'000'000'000},
              {"lcores", {3}}}},
+           {"stream", nullptr},
            {"handler", handler},
            {"packet_handler", {{"name", "match_action"}, {"options", {{"depth", "64"}}}}},
            {"pipeline", valid_pipeline()},

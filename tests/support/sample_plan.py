@@ -26,6 +26,7 @@ def make_plan(
         "response_sizes": None,
         "source": None,
         "copies": None,
+        "stream": None,
         "handler": None if packet_handler else HANDLER,
         "packet_handler": {"name": packet_handler, "options": {}} if packet_handler else None,
         "pipeline": None,

@@ -6,12 +6,13 @@
 #ifndef WT_HANDLERS_BODY_H
 #define WT_HANDLERS_BODY_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 #include <windtunnel/handler.h>
 
 /* Words are laid down as the CPU has them, and shifting by bytes assumes this order. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies are little-endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies are little-endian");
 
 /* A walk over the bytes [from, from + bytes) of a body, piece by piece. */
 struct body_walk {

@@ -488,6 +488,38 @@ class VerifiedLedger(Line):
     first: WrongByte | None
 
 
+StreamState = Literal["idle", "connecting", "listening", "open", "peer finished", "finishing", "closed", "reset"]
+
+
+class StreamChecks(Line):
+    """Bytes that a server compared with the source."""
+
+    bytes: int
+    wrong_bytes: int = Field(description="anything but 0 makes the run invalid")
+    first_wrong: int | None = Field(description="its position in the stream")
+
+
+class StreamLedger(Line):
+    """One end of one TCP connection: written = acknowledged + buffered."""
+
+    workload: int
+    endpoint: Side
+    application: int
+    state: StreamState = Field(
+        description="closed: its FIN is acknowledged. A client's is anything else only in a run that was cut short"
+    )
+    written: int = Field(description="bytes given to TCP")
+    acknowledged: int = Field(description="of these, by the peer's numbers")
+    buffered: int = Field(description="and what the send buffer still holds")
+    missing: int = Field(description="written - acknowledged - buffered; anything but 0 makes the run invalid")
+    read: int = Field(description="bytes that the application read")
+    checked: StreamChecks | None = Field(description="null: not asked for")
+    sent_segments: int
+    retransmitted_segments: int
+    timeouts: int = Field(description="retransmissions after a second or more without progress, the least RTO")
+    window_probes: int
+
+
 class Traced(Line):
     """The result of a trace."""
 
@@ -507,7 +539,7 @@ class Pacing(Line):
 class Result(Line):
     type: Literal["result"]
     at_ns: int
-    reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost", "peer stopped"]
+    reason: Literal["duration", "messages", "stopped", "parent lost", "peer lost", "peer stopped", "stream reset"]
     measured_ns: int
     clock_error_ppm: float = Field(
         description="how much faster the TSC's nanoseconds ran than CLOCK_MONOTONIC_RAW, over the run, in parts a million"
@@ -517,6 +549,7 @@ class Result(Line):
     messages: list[MessageLedger]
     copies: list[CopyLedger] = []
     verified: list[VerifiedLedger] = []
+    streams: list[StreamLedger] = []
     counters: list[HandlerCounterWindow] = Field(description="over the whole run; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
         description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"

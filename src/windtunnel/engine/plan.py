@@ -10,7 +10,7 @@ History of the plan's version:
 1  first run
 2  every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
 3  the pipeline of match-action tables is a part of its workload; `answer_in` is `response_mbuf`;
-   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind; copies of payload
+   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind; copies of payload; streams
 """
 
 from typing import Annotated, Literal
@@ -28,6 +28,7 @@ from windtunnel.engine.plan_values import (
     U64,
     Arrivals,
     Batched,
+    Congestion,
     CopyDepth,
     CopySize,
     CopyWay,
@@ -64,6 +65,9 @@ from windtunnel.engine.plan_values import (
     SourceBytes,
     SourceOrder,
     Stage,
+    StreamBuffer,
+    StreamRead,
+    StreamWrite,
     Text,
     Threshold,
     Time,
@@ -259,6 +263,17 @@ class Copies(Part):
     )
 
 
+class Stream(Part):
+    """One TCP connection for each application: the client writes to it, from the source, and the server reads."""
+
+    write_bytes: StreamWrite = Field(description="of one write, a multiple of 64: a message")
+    send_buffer_bytes: StreamBuffer = Field(description="what is written and not acknowledged; at least one write")
+    receive_buffer_bytes: StreamBuffer
+    read_bytes: StreamRead = Field(description="most of one read")
+    congestion: Annotated[Congestion, cpp("congestion")]
+    checksums: bool = Field(description="of TCP, in software; false: 0, and none is checked")
+
+
 class Workload(Part):
     name: Text
     request_bytes: MessageBytes = Field(description="UDP payload, message header included; of the largest")
@@ -268,6 +283,9 @@ class Workload(Part):
     source: Source | None = Field(description="null: every body is one pattern that stays in the cache")
     copies: Copies | None = Field(
         description="given where a source is; without one, of responses that the handler names"
+    )
+    stream: Stream | None = Field(
+        None, description="null: messages over UDP; given: no handler, and requests have no sizes"
     )
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")

@@ -104,7 +104,7 @@ def _workloads(scenario: Scenario) -> None:
     names: set[str] = set()
     for index, workload in enumerate(scenario.workload):
         here: Path = ("workload", index)
-        if workload.handler is None and workload.packet_handler is None:
+        if workload.handler is None and workload.packet_handler is None and workload.stream is None:
             raise Refusal(here, f"workload {index} has no handler", 'handler = "l_app", or packet_handler = "echo"')
         if workload.name in names:
             raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a unique name for each")

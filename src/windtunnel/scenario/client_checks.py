@@ -37,7 +37,7 @@ def _batches(scenario: Scenario, topology: Topology, client: Client) -> None:
     batch = client.batch.app_tx
     for application in topology.applications:
         budget, workload = application.inflight, application.workload
-        if batch > budget:
+        if batch > budget and scenario.workload[workload].stream is None:
             remedy = f"client.batch.app_tx = {budget}, or a larger inflight"
             raise Refusal(
                 _blamed(scenario, client, workload),

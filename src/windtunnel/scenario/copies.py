@@ -39,23 +39,28 @@ def _of_engine(engine: File) -> dict[str, Copier]:
     return {copier.name: copier for copier in copiers(engine)}
 
 
+def source_of(scenario: Scenario, index: int) -> CopySource | None:
+    """Where the bytes of a workload's requests, or of its stream, come from; None: they have no source."""
+    workload = scenario.workload[index]
+    return workload.source or (CopySource() if workload.stream else None)
+
+
 def copies_of(scenario: Scenario, index: int) -> Copies | None:
     """How a workload copies; a source brings them with their defaults. None: nothing is copied for it."""
-    workload = scenario.workload[index]
-    return workload.copies or (Copies() if workload.source else None)
+    return scenario.workload[index].copies or (Copies() if source_of(scenario, index) else None)
 
 
 def copies_on(scenario: Scenario, index: int, side: Side) -> Copies | None:
     """Those of one side. Requests come from a source on the client; without a source the copies are the server's, of responses that
     its handler names."""
-    of_client = scenario.workload[index].source is not None
+    of_client = source_of(scenario, index) is not None
     return copies_of(scenario, index) if of_client == (side == "client") else None
 
 
 def check_copies(scenario: Scenario, index: int) -> None:
     """Raises Refusal for the first error."""
     workload, copies = scenario.workload[index], copies_of(scenario, index)
-    if copies is None:
+    if copies is None or workload.stream:
         return
     here: Path = ("workload", index, "copies")
     if workload.source:
@@ -178,7 +183,7 @@ def _verified(scenario: Scenario, index: int, here: Path) -> None:
 
 def plan_source(scenario: Scenario, index: int) -> plans.Source | None:
     """In the plan's words."""
-    source = scenario.workload[index].source
+    source = source_of(scenario, index)
     return plans.Source(bytes=source.bytes, order=source.order) if source else None
 
 
@@ -258,7 +263,7 @@ def reserved_cpus(scenario: Scenario, topologies: Sequence[Topology], allowed: S
 
 def source_bytes(scenario: Scenario) -> int:
     """Memory of all sources."""
-    return sum(workload.source.bytes for workload in scenario.workload if workload.source)
+    return sum(source.bytes for index in range(len(scenario.workload)) if (source := source_of(scenario, index)))
 
 
 def refers_to_source(scenario: Scenario, index: int) -> bool:
@@ -280,7 +285,7 @@ def pending_mbufs(scenario: Scenario, topology: Topology) -> int:
 def _pending(scenario: Scenario, topology: Topology, index: int) -> int:
     """As many as the engine's FIFO has entries; a response may have several for a packet."""
     copies, workload = copies_on(scenario, index, topology.side), scenario.workload[index]
-    if copies is None:
+    if copies is None or workload.stream:
         return 0
     of_client = topology.side == "client"
     batch = topology.keys.batch.app_tx if of_client else topology.keys.batch.app_rx

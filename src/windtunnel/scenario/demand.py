@@ -12,6 +12,7 @@ from windtunnel.scenario import wires
 from windtunnel.scenario.copies import pending_mbufs, refers_to_source
 from windtunnel.scenario.keys import Scenario, Server
 from windtunnel.scenario.refusal import Refusal
+from windtunnel.scenario.stream_sizes import segments_of_write
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments, topologies
 from windtunnel.scenario.variants import widened
 
@@ -84,6 +85,9 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
     by_copy, mtu = not wires.has(scenario, "moves_mbufs"), topology.keys.mtu
     costs = []
     for index, workload in enumerate(scenario.workload):
+        if workload.stream:  # data one way, as many acknowledgements at the most the other way
+            costs.append(segments_of_write(workload.stream, mtu) * (2 if by_copy else 1))
+            continue
         request = segments(request_bytes(scenario, index), mtu)
         response = segments(response_bytes(scenario, index), mtu)
         if topology.side == "client":

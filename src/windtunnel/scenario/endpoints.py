@@ -11,6 +11,7 @@ from windtunnel.scenario.loads import plan_load
 from windtunnel.scenario.match_tables import plan_pipeline
 from windtunnel.scenario.memory import data_room_bytes
 from windtunnel.scenario.sizes import plan_sizes
+from windtunnel.scenario.streams import plan_stream
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, topologies, workload_names
 from windtunnel.scenario.variants import widened
 
@@ -95,6 +96,7 @@ def plan_workload(
         response_sizes=plan_sizes(scenario, index, "response"),
         source=plan_source(scenario, index),
         copies=plan_copies(scenario, index, copier_lcores),
+        stream=plan_stream(scenario, index),
         handler=plan_handler(scenario, index, "message"),
         packet_handler=plan_handler(scenario, index, "packet"),
         pipeline=plan_pipeline(scenario, index, change_cpu) if workload.table else None,

@@ -36,7 +36,7 @@ from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
 from windtunnel.scenario.refusal import Source
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.table_keys import MatchTable
-from windtunnel.scenario.traffic_keys import Copies, CopySource, LoadPhase, Sizes
+from windtunnel.scenario.traffic_keys import Copies, CopySource, LoadPhase, Sizes, Stream
 from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
     Applications,
@@ -240,7 +240,10 @@ class Workload(Table):
     )
     request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
     response_sizes: Sizes | None = Field(None, description="sizes of the responses, instead of `response`")
-    source: CopySource | None = Field(None, description="where the bodies of requests come from")
+    stream: Stream | None = Field(None, description="a TCP stream instead of messages over UDP")
+    source: CopySource | None = Field(
+        None, description="where the bodies of requests come from; a stream always has one"
+    )
     copies: Copies | None = Field(
         None, description="how bodies come into packets: of requests from a source, else of responses"
     )

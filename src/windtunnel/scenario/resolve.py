@@ -26,6 +26,7 @@ from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
 from windtunnel.scenario.table_memory import tables_bytes
+from windtunnel.scenario.streams import buffers_bytes
 from windtunnel.scenario.topology import Topology, topologies
 from windtunnel.scenario.variants import longest_delay_ns
 
@@ -81,6 +82,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     processes = [[side] for side in sides] if process_each else [sides]
     sized = [[(side, demands[side.side].size) for side in process] for process in processes]
     extra: dict[Side, int] = {"server": tables_bytes(scenario, host), "client": source_bytes(scenario)}
+    extra = {side: need + buffers_bytes(scenario) for side, need in extra.items()}
     needs = {
         mode: [wanted_bytes(process, mode, sum(extra[t.side] for t, _ in process)) for process in sized]
         for mode in MODES

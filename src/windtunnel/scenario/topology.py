@@ -11,6 +11,7 @@ from windtunnel.engine.plan import Application, Dispatcher
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side, Stage
 from windtunnel.scenario.keys import Client, Scenario, Server, Workload
 from windtunnel.scenario.sizes import plan_sizes
+from windtunnel.scenario.stream_sizes import writes_in_flight
 from windtunnel.scenario.wires import has
 
 DEFAULT_RESPONSE_BYTES = 86
@@ -80,7 +81,8 @@ def workload_names(scenario: Scenario) -> list[str]:
     names: list[str] = []
     given = {workload.name for workload in scenario.workload}
     for workload in scenario.workload:
-        plain = (workload.handler or workload.packet_handler or "").rsplit("/", 1)[-1].removesuffix(".so") or "workload"
+        handler = (workload.handler or workload.packet_handler or "").rsplit("/", 1)[-1].removesuffix(".so")
+        plain = handler or ("stream" if workload.stream else "workload")
         name, number = workload.name or plain, 2
         while not workload.name and (name in names or name in given):
             name, number = f"{plain}-{number}", number + 1
@@ -124,9 +126,13 @@ def shared_out(scenario: Scenario, total: float, own: Sequence[float | None]) ->
 
 
 def budgets(scenario: Scenario, client: Client) -> list[int]:
-    """Messages that each workload may have in flight."""
+    """Messages that each workload may have in flight; of a stream no more than the writes that its send buffer holds."""
     own = [workload.inflight for workload in scenario.workload]
-    return [int(budget) for budget in shared_out(scenario, client.inflight, own)]
+    shared = [int(budget) for budget in shared_out(scenario, client.inflight, own)]
+    return [
+        min(budget, writes_in_flight(workload.stream)) if workload.stream else budget
+        for budget, workload in zip(shared, scenario.workload, strict=True)
+    ]
 
 
 def rates(scenario: Scenario, client: Client) -> list[float | None]:
@@ -161,7 +167,7 @@ def _used(app: int, apps: int, dispatchers: int) -> list[int]:
 def _applications(workload: Workload, side: Side) -> int:
     if side == "client":
         return workload.client.apps or workload.apps
-    return workload.apps if workload.handler else 0
+    return workload.apps if workload.handler or workload.stream else 0
 
 
 def _colocated(workload: Workload, side: Side) -> bool:

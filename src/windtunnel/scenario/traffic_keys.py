@@ -7,11 +7,15 @@ from pydantic import Field
 from windtunnel.engine.plan_values import (
     Arrivals,
     Batched,
+    Congestion,
     CopyDepth,
     CopyWay,
     Exponent,
     SourceBytes,
     SourceOrder,
+    StreamBuffer,
+    StreamRead,
+    StreamWrite,
 )
 from windtunnel.scenario.quantities import AnyRate, Duration, Size, within
 from windtunnel.scenario.table import Table
@@ -85,3 +89,22 @@ class Copies(Table):
     timeout: Annotated[int, Duration("1ms", "1h")] = Field(
         "1s", validate_default=True, description="a copy that has not ended after this makes the run invalid"
     )
+
+
+class Stream(Table):
+    """A TCP connection: the client writes, the server reads. There is no handler, and no request but a write."""
+
+    write: Annotated[int, within("size", StreamWrite)] = Field(
+        "1MiB", validate_default=True, description="size of a write, a multiple of 64 bytes; it counts as a message"
+    )
+    send_buffer: Annotated[int, within("size", StreamBuffer)] | None = Field(
+        None, description="bytes written and not acknowledged; default: four writes, 256 KiB to 8 MiB"
+    )
+    receive_buffer: Annotated[int, within("size", StreamBuffer)] | None = Field(
+        None, description="bytes received and not read; default: the size of the send buffer"
+    )
+    read: Annotated[int, within("size", StreamRead)] = Field(
+        "64KiB", validate_default=True, description="most bytes of one read"
+    )
+    congestion: Congestion = Field("cubic", description="congestion control of the sender")
+    checksum: bool = Field(True, description="TCP checksums in software; false: none, where both ends are ours")
