@@ -25,8 +25,8 @@ from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, p
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
-from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.streams import buffers_bytes
+from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, topologies
 from windtunnel.scenario.variants import longest_delay_ns
 
