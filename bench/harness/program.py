@@ -21,7 +21,7 @@ class Program:
         binary = find_engine().parents[1] / "bench" / name
         if not binary.is_file():
             raise UserError(f"no {binary}", remedy="meson configure build -Dbenches=enabled && ninja -C build")
-        memory = ["--no-huge", "-m", str(memory_mib)] if session.memory == "no-huge" else ["--in-memory"]
+        memory = ["--no-huge", "--no-shconf", "-m", str(memory_mib)] if session.memory == "no-huge" else ["--in-memory"]
         eal = [*memory, "--no-pci", "--no-telemetry", "--log-level=error"]
         eal += ["--lcores", lcores] if lcores else ["-l", str(session.cpu)]
         self._name = name

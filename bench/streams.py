@@ -1,0 +1,96 @@
+"""What does a TCP stream gain where another core copies its writes, and how near does it come to its bound?
+
+Both ends are ours and on one worker over `ring`, without checksums, and the receiver reads no byte: what is left is TCP and the copy into
+the send buffer. Each round asks bench/raw_copies.cc for the two rates of bare copies of that size, and runs the stream with the copies
+made by the CPU and by DPDK's software engine, whose thread has the other CPU. With s, the share of copies in the run by the CPU, the bound of
+the gain is 1 / max(1 - s, s x CPU rate / engine rate): either the core is rid of its copies, or the engine is busy (Amdahl's law).
+"""
+
+from dataclasses import replace
+
+from copies import BATCH, DEPTH, GBIT, RAW_MIB, SIZES
+from harness.engine_run import EngineRun
+from harness.main import main
+from harness.program import Program
+from harness.results import Result
+from harness.sample import Sample
+from harness.session import Rounds, Session, busy_host, compared
+from harness.statistics import Goal, interval, judge
+from windtunnel.runs.copies import copy_rows
+from windtunnel.runs.rows import CopyRow
+
+SCENARIO = "../../scenarios/stream.toml"
+WRITES = ("4 KiB", "64 KiB", "1 MiB", "2 MiB")
+RAW_MS = 200
+GAIN = Goal(0.9, "at least", aim=1.0)
+SHARE = Goal(1.0, "at most")
+"""Percent of the core."""
+GOALS_AT = "1 MiB"
+
+
+def gains(session: Session) -> list[Result]:
+    if session.other_cpu is None:
+        session.log("streams: skipped, the software engine needs a second CPU")
+        return []
+    return [result for write in WRITES for result in _gain(session, write)]
+
+
+def _bare_rate(session: Session, copier: str, size: str) -> float:
+    """Bytes a tick of bare copies. The program ends behind it: an idle software engine still wakes up."""
+    lcores = f"0@{session.cpu},1@{session.other_cpu}"
+    with Program(session, "raw_copies", [copier, DEPTH, BATCH], RAW_MIB, lcores) as program:
+        bare = program.round(SIZES[size], RAW_MS)["bare"]
+    return bare["bytes"] / bare["ticks"]
+
+
+def _gain(session: Session, write: str) -> list[Result]:
+    def run(engine: str) -> EngineRun:
+        cpu = f"[{session.cpu}]"
+        sets = {"workload.0.stream.write": write.replace(" ", ""), "workload.0.copies.engine": engine}
+        quiet = {"workload.0.scan": "false", "workload.0.stream.checksum": "false", "window": "100ms"}
+        return session.run(SCENARIO, {"client.cores": cpu, "server.cores": cpu} | sets | quiet)
+
+    def take_round() -> dict[str, Sample]:
+        cpu_rate, dma_rate = (_bare_rate(session, copier, write) for copier in ("cpu", "dma"))
+        by_cpu, by_dma = run("cpu"), run("dma")
+        share = _copies(by_cpu).share or 0.0
+        bound = 1 / max(1 - share, share * cpu_rate / dma_rate)
+        cpu, dma = by_cpu.copied(), by_dma.copied()
+        raw = {"share": share, "bound": bound, "dma_by_cpu_rate": dma_rate / cpu_rate}
+        most = replace(cpu, value=cpu.value * bound, raw=cpu.raw | raw)
+        after = replace(dma, value=_copies(by_dma).share or 0.0)
+        return {"cpu": cpu, "dma": dma, "bound": most, "share": after}
+
+    rounds = session.rounds(take_round, "Gbit/s", GBIT)
+    held = write == GOALS_AT
+    return [
+        compared(session, f"dma by cpu, {write}", rounds, "dma", "cpu", "Gbit/s", GBIT),
+        compared(session, f"dma by its bound, {write}", rounds, "dma", "bound", "Gbit/s", GBIT, GAIN if held else None),
+        _share(session, f"copies' share of the core with dma, {write}", rounds, SHARE if held else None),
+    ]
+
+
+def _share(session: Session, name: str, rounds: Rounds, goal: Goal | None) -> Result:
+    samples = rounds.kept["share"]
+    spread = interval([sample.value * 100 for sample in samples])
+    verdict = judge(spread, goal, busy_host(session, samples)) if goal else None
+    return Result(
+        name=name,
+        memory=session.memory,
+        spread=spread,
+        unit="%",
+        goal=goal,
+        verdict=verdict,
+        samples={"share": samples},
+    )
+
+
+def _copies(run: EngineRun) -> CopyRow:
+    engine = run.engine
+    assert engine.hello is not None and engine.result is not None
+    (row,) = copy_rows(run.windows, engine.hello, engine.plan, engine.result.copies)
+    return row
+
+
+if __name__ == "__main__":
+    main(__doc__, gains)
