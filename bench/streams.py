@@ -16,6 +16,7 @@ from harness.results import Result
 from harness.sample import Sample
 from harness.session import Rounds, Session, busy_host, compared
 from harness.statistics import Goal, interval, judge
+
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.rows import CopyRow
 
