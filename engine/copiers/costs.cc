@@ -21,29 +21,29 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
+// Where the next piece of an area begins: on a line, and behind the one before, or at the begin.
+uint64_t advance(uint64_t &at, uint64_t area_bytes, uint32_t bytes) {
+    const uint64_t here = at + bytes > area_bytes ? 0 : at;
+    at = here + (bytes + line - 1) / line * line;
+    return here;
+}
+
 // Pieces of one size, in turn, as those of a run are.
 class pieces_of {
   public:
     pieces_of(const copy_areas &areas, uint32_t bytes, uint32_t batch)
-        : areas_(areas), bytes_(bytes), stride_((bytes + line - 1) / line * line), pieces_(batch) {}
+        : areas_(areas), bytes_(bytes), pieces_(batch) {}
 
     const std::vector<copy_piece> &next() {
         for (copy_piece &piece : pieces_)
-            piece = {areas_.to.data() + advance(to_, areas_.to.size()),
-                     areas_.from.data() + advance(from_, areas_.from.size()), bytes_};
+            piece = {areas_.to.data() + advance(to_, areas_.to.size(), bytes_),
+                     areas_.from.data() + advance(from_, areas_.from.size(), bytes_), bytes_};
         return pieces_;
     }
 
   private:
-    // Where the piece begins.
-    uint64_t advance(uint64_t &at, uint64_t size) const {
-        const uint64_t here = at + bytes_ > size ? 0 : at;
-        at = here + stride_;
-        return here;
-    }
-
     copy_areas areas_;
-    uint32_t bytes_, stride_;
+    uint32_t bytes_;
     uint64_t from_ = 0, to_ = 0;
     std::vector<copy_piece> pieces_;
 };
@@ -115,6 +115,22 @@ double at_depth(const copy_channel &channel, pieces_of &pieces, uint32_t batch, 
 }
 
 }  // namespace
+
+std::vector<double> measure_cpu_copies(std::span<const uint8_t> from, std::span<uint8_t *const> to,
+                                       std::span<const uint32_t> sizes, uint32_t batch, uint32_t rounds) {
+    std::vector<std::vector<double>> ticks(sizes.size());
+    std::vector<copy_piece> pieces(batch);
+    uint64_t at = 0, next = 0;
+    for (uint32_t round = 0; round < rounds; round++)
+        for (size_t i = 0; i < sizes.size(); i++) {
+            for (copy_piece &piece : pieces)
+                piece = {to[next++ % to.size()], from.data() + advance(at, from.size(), sizes[i]), sizes[i]};
+            ticks[i].push_back(by_cpu(pieces));
+        }
+    std::vector<double> medians;
+    for (std::vector<double> &of_size : ticks) medians.push_back(median(std::move(of_size)));
+    return medians;
+}
 
 copy_costs measure_costs(const copy_channel &channel, const copy_areas &areas, uint32_t bytes, uint32_t batch,
                          uint32_t depth, uint32_t rounds, uint64_t patience) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "copiers/copier.h"
 
@@ -20,6 +21,12 @@ struct copy_costs {
     double copier;    // ticks a copy, while `depth` of them run at a time: the copier's own rate
     uint64_t copies;  // that the copier made for this
 };
+
+// Ticks of a copy by rte_memcpy, of each of these sizes: medians of `rounds` rounds, in which the sizes take
+// turns, a batch each. Copies come from one piece of `from` after the other, round and round, and go to each
+// of `to` in turn.
+std::vector<double> measure_cpu_copies(std::span<const uint8_t> from, std::span<uint8_t *const> to,
+                                       std::span<const uint32_t> sizes, uint32_t batch, uint32_t rounds);
 
 // Medians of `rounds` rounds, in which both take turns; a round is one batch. The worker's waiting counts for
 // neither. `copier` is measured where depth is not 0. Takes up to some milliseconds a MiB. Throws refusal

@@ -50,10 +50,12 @@ struct copy_counters {
 // Of one window.
 struct copy_stats : copy_counters {
     batch_histogram completion;  // ticks from the submit of a copy to the poll that found its end
+    batch_histogram sizes;       // bytes of the copies that the copier ended well, where they end later
 
     void clear() {
         static_cast<copy_counters &>(*this) = {};
         completion.clear();
+        sizes.clear();
     }
 };
 

@@ -16,6 +16,7 @@ namespace wt {
 struct step_name {
     std::string name;
     bool traffic;
+    bool copier = false;  // of the stage's copier; a handler's own step may have the same name
 };
 
 struct handler_steps {

@@ -73,6 +73,7 @@ void add_steps(json &list, const stage &s, const stage_stats &stats, enum side s
                         {"worker", s.worker},
                         {"step", s.steps->names[i].name},
                         {"traffic", s.steps->names[i].traffic},
+                        {"copier", s.steps->names[i].copier},
                         {"cycles", step.cycles},
                         {"packets", step.packets},
                         {"stamps", step.stamps}});

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "copiers/break_even.h"
 #include "copiers/registry.h"
 #include "copiers/trip.h"
 #include "core/random_bytes.h"
 #include "core/refusal.h"
+#include "run/copy_costs.h"
 #include "run/run.h"
 #include "run/seed.h"
 #include "stages/client_state.h"
@@ -66,7 +66,7 @@ void name_steps(body_copying &c, handler_steps *of_handler) {
                           std::to_string(WT_MAX_STEPS),
                       "fewer steps, or no copies");
     for (const char *name : {c.channel.immediate ? "copy" : "submit", "poll", "copy by CPU"})
-        c.steps->names.push_back({name, false});
+        c.steps->names.push_back({name, false, true});
 }
 
 // Makes what a stage needs for a copier; `burst`: the most entries of one call.
@@ -178,6 +178,7 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"cpu", c.channel.cpu < 0 ? json() : json(c.channel.cpu)},
         {"cpu_ns", thread_ns(c)},
         {"at_least_bytes", c.at_least},
+        {"cpu_copies", cpu_copies_json(f, a.workload)},
         {"submitted", c.submitted},
         {"measuring", c.measuring},
         {"ended", c.ended},
@@ -191,19 +192,6 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"planted", planted_json(c)}};
 }
 
-// Below this size a copy costs the worker less than to have it made.
-uint32_t measured_at_least(const run_state &f, const application &a, body_copying &c, const workload_plan &w,
-                           uint32_t largest) {
-    if (c.channel.immediate || largest == 0) return 0;
-    f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
-    const break_even found =
-        measure_break_even(c.channel, {a.source->bytes, w.source->bytes}, largest, c.batch, c.timeout);
-    c.submitted += found.copies;
-    c.measuring += found.copies;
-    c.ended += found.copies;
-    return found.at_least;
-}
-
 }  // namespace
 
 void open_request_copies(run_state &f, application &a, const workload_plan &w) {
@@ -213,19 +201,17 @@ void open_request_copies(run_state &f, application &a, const workload_plan &w) {
                           "cannot come from a source",
                       "use another handler, or no source");
     const auto burst = static_cast<uint32_t>(a.out.packets.size());
-    body_copying &c = make_copying(f, a, *w.copies, burst);
+    const body_copying &c = make_copying(f, a, *w.copies, burst);
     a.source = std::make_unique<request_source>(layout_of(f, a, w), source_of(f, a, w, a.request.body_bytes));
     a.source->bodies.resize(c.way == copy_way::zero ? burst : 0);
-    const uint32_t largest = std::min(a.request.segment_body, a.request.body_bytes);
-    if (!w.copies->at_least_bytes) c.at_least = measured_at_least(f, a, c, w, largest);
+    measure_copies(f, a, w);
 }
 
 void open_stream_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
                         uint32_t burst) {
-    const uint32_t bytes = w.stream->write_bytes;
-    body_copying &c = make_copying(f, a, *w.copies, burst);
-    a.source = std::make_unique<request_source>(layout, source_of(f, a, w, bytes));
-    if (!w.copies->at_least_bytes) c.at_least = measured_at_least(f, a, c, w, bytes);
+    make_copying(f, a, *w.copies, burst);
+    a.source = std::make_unique<request_source>(layout, source_of(f, a, w, w.stream->write_bytes));
+    measure_copies(f, a, w);
 }
 
 void open_response_copies(run_state &f, application &a, const workload_plan &w) {
@@ -236,6 +222,7 @@ void open_response_copies(run_state &f, application &a, const workload_plan &w) 
                       "use a source, or a handler that names copies");
     make_copying(f, a, *w.copies, static_cast<uint32_t>(a.out.packets.size()) * WT_MAX_COPIES);
     a.responding->copies.resize(a.responding->exchanges.size());
+    measure_copies(f, a, w);
 }
 
 void open_request_checks(run_state &f, application &a, const workload_plan &w) {
@@ -302,6 +289,7 @@ json copies_of_window(run_state &f, uint32_t epoch) {
         if (!stats.copies) return;
         application &a = *static_cast<application *>(s.own_role);
         a.copying->totals += *stats.copies;
+        const bool later = !a.copying->channel.immediate;
         list.push_back({{"workload", a.workload},
                         {"endpoint", side_names[static_cast<int>(f.endpoints[s.place.endpoint].plan->side)]},
                         {"application", a.index},
@@ -311,8 +299,8 @@ json copies_of_window(run_state &f, uint32_t epoch) {
                         {"uncopied", stats.copies->uncopied},
                         {"bytes", stats.copies->bytes},
                         {"thread", thread_of_window(f, a)},
-                        {"completion",
-                         a.copying->channel.immediate ? json() : histogram_json(stats.copies->completion)}});
+                        {"completion", later ? histogram_json(stats.copies->completion) : json()},
+                        {"sizes", later ? histogram_json(stats.copies->sizes) : json()}});
     });
     return list;
 }

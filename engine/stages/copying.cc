@@ -85,6 +85,7 @@ void end_copy(body_copying &c, pending_copy &copy, copy_end how, uint64_t now, c
     if (unlikely(how == copy_end::failed)) return leave_to_cpu(c, copy, copy_reason::failed, stats);
     copy.runs = false;
     stats.copies++;
+    if (!c.channel.immediate) stats.sizes.add(copy.bytes);
 }
 
 // Asks which copies have ended, a batch at most, and passes what needs none. Returns how many have ended.

@@ -13,6 +13,7 @@
 #include "copiers/trip.h"
 #include "core/refusal.h"
 #include "run/copies.h"
+#include "run/copy_costs.h"
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -305,6 +306,25 @@ TEST(copying, costs_are_of_every_piece_of_both_areas) {
     EXPECT_TRUE(hand.running.empty());
 }
 
+TEST(copying, the_cpu_copies_each_size_in_turn_from_where_the_last_one_ended) {
+    std::vector<uint8_t> from(64 * 40);
+    std::iota(from.begin(), from.end(), uint8_t{1});
+    const std::vector<uint32_t> sizes = {64, 100, 256};
+    std::array<std::array<uint8_t, 300>, 12> rooms{};
+    std::vector<uint8_t *> to;
+    for (auto &room : rooms) to.push_back(room.data());
+    const std::vector<double> ticks = measure_cpu_copies(from, to, sizes, 2, 2);
+    ASSERT_EQ(ticks.size(), 3u);
+    for (const double each : ticks) EXPECT_GT(each, 0);
+    // two rounds of two pieces of each size, on lines of their own
+    for (size_t room = 0, at = 0; room < rooms.size(); room++) {
+        const uint32_t bytes = sizes[room / 2 % 3];
+        EXPECT_TRUE(std::equal(&from[at], &from[at + bytes], to[room])) << room;
+        EXPECT_EQ(rooms[room][bytes], 0u) << room;
+        at += (bytes + 63) / 64 * 64;
+    }
+}
+
 TEST(copying, costs_of_a_copier_that_fails_or_never_ends_are_refused) {
     std::vector<uint8_t> from(4096), to(4096);
     by_hand failing{.may_end = UINT32_MAX, .how = copy_end::failed}, silent{.may_end = 1};
@@ -512,6 +532,48 @@ TEST(copying, the_size_from_which_a_copier_saves_cycles_is_measured) {
     EXPECT_EQ(slow.copying().submitted, slow.copying().ended);
 }
 
+TEST(copying, what_the_cpus_copies_cost_is_measured_where_a_copier_ends_its_own_later) {
+    const json late = {{"engine", "planted"}, {"options", {{"fault", "late"}, {"share", "0"}}}};
+    for (const bool of_requests : {true, false}) {
+        copying_rig r(of_requests ? copying_plan(late) : naming_plan(late), false);
+        const json told = cpu_copies_json(r.f, 0);
+        std::vector<uint32_t> sizes;
+        for (const json &each : told["costs"]) {
+            sizes.push_back(each["bytes"]);
+            EXPECT_GT(each["cycles"], 0);
+        }
+        EXPECT_EQ(sizes, (std::vector<uint32_t>{64, 128, 256, 512, of_requests ? 984u : 1000u}));
+        EXPECT_EQ(told["from_bytes"], of_requests ? 64 * 1024 : 32 * 1000);
+    }
+    EXPECT_EQ(cpu_copies_json(copying_rig(copying_plan(), false).f, 0), nullptr)
+        << "they end with their submit";
+}
+
+TEST(copying, the_cpu_copies_to_as_many_mbufs_as_take_turns) {
+    const auto mbufs_of = [](json p, int cache) {
+        p["endpoints"][0]["pool"]["cache"] = cache;
+        copying_rig r(p);
+        const uint32_t free = rte_mempool_avail_count(r.f.pools[client]);
+        return std::pair{cpu_copies_json(r.f, 0)["to_places"].get<uint32_t>(), free};
+    };
+    json p = copying_plan({{"engine", "planted"}});
+    EXPECT_EQ(mbufs_of(p, 32).first, 32u) << "in flight, and in the cache of one worker";
+    const auto [around, free] = mbufs_of(p, 31);
+    EXPECT_EQ(around, free) << "they have no room in the cache";
+    part(p, {"disp_tx", "nic_tx", "nic_rx", "disp_rx"});
+    EXPECT_GT(mbufs_of(p, 32).first, 32u) << "another worker frees them";
+}
+
+TEST(copying, the_cpu_copies_from_as_much_of_a_source_as_messages_do) {
+    json p = copying_plan({{"engine", "planted"}}, {{"source", {{"bytes", 1 << 16}, {"order", "hot"}}}});
+    EXPECT_EQ(cpu_copies_json(copying_rig(p).f, 0)["from_bytes"], 1024);
+    p["workloads"][0]["request_bytes"] = 40;  // a body of 24
+    const json told = cpu_copies_json(copying_rig(p).f, 0);
+    EXPECT_EQ(told["from_bytes"], 64);
+    EXPECT_EQ(told["costs"].size(), 1u);
+    EXPECT_EQ(told["costs"][0]["bytes"], 24);
+}
+
 TEST(naming, a_response_leaves_when_its_copy_has_ended) {
     copying_rig r(naming_plan());
     r.send();
@@ -530,6 +592,8 @@ TEST(naming, a_response_leaves_when_its_copy_has_ended) {
     EXPECT_EQ(r.checked().wrong_packets, 0u);
     EXPECT_EQ(r.stats(client, app_rx).responses, r.checked().packets);
     EXPECT_EQ(r.copies().completion.total, r.copies().copies);
+    EXPECT_EQ(r.copies().sizes.total, r.copies().copies);
+    EXPECT_EQ(r.copies().sizes.sum, 984 * r.copies().copies);
     EXPECT_EQ(r.copies().bytes, 984 * r.copying().submitted);
 }
 
@@ -566,6 +630,33 @@ TEST(naming, the_steps_of_a_stalled_call_are_forgotten) {
     steps.taken.fill({});
     EXPECT_EQ(r.call().stalled, for_copies);
     for (const wt_step &step : steps.taken) EXPECT_EQ(step.stamps, 0u);
+    steps.now = nullptr;
+}
+
+// So that each books its own, whatever their names.
+TEST(naming, the_steps_of_a_copier_stand_behind_those_of_its_handler) {
+    const std::string handler = std::string(std::getenv("WT_TEST_PLUGINS")) + "/names_copies.so";
+    json p = naming_plan({{"engine", "planted"}, {"verify", false}},
+                         {{"handler", {{"name", handler}, {"options", json::object()}}}});
+    p["accounting"]["level"] = "sampled";
+    copying_rig r(p);
+    nlohmann::ordered_json lines;
+    add_steps(lines, r.at(server, app_rx), r.stats(server, app_rx), side::server);
+    std::vector<std::pair<std::string, bool>> named;
+    for (const auto &line : lines) named.emplace_back(line["step"], line["copier"]);
+    EXPECT_EQ(
+        named,
+        (decltype(named){
+            {"look", false}, {"submit", false}, {"submit", true}, {"poll", true}, {"copy by CPU", true}}));
+    handler_steps &steps = *r.copying().steps;
+    steps.now = steps.taken.data();
+    r.send();
+    r.call();
+    r.hand.may_end = 5;
+    r.call();
+    std::vector<uint64_t> packets;
+    for (size_t i = 0; i < named.size(); i++) packets.push_back(steps.taken[i].packets);
+    EXPECT_EQ(packets, (std::vector<uint64_t>{32, 64, 32, 5, 0}));
     steps.now = nullptr;
 }
 

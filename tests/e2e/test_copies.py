@@ -83,6 +83,7 @@ def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
     [row] = summarise(run).copies
     assert row.engine == engine and row.gbps > 0 and 0 < row.share < 1 and row.submit_cycles > 0
     assert (row.p50 is None) == (engine != "dma")
+    assert (row.freed_cycles is None) == (row.freed_share is None) == (ledger.cpu_copies is None) == (engine != "dma")
 
 
 def test_a_dma_engine_has_a_cpu_and_its_driver_counts_the_same(tmp_path):
@@ -180,6 +181,18 @@ def test_the_measured_size_is_in_the_record(tmp_path):
     run = run_well(tmp_path, copying({"engine": "dma", "at_least": "auto"}))
     assert 64 <= assert_copied(run).at_least_bytes <= 1500
     assert run.record.engines[0].plan.workloads[0].copies.at_least_bytes is None
+
+
+@SIDES
+def test_what_copies_by_the_cpu_cost_is_in_the_record(tmp_path, of):
+    run = run_well(tmp_path, of({"engine": "dma"}))
+    told = assert_copied(run).cpu_copies
+    sizes = [each.bytes for each in told.costs]
+    assert sizes[:4] == [64, 128, 256, 512] and sizes == sorted(set(sizes))
+    assert all(each.cycles > 0 for each in told.costs) and told.to_places > 0
+    windows = [part.sizes for window in run.windows[run.record.engines[0].name] for part in window.copies]
+    assert max(each.max for each in windows if each.total) == sizes[-1], "the largest copy of a packet was measured"
+    assert (told.from_bytes == 1 << 20) == (of is copying)
 
 
 def test_zero_copies_send_the_source_itself(tmp_path):

@@ -8,7 +8,8 @@ History of the lines' version:
 2  second run: every wire, loads in phases, links, two hosts, traces
 3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
 4  tables: the steps of handlers and what handlers count themselves
-5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer; the probe of the host at the end of a window
+5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer; the probe of the host at the end of a window; copies,
+   the sizes of those that a copier made, what the CPU's would have cost, and which steps are a copier's
 """
 
 from typing import Annotated, Literal
@@ -173,6 +174,9 @@ class StepWindow(Line):
     worker: int = Field(description="position in the plan's workers")
     step: str
     traffic: bool = Field(description="it makes the traffic that the handler then meets: not the data plane's work")
+    copier: bool | None = Field(
+        None, description="it is the copier's of this stage, and no step of the handler; null: written before 0.6"
+    )
     cycles: int = Field(description="of timed calls")
     packets: int = Field(description="that went through it in timed calls; of a message handler, messages")
     stamps: int = Field(description="times that the clock was read for it: each adds ready.stamp_ticks to `cycles`")
@@ -302,6 +306,9 @@ class CopyWindow(Line):
     thread: CopierThread | None = Field(None, description="null: the copier has none")
     completion: Histogram | None = Field(
         description="ticks from the submit of a copy to the poll that found its end; null: copies end with their submit"
+    )
+    sizes: Histogram | None = Field(
+        None, description="bytes of the copies that the copier made; null: copies end with their submit"
     )
 
 
@@ -434,6 +441,27 @@ class PlantedFaults(Line):
     count: int
 
 
+class CpuCopy(Line):
+    """One size, the median of 31 batches."""
+
+    bytes: int
+    cycles: float = Field(description="TSC cycles of a copy by rte_memcpy")
+
+
+class CpuCopies(Line):
+    """What a copy by the CPU would have cost in the copier's place, measured before the run."""
+
+    from_bytes: int = Field(
+        description="what was copied from, piece by piece: the workload's source (of order hot, one request's bytes); without a source, "
+        "memory of its own"
+    )
+    to_places: int = Field(
+        description="what was copied to, in turn: mbufs, as many as one application may have in flight where one worker has room for them in "
+        "its cache, else all that were free; of a stream, the writes that its send buffer holds"
+    )
+    costs: list[CpuCopy] = Field(description="ascending by size, up to the largest copy of a packet")
+
+
 class CopyLedger(Line):
     """The copies of one application over the whole run: submitted = ended + never ended."""
 
@@ -448,6 +476,7 @@ class CopyLedger(Line):
     )
     cpu_ns: int | None = Field(description="CPU time of that thread (schedstat)")
     at_least_bytes: int = Field(description="smaller copies were left to the CPU")
+    cpu_copies: CpuCopies | None = Field(None, description="null: copies end with their submit, or there are none")
     submitted: int = Field(description="copies that the copier took")
     measuring: int = Field(
         description="of these, copies that only measured: before the run, and the ways of the host's probes"

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from windtunnel.engine.lines import CopyLedger, CopyWindow, Hello, StepWindow, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.plan_values import Side
+from windtunnel.runs.cpu_copies import cpu_cycles
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.metrics import MEASURED, add, measured, ratio, seconds
 from windtunnel.runs.rows import CopyRow
@@ -39,14 +40,18 @@ def _row(
     assert workload.copies is not None
     applications, workers = {part.application for part in members}, {part.worker for part in members}
     side = members[0].endpoint
-    steps = [step for window in windows for step in window.steps if _is_of(step, side, applications)]
+    steps = [step for window in windows for step in window.steps if _is_beside(step, side, applications)]
+    marked = all(step.copier is not None for step in steps)
+    steps = [step for step in steps if step.copier]
     timed = sum(worker.timed_cycles for window in windows for worker in window.workers if worker.worker in workers)
     moved = sum(part.bytes for part in members)
     by_cpu = add(part.by_cpu for part in members)
     completion = merge(part.completion for part in members)
     tick_ns = 1e9 / hello.tsc_hz
     p50, p99 = (None if (ticks := percentile(completion, p)) is None else round(ticks * tick_ns) for p in (50, 99))
-    share = ratio(sum(step.cycles for step in steps), timed)
+    share = ratio(sum(step.cycles for step in steps), timed) if marked else None
+    submit_cycles, poll_cycles = _cycles(steps, SUBMIT), _cycles(steps, POLL)
+    freed = _freed(members, ledgers, submit_cycles, poll_cycles)
     return CopyRow(
         workload=workload.name,
         engine="none" if workload.copies.way == "zero" else workload.copies.engine,
@@ -60,22 +65,39 @@ def _row(
         gbps=ratio(moved * 8 / 1e9, seconds(windows)),
         share=share,
         most_gain=None if share is None else ratio(1.0, 1.0 - share),
-        submit_cycles=_cycles(steps, SUBMIT),
-        poll_cycles=_cycles(steps, POLL),
+        submit_cycles=submit_cycles,
+        poll_cycles=poll_cycles,
         by_cpu_cycles=_cycles(steps, BY_CPU),
+        freed_cycles=freed,
+        freed_share=None if freed is None else ratio(freed * _packets(steps, POLL), timed),
         p50=p50,
         p99=p99,
     )
 
 
-def _is_of(step: StepWindow, side: Side, applications: Collection[int]) -> bool:
-    """Requests are copied in app_tx of the client, responses in app_rx of the server, beside the handler's own steps."""
+def _is_beside(step: StepWindow, side: Side, applications: Collection[int]) -> bool:
+    """Whether it is of a stage that copies: app_tx of the client for requests, app_rx of the server for responses."""
     stage = "app_tx" if side == "client" else "app_rx"
-    its = step.step in (*SUBMIT, *POLL, *BY_CPU)
-    return its and (step.endpoint, step.stage) == (side, stage) and step.index in applications
+    return (step.endpoint, step.stage) == (side, stage) and step.index in applications
 
 
 def _cycles(steps: Sequence[StepWindow], names: Collection[str]) -> float | None:
     """Of one copy in a step; None where none went through it in a timed call."""
-    of = [step for step in steps if step.step in names]
-    return ratio(sum(step.cycles for step in of), sum(step.packets for step in of))
+    return ratio(sum(step.cycles for step in steps if step.step in names), _packets(steps, names))
+
+
+def _packets(steps: Sequence[StepWindow], names: Collection[str]) -> int:
+    return sum(step.packets for step in steps if step.step in names)
+
+
+def _freed(
+    members: Sequence[CopyWindow], ledgers: Sequence[CopyLedger], submit: float | None, poll: float | None
+) -> float | None:
+    """TSC cycles that one copy of the copier freed, on average. One that failed was made by the CPU after all, and freed none."""
+    measured_costs = next((each.cpu_copies for each in ledgers if each.cpu_copies), None)
+    by_cpu = cpu_cycles(measured_costs, merge(part.sizes for part in members))
+    if by_cpu is None or submit is None or poll is None:
+        return None
+    well = sum(part.copies for part in members)
+    ended = well + sum(part.by_cpu.get("failed", 0) for part in members)
+    return by_cpu * well / ended - submit - poll

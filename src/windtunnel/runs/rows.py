@@ -110,6 +110,9 @@ class CopyRow:
     submit_cycles: float | None
     poll_cycles: float | None
     by_cpu_cycles: float | None
+    freed_cycles: float | None
+    """Of a copy that the copier took; negative where it costs more than it frees. None: nothing was measured that says it."""
+    freed_share: float | None
     p50: int | None
     """ns from a copy's submit to the poll that found its end."""
     p99: int | None

@@ -6,7 +6,16 @@ from rich.console import Console
 from sample_windows import HELLO, window, worker
 
 from windtunnel.engine.history import History
-from windtunnel.engine.lines import CopyLedger, CopyWindow, DriverCopies, StepWindow, VerifiedLedger, WrongByte
+from windtunnel.engine.lines import (
+    CopyLedger,
+    CopyWindow,
+    CpuCopies,
+    CpuCopy,
+    DriverCopies,
+    StepWindow,
+    VerifiedLedger,
+    WrongByte,
+)
 from windtunnel.engine.plan import Copies, Plan, Source
 from windtunnel.engine.supervisor import SupervisedRun
 from windtunnel.engine.verdict import judge
@@ -26,6 +35,9 @@ LEDGER = CopyLedger(
     cpu=0,
     cpu_ns=5,
     at_least_bytes=0,
+    cpu_copies=CpuCopies(
+        from_bytes=1 << 20, to_places=64, costs=[CpuCopy(bytes=1000, cycles=400), CpuCopy(bytes=2000, cycles=1000)]
+    ),
     submitted=1000,
     measuring=0,
     ended=1000,
@@ -54,12 +66,15 @@ def copying_plan(**about) -> Plan:
 
 def part(application: int = 0, worker_: int = 0, **about) -> CopyWindow:
     keys = {"copies": 100, "by_cpu": {}, "uncopied": 0, "bytes": 125_000, "completion": sample.histogram([2000] * 100)}
+    keys["sizes"] = sample.histogram([1250] * 100)
     return CopyWindow(workload=0, application=application, worker=worker_, **(keys | about))
 
 
-def step(name: str, cycles: int, packets: int, application: int = 0, worker_: int = 0) -> StepWindow:
+def step(
+    name: str, cycles: int, packets: int, application: int = 0, worker_: int = 0, copier: bool | None = True
+) -> StepWindow:
     place = {"endpoint": "client", "stage": "app_tx", "index": application, "worker": worker_}
-    return StepWindow(step=name, cycles=cycles, packets=packets, stamps=1, traffic=False, **place)
+    return StepWindow(step=name, cycles=cycles, packets=packets, stamps=1, traffic=False, copier=copier, **place)
 
 
 def finished(parts, steps=(), workers=1):
@@ -92,10 +107,64 @@ def test_the_share_is_of_the_workers_that_copy_and_of_their_applications_alone()
     assert row.share == 20_000 / 200_000
 
 
+@pytest.mark.parametrize("name", ["submit", "copy", "poll", "copy by CPU"])
+def test_a_step_of_the_handler_that_is_called_like_one_of_the_copier_is_not_counted_with_them(name):
+    own = step(name, 50_000, 7, copier=False)
+    [row] = rows([finished([part()], [own, step("submit", 3000, 30), step("poll", 4000, 20)])])
+    assert row.share == 7000 / 100_000
+    assert (row.submit_cycles, row.poll_cycles, row.by_cpu_cycles) == (100, 200, None)
+
+
+def test_without_marks_nobody_knows_whose_steps_they_are():
+    [row] = rows([finished([part()], [step("submit", 3000, 30, copier=None), step("poll", 4000, 20, copier=None)])])
+    assert row.share is row.most_gain is row.submit_cycles is row.poll_cycles is row.freed_cycles is None
+
+
+def test_freed_is_what_the_cpu_would_have_paid_less_what_the_copier_costs():
+    steps = [step("submit", 3000, 30), step("poll", 4000, 20)]
+    [row] = rows([finished([part()], steps)])
+    assert row.freed_cycles == pytest.approx(550 - 100 - 200)  # 1250 bytes lie between 1000 and 2000
+    assert row.freed_share == pytest.approx(250 * 20 / 100_000)
+
+
+def test_a_copier_that_costs_more_than_it_frees_frees_less_than_nothing():
+    [row] = rows([finished([part()], [step("submit", 15_000, 30), step("poll", 4000, 20)])])
+    assert row.freed_cycles == pytest.approx(550 - 500 - 200)
+    assert row.freed_share == pytest.approx(-150 * 20 / 100_000)
+
+
+def test_a_copy_that_failed_frees_nothing():
+    steps = [step("submit", 3000, 30), step("poll", 4000, 20)]
+    [row] = rows([finished([part(copies=75, by_cpu={"failed": 25, "small": 400, "no_room": 9})], steps)])
+    assert row.freed_cycles == pytest.approx(550 * 75 / 100 - 100 - 200)
+
+
+TAKEN = [step("submit", 3000, 30), step("poll", 4000, 20)]
+
+
+@pytest.mark.parametrize(
+    ("about", "steps", "ledgers"),
+    [
+        ({"sizes": None}, TAKEN, [LEDGER]),
+        ({"sizes": sample.histogram([]), "copies": 0}, TAKEN, [LEDGER]),
+        ({}, TAKEN, []),
+        ({}, TAKEN, [LEDGER.model_copy(update={"cpu_copies": None})]),
+        ({}, [step("submit", 0, 0), step("poll", 4000, 20)], [LEDGER]),
+        ({}, TAKEN[:1], [LEDGER]),
+        ({}, [], [LEDGER]),
+    ],
+    ids=["at once", "no copies", "no result", "not measured", "no submit", "no poll", "no cycles"],
+)
+def test_what_nobody_measured_frees_no_number(about, steps, ledgers):
+    [row] = rows([finished([part(**about)], steps)], ledgers=ledgers)
+    assert row.freed_cycles is row.freed_share is None
+
+
 def test_a_copier_that_copies_at_once_has_no_time_of_a_copy():
     plan = copying_plan(engine="cpu")
-    [row] = rows([finished([part(completion=None)], [step("copy", 500, 5), step("poll", 10, 5)])], plan=plan)
-    assert row.submit_cycles == 100 and row.p50 is None and row.p99 is None
+    parts = [part(completion=None, sizes=None)]
+    [row] = rows([finished(parts, [step("copy", 500, 5), step("poll", 10, 5)])], plan=plan)
+    assert row.submit_cycles == 100 and row.p50 is None and row.p99 is None and row.freed_cycles is None
 
 
 def test_without_a_result_or_cycles_nothing_is_made_up():

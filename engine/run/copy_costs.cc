@@ -1,0 +1,152 @@
+#include "run/copy_costs.h"
+
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "copiers/break_even.h"
+#include "copiers/costs.h"
+#include "core/packet.h"
+#include "core/refusal.h"
+#include "run/run.h"
+#include "stages/application.h"
+#include "stages/copying.h"
+#include "stages/stream.h"
+
+namespace wt {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr uint32_t rounds = 31, least = 64, most_at_once = 2 << 20;  // bytes
+
+const segmentation &shape_of_copied(const application &a) { return a.source ? a.request : a.response; }
+
+uint32_t largest_copy(const application &a, const workload_plan &w) {
+    if (w.stream) return w.stream->write_bytes;
+    return std::min(shape_of_copied(a).segment_body, shape_of_copied(a).body_bytes);
+}
+
+// 64 bytes, and what is twice as much each, up to the largest.
+std::vector<uint32_t> sizes_up_to(uint32_t largest) {
+    std::vector<uint32_t> sizes;
+    for (uint32_t bytes = least; bytes < largest; bytes *= 2) sizes.push_back(bytes);
+    sizes.push_back(largest);
+    return sizes;
+}
+
+// mbufs of the pool from which packets are made: they go back before any is. Past the caches of lcores, where
+// they would stay.
+class lent_mbufs {
+  public:
+    lent_mbufs(rte_mempool *pool, uint64_t most) : pool_(pool) {
+        mbufs_.resize(std::min<uint64_t>(most, rte_mempool_avail_count(pool)));
+        const auto count = static_cast<unsigned>(mbufs_.size());
+        if (count == 0 || rte_mempool_generic_get(pool, mbufs_.data(), count, nullptr) != 0)
+            throw refusal("no mbufs to measure copies with", "use a larger mempool.size");
+    }
+    ~lent_mbufs() {
+        rte_mempool_generic_put(pool_, mbufs_.data(), static_cast<unsigned>(mbufs_.size()), nullptr);
+    }
+    lent_mbufs(const lent_mbufs &) = delete;
+    lent_mbufs &operator=(const lent_mbufs &) = delete;
+
+    // Where the bodies of packets are, with memory behind them.
+    std::vector<uint8_t *> bodies(uint32_t bytes) const {
+        std::vector<uint8_t *> found;
+        for (void *const m : mbufs_) {
+            found.push_back(rte_pktmbuf_mtod_offset(static_cast<rte_mbuf *>(m), uint8_t *, body_offset));
+            std::memset(found.back(), 0, bytes);
+        }
+        return found;
+    }
+
+  private:
+    rte_mempool *pool_;
+    std::vector<void *> mbufs_;
+};
+
+// What messages take of the source: with order = "hot" the same bytes each.
+std::span<const uint8_t> source_area(const application &a, const workload_plan &w) {
+    const source_layout &layout = a.source->layout;
+    return {a.source->bytes, std::min(w.source->bytes, layout.parts * layout.part_bytes)};
+}
+
+// How many mbufs the bodies of packets go to in turn. A cache of an lcore gives first what came last; what it
+// has no room for, and what another worker frees, goes round through the whole pool.
+uint64_t mbufs_in_turn(const run_state &f, const application &a, const workload_plan &w) {
+    const uint64_t in_flight = uint64_t{w.client_slots} * shape_of_copied(a).segments;
+    const bool within_cache = f.plan.workers.size() == 1 && in_flight <= a.pool->cache_size;
+    return within_cache ? in_flight : a.pool->size;
+}
+
+// Where writes of a stream begin in its send buffer.
+std::vector<uint8_t *> writes_of(const stream &s) {
+    std::vector<uint8_t *> found;
+    for (uint64_t at = 0; at + s.write_bytes <= s.send_bytes; at += s.write_bytes)
+        found.push_back(s.send_buffer.get() + at);
+    return found;
+}
+
+// A batch of large copies would take long, and as much memory.
+uint32_t batch_of(const body_copying &c, uint32_t largest) {
+    return std::clamp(most_at_once / largest, 1u, c.batch);
+}
+
+// The memory that a handler will name is not known before it does: without a source, copies come from memory
+// of their own, a batch's.
+cpu_copies measured_by_cpu(const run_state &f, const application &a, const workload_plan &w,
+                           uint32_t largest) {
+    const uint32_t batch = batch_of(*a.copying, largest);
+    const std::vector<uint32_t> sizes = sizes_up_to(largest);
+    if (a.tcp) {
+        const std::span<const uint8_t> from = source_area(a, w);
+        const std::vector<uint8_t *> to = writes_of(*a.tcp);
+        return {from.size(), to.size(), sizes, measure_cpu_copies(from, to, sizes, batch, rounds)};
+    }
+    const lent_mbufs mbufs(a.pool, mbufs_in_turn(f, a, w));
+    const std::vector<uint8_t> own(a.source ? 0 : size_t{largest} * batch);
+    const std::span<const uint8_t> from = a.source ? source_area(a, w) : std::span<const uint8_t>(own);
+    const std::vector<uint8_t *> to = mbufs.bodies(largest);
+    return {from.size(), to.size(), sizes, measure_cpu_copies(from, to, sizes, batch, rounds)};
+}
+
+void measure_at_least(application &a, const workload_plan &w, uint32_t largest) {
+    body_copying &c = *a.copying;
+    const break_even found =
+        measure_break_even(c.channel, source_area(a, w), largest, batch_of(c, largest), c.timeout);
+    c.submitted += found.copies;
+    c.measuring += found.copies;
+    c.ended += found.copies;
+    c.at_least = found.at_least;
+}
+
+}  // namespace
+
+void measure_copies(run_state &f, application &a, const workload_plan &w) {
+    const body_copying &c = *a.copying;
+    const uint32_t largest = largest_copy(a, w);
+    if (c.channel.immediate || c.way == copy_way::zero || largest == 0) return;
+    if (!f.copied_by_cpu.contains(a.workload)) {
+        f.lines.phase("measuring what copies by the CPU cost");
+        f.copied_by_cpu.emplace(a.workload, measured_by_cpu(f, a, w, largest));
+    }
+    if (w.copies->at_least_bytes || !a.source) return;
+    f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
+    measure_at_least(a, w, largest);
+}
+
+json cpu_copies_json(const run_state &f, uint32_t workload) {
+    const auto found = f.copied_by_cpu.find(workload);
+    if (found == f.copied_by_cpu.end()) return json();
+    const cpu_copies &measured = found->second;
+    json costs = json::array();
+    for (size_t i = 0; i < measured.sizes.size(); i++)
+        costs.push_back({{"bytes", measured.sizes[i]}, {"cycles", measured.ticks[i]}});
+    return {{"from_bytes", measured.from_bytes}, {"to_places", measured.to_places}, {"costs", costs}};
+}
+
+}  // namespace wt
