@@ -183,6 +183,7 @@ TEST(copying, what_fails_is_copied_by_the_cpu) {
     EXPECT_EQ(r.checked().packets, r.by_cpu(copy_reason::failed));
     EXPECT_EQ(r.checked().wrong_packets, 0u);
     r.hand.how = copy_end::well;
+    EXPECT_EQ(r.copies().sizes.total, r.copies().copies) << "what failed is of no size";
 }
 
 TEST(copying, small_copies_are_left_to_the_cpu) {

@@ -118,7 +118,9 @@ def _most_ticks(window: Window) -> float | None:
 def _parts(run: Run) -> Parts:
     summary = summarise(run)
     steps = {
-        row.step: _own_ns(row, row.stage_ns) for row in summary.steps if not row.traffic and row.stage_ns is not None
+        row.step: _own_ns(row, row.stage_ns)
+        for row in summary.steps
+        if not row.traffic and not row.copier and row.stage_ns is not None
     }
     counters = {(row.of, row.name): float(row.value) for row in summary.counters}
     tables = tables_of(engine.plan for engine in run.record.engines)

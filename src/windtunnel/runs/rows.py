@@ -60,6 +60,8 @@ class StepRow:
     step: str
     traffic: bool
     """It makes the handler's own traffic: in no other row's time, share or work."""
+    copier: bool
+    """It is the copier's of this stage, and no step of the handler, which may have one of the same name."""
     ns: float | None
     """A packet that went through it, the stamps included."""
     stamp_ns: float | None
@@ -70,6 +72,11 @@ class StepRow:
     """Of the stage's work; of a step that makes traffic, None."""
     packets_share: float | None
     """Packets that went through it, of those of the stage."""
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return f"{self.step} (copier)" if self.copier else self.step
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from windtunnel.runs.rows import HandlerCounterRow, StepRow
 def step_rows(
     windows: Iterable[Window], hello: Hello, ready: Ready | None, phases: Collection[str] = MEASURED
 ) -> list[StepRow]:
-    """The steps of one engine's handlers, in the order in which a handler names them."""
+    """The steps of one engine's handlers, in the order in which a handler names them, and behind them those of its stage's copier."""
     chosen = measured(windows, phases)
-    steps: dict[tuple[str, str, str], list[StepWindow]] = {}
+    steps: dict[tuple[str, str, str, bool], list[StepWindow]] = {}
     stages: dict[tuple[str, str], list[StageWindow]] = {}
     for window in chosen:
         for step in window.steps:
-            steps.setdefault((step.endpoint, step.stage, step.step), []).append(step)
+            steps.setdefault((step.endpoint, step.stage, step.step, bool(step.copier)), []).append(step)
         for stage in window.stages:
             stages.setdefault((stage.endpoint, stage.stage), []).append(stage)
     stamp_ticks = ready.stamp_ticks if ready else None
@@ -38,6 +38,7 @@ def _step_row(
         stage=first.stage,
         step=first.step,
         traffic=first.traffic,
+        copier=bool(first.copier),
         ns=ratio(cycles * tick_ns, packets),
         stamp_ns=None if stamp_ticks is None else ratio(stamps * stamp_ticks * tick_ns, packets),
         stage_ns=ratio(cycles * tick_ns, objects),

@@ -27,7 +27,7 @@ ROWS = {
     "phase": rows.PhaseRow,
     "level": rows.LevelRow,
 }
-PLACES = {"endpoint", "stage", "instances", "step", "traffic", "of", "name", "unit", "kind", "worker", "cpu", "sides"} | {
+PLACES = {"endpoint", "stage", "instances", "step", "traffic", "copier", "of", "name", "unit", "kind", "worker", "cpu", "sides"} | {
     "workload", "loop", "phase", "load", "result", "drops", "burst", "counters"
 }  # fmt: skip
 """Fields that say which row it is, or that hold what other entries are made from."""

@@ -21,10 +21,10 @@ TICK_NS = 0.5
 
 
 def step(
-    name: str, cycles: int, packets: int, *, stamps: int = 10, traffic: bool = False, index: int = 0
+    name: str, cycles: int, packets: int, *, stamps: int = 10, traffic: bool = False, index: int = 0, **more
 ) -> StepWindow:
     place = {"endpoint": "server", "stage": "disp_rx", "index": index, "worker": index}
-    return StepWindow(step=name, cycles=cycles, packets=packets, stamps=stamps, traffic=traffic, **place)
+    return StepWindow(step=name, cycles=cycles, packets=packets, stamps=stamps, traffic=traffic, **place, **more)
 
 
 def counter(name: str, value: int, *, kind: str = "count", of: str = "flows", index: int = 0) -> HandlerCounterWindow:
@@ -51,6 +51,14 @@ def test_steps_follow_the_formulas():
     assert (flows.packets_share, frames.packets_share) == (0.5, 1.0)
     assert parser.stamp_ns == pytest.approx(10 * READY.stamp_ticks * TICK_NS / 100)
     assert step_rows(windows, HELLO, None)[0].stamp_ns is None
+
+
+def test_a_copier_and_a_handler_may_have_steps_of_one_name():
+    windows = [finished([step("submit", 1000, 100), step("submit", 4000, 50, copier=True)])] * 2
+    own, copiers = step_rows(windows, HELLO, READY)
+    assert (own.copier, own.stage_ns, copiers.copier, copiers.stage_ns) == (False, 10 * TICK_NS, True, 40 * TICK_NS)
+    assert (own.label, copiers.label) == ("submit", "submit (copier)")
+    assert [bar["name"] for bar in plot([own, copiers])["data"]] == ["submit", "submit (copier)"]
 
 
 def test_steps_of_nothing_are_not_zero():

@@ -20,7 +20,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     evidence = f"{stage} calls {names[stage]} and takes {work.mean:.1f} ns a message, {share:.0%} of its worker's work"
     if others:
         evidence += f"; the next stage, {others[0][0]}, takes {others[0][1]:.0%}"
-    steps = [row for row in seen.summary.steps if f"{row.endpoint} {row.stage}" == stage and row.stage_ns]
+    steps = [
+        row for row in seen.summary.steps if f"{row.endpoint} {row.stage}" == stage and row.stage_ns and not row.copier
+    ]
     if steps:
         evidence += f"; of its steps {', '.join(f'{row.step} {fmt.number(row.stage_ns)} ns' for row in steps)}"
     half = Estimate(work.mean / 2, work.low and work.low / 2, work.high and work.high / 2)

@@ -20,14 +20,14 @@ def steps(rows: list[StepRow]) -> dict[str, Any] | None:
     shown = [row for row in rows if row.stage_ns is not None and not row.traffic]
     if not shown:
         return None
-    names = list(dict.fromkeys(row.step for row in shown))
+    names = list(dict.fromkeys(row.label for row in shown))
     bars = [
         {
             "type": "bar",
             "orientation": "h",
             "name": escape(name),
-            "y": [f"{row.endpoint}  {row.stage}" for row in shown if row.step == name],
-            "x": [row.stage_ns for row in shown if row.step == name],
+            "y": [f"{row.endpoint}  {row.stage}" for row in shown if row.label == name],
+            "x": [row.stage_ns for row in shown if row.label == name],
             "marker": {
                 "color": COLOURS[place % len(COLOURS)],
                 "pattern": _pattern(place),

@@ -24,7 +24,7 @@ def step_table(rows: Sequence[StepRow]) -> RenderableType:
     return Fitting(
         [
             Column("steps of", [place if n in starts else "" for n, place in enumerate(places)], words=True),
-            column("step", lambda r: Text(r.step, style="dim" if r.traffic else ""), words=True),
+            column("step", lambda r: Text(r.label, style="dim" if r.traffic else ""), words=True),
             *made.values(),
         ],
         sections=starts[1:],
