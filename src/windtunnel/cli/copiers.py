@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 def copiers(
     profile: Annotated[
         str | None,
-        typer.Argument(metavar="[PROFILE]", help="Print this profile of an engine: a name, or a TOML file.", show_default=False),
+        typer.Argument(
+            metavar="[PROFILE]", help="Print this profile of an engine: a name, or a TOML file.", show_default=False
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:

@@ -45,8 +45,13 @@ def copies(
     """
     from windtunnel.copies.costs import measure
     from windtunnel.copies.profiles import as_profile as profile_of
-    from windtunnel.copies.profiles import write_profile
+    from windtunnel.copies.profiles import check_new, write_profile
+    from windtunnel.errors import UserError
 
+    if as_profile is None and (of != "cpu" or hot):
+        raise UserError("--of and --hot have no effect without --as-profile", remedy="--as-profile FILE")
+    if as_profile:
+        check_new(as_profile)
     found = measure(depth, device, cpu, profile)
     if as_profile:
         write_profile(as_profile, profile_of(found, of, hot))

@@ -49,13 +49,23 @@ def as_profile(found: Sequence[Measured], of: str, hot: bool) -> str:
     return profile_text(of.replace("_", "-"), f"{what}, bytes {place}", points, source, device)
 
 
+def check_new(file: Path) -> None:
+    """Before a measurement of some seconds. Raises UserError where the file exists already."""
+    if file.exists():
+        raise _exists(file)
+
+
+def _exists(file: Path) -> UserError:
+    return UserError(f"{file}: exists already", remedy="another name for --as-profile")
+
+
 def write_profile(file: Path, text: str) -> None:
     """Raises UserError where the file exists already, or cannot be written."""
     try:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise UserError(f"{file}: exists already", remedy="another name for --as-profile") from None
+        raise _exists(file) from None
     except OSError as error:
         raise UserError(f"{file}: {(error.strerror or str(error)).lower()}", remedy="a file that can be made") from None
 

@@ -244,7 +244,10 @@ class CurvePoint(Part):
 
 Curve = Annotated[
     list[CurvePoint],
-    Field(min_length=1, description="ascending by size; between two points straight on logarithmic axes, beyond them level"),
+    Field(
+        min_length=1,
+        description="ascending by size; between two points straight on logarithmic axes, beyond them level",
+    ),
 ]
 
 
@@ -253,7 +256,9 @@ class ModelledDevice(Part):
 
     latency_ns: Real = Field(description="of every copy, beside the time for its bytes")
     bytes_per_ns: Curve = Field(description="of one copy that works alone")
-    at_once: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(description="copies that it works on at a time, each at the full rate")
+    at_once: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
+        description="copies that it works on at a time, each at the full rate"
+    )
     queue: Annotated[int, Field(ge=1, le=U32)] = Field(description="most copies that it has taken and not reported")
     reports_bursts: bool = Field(description="the copies of one submit are reported together, when the last has ended")
 

@@ -12,8 +12,8 @@ from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
 from windtunnel.engine.query import Copier, copiers
 from windtunnel.errors import UserError
 from windtunnel.scenario import wires
-from windtunnel.scenario.handlers import built_in, check_option, named_handler
 from windtunnel.scenario.engine_profiles import Profile
+from windtunnel.scenario.handlers import built_in, check_option, named_handler
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.modelled_copies import check_modelled, check_one_worker, named_profile
 from windtunnel.scenario.placement import least_cpus, named_cpus

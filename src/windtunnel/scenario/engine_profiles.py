@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -90,7 +91,7 @@ class Curve(_Sourced[Annotated[list[Point], Field(min_length=1, max_length=256)]
         sizes = [size for size, _ in self.given]
         if any(size != int(size) or not 1 <= size <= U32 for size in sizes):
             raise ValueError("has a size that is not a whole number of bytes")
-        if any(before >= size for before, size in zip(sizes, sizes[1:], strict=False)):
+        if any(before >= size for before, size in pairwise(sizes)):
             raise ValueError("has sizes that do not ascend")
         if len(sizes) > 1 and any(value == 0 for _, value in self.given):
             raise ValueError("has several points, and one is 0")
@@ -108,7 +109,7 @@ class Curve(_Sourced[Annotated[list[Point], Field(min_length=1, max_length=256)]
             return points[min(behind, len(points) - 1)][1]
         (size, value), (next_size, next_value) = points[behind - 1], points[behind]
         way = math.log(bytes_ / size) / math.log(next_size / size)
-        return value * (next_value / value) ** way
+        return math.exp(math.log(value) + way * math.log(next_value / value))
 
 
 class Rates(Curve):
@@ -171,15 +172,18 @@ class Profile(Part):
             copy_ns=_points(caller.copy_),
             poll_ns=caller.poll.given,
             end_ns=caller.end.given,
-            device=device
-            and ModelledDevice(
-                latency_ns=device.latency.given,
-                bytes_per_ns=_points(device.rate),
-                at_once=int(device.at_once.given),
-                queue=int(device.queue.given),
-                reports_bursts=device.reports_bursts.given,
-            ),
+            device=_device(device) if device else None,
         )
+
+
+def _device(device: Device) -> ModelledDevice:
+    return ModelledDevice(
+        latency_ns=device.latency.given,
+        bytes_per_ns=_points(device.rate),
+        at_once=int(device.at_once.given),
+        queue=int(device.queue.given),
+        reports_bursts=device.reports_bursts.given,
+    )
 
 
 def _points(curve: Curve) -> list[CurvePoint]:
@@ -208,7 +212,9 @@ def text_of(name: str, directory: Path = Path()) -> str:
         return text
     if not name.endswith(".toml"):
         known = ", ".join(shipped())
-        raise UserError(f'no profile "{name}" of a copy engine', remedy=f"one of {known}, or a file of your own (.toml)")
+        raise UserError(
+            f'no profile "{name}" of a copy engine', remedy=f"one of {known}, or a file of your own (.toml)"
+        )
     return read_text(directory / name, MAX_FILE_BYTES, EXAMPLE)
 
 
