@@ -1,5 +1,6 @@
-// model: an engine that is given as figures. The CPU moves the bytes while the run's time stands still, so that
-// the run sees what the engine would have cost the worker, and copies that end when it would have ended them.
+// model: an engine that is given as figures. The CPU moves the bytes while the run's time stands still, so
+// that the run sees what the engine would have cost the worker, and copies that end when it would have ended
+// them.
 //
 // It is a model, and no more. The CPU has just moved the bytes, so that they are in its caches; an engine
 // leaves them in the last-level cache or in memory. Nothing else uses the memory meanwhile. The call itself,
@@ -63,11 +64,12 @@ constexpr wt_option options[] = {
 
 }  // namespace
 
-WT_COPIER(model) = {.name = "model",
-                    .help = "an engine given as figures, modelled: one worker, on a wire without a time of its own",
-                    .profile_option = "profile",
-                    .most_depth = 8192,
-                    .options = options,
-                    .open = open};
+WT_COPIER(model) = {
+    .name = "model",
+    .help = "an engine given as figures, modelled: one worker, on a wire without a time of its own",
+    .profile_option = "profile",
+    .most_depth = 8192,
+    .options = options,
+    .open = open};
 
 }  // namespace wt

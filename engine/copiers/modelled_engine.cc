@@ -9,24 +9,24 @@ namespace wt {
 namespace {
 
 // Where there is no device, a rate that nobody asks for.
-size_curve rate_of(const modelled_engine_plan &figures, double ticks_per_ns) {
+size_curve rate_of(const modelled_engine_plan &numbers, double ticks_per_ns) {
     std::vector<curve_point_plan> points{{1, 1}};
-    if (figures.device) points = figures.device->bytes_per_ns;
+    if (numbers.device) points = numbers.device->bytes_per_ns;
     for (curve_point_plan &point : points) point.value = 1 / point.value;
     return {points, ticks_per_ns};
 }
 
 }  // namespace
 
-modelled_engine::modelled_engine(const modelled_engine_plan &figures, double ticks_per_ns, uint32_t depth)
-    : burst_(figures.burst_ns * ticks_per_ns),
-      poll_(figures.poll_ns * ticks_per_ns),
-      end_(figures.end_ns * ticks_per_ns),
-      copy_(figures.copy_ns, ticks_per_ns),
-      ticks_per_byte_(rate_of(figures, ticks_per_ns)),
+modelled_engine::modelled_engine(const modelled_engine_plan &numbers, double ticks_per_ns, uint32_t depth)
+    : burst_(numbers.burst_ns * ticks_per_ns),
+      poll_(numbers.poll_ns * ticks_per_ns),
+      end_(numbers.end_ns * ticks_per_ns),
+      copy_(numbers.copy_ns, ticks_per_ns),
+      ticks_per_byte_(rate_of(numbers, ticks_per_ns)),
       most_(depth) {
-    if (figures.device) {
-        const modelled_device_plan &device = *figures.device;
+    if (numbers.device) {
+        const modelled_device_plan &device = *numbers.device;
         latency_ = device.latency_ns * ticks_per_ns;
         reports_bursts_ = device.reports_bursts;
         busy_until_.resize(device.at_once);

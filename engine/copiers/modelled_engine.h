@@ -16,7 +16,7 @@ namespace wt {
 class modelled_engine {
   public:
     // `depth`: most copies that are started and not reported, where the engine's own queue is not shorter.
-    modelled_engine(const modelled_engine_plan &figures, double ticks_per_ns, uint32_t depth);
+    modelled_engine(const modelled_engine_plan &numbers, double ticks_per_ns, uint32_t depth);
 
     // Whether copies have ended with their submit: there is nothing beside the worker.
     bool immediate() const { return busy_until_.empty(); }
@@ -46,11 +46,11 @@ class modelled_engine {
     double burst_, poll_, end_, latency_ = 0;
     size_curve copy_, ticks_per_byte_;
     bool reports_bursts_ = false;
-    double owed_ = 0;                    // less than a tick
-    std::vector<uint64_t> busy_until_;   // of each queue of the engine; empty: immediate
-    std::vector<uint64_t> reported_at_;  // of copies that are started and not reported, a ring
+    double owed_ = 0;                      // less than a tick
+    std::vector<uint64_t> busy_until_;     // of each queue of the engine; empty: immediate
+    std::vector<uint64_t> reported_at_;    // of copies that are started and not reported, a ring
     uint32_t most_, head_ = 0, tail_ = 0;  // modulo 2^32
-    uint64_t last_ = 0;                  // when the last copy is reported
+    uint64_t last_ = 0;                    // when the last copy is reported
 };
 
 }  // namespace wt

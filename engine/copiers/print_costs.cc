@@ -62,8 +62,14 @@ json trip_ns(const copy_channel &channel, const uint8_t *from, uint8_t *to, doub
 copy_costs_asked read_copy_costs_asked(const std::string &text) {
     try {
         const auto j = nlohmann::json::parse(text);
-        copy_costs_asked a{j.at("eal"),   j.at("engine"), j.at("options"),    j.at("depth"),
-                           j.at("batch"), j.at("rounds"), j.at("area_bytes"), j.at("sizes"),
+        copy_costs_asked a{j.at("eal"),
+                           j.at("engine"),
+                           j.at("options"),
+                           j.at("depth"),
+                           j.at("batch"),
+                           j.at("rounds"),
+                           j.at("area_bytes"),
+                           j.at("sizes"),
                            json_value(j.at("model"), "model").optional(read_modelled_engine)};
         const bool fits = std::ranges::all_of(
             a.sizes, [&](uint32_t bytes) { return bytes >= trip_bytes && bytes <= a.area_bytes; });

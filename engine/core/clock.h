@@ -27,8 +27,8 @@ inline std::atomic<std::chrono::steady_clock::rep> held_since{0};
 inline uint64_t now() { return rte_rdtsc() - __atomic_load_n(&held_ticks, __ATOMIC_RELAXED); }
 
 // Makes the run's time since `since` (TSC) exactly `ticks`, whatever was done since then: waits where that
-// took less, and where it took more, the run counts as held. Returns until when (TSC). Only for the one worker
-// of a run.
+// took less, and where it took more, the run counts as held. Returns until when (TSC). Only for the one
+// worker of a run.
 inline uint64_t take_exactly(uint64_t ticks, uint64_t since) {
     uint64_t until = rte_rdtsc_precise();  // not before all stores have been made
     while (until - since < ticks) until = rte_rdtsc();

@@ -316,8 +316,8 @@ TEST(copying, costs_of_a_copier_that_fails_or_never_ends_are_refused) {
 }
 
 TEST(copying, what_is_asked_of_costs_is_checked) {
-    const json good = {{"eal", json::array()}, {"engine", "cpu_nt"}, {"options", json::object()},
-                       {"depth", 1},           {"batch", 1},         {"rounds", 1},
+    const json good = {{"eal", json::array()}, {"engine", "cpu_nt"},  {"options", json::object()},
+                       {"depth", 1},           {"batch", 1},          {"rounds", 1},
                        {"area_bytes", 4096},   {"sizes", {64, 4096}}, {"model", nullptr}};
     EXPECT_EQ(read_copy_costs_asked(good.dump()).sizes.size(), 2u);
     for (const json &change : {json{{"sizes", {63}}}, json{{"sizes", {4097}}}, json{{"depth", 0}},
@@ -518,7 +518,8 @@ TEST(copying, a_modelled_engine_moves_the_right_bytes_and_its_copies_take_their_
 }
 
 TEST(copying, planted_lies_of_a_modelled_engine_are_all_found) {
-    copying_rig r(copying_plan(modelled("planted", {{"engine", "model"}, {"share", "0.1"}, {"most", "10"}})), false);
+    copying_rig r(copying_plan(modelled("planted", {{"engine", "model"}, {"share", "0.1"}, {"most", "10"}})),
+                  false);
     const body_copying &c = r.copying();
     EXPECT_EQ(c.channel.kind, copier_kind::modelled);
     for (int i = 0; i < 100'000 && r.checked().packets < 500; i++) r.loops(1);
@@ -526,7 +527,7 @@ TEST(copying, planted_lies_of_a_modelled_engine_are_all_found) {
     EXPECT_EQ(r.checked().wrong_packets, 10u);
 }
 
-TEST(copying, the_size_from_which_a_modelled_engine_saves_cycles_is_by_its_figures) {
+TEST(copying, the_size_from_which_a_modelled_engine_saves_cycles_is_by_its_numbers) {
     json dear = modelled(), cheap = modelled();
     dear["model"]["copy_ns"][0]["value"] = 1e6;
     cheap["model"]["device"]["bytes_per_ns"][0]["value"] = 1e6;

@@ -16,7 +16,7 @@ namespace wt::test {
 namespace {
 
 // A tick is a nanosecond: 10 for a submit, 5 a copy, 2 for a poll, 3 for an end; 100 ns and 2 bytes/ns.
-modelled_engine_plan figures() {
+modelled_engine_plan numbers() {
     modelled_engine_plan p{};
     p.name = "test";
     p.burst_ns = 10;
@@ -29,7 +29,7 @@ modelled_engine_plan figures() {
 }
 
 modelled_engine_plan of_the_cpu() {
-    modelled_engine_plan p = figures();
+    modelled_engine_plan p = numbers();
     p.copy_ns = {{100, 20}, {10'000, 2'000}};
     p.device.reset();
     return p;
@@ -55,15 +55,19 @@ std::vector<uint64_t> ends(modelled_engine &engine, uint64_t until) {
 
 TEST(size_curve, is_straight_on_logarithmic_axes_and_level_beyond_its_points) {
     const size_curve curve({{100, 10}, {10'000, 1'000}, {20'000, 500}}, 2);
-    for (const auto &[bytes, value] : {std::pair{1u, 20.}, {100u, 20.}, {1'000u, 200.}, {10'000u, 2'000.},
-                                       {20'000u, 1'000.}, {4'000'000u, 1'000.}})
+    for (const auto &[bytes, value] : {std::pair{1u, 20.},
+                                       {100u, 20.},
+                                       {1'000u, 200.},
+                                       {10'000u, 2'000.},
+                                       {20'000u, 1'000.},
+                                       {4'000'000u, 1'000.}})
         EXPECT_NEAR(curve.at(bytes), value, value * 1e-9) << bytes;
     EXPECT_NEAR(curve.at(14'142), 1'414.2, 0.1);
     EXPECT_EQ(size_curve({{64, 0}}, 3).at(1'000), 0);
 }
 
 TEST(modelled_engine, costs_the_worker_a_burst_and_each_copy_and_each_poll) {
-    modelled_engine engine(figures(), 2.5, 64);  // ticks a ns
+    modelled_engine engine(numbers(), 2.5, 64);  // ticks a ns
     EXPECT_EQ(engine.burst_cost(), 25u);
     uint64_t sum = 0;
     for (int i = 0; i < 1'000; i++) sum += engine.copy_cost(64);
@@ -75,7 +79,7 @@ TEST(modelled_engine, costs_the_worker_a_burst_and_each_copy_and_each_poll) {
 }
 
 TEST(modelled_engine, ends_a_copy_after_its_bytes_and_the_latency) {
-    modelled_engine engine(figures(), 1, 64);
+    modelled_engine engine(numbers(), 1, 64);
     start(engine, {400}, 1'000);
     EXPECT_EQ(engine.take_ended(64, 1'299), 0u);
     EXPECT_EQ(engine.take_ended(64, 1'300), 1u);
@@ -83,7 +87,7 @@ TEST(modelled_engine, ends_a_copy_after_its_bytes_and_the_latency) {
 }
 
 TEST(modelled_engine, works_on_one_copy_after_the_other_and_hides_the_latency) {
-    modelled_engine engine(figures(), 1, 64);
+    modelled_engine engine(numbers(), 1, 64);
     start(engine, {200, 200, 200}, 0);
     start(engine, {200}, 0);      // while three are there
     start(engine, {200}, 5'000);  // after a rest
@@ -91,7 +95,7 @@ TEST(modelled_engine, works_on_one_copy_after_the_other_and_hides_the_latency) {
 }
 
 TEST(modelled_engine, works_on_several_at_once_and_reports_them_in_order) {
-    modelled_engine_plan p = figures();
+    modelled_engine_plan p = numbers();
     p.device->at_once = 2;
     modelled_engine engine(p, 1, 64);
     start(engine, {2'000, 200, 200, 200}, 0);  // the first takes 1000, the others 100 each
@@ -101,7 +105,7 @@ TEST(modelled_engine, works_on_several_at_once_and_reports_them_in_order) {
 }
 
 TEST(modelled_engine, may_report_a_burst_with_its_last_copy) {
-    modelled_engine_plan p = figures();
+    modelled_engine_plan p = numbers();
     p.device->reports_bursts = true;
     modelled_engine engine(p, 1, 64);
     start(engine, {200, 200}, 0);
@@ -110,14 +114,14 @@ TEST(modelled_engine, may_report_a_burst_with_its_last_copy) {
 }
 
 TEST(modelled_engine, has_room_for_its_queue_or_the_depth) {
-    modelled_engine engine(figures(), 1, 3);
+    modelled_engine engine(numbers(), 1, 3);
     EXPECT_EQ(engine.room(2), 2u);
     EXPECT_EQ(engine.room(9), 3u);
     start(engine, {200, 200}, 0);
     EXPECT_EQ(engine.room(9), 1u);
     EXPECT_EQ(engine.take_ended(1, 10'000), 1u);  // ended and not reported: still in the queue
     EXPECT_EQ(engine.room(9), 2u);
-    modelled_engine_plan p = figures();
+    modelled_engine_plan p = numbers();
     p.device->queue = 2;
     EXPECT_EQ(modelled_engine(p, 1, 64).room(9), 2u);
 }
@@ -127,7 +131,7 @@ TEST(modelled_engine, without_a_device_ends_copies_with_their_submit) {
     EXPECT_TRUE(engine.immediate());
     start(engine, {100, 100}, 500);
     EXPECT_EQ(engine.take_ended(64, 500), 2u);
-    EXPECT_FALSE(modelled_engine(figures(), 1, 64).immediate());
+    EXPECT_FALSE(modelled_engine(numbers(), 1, 64).immediate());
 }
 
 // Whatever is asked: as many ends as copies, none before its latency and its bytes, and never more at once
@@ -139,7 +143,7 @@ TEST(modelled_engine, conserves_copies) {
         return static_cast<uint32_t>((state >> 33) % below);
     };
     for (const uint32_t at_once : {1u, 3u}) {
-        modelled_engine_plan p = figures();
+        modelled_engine_plan p = numbers();
         p.device->at_once = at_once;
         modelled_engine engine(p, 1.3, 40);
         uint64_t now = 0, started = 0, ended = 0;
@@ -177,8 +181,8 @@ TEST(modelled_engine, the_clock_rises_by_what_is_asked) {
 
 // A channel moves the bytes, and the run's time rises by the figures alone between the reads of the clock in
 // it: real time is that plus what was held.
-TEST(model, moves_bytes_in_the_time_of_its_figures) {
-    modelled_engine_plan p = figures();
+TEST(model, moves_bytes_in_the_time_of_its_numbers) {
+    modelled_engine_plan p = numbers();
     p.burst_ns = 1'000;
     p.copy_ns = {{1, 500}};
     copy_channel c = open_copier("model", {.depth = 8, .ticks_per_ns = 1, .model = &p});
@@ -209,7 +213,7 @@ TEST(model, moves_bytes_in_the_time_of_its_figures) {
 }
 
 TEST(model, has_no_room_beyond_its_queue) {
-    modelled_engine_plan p = figures();
+    modelled_engine_plan p = numbers();
     p.device->latency_ns = 1e15;
     copy_channel c = open_copier("model", {.depth = 2, .ticks_per_ns = 1, .model = &p});
     uint8_t from[64] = {1}, to[3][64] = {};
@@ -223,9 +227,7 @@ TEST(model, has_no_room_beyond_its_queue) {
     c.close(c.state);
 }
 
-TEST(model, wants_figures) {
-    EXPECT_THROW(open_copier("model", {.depth = 8, .ticks_per_ns = 1}), refusal);
-}
+TEST(model, wants_numbers) { EXPECT_THROW(open_copier("model", {.depth = 8, .ticks_per_ns = 1}), refusal); }
 
 }  // namespace
 }  // namespace wt::test

@@ -171,21 +171,22 @@ json modelling_plan() {
     }
     json &copies = plan["workloads"][0]["copies"];
     copies.update({{"engine", "model"}, {"options", json::object()}, {"lcores", json::array()}});
-    copies["model"] = {{"name", "dsa"},
-                       {"burst_ns", 40},
-                       {"copy_ns", {{{"bytes", 1}, {"value", 0}}}},
-                       {"poll_ns", 2.5},
-                       {"end_ns", 0},
-                       {"device",
-                        {{"latency_ns", 800},
-                         {"bytes_per_ns", {{{"bytes", 64}, {"value", 5.5}}, {{"bytes", 4096}, {"value", 30}}}},
-                         {"at_once", 4},
-                         {"queue", 128},
-                         {"reports_bursts", true}}}};
+    copies["model"] = {
+        {"name", "dsa"},
+        {"burst_ns", 40},
+        {"copy_ns", {{{"bytes", 1}, {"value", 0}}}},
+        {"poll_ns", 2.5},
+        {"end_ns", 0},
+        {"device",
+         {{"latency_ns", 800},
+          {"bytes_per_ns", {{{"bytes", 64}, {"value", 5.5}}, {{"bytes", 4096}, {"value", 30}}}},
+          {"at_once", 4},
+          {"queue", 128},
+          {"reports_bursts", true}}}};
     return plan;
 }
 
-TEST(Plan, ReadsTheFiguresOfAnEngine) {
+TEST(Plan, ReadsTheNumbersOfAnEngine) {
     const wt::plan plan = wt::read_plan(modelling_plan().dump());
     const wt::modelled_engine_plan &model = *plan.workloads[0].copies->model;
     EXPECT_EQ(model.name, "dsa");
@@ -212,7 +213,8 @@ TEST(Plan, ModelsCopiesWhereNothingGoesOnMeanwhile) {
     json two = modelling_plan();
     two["workers"] = valid_plan()["workers"];
     EXPECT_TRUE(contains(refusal_of(two.dump()), "copies.model: is given for a run with 2 workers"));
-    EXPECT_TRUE(contains(refusal_of_change((copies + "/lcores").c_str(), {3}), "beside a copier with a thread"));
+    EXPECT_TRUE(
+        contains(refusal_of_change((copies + "/lcores").c_str(), {3}), "beside a copier with a thread"));
     EXPECT_TRUE(contains(refusal_of_change("/endpoints/1/port/traits", {"server"}),
                          "copies.model: is given, and the wire ring has a time of its own"));
     for (const auto &[where, value, words] :

@@ -55,13 +55,13 @@ class _Sourced(Part, Generic[Value]):
         return value
 
 
-class Figure(_Sourced[Number]):
+class Known(_Sourced[Number]):
     @property
     def words(self) -> str:
         return f"{self.given:g}"
 
 
-class Whole(Figure):
+class Whole(Known):
     @model_validator(mode="after")
     def _at_least_one(self) -> "Whole":
         if not 1 <= self.given <= U32 or self.given != int(self.given):
@@ -128,16 +128,16 @@ class About(Part):
 class Caller(Part):
     """What copies take of the worker, ns."""
 
-    burst: Figure = Field(description="each submit")
+    burst: Known = Field(description="each submit")
     copy_: Curve = Field(alias="copy", description="each copy of a submit, by size")
-    poll: Figure = Field(description="each poll")
-    end: Figure = Field(description="each end that a poll finds")
+    poll: Known = Field(description="each poll")
+    end: Known = Field(description="each end that a poll finds")
 
 
 class Device(Part):
     """What moves the bytes beside the worker."""
 
-    latency: Figure = Field(description="ns of every copy, beside the time for its bytes")
+    latency: Known = Field(description="ns of every copy, beside the time for its bytes")
     rate: Rates = Field(description="GB/s (10^9 bytes) of a copy that works alone, by size")
     at_once: Queues = Field(description="copies that it works on at a time, each at this rate")
     queue: Whole = Field(description="copies that it takes at most")
@@ -153,7 +153,7 @@ class Profile(Part):
     def name(self) -> str:
         return self.engine.name
 
-    def entries(self) -> Iterator[tuple[str, Figure | Truth | Curve]]:
+    def entries(self) -> Iterator[tuple[str, Known | Truth | Curve]]:
         """Every figure of the file, by its path."""
         for name, part in (("caller", self.caller), ("device", self.device)):
             for key, field in type(part).model_fields.items() if part else ():
@@ -161,7 +161,7 @@ class Profile(Part):
 
     def assumptions(self) -> list[str]:
         """Figures that nobody has published, with the reasons."""
-        return [f"{path} = {figure.words}: {figure.why}" for path, figure in self.entries() if figure.why]
+        return [f"{path} = {known.words}: {known.why}" for path, known in self.entries() if known.why]
 
     def plan(self) -> ModelledEngine:
         """In the plan's words: plain numbers."""

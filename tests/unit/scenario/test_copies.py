@@ -328,7 +328,7 @@ def test_a_modelled_engine_may_have_planted_faults_and_a_profile_of_ones_own(tmp
     assert workload.copies.model.name == "mine" and workload.copies.lcores == []
 
 
-def test_bytes_that_are_moved_in_earnest_have_no_figures(tmp_path):
+def test_bytes_that_are_moved_in_earnest_have_no_numbers(tmp_path):
     copies = {"engine": "planted", "options": {"profile": "dsa-spr"}}
     assert planned(tmp_path, copies).plans[0].workloads[0].copies.model is None
 

@@ -25,14 +25,14 @@ def refused(tmp_path, text: str) -> str:
     return error.value.message.replace(f"{tmp_path}/", "")
 
 
-def test_every_shipped_figure_has_a_source_or_a_reason():
+def test_every_shipped_number_has_a_source_or_a_reason():
     for name in shipped():
         profile = load_profile(name)
         assert profile.name == name
-        for path, figure in profile.entries():
-            assert len(figure.source or figure.why) > 20, path
+        for path, known in profile.entries():
+            assert len(known.source or known.why) > 20, path
         assert all(
-            figure.source or any(path in words for words in profile.assumptions()) for path, figure in profile.entries()
+            known.source or any(path in words for words in profile.assumptions()) for path, known in profile.entries()
         )
 
 
@@ -53,7 +53,7 @@ def test_a_file_of_ones_own_may_have_no_device(tmp_path):
 @pytest.mark.parametrize(
     ("key", "table"), [("burst", "caller"), ("copy", "caller"), ("rate", "device"), ("queue", "device")]
 )
-def test_a_missing_figure_is_named_with_the_line_of_its_table(tmp_path, key, table):
+def test_a_missing_number_is_named_with_the_line_of_its_table(tmp_path, key, table):
     lines = DSA.splitlines()
     del lines[line_of(DSA, f"{key} ") - 1]
     text = "\n".join(lines)
@@ -82,7 +82,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("key", "text", "words"), WRONG)
-def test_a_wrong_figure_is_refused_with_its_line(tmp_path, key, text, words):
+def test_a_wrong_number_is_refused_with_its_line(tmp_path, key, text, words):
     lines = DSA.splitlines()
     number = line_of(DSA, f"{key} ")
     lines[number - 1] = f"{key} = {text}"
