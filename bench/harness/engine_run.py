@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.noise import Steal
@@ -57,6 +57,18 @@ class EngineRun:
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
         moved = sum(part.bytes for window in self.windows for part in window.copies)
         return rate(moved, wall_ns, self._preempted_ns(0), self.steal).at(self.where)
+
+    def copied_in_timed_calls(self) -> Sample:
+        """Likewise of a run on one worker, by the time of its calls whose cycles were taken: neither preemption nor what a modelled
+        engine keeps the CPU for is in it. With all loops timed (accounting.level = "cycles") it is that of the whole run."""
+        assert self.engine.hello is not None and len(self.plan.workers) == 1
+        stages = [stage for window in self.windows for stage in window.stages]
+        making = [s for s in stages if (s.endpoint, s.stage) == ("client", "app_tx")]
+        moved = sum(part.bytes for window in self.windows for part in window.copies)
+        timed_share = sum(s.timed_objects for s in making) / sum(s.objects for s in making)
+        ticks = sum(s.busy_cycles + s.idle_cycles for s in stages)
+        sample = rate(moved * timed_share, ticks / self.engine.hello.tsc_hz * 1e9, 0, self.steal)
+        return replace(sample, noise=self.copied().noise).at(self.where)
 
     def ticks_per_packet(self) -> Sample:
         """Of a run on one worker: all its ticks by the packets of both directions, each sent by one side, received by the other."""

@@ -16,6 +16,8 @@
 
 namespace wt {
 
+struct modelled_engine_plan;
+
 // Bodies in mbufs and their sources never overlap.
 struct copy_piece {
     uint8_t *to;
@@ -26,8 +28,8 @@ struct copy_piece {
 enum class copy_end : uint8_t { well, failed };
 
 // Who moves the bytes. Measurements of one kind say nothing about another.
-enum class copier_kind : uint8_t { core, hardware };
-constexpr const char *copier_kind_names[] = {"core", "hardware"};
+enum class copier_kind : uint8_t { core, hardware, modelled };
+constexpr const char *copier_kind_names[] = {"core", "hardware", "modelled"};
 
 // What a driver has counted since it was opened.
 struct driver_copies {
@@ -72,6 +74,7 @@ struct copier_end {
     std::vector<unsigned> lcores;  // for threads of software copiers
     uint64_t seed;
     double ticks_per_ns;
+    const modelled_engine_plan *model = nullptr;  // figures for the copier model; null: the plan has none
 
     const std::string &text(const char *option) const { return options.at(option); }
     uint64_t number(const char *option) const { return std::stoull(options.at(option)); }
@@ -81,7 +84,8 @@ struct copier {
     const char *name, *help;
     // With the default of this option it has a thread of its own, which wants a CPU; null: it has none.
     const char *thread_option;
-    const char *inner_option;  // names the copier on which it works; null: it works itself
+    const char *inner_option;    // names the copier on which it works; null: it works itself
+    const char *profile_option;  // names the figures of the engine that it models; null: it models none
     uint32_t most_depth;
     const wt_option *options;  // null: none
 

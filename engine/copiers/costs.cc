@@ -1,12 +1,12 @@
 #include "copiers/costs.h"
 
-#include <rte_cycles.h>
 #include <rte_memcpy.h>
 #include <rte_pause.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/refusal.h"
 
 namespace wt {
@@ -49,9 +49,9 @@ class pieces_of {
 };
 
 double by_cpu(const std::vector<copy_piece> &pieces) {
-    const uint64_t start = rte_rdtsc();
+    const uint64_t start = now();
     for (const copy_piece &p : pieces) rte_memcpy(p.to, p.from, p.bytes);
-    return static_cast<double>(rte_rdtsc() - start) / static_cast<double>(pieces.size());
+    return static_cast<double>(now() - start) / static_cast<double>(pieces.size());
 }
 
 // The ends of copies that were started, within a bound.
@@ -64,11 +64,11 @@ class ends_of {
     uint32_t poll() {
         const uint32_t some =
             channel_.completed(channel_.state, ends_.data(), static_cast<uint32_t>(ends_.size()));
-        const uint64_t now = rte_rdtsc();
+        const uint64_t at = now();
         if (std::ranges::count(ends_.begin(), ends_.begin() + some, copy_end::failed))
             throw refusal("the copier " + channel_.device + " fails copies");
-        if (some > 0) since_ = now;
-        if (now - since_ > patience_)
+        if (some > 0) since_ = at;
+        if (at - since_ > patience_)
             throw refusal("the copier " + channel_.device + " does not end its copies");
         if (some == 0) rte_pause();
         return some;
@@ -76,7 +76,7 @@ class ends_of {
 
   private:
     const copy_channel &channel_;
-    uint64_t patience_, since_ = rte_rdtsc();
+    uint64_t patience_, since_ = now();
     std::vector<copy_end> ends_;
 };
 
@@ -85,14 +85,14 @@ double by_copier(const copy_channel &channel, const std::vector<copy_piece> &pie
                  uint64_t *copies) {
     const auto count = static_cast<uint32_t>(pieces.size());
     ends_of ends(channel, count, patience);
-    const uint64_t start = rte_rdtsc();
+    const uint64_t start = now();
     const uint32_t started = channel.submit(channel.state, pieces.data(), count);
-    uint64_t ticks = rte_rdtsc() - start;
+    uint64_t ticks = now() - start;
     *copies += started;
     for (uint32_t ended = 0; ended < started;) {
-        const uint64_t before = rte_rdtsc();
+        const uint64_t before = now();
         const uint32_t some = ends.poll();
-        if (some > 0) ticks += rte_rdtsc() - before;
+        if (some > 0) ticks += now() - before;
         ended += some;
     }
     return static_cast<double>(ticks) / std::max(1u, started);
@@ -103,7 +103,7 @@ double at_depth(const copy_channel &channel, pieces_of &pieces, uint32_t batch, 
                 uint32_t batches, uint64_t patience, uint64_t *copies) {
     ends_of ends(channel, batch, patience);
     uint64_t started = 0, ended = 0;
-    const uint64_t wanted = uint64_t{batch} * batches, start = rte_rdtsc();
+    const uint64_t wanted = uint64_t{batch} * batches, start = now();
     while (ended < wanted) {
         const uint64_t room = std::min({uint64_t{batch}, depth - (started - ended), wanted - started});
         if (room > 0)
@@ -111,7 +111,7 @@ double at_depth(const copy_channel &channel, pieces_of &pieces, uint32_t batch, 
         ended += ends.poll();
     }
     *copies += started;
-    return static_cast<double>(rte_rdtsc() - start) / static_cast<double>(wanted);
+    return static_cast<double>(now() - start) / static_cast<double>(wanted);
 }
 
 }  // namespace

@@ -154,6 +154,10 @@ copy_channel open(const copier_end &end) {
 
 constexpr wt_option options[] = {
     {.name = "engine", .fallback = "cpu", .help = "the copier that does the work", .type = WT_TEXT},
+    {.name = "profile",
+     .fallback = "",
+     .help = "of the copier model, where it does the work",
+     .type = WT_TEXT},
     {.name = "fault",
      .fallback = "lying",
      .choices = "late|full|failing|silent|lying",

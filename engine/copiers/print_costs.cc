@@ -14,6 +14,8 @@
 #include "core/random_bytes.h"
 #include "core/refusal.h"
 #include "core/source.h"
+#include "plan/json_reader.h"
+#include "plan/readers.h"
 
 namespace wt {
 
@@ -60,8 +62,15 @@ json trip_ns(const copy_channel &channel, const uint8_t *from, uint8_t *to, doub
 copy_costs_asked read_copy_costs_asked(const std::string &text) {
     try {
         const auto j = nlohmann::json::parse(text);
-        copy_costs_asked a{j.at("eal"),   j.at("engine"), j.at("options"),    j.at("depth"),
-                           j.at("batch"), j.at("rounds"), j.at("area_bytes"), j.at("sizes")};
+        copy_costs_asked a{j.at("eal"),
+                           j.at("engine"),
+                           j.at("options"),
+                           j.at("depth"),
+                           j.at("batch"),
+                           j.at("rounds"),
+                           j.at("area_bytes"),
+                           j.at("sizes"),
+                           json_value(j.at("model"), "model").optional(read_modelled_engine)};
         const bool fits = std::ranges::all_of(
             a.sizes, [&](uint32_t bytes) { return bytes >= trip_bytes && bytes <= a.area_bytes; });
         if (!fits || a.depth < 1 || a.batch < 1 || a.rounds < 1)
@@ -79,7 +88,8 @@ void print_copy_costs(std::FILE *out, const copy_costs_asked &asked) {
                                                    .options = asked.options,
                                                    .lcores = {1},
                                                    .seed = seed,
-                                                   .ticks_per_ns = 1 / ns_per_tick})};
+                                                   .ticks_per_ns = 1 / ns_per_tick,
+                                                   .model = asked.model ? &*asked.model : nullptr})};
     const copy_channel &channel = copier.channel;
     const memory from = area(asked.area_bytes), to = area(asked.area_bytes);
     write(out, {{"type", "copier"},

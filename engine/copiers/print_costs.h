@@ -3,8 +3,11 @@
 
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "plan/plan.h"
 
 namespace wt {
 
@@ -17,6 +20,7 @@ struct copy_costs_asked {
     uint32_t depth, batch, rounds;
     uint64_t area_bytes;          // of the source, and of the destination
     std::vector<uint32_t> sizes;  // bytes
+    std::optional<modelled_engine_plan> model;
 };
 
 // Throws refusal.

@@ -53,6 +53,7 @@ void print_copiers(std::FILE *out) {
                         {"help", c->help},
                         {"thread_option", text_or_null(c->thread_option)},
                         {"inner_option", text_or_null(c->inner_option)},
+                        {"profile_option", text_or_null(c->profile_option)},
                         {"most_depth", c->most_depth},
                         {"options", options}});
     }

@@ -10,8 +10,8 @@
 
 namespace wt {
 
-// Ticks for which the run was held so far. It rises only while every worker is held: parked by main, or in
-// the probe.
+// Ticks for which the run was held so far. It rises only while every worker is held: parked by main, in the
+// probe, or where there is one worker, by itself.
 inline uint64_t held_ticks = 0;
 
 inline void hold_clock(uint64_t ticks) {
@@ -25,6 +25,16 @@ inline std::atomic<std::chrono::steady_clock::rep> held_since{0};
 // The time of the run, in ticks. It stands still while the run is held, so that a latency, a pace or a
 // time-out that spans a hold does not include it.
 inline uint64_t now() { return rte_rdtsc() - __atomic_load_n(&held_ticks, __ATOMIC_RELAXED); }
+
+// Makes the run's time since `since` (TSC) exactly `ticks`, whatever was done since then: waits where that
+// took less, and where it took more, the run counts as held. Returns until when (TSC). Only for the one
+// worker of a run.
+inline uint64_t take_exactly(uint64_t ticks, uint64_t since) {
+    uint64_t until = rte_rdtsc_precise();  // not before all stores have been made
+    while (until - since < ticks) until = rte_rdtsc();
+    hold_clock(until - since - ticks);
+    return until;
+}
 
 // How the frequency was measured, for the result.
 constexpr const char *tsc_source = "measured against CLOCK_MONOTONIC_RAW";

@@ -202,8 +202,37 @@ void check_stream(const std::string &path, const workload_plan &w) {
         refuse_plan(path + ".copies.way", "is not pipelined, but the workload is a stream");
 }
 
-void check_workload(const std::string &path, const workload_plan &w) {
+void check_curve(const std::string &path, const std::vector<curve_point_plan> &points) {
+    for (size_t i = 0; i < points.size(); i++) {
+        if (points.size() > 1 && points[i].value <= 0)
+            refuse_plan(at(path, i) + ".value", "is not above 0, and the curve has several points");
+        if (i > 0 && points[i].bytes <= points[i - 1].bytes)
+            refuse_plan(at(path, i) + ".bytes", "is not above that of the point before");
+    }
+}
+
+// An engine as figures holds the run's time while the CPU moves its bytes: nothing may go on meanwhile.
+void check_modelled(const std::string &path, const modelled_engine_plan &model, const plan &p) {
+    check_curve(path + ".copy_ns", model.copy_ns);
+    if (model.device) {
+        check_curve(path + ".device.bytes_per_ns", model.device->bytes_per_ns);
+        if (model.device->bytes_per_ns[0].value <= 0)
+            refuse_plan(path + ".device.bytes_per_ns[0].value", "is not above 0");
+    }
+    if (p.workers.size() != 1)
+        refuse_plan(path, "is given for a run with " + std::to_string(p.workers.size()) +
+                              " workers, and the others would go on while the run's time stands still");
+    for (const endpoint_plan &e : p.endpoints)
+        if (!std::ranges::count(e.port.traits, trait::twice))
+            refuse_plan(path, "is given, and the wire " + e.port.wire + " has a time of its own");
+    for (const workload_plan &w : p.workloads)
+        if (w.copies && !w.copies->lcores.empty())
+            refuse_plan(path, "is given beside a copier with a thread, which would go on meanwhile");
+}
+
+void check_workload(const std::string &path, const workload_plan &w, const plan &p) {
     check_copies(path, w);
+    if (w.copies && w.copies->model) check_modelled(path + ".copies.model", *w.copies->model, p);
     if (w.stream) check_stream(path, w);
     check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
     check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
@@ -294,7 +323,7 @@ void check_plan(const plan &p) {
     check_sides(p);
     check_hello(p);
     for (size_t i = 0; i < p.endpoints.size(); i++) check_endpoint(at("endpoints", i), p.endpoints[i], p);
-    for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i]);
+    for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i], p);
     check_workers(p);
     if (p.variants) check_variants(p);
 }

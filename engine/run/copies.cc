@@ -53,7 +53,8 @@ copy_channel open_channel(const run_state &f, const application &a, const copies
                                      .options = plan.options,
                                      .lcores = {plan.lcores.begin(), plan.lcores.end()},
                                      .seed = seed_of(f.plan.seed, chance::copiers, a.index),
-                                     .ticks_per_ns = 1 / f.clock.ns_per_tick});
+                                     .ticks_per_ns = 1 / f.clock.ns_per_tick,
+                                     .model = plan.model ? &*plan.model : nullptr});
 }
 
 // Behind those of the handler, where the same stage calls it.

@@ -9,19 +9,23 @@ namespace wt {
 
 namespace {
 
-// The ticks of a step, in calls whose cycles are taken.
+// The ticks of a step, in calls whose cycles are taken. A copier may hold the run, and that is no part of it.
 class step_timer {
   public:
     explicit step_timer(const body_copying &c)
-        : steps_(c.steps->now ? c.steps->now + c.first_step : nullptr), since_(steps_ ? wt_ticks() : 0) {}
+        : steps_(c.steps->now ? c.steps->now + c.first_step : nullptr),
+          since_(steps_ ? wt_ticks() : 0),
+          held_(steps_ ? held_ticks : 0) {}
     void end(copy_step step, uint64_t copies) {
-        if (unlikely(steps_ != nullptr))
-            since_ = wt_step_end(&steps_[static_cast<size_t>(step)], since_, copies);
+        if (likely(steps_ == nullptr)) return;
+        since_ += held_ticks - held_;
+        held_ = held_ticks;
+        since_ = wt_step_end(&steps_[static_cast<size_t>(step)], since_, copies);
     }
 
   private:
     wt_step *steps_;
-    uint64_t since_;
+    uint64_t since_, held_;
 };
 
 void leave_to_cpu(body_copying &c, pending_copy &copy, copy_reason why, copy_stats &stats) {

@@ -3,6 +3,8 @@
 // ordinary memory: no root, no hugepages.
 #include "stages/copying.h"
 
+#include <rte_pause.h>
+
 #include <deque>
 #include <functional>
 #include <numeric>
@@ -30,7 +32,8 @@ json copying_plan(const json &copies = json::object(), const json &workload = js
               {"source", {{"bytes", 1 << 16}, {"order", "rotating"}}}});
     w["copies"] = {{"engine", "cpu"}, {"options", json::object()},   {"depth", 64},
                    {"batch", 32},     {"way", "pipelined"},          {"at_least_bytes", 0},
-                   {"verify", true},  {"timeout_ns", 1'000'000'000}, {"lcores", json::array()}};
+                   {"verify", true},  {"timeout_ns", 1'000'000'000}, {"lcores", json::array()},
+                   {"model", nullptr}};
     w["copies"].update(copies);
     w.update(workload);
     return p;
@@ -336,9 +339,9 @@ TEST(copying, costs_of_a_copier_that_fails_or_never_ends_are_refused) {
 }
 
 TEST(copying, what_is_asked_of_costs_is_checked) {
-    const json good = {{"eal", json::array()}, {"engine", "cpu_nt"}, {"options", json::object()},
-                       {"depth", 1},           {"batch", 1},         {"rounds", 1},
-                       {"area_bytes", 4096},   {"sizes", {64, 4096}}};
+    const json good = {{"eal", json::array()}, {"engine", "cpu_nt"},  {"options", json::object()},
+                       {"depth", 1},           {"batch", 1},          {"rounds", 1},
+                       {"area_bytes", 4096},   {"sizes", {64, 4096}}, {"model", nullptr}};
     EXPECT_EQ(read_copy_costs_asked(good.dump()).sizes.size(), 2u);
     for (const json &change : {json{{"sizes", {63}}}, json{{"sizes", {4097}}}, json{{"depth", 0}},
                                json{{"batch", 0}}, json{{"rounds", 0}}}) {
@@ -492,7 +495,7 @@ TEST(copying, is_refused_in_words) {
         return "";
     };
     EXPECT_EQ(refusal_of({{"engine", "dsa"}}),
-              "no copier is called \"dsa\"; there are cpu, cpu_nt, dma, planted");
+              "no copier is called \"dsa\"; there are cpu, cpu_nt, dma, model, planted");
     EXPECT_EQ(refusal_of({{"engine", "cpu"}, {"options", {{"fast", "1"}}}}),
               "cpu has no option 'fast'; it has none");
     EXPECT_EQ(refusal_of({{"engine", "planted"}, {"options", {{"engine", "planted"}}}}),
@@ -504,6 +507,77 @@ TEST(copying, is_refused_in_words) {
     EXPECT_EQ(refusal_of({{"engine", "dma"}, {"lcores", {77}}}), "dma: lcore 77 is not one of EAL's");
     EXPECT_EQ(refusal_of({{"engine", "dma"}, {"depth", 8192}}),
               "dma: 8192 copies at once, it takes at most 8191");
+}
+
+// An engine as figures: 100 ns and 10 bytes a ns.
+json modelled(const char *engine = "model", const json &options = json::object()) {
+    return {{"engine", engine},
+            {"options", options},
+            {"model",
+             {{"name", "test"},
+              {"burst_ns", 10},
+              {"copy_ns", {{{"bytes", 1}, {"value", 5}}}},
+              {"poll_ns", 2},
+              {"end_ns", 3},
+              {"device",
+               {{"latency_ns", 100},
+                {"bytes_per_ns", {{{"bytes", 1}, {"value", 10}}}},
+                {"at_once", 1},
+                {"queue", 64},
+                {"reports_bursts", false}}}}}};
+}
+
+TEST(copying, a_modelled_engine_moves_the_right_bytes_and_its_copies_take_their_time) {
+    for (json p : {copying_plan(modelled()), naming_plan(modelled())}) {
+        copying_rig r(p, false);
+        EXPECT_EQ(r.copying().channel.kind, copier_kind::modelled);
+        for (int i = 0; i < 100'000 && r.checked().packets < 500; i++) r.loops(1);
+        EXPECT_GE(r.checked().packets, 500u);
+        EXPECT_EQ(r.checked().wrong_packets, 0u);
+        EXPECT_TRUE(finish_copies(r.copying(), r.copies(), UINT64_MAX));
+        EXPECT_EQ(r.copying().submitted, r.copying().ended);
+        EXPECT_EQ(r.copies().completion.total, r.copies().copies);
+    }
+}
+
+TEST(copying, planted_lies_of_a_modelled_engine_are_all_found) {
+    copying_rig r(copying_plan(modelled("planted", {{"engine", "model"}, {"share", "0.1"}, {"most", "10"}})),
+                  false);
+    const body_copying &c = r.copying();
+    EXPECT_EQ(c.channel.kind, copier_kind::modelled);
+    for (int i = 0; i < 100'000 && r.checked().packets < 500; i++) r.loops(1);
+    EXPECT_EQ(c.channel.planted(c.channel.state).count, 10u);
+    EXPECT_EQ(r.checked().wrong_packets, 10u);
+}
+
+TEST(copying, the_size_from_which_a_modelled_engine_saves_cycles_is_by_its_numbers) {
+    json dear = modelled(), cheap = modelled();
+    dear["model"]["copy_ns"][0]["value"] = 1e6;
+    cheap["model"]["device"]["bytes_per_ns"][0]["value"] = 1e6;
+    dear["at_least_bytes"] = cheap["at_least_bytes"] = nullptr;
+    EXPECT_EQ(copying_rig(copying_plan(dear), false).copying().at_least, 985u);  // one more than the body
+    EXPECT_LT(copying_rig(copying_plan(cheap), false).copying().at_least, 985u);
+}
+
+// The steps of a call are of the run's time: this copier keeps the CPU for a million ticks, and holds the
+// run.
+TEST(copying, for_what_a_copier_holds_the_run_is_in_no_step) {
+    copying_rig r(copying_plan());
+    body_copying &c = r.copying();
+    c.channel.submit = [](void *state, const copy_piece *pieces, uint32_t count) {
+        const uint64_t since = rte_rdtsc();
+        while (rte_rdtsc() - since < 1'000'000) rte_pause();
+        take_exactly(0, since);
+        return by_hand::submit(state, pieces, count);
+    };
+    const uint64_t held = held_ticks, real = rte_rdtsc();
+    c.steps->now = c.steps->taken.data();
+    r.call();
+    c.steps->now = nullptr;
+    const wt_step &submit = c.steps->taken[c.first_step];
+    EXPECT_EQ(submit.packets, 32u);
+    EXPECT_GE(held_ticks - held, 1'000'000u);
+    EXPECT_LE(submit.cycles + (held_ticks - held), rte_rdtsc() - real);
 }
 
 // DPDK's software engine, a thread of its own.

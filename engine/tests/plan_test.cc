@@ -161,6 +161,72 @@ TEST(Plan, CopiesWithoutASourceAreTheHandlers) {
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "copies: is given, but there is no source and no message"));
 }
 
+// With one worker, and no thread of a copier.
+json modelling_plan() {
+    json plan = valid_plan();
+    json &workers = plan["workers"];
+    while (workers.size() > 1) {
+        for (const json &stage : workers.back()["stages"]) workers[0]["stages"].push_back(stage);
+        workers.erase(workers.size() - 1);
+    }
+    json &copies = plan["workloads"][0]["copies"];
+    copies.update({{"engine", "model"}, {"options", json::object()}, {"lcores", json::array()}});
+    copies["model"] = {
+        {"name", "dsa"},
+        {"burst_ns", 40},
+        {"copy_ns", {{{"bytes", 1}, {"value", 0}}}},
+        {"poll_ns", 2.5},
+        {"end_ns", 0},
+        {"device",
+         {{"latency_ns", 800},
+          {"bytes_per_ns", {{{"bytes", 64}, {"value", 5.5}}, {{"bytes", 4096}, {"value", 30}}}},
+          {"at_once", 4},
+          {"queue", 128},
+          {"reports_bursts", true}}}};
+    return plan;
+}
+
+TEST(Plan, ReadsTheNumbersOfAnEngine) {
+    const wt::plan plan = wt::read_plan(modelling_plan().dump());
+    const wt::modelled_engine_plan &model = *plan.workloads[0].copies->model;
+    EXPECT_EQ(model.name, "dsa");
+    EXPECT_EQ(model.burst_ns, 40);
+    EXPECT_EQ(model.copy_ns[0].bytes, 1u);
+    EXPECT_EQ(model.poll_ns, 2.5);
+    EXPECT_EQ(model.device->latency_ns, 800);
+    EXPECT_EQ(model.device->bytes_per_ns[1].value, 30);
+    EXPECT_EQ(model.device->at_once, 4);
+    EXPECT_EQ(model.device->queue, 128u);
+    EXPECT_TRUE(model.device->reports_bursts);
+    json synchronous = modelling_plan();
+    synchronous["workloads"][0]["copies"]["model"]["device"] = nullptr;
+    EXPECT_EQ(refusal_of(synchronous.dump()), "");
+}
+
+TEST(Plan, ModelsCopiesWhereNothingGoesOnMeanwhile) {
+    const auto refusal_of_change = [](const char *pointer, const json &value) {
+        json plan = modelling_plan();
+        plan[json::json_pointer(pointer)] = value;
+        return refusal_of(plan.dump());
+    };
+    const std::string copies = "/workloads/0/copies", model = copies + "/model";
+    json two = modelling_plan();
+    two["workers"] = valid_plan()["workers"];
+    EXPECT_TRUE(contains(refusal_of(two.dump()), "copies.model: is given for a run with 2 workers"));
+    EXPECT_TRUE(
+        contains(refusal_of_change((copies + "/lcores").c_str(), {3}), "beside a copier with a thread"));
+    EXPECT_TRUE(contains(refusal_of_change("/endpoints/1/port/traits", {"server"}),
+                         "copies.model: is given, and the wire ring has a time of its own"));
+    for (const auto &[where, value, words] :
+         {std::tuple{"/device/bytes_per_ns/0/bytes", json(4096), "bytes_per_ns[1].bytes: is not above"},
+          {"/device/bytes_per_ns/1/value", json(0), "bytes_per_ns[1].value: is not above 0, and the curve"},
+          {"/copy_ns", json::parse(R"([{"bytes": 2, "value": 1}, {"bytes": 1, "value": 1}])"),
+           "copy_ns[1].bytes: is not above"},
+          {"/device/bytes_per_ns", json::parse(R"([{"bytes": 2, "value": 0}])"),
+           "bytes_per_ns[0].value: is not above 0"}})
+        EXPECT_TRUE(contains(refusal_of_change((model + where).c_str(), value), words)) << where;
+}
+
 TEST(Plan, ASourceHoldsTheBodyOfARequest) {
     json plan = valid_plan();
     plan["workloads"][0]["source"]["bytes"] = 100;

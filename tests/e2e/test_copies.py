@@ -6,9 +6,11 @@ import pytest
 from real_runs import assert_sound, execute, messages, run_well, scenario, stages
 
 from windtunnel.copies.costs import SIZES, measure
+from windtunnel.copies.profiles import profile_text
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.engine.lines import CopyLedger, VerifiedLedger
 from windtunnel.errors import UserError
+from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise
 
 REQUEST = 32 << 10
@@ -84,6 +86,44 @@ def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
     assert row.engine == engine and row.gbps > 0 and 0 < row.share < 1 and row.submit_cycles > 0
     assert (row.p50 is None) == (engine != "dma")
     assert (row.freed_cycles is None) == (row.freed_share is None) == (ledger.cpu_copies is None) == (engine != "dma")
+
+
+def modelled(of, copies: dict) -> dict:
+    """On one worker."""
+    cores = {"cores": [max(os.sched_getaffinity(0))]}
+    data = of({"engine": "model", "options": {"profile": "dsa-spr"}} | copies)
+    return data | {"client": CLIENT | cores, "server": cores}
+
+
+@SIDES
+@pytest.mark.parametrize("way", ["pipelined", "wait_all"])
+def test_a_modelled_engine_moves_the_right_bytes_and_everything_says_modelled(tmp_path, way, of):
+    run = run_well(tmp_path, modelled(of, {"way": way}))
+    ledger = assert_copied(run)
+    assert (ledger.kind, ledger.device, ledger.by_cpu) == ("modelled", "dsa-spr", {})
+    [row] = summarise(run).copies
+    assert row.kind == "modelled" and row.submit_cycles > 0
+    assert row.p50 > 840  # the latency of the profile, so this asserts no time of the host's
+    assert run.record.emulated and run.record.emulated[0].startswith("modelled: copies")
+    assert any("dsa-spr assumes" in note for note in run.record.notes)
+    assert identity(run.record)["copies by"] == "modelled"
+
+
+def test_an_engine_without_a_device_ends_copies_with_their_submit(tmp_path):
+    (tmp_path / "slow.toml").write_text(
+        profile_text("slow", "a slow copy", [(64, 100.0), (65536, 10_000.0)], "made up")
+    )
+    run = run_well(tmp_path, modelled(copying, {"options": {"profile": str(tmp_path / "slow.toml")}}))
+    assert_copied(run)
+    [row] = summarise(run).copies
+    assert row.p50 is None and row.kind == "modelled"
+
+
+def test_lies_that_are_planted_on_a_modelled_engine_are_found(tmp_path):
+    options = {"engine": "model", "profile": "dsa-spr", "fault": "lying", "share": "0.01", "most": 10}
+    run = execute(tmp_path, modelled(copying, {"engine": "planted", "options": options})).run
+    assert copies_of(run).kind == "modelled" and copies_of(run).planted.count == 10
+    assert verified(run).wrong_packets == 10
 
 
 def test_a_dma_engine_has_a_cpu_and_its_driver_counts_the_same(tmp_path):

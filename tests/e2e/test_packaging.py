@@ -105,6 +105,7 @@ def test_the_wheel_holds_every_file_of_the_package(distributions, source):
     assert held == files_below(source / "src" / "windtunnel")
     assert {
         "templates/echo.toml",
+        "copies/engines/dsa-spr.toml",
         "views/pages/page.html",
         "views/pages/page.css",
     } <= held

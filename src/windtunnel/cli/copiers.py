@@ -10,14 +10,29 @@ if TYPE_CHECKING:
     from windtunnel.engine.query import Copier
 
 
-def copiers(json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False) -> None:
-    """List copiers and their options.
+def copiers(
+    profile: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PROFILE]", help="Print this profile of an engine: a name, or a TOML file.", show_default=False
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """List copiers and their options, and the profiles of engines that can be modelled.
 
-    A copier moves the bodies of requests from a source into packets: a loop of the CPU, or a DMA engine.
+    A copier moves the bodies of requests from a source into packets: a loop of the CPU, a DMA engine, or an engine as figures.
 
     windtunnel copiers
     windtunnel copiers --json
+    windtunnel copiers dsa-spr > mine.toml
     """
+    if profile is not None:
+        from windtunnel.scenario.engine_profiles import load_profile, text_of
+
+        load_profile(profile)
+        print(text_of(profile), end="")
+        return
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import copiers as ask
 
@@ -31,7 +46,25 @@ def copiers(json: Annotated[bool, typer.Option("--json", help="Print a JSON list
 
     console = results()
     console.print(_table(found))
+    console.print(_profiles())
     console.print('\nin a scenario:  [workload.copies] engine = "dma"', markup=False, soft_wrap=True)
+
+
+def _profiles() -> "Table":
+    """The engines that the copier model can stand for."""
+    from rich.text import Text
+
+    from windtunnel.scenario.engine_profiles import load_profile, shipped
+    from windtunnel.views.terminal.columns import plain_table
+
+    table = plain_table()
+    for name in ("profile", "the engine that it stands for"):
+        table.add_column(name)
+    for name in shipped():
+        profile = load_profile(name)
+        assumed = f"{len(profile.assumptions())} of {len(list(profile.entries()))} figures are assumptions"
+        table.add_row(Text(name, style="bold cyan"), Text.assemble(profile.engine.title, (f"; {assumed}", "dim")))
+    return table
 
 
 def _table(found: "list[Copier]") -> "Table":

@@ -1,5 +1,6 @@
 """windtunnel host copies: what copies of payload cost on this machine."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,20 @@ def copies(
     cpu: Annotated[
         int | None, typer.Option("--cpu", metavar="N", min=0, help="CPU of the worker. Without: the last allowed one.")
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME", help="Measure this engine, modelled, too: a name of `copiers`, or a TOML file."
+        ),
+    ] = None,
+    as_profile: Annotated[
+        Path | None,
+        typer.Option("--as-profile", metavar="FILE", help="Write what was measured as a profile for the copier model."),
+    ] = None,
+    of: Annotated[
+        str, typer.Option("--of", metavar="COPIER", help="Whose profile --as-profile writes: cpu, or a copier.")
+    ] = "cpu",
+    hot: Annotated[bool, typer.Option("--hot", help="Its costs of bytes in the caches.")] = False,
     json: Json = False,
 ) -> None:
     """Measure what copies cost on this machine, and from which size on a copier frees the core.
@@ -25,10 +40,21 @@ def copies(
 
     windtunnel host copies
     windtunnel host copies --device 0000:6a:01.0-q0
+    windtunnel host copies --profile dsa-spr
+    windtunnel host copies --as-profile mine.toml --of dma
     """
     from windtunnel.copies.costs import measure
+    from windtunnel.copies.profiles import as_profile as profile_of
+    from windtunnel.copies.profiles import check_new, write_profile
+    from windtunnel.errors import UserError
 
-    found = measure(depth, device, cpu)
+    if as_profile is None and (of != "cpu" or hot):
+        raise UserError("--of and --hot have no effect without --as-profile", remedy="--as-profile FILE")
+    if as_profile:
+        check_new(as_profile)
+    found = measure(depth, device, cpu, profile)
+    if as_profile:
+        write_profile(as_profile, profile_of(found, of, hot))
     if json:
         import json as encoder
 

@@ -18,6 +18,7 @@ from windtunnel.errors import UserError
 from windtunnel.host.facts import allowed_cpus, hugepages
 from windtunnel.host.levels import GAP
 from windtunnel.scenario.copies import pci_addresses
+from windtunnel.scenario.engine_profiles import Profile, load_profile
 from windtunnel.scenario.memory import eal
 
 SIZES = tuple(256 << n for n in range(14))
@@ -64,11 +65,15 @@ class Measured(BaseModel):
         return bytes_ * 8 * self.copier.tsc_hz / cycles / 1e9
 
 
-def measure(depth: int, device: str | None = None, cpu: int | None = None) -> list[Measured]:
+def measure(
+    depth: int, device: str | None = None, cpu: int | None = None, profile: str | None = None
+) -> list[Measured]:
     """Each copier of the engine that moves bytes itself; it takes seconds. `cpu`: where the worker runs, by default the last allowed one.
-    `device`: of a copier that has devices; None: DPDK's software engine, which is left out on a host with one CPU.
+    `device`: of a copier that has devices; None: DPDK's software engine, which is left out on a host with one CPU. `profile`: of an
+    engine that is modelled; None: none is.
 
     Raises UserError."""
+    modelled = load_profile(profile) if profile else None
     allowed = allowed_cpus()
     own = allowed[-1] if cpu is None else cpu
     if own not in allowed:
@@ -78,16 +83,19 @@ def measure(depth: int, device: str | None = None, cpu: int | None = None) -> li
     engine = find_engine()
     found = []
     for copier in copiers(engine):
-        options = _options(copier, device, has_other=bool(others))
+        options = _options(copier, device, profile, has_other=bool(others))
         if options is not None:
-            found.append(_measured(engine, copier, depth, options, own, others[-1:]))
+            model = modelled if copier.profile_option else None
+            found.append(_measured(engine, copier, depth, options, own, others[-1:], model))
     return found
 
 
-def _options(copier: Copier, device: str | None, has_other: bool) -> dict[str, str] | None:
+def _options(copier: Copier, device: str | None, profile: str | None, has_other: bool) -> dict[str, str] | None:
     """None: it is not measured."""
     if copier.name == CPU or copier.inner_option is not None:
         return None
+    if copier.profile_option is not None:
+        return {copier.profile_option: profile} if profile else None
     if copier.thread_option is None:
         return {}
     if device is not None:
@@ -96,12 +104,19 @@ def _options(copier: Copier, device: str | None, has_other: bool) -> dict[str, s
 
 
 def _measured(
-    engine: Path, copier: Copier, depth: int, options: Mapping[str, str], own: int, other: list[int]
+    engine: Path,
+    copier: Copier,
+    depth: int,
+    options: Mapping[str, str],
+    own: int,
+    other: list[int],
+    model: Profile | None,
 ) -> Measured:
     started = _eal(own, other, options.values())
-    depth = min(depth, copier.most_depth)
+    depth = min(depth, copier.most_depth, int(model.device.queue.given) if model and model.device else depth)
     batch = min(depth, BATCH)
     asked = {"eal": started.args, "engine": copier.name, "options": options, "depth": depth, "batch": batch}
+    asked["model"] = model.plan().model_dump() if model else None
     try:
         head, costs, end = copy_costs(engine, asked | {"rounds": ROUNDS, "area_bytes": AREA_BYTES, "sizes": SIZES})
     finally:

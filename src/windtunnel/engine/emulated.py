@@ -1,4 +1,4 @@
-"""The emulated faults of plans, in words. Every view of results shows them."""
+"""What in a run is not real: emulated faults of its wire and modelled copies, in words. Every view of results shows them."""
 
 from collections.abc import Iterable
 
@@ -15,6 +15,13 @@ def emulated_faults(plans: Iterable[Plan]) -> list[str]:
                 if words:
                     sides.setdefault(words, []).append(endpoint.side)
     return [f"emulated on what {_senders(senders)}: {words}" for words, senders in sides.items()]
+
+
+def modelled_copies(plans: Iterable[Plan]) -> list[str]:
+    """One label for each engine whose copies are modelled; empty where bytes are moved in earnest."""
+    models = [workload.copies.model for plan in plans for workload in plan.workloads if workload.copies]
+    names = dict.fromkeys(model.name for model in models if model)
+    return [f"modelled: copies, and every figure that follows from them, by {name} as data" for name in names]
 
 
 def _words(faults: Faults) -> str:

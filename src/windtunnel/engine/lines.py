@@ -424,8 +424,8 @@ class MessageLedger(Line):
     missing: int
 
 
-CopierKind = Literal["core", "hardware"]
-"""Who moves the bytes: a core, the worker's or another one, or an engine of the host."""
+CopierKind = Literal["core", "hardware", "modelled"]
+"""Who moves the bytes: a core, the worker's or another one, an engine of the host, or one that is given as figures."""
 
 
 class DriverCopies(Line):

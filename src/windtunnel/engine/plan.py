@@ -10,7 +10,8 @@ History of the plan's version:
 1  first run
 2  every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
 3  the pipeline of match-action tables is a part of its workload; `answer_in` is `response_mbuf`;
-   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind; copies of payload; streams
+   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind; copies of payload,
+   also by an engine as figures; streams
 """
 
 from typing import Annotated, Literal
@@ -21,6 +22,7 @@ from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.plan_values import (
     CONSTANTS,
     MAX_APPLICATIONS,
+    MAX_AT_ONCE,
     MAX_DELAY_NS,
     MAX_INFLIGHT,
     MAX_WORKLOADS,
@@ -239,6 +241,43 @@ class Source(Part):
     )
 
 
+class CurvePoint(Part):
+    bytes: Annotated[int, Field(ge=1, le=U32)]
+    value: Real
+
+
+Curve = Annotated[
+    list[CurvePoint],
+    Field(
+        min_length=1,
+        description="ascending by size; between two points straight on logarithmic axes, beyond them level",
+    ),
+]
+
+
+class ModelledDevice(Part):
+    """What moves the bytes beside the worker, by figures."""
+
+    latency_ns: Real = Field(description="of every copy, beside the time for its bytes")
+    bytes_per_ns: Curve = Field(description="of one copy that works alone")
+    at_once: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
+        description="copies that it works on at a time, each at the full rate"
+    )
+    queue: Annotated[int, Field(ge=1, le=U32)] = Field(description="most copies that it has taken and not reported")
+    reports_bursts: bool = Field(description="the copies of one submit are reported together, when the last has ended")
+
+
+class ModelledEngine(Part):
+    """An engine as figures: what copies cost the worker, and when they end. All times are of the run."""
+
+    name: Text
+    burst_ns: Real = Field(description="of the worker, for each submit")
+    copy_ns: Curve = Field(description="of the worker, for each copy of a submit")
+    poll_ns: Real = Field(description="of the worker, for each poll")
+    end_ns: Real = Field(description="of the worker, for each end that a poll finds")
+    device: ModelledDevice | None = Field(description="null: copies have ended with their submit")
+
+
 class Copies(Part):
     """How bodies come into mbufs: those of requests from the source, or where there is none, those of responses from where the
     handler names."""
@@ -261,6 +300,7 @@ class Copies(Part):
     lcores: list[Annotated[int, Field(ge=1, le=U32)]] = Field(
         description="of the threads of a software copier, taken in turn by applications; empty where it has none"
     )
+    model: ModelledEngine | None = Field(None, description="of the copier model; null: another one")
 
 
 class Stream(Part):

@@ -28,6 +28,8 @@ MAX_WORKLOADS = 256
 MAX_APPLICATIONS = 65535
 """Of an endpoint: a message header has two bytes for them."""
 MAX_QUEUES = 64
+MAX_AT_ONCE = 4096
+"""Copies that a modelled engine works on at a time."""
 MAX_NS = 10**15
 """Eleven days: the sum of some thousands of them, and the same in ticks of a clock, fits 63 bits."""
 MAX_DELAY_NS = 1_000_000

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.find import NAME
+from windtunnel.engine.lines import CopierKind
 from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.plan_values import Trait
 from windtunnel.engine.signals import signal_name
@@ -45,12 +46,13 @@ class Handler(BaseModel):
 
 class Copier(BaseModel):
     """A copier, as engine/copiers/copier.h explains it. With the default of `thread_option` it has a thread of its own; `inner_option`
-    names the copier on which it works."""
+    names the copier on which it works; `profile_option` names the figures of the engine that it models."""
 
     name: str
     help: str
     thread_option: str | None
     inner_option: str | None
+    profile_option: str | None = None
     most_depth: int
     options: list[HandlerOption]
 
@@ -144,7 +146,7 @@ class CopierHead(BaseModel):
 
     type: Literal["copier"]
     engine: str
-    kind: Literal["core", "hardware"]
+    kind: CopierKind
     device: str
     cpu: int | None
     """Where the thread of a software copier runs."""

@@ -29,6 +29,8 @@ BUILD_S_A_RULE = 5e-4
 """Rules of rte_acl are compiled in one call, without a line: 30 to 70 s a million were seen, and live tables are built twice."""
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
+MODELLED_SLOWER = 100
+"""An engine may be modelled as so many times as fast as the CPU."""
 ORDERLY_END_S = 5.0
 """Time for two engines to end one after the other, in addition to their drains."""
 PEER_GRACE_S = 3.0
@@ -64,8 +66,8 @@ class _Watched:
 
     engine: EngineProcess
     silence_s: float
-    sharing: int
-    """Runs that share its cores by turns, itself included."""
+    slower: int
+    """Seconds that a second of the run's time takes at the most."""
     most_ns: int
     """Longest measurement."""
     end_by: float = float("inf")
@@ -82,12 +84,12 @@ class _Watched:
             case Ready() | Window():
                 # A drain may pass without a window, so that its length belongs to the silence that is allowed.
                 longest_ns = max(phases.window_ns, self.engine.history.plan.settling_ns(1))
-                self.silence_s = (longest_ns + phases.drain_ns) / 1e9 * self.sharing + OVERDUE_S
+                self.silence_s = (longest_ns + phases.drain_ns) / 1e9 * self.slower + OVERDUE_S
             case Result() | Error():
                 self.must_end(now + OVERDUE_S, "it did not exit after its last line")
         if isinstance(line, Window) and line.index == 0:
             measured_ns = self.most_ns + self.engine.history.plan.settling_ns(self.most_ns)
-            run_s = (phases.warmup_ns + measured_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.sharing
+            run_s = (phases.warmup_ns + measured_ns + phases.window_ns + phases.drain_ns) / 1e9 * self.slower
             self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it exceeded its run time")
         self.next_line_by = now + self.silence_s
 
@@ -100,6 +102,13 @@ class _Watched:
             self.engine.kill(self.end_words)
         elif now >= self.next_line_by:
             self.engine.kill(f"no line for {self.silence_s:.1f} s")
+
+
+def _slower(plan: Plan, shares: bool) -> int:
+    """A run that shares its cores by turns has half of the time; the time of one with a modelled engine stands still while the CPU moves
+    its bytes."""
+    modelled = any(workload.copies and workload.copies.model for workload in plan.workloads)
+    return (2 if shares else 1) * (MODELLED_SLOWER if modelled else 1)
 
 
 def _setup_silence_s(plan: Plan) -> float:
@@ -151,7 +160,7 @@ class Supervisor:
     def _start(self, plan: Plan, name: str) -> None:
         engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
         most_ns = max(plan.phases.duration_ns, self._extending.most_ns if self._extending else 0)
-        watched = _Watched(engine, _setup_silence_s(plan), 1 if self._place is None else 2, most_ns)
+        watched = _Watched(engine, _setup_silence_s(plan), _slower(plan, shares=self._place is not None), most_ns)
         self._watched.append(watched)
         self._run.histories.append(engine.history)
         self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))
@@ -253,6 +262,6 @@ class Supervisor:
                 continue
             phases = watched.engine.history.plan.phases
             watched.engine.ask_to_stop()
-            by = time.monotonic() + (phases.window_ns + phases.drain_ns) / 1e9 + OVERDUE_S
+            by = time.monotonic() + (phases.window_ns + phases.drain_ns) / 1e9 * watched.slower + OVERDUE_S
             watched.must_end(by, "it did not stop when asked to")
         self._seen_interrupts = count

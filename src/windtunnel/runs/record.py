@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from windtunnel.engine.emulated import emulated_faults
+from windtunnel.engine.emulated import emulated_faults, modelled_copies
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.verdict import Verdict
@@ -141,8 +141,9 @@ class Record(Part):
 
     @property
     def emulated(self) -> list[str]:
-        """The emulated faults of the wire, in words; empty without any."""
-        return emulated_faults(engine.plan for engine in self.engines)
+        """What is not real, in words: emulated faults of the wire, modelled copies; empty without any."""
+        plans = [engine.plan for engine in self.engines]
+        return emulated_faults(plans) + modelled_copies(plans)
 
     @property
     def where(self) -> Where:

@@ -7,6 +7,8 @@ did not say is None.
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
+from windtunnel.engine.lines import CopierKind
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -102,7 +104,7 @@ class CopyRow:
     workload: str
     engine: str
     """The copier; "none" where nothing is copied."""
-    kind: Literal["core", "hardware"] | None
+    kind: CopierKind | None
     """Who moved the bytes; None: the engine gave no result."""
     device: str | None
     way: str

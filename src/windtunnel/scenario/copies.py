@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path as File
 
@@ -12,8 +12,10 @@ from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
 from windtunnel.engine.query import Copier, copiers
 from windtunnel.errors import UserError
 from windtunnel.scenario import wires
+from windtunnel.scenario.engine_profiles import Profile
 from windtunnel.scenario.handlers import built_in, check_option, named_handler
 from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.modelled_copies import check_modelled, check_one_worker, named_profile
 from windtunnel.scenario.placement import least_cpus, named_cpus
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Path, Refusal
@@ -68,6 +70,8 @@ def check_copies(scenario: Scenario, index: int) -> None:
     else:
         _responses(scenario, index, copies, here)
     _copier(copies, here)
+    if profile := profile_of(scenario, index):
+        check_modelled(scenario, copies, profile, _copiers(scenario), here)
     _way(scenario, copies, here)
     if copies.verify:
         _verified(scenario, index, here)
@@ -138,6 +142,36 @@ def _copier(copies: Copies, here: Path) -> None:
         check_option(copier.name, copier.options, name, value, (*here, "options", name))
 
 
+def profile_of(scenario: Scenario, index: int) -> Profile | None:
+    """The figures of a workload's engine, where it is modelled. Raises Refusal, or UserError for what is wrong in a profile."""
+    copies = copies_of(scenario, index)
+    copier = _working(copies) if copies else None
+    return named_profile(scenario, copier, copies.options, ("workload", index, "copies")) if copies and copier else None
+
+
+def check_workers(scenario: Scenario, cpus: Sequence[int]) -> None:
+    """`cpus`: of the workers. Raises Refusal where there may be only one."""
+    for index in range(len(scenario.workload)):
+        if profile_of(scenario, index):
+            check_one_worker(("workload", index, "copies"), cpus)
+
+
+def _copiers(scenario: Scenario) -> Iterator[tuple[int, Copier]]:
+    """Those that move bytes, and for which workload."""
+    for index in range(len(scenario.workload)):
+        copies = copies_of(scenario, index)
+        if copies and (copier := _working(copies)):
+            yield index, copier
+
+
+def _working(copies: Copies) -> Copier | None:
+    """The copier that moves the bytes: the one that is named, or the one that it works on. None: nobody knows it."""
+    copier = known().get(copies.engine)
+    if copier and copier.inner_option:
+        return known().get(_value(copier, copies.options, copier.inner_option))
+    return copier
+
+
 def _way(scenario: Scenario, copies: Copies, here: Path) -> None:
     if copies.way != "zero":
         return
@@ -194,6 +228,7 @@ def plan_copies(scenario: Scenario, index: int, lcores: Sequence[int]) -> plans.
         return None
     copier = known().get(copies.engine)
     here: Path = ("workload", index, "copies", "options")
+    profile = profile_of(scenario, index)
     return plans.Copies(
         engine=copies.engine,
         options={
@@ -207,17 +242,16 @@ def plan_copies(scenario: Scenario, index: int, lcores: Sequence[int]) -> plans.
         verify=copies.verify,
         timeout_ns=copies.timeout,
         lcores=list(lcores) if _has_thread(copies) else [],
+        model=profile.plan() if profile else None,
     )
 
 
 def _has_thread(copies: Copies) -> bool:
     """Whether the copier, or the one that it works on, has a thread of its own."""
-    copier = known().get(copies.engine)
-    options: Mapping[str, object] = copies.options
-    if copier and copier.inner_option:
-        copier, options = known().get(_value(copier, options, copier.inner_option)), {}
+    copier = _working(copies)
     if copier is None or copier.thread_option is None:
         return False
+    options: Mapping[str, object] = copies.options if copier.name == copies.engine else {}
     return _value(copier, options, copier.thread_option) == _value(copier, {}, copier.thread_option)
 
 

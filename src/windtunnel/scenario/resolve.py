@@ -11,7 +11,7 @@ from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
 from windtunnel.engine.plan_values import Side
 from windtunnel.scenario import wires
-from windtunnel.scenario.copies import copy_devices, reserved_cpus, source_bytes, threads
+from windtunnel.scenario.copies import check_workers, copy_devices, profile_of, reserved_cpus, source_bytes, threads
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.host import HostView
@@ -73,6 +73,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     cpus = divide(here, host.cpus, kept)
     sides = [topology for topology in sides if not one_side or topology.side == one_side.side]
     placed = place(sides, cpus)
+    check_workers(scenario, sorted({stage.cpu for stage in placed}))
     capture = replayed(scenario)
     frames = capture.frames if capture and not wires.is_timed(scenario) else 0
     demands = {
@@ -235,6 +236,15 @@ def _copiers(decided: _Decided) -> list[str]:
     ]
 
 
+def _modelled(scenario: Scenario) -> list[str]:
+    """Which figures copies are modelled by, and which of them are assumptions."""
+    notes = []
+    for profile in filter(None, (profile_of(scenario, index) for index in range(len(scenario.workload)))):
+        notes.append(f"modelled copies: {profile.name} is {profile.engine.title}")
+        notes += [f"modelled copies: {profile.name} assumes {words}" for words in profile.assumptions()]
+    return list(dict.fromkeys(notes))
+
+
 def _notes(decided: _Decided) -> list[str]:
     notes = []
     window, finished = decided.scenario.window, _window_ns(decided.scenario)
@@ -253,6 +263,7 @@ def _notes(decided: _Decided) -> list[str]:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
     notes += _changes(decided)
     notes += _copiers(decided)
+    notes += _modelled(decided.scenario)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on hugepages")

@@ -17,6 +17,7 @@ LISTED = [
         "help": "an engine",
         "thread_option": "device",
         "inner_option": None,
+        "profile_option": None,
         "most_depth": 8191,
         "options": [OPTION],
     }
@@ -46,6 +47,12 @@ def shown(binary, *arguments: str) -> str:
 def test_every_copier_is_listed_with_its_options(listing):
     text = shown(listing(json.dumps(LISTED)))
     assert "dma" in text and "8191" in text and "device (text, default skeleton)  which engine" in text
+
+
+def test_profiles_of_engines_are_listed_and_printed(listing):
+    text = shown(listing(json.dumps(LISTED)))
+    assert "dsa-spr" in text and "figures are assumptions" in text
+    assert "[caller]" in shown(listing("no list"), "dsa-spr")
 
 
 def test_the_list_as_json_is_the_engines(listing):

@@ -64,12 +64,21 @@ def test_the_view_shows_what_comes_free_and_from_where():
 
 
 COPIERS = [
-    Copier(name=name, help="", thread_option=thread, inner_option=inner, most_depth=most, options=[])
-    for name, thread, inner, most in (
-        ("cpu", None, None, 8192),
-        ("cpu_nt", None, None, 8192),
-        ("dma", "device", None, 100),
-        ("planted", None, "engine", 8191),
+    Copier(
+        name=name,
+        help="",
+        thread_option=thread,
+        inner_option=inner,
+        profile_option=profile,
+        most_depth=most,
+        options=[],
+    )
+    for name, thread, inner, profile, most in (
+        ("cpu", None, None, None, 8192),
+        ("cpu_nt", None, None, None, 8192),
+        ("dma", "device", None, None, 100),
+        ("model", None, None, "profile", 8192),
+        ("planted", None, "engine", None, 8191),
     )
 ]
 
@@ -103,6 +112,14 @@ def test_a_depth_is_at_most_that_of_the_copier_and_a_device_is_named(engine):
     assert [(asked["engine"], asked["depth"]) for asked in engine] == [("cpu_nt", 8191), ("dma", 100)]
     dma = engine[1]
     assert dma["options"] == {"device": "0000:6a:01.0-q0"} and dma["eal"][4:6] == ["-a", "0000:6a:01.0"]
+
+
+def test_an_engine_is_modelled_where_its_profile_is_named(engine):
+    measure(8191, profile="dsa-spr")
+    assert [(asked["engine"], asked["depth"]) for asked in engine] == [("cpu_nt", 8191), ("dma", 100), ("model", 128)]
+    assert [asked["model"] and asked["model"]["name"] for asked in engine] == [None, None, "dsa-spr"]
+    with pytest.raises(UserError, match='no profile "dsa"'):
+        measure(8, profile="dsa")
 
 
 def test_one_cpu_leaves_the_software_engine_out(engine, monkeypatch):

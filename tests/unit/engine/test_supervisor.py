@@ -99,6 +99,16 @@ def test_compiling_many_rules_extends_the_timeout():
     assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
 
 
+def test_a_run_whose_time_stands_still_at_times_may_take_longer():
+    def plan(model):
+        copies = [SimpleNamespace(copies=SimpleNamespace(model=model)), SimpleNamespace(copies=None)]
+        return SimpleNamespace(workloads=copies)
+
+    assert supervisor._slower(plan(None), shares=False) == 1 and supervisor._slower(plan(None), shares=True) == 2
+    assert supervisor._slower(plan("figures"), shares=False) == supervisor.MODELLED_SLOWER
+    assert supervisor._slower(plan("figures"), shares=True) == 2 * supervisor.MODELLED_SLOWER
+
+
 def test_an_exit_code_without_an_error_line_is_a_death(spec):
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "exit 2")))
     assert verdict.reasons == ["engine died: exit code 2 while starting"]

@@ -239,4 +239,5 @@ def recorded(kind: str | None) -> Record:
 
 def test_runs_of_different_kinds_are_not_compared():
     assert identity(recorded("hardware"))["copies by"] == "hardware"
+    assert identity(recorded("modelled"))["copies by"] == "modelled"
     assert identity(recorded("core"))["copies by"] == identity(recorded(None))["copies by"] == "core"

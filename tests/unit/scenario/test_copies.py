@@ -10,6 +10,7 @@ from windtunnel.errors import UserError
 from windtunnel.scenario import copies as module
 from windtunnel.scenario import load
 from windtunnel.scenario.copies import reserved_cpus
+from windtunnel.scenario.engine_profiles import text_of
 from windtunnel.scenario.topology import topologies
 
 
@@ -17,12 +18,13 @@ def option(name: str, kind: str = "text", default: str = "", choices=None) -> Ha
     return HandlerOption(name=name, type=kind, default=default, choices=choices, help=f"its {name}")
 
 
-def copier(name: str, *options: HandlerOption, thread=None, inner=None, most_depth: int = 8191) -> Copier:
+def copier(name: str, *options: HandlerOption, thread=None, inner=None, profile=None, most_depth: int = 8191) -> Copier:
     return Copier(
         name=name,
         help="moves bytes",
         thread_option=thread,
         inner_option=inner,
+        profile_option=profile,
         most_depth=most_depth,
         options=[*options],
     )
@@ -31,9 +33,11 @@ def copier(name: str, *options: HandlerOption, thread=None, inner=None, most_dep
 KNOWN = {
     "cpu": copier("cpu"),
     "dma": copier("dma", option("device", default="skeleton"), thread="device"),
+    "model": copier("model", option("profile"), profile="profile"),
     "planted": copier(
         "planted",
         option("engine", default="cpu"),
+        option("profile"),
         option("fault", "choice", "lying", ["late", "lying"]),
         inner="engine",
     ),
@@ -109,7 +113,12 @@ def test_every_key_reaches_the_plan(tmp_path):
     [workload] = plan.workloads
     assert workload.source.model_dump() == {"bytes": 1 << 20, "order": "hot"}
     same = {key: value for key, value in copies.items() if key not in ("at_least", "timeout")}
-    assert workload.copies.model_dump() == same | {"at_least_bytes": None, "timeout_ns": 20_000_000, "lcores": []}
+    assert workload.copies.model_dump() == same | {
+        "at_least_bytes": None,
+        "timeout_ns": 20_000_000,
+        "lcores": [],
+        "model": None,
+    }
     assert plan.eal.args.count("0000:6a:01.0") == 1, "EAL looks for this device, once"
 
 
@@ -173,7 +182,7 @@ def test_threads_never_take_the_workers_last_cpu(tmp_path_factory, cpus, apps):
 
 def test_what_the_engine_does_not_have_is_refused(tmp_path):
     assert 'test.toml:1: no copier "dam"; did you mean "dma"?' in refused(tmp_path, {"engine": "dam"})
-    assert 'no copier "x"; one of cpu, dma, planted' in refused(tmp_path, {"engine": "x"})
+    assert 'no copier "x"; one of cpu, dma, model, planted' in refused(tmp_path, {"engine": "x"})
     assert "dma takes 8191 copies at once, not 8192; at most 8191" in refused(
         tmp_path, {"engine": "dma", "depth": 8192}
     )
@@ -296,3 +305,71 @@ def test_the_resolved_scenario_is_one_again(tmp_path):
     workload = spec.resolved["workload"][0]
     assert workload["copies"]["at_least"] == "2KiB" and workload["source"]["bytes"] == "3MiB"
     assert "copies" in toml(workload)
+
+
+ONE = {"client": {"inflight": 64, "cores": [0]}, "server": {"cores": [0]}}
+MODELLED = {"engine": "model", "options": {"profile": "dsa-spr"}}
+
+
+def test_a_modelled_engine_comes_into_the_plan_as_plain_numbers(tmp_path):
+    spec = planned(tmp_path, MODELLED, **ONE)
+    [workload] = spec.plans[0].workloads
+    assert workload.copies.model.name == "dsa-spr" and workload.copies.model.device.queue == 128
+    assert spec.emulated == ["modelled: copies, and every figure that follows from them, by dsa-spr as data"]
+    notes = " ".join(spec.notes)
+    assert "modelled copies: dsa-spr is Intel DSA 1.0" in notes and "dsa-spr assumes caller.burst = 40: " in notes
+
+
+def test_a_modelled_engine_may_have_planted_faults_and_a_profile_of_ones_own(tmp_path):
+    text = text_of("dsa-spr").replace('name = "dsa-spr"', 'name = "mine"')
+    (tmp_path / "mine.toml").write_text(text)
+    copies = {"engine": "planted", "options": {"engine": "model", "profile": "mine.toml", "fault": "late"}}
+    [workload] = planned(tmp_path, copies, **ONE).plans[0].workloads
+    assert workload.copies.model.name == "mine" and workload.copies.lcores == []
+
+
+def test_bytes_that_are_moved_in_earnest_have_no_numbers(tmp_path):
+    copies = {"engine": "planted", "options": {"profile": "dsa-spr"}}
+    assert planned(tmp_path, copies).plans[0].workloads[0].copies.model is None
+
+
+@pytest.mark.parametrize(
+    ("copies", "more", "words"),
+    [
+        ({"engine": "model"}, ONE, 'model has no profile: it says what the engine costs; options: profile = "dsa-spr"'),
+        (
+            MODELLED | {"options": {"profile": "none.toml"}},
+            ONE,
+            'no profile "none.toml" of a copy engine; profile = "dsa-spr"',
+        ),
+        (MODELLED | {"depth": 129}, ONE, "dsa-spr takes 128 copies at once, not 129; at most 128"),
+        (
+            MODELLED,
+            {"client": {"inflight": 64, "cores": [0]}, "server": {"cores": [1]}},
+            "copies are modelled on one worker, and this run has 2, of which the others would go on; cores = [0] for each side",
+        ),
+        (
+            MODELLED,
+            ONE | {"wire": {"kind": "memif"}},
+            'copies are modelled, and the wire "memif" has a time of its own; wire.kind =',
+        ),
+    ],
+)
+def test_where_something_would_go_on_a_modelled_engine_is_refused_with_the_line(tmp_path, copies, more, words):
+    said = refused(tmp_path, copies, **more)
+    assert words in said and "test.toml:" in said
+
+
+def test_a_copier_with_a_thread_beside_a_modelled_engine_is_refused(tmp_path):
+    data = scenario(MODELLED, **ONE)
+    second = data["workload"][0] | {"name": "second", "copies": {"engine": "dma"}}
+    data["workload"][0]["name"] = "first"
+    data["workload"].append(second)
+    with pytest.raises(UserError, match="dma would go on while the run's time stands still"):
+        finished(tmp_path, data, host=machine(2))
+
+
+def test_what_is_wrong_in_a_profile_is_said_with_its_own_line(tmp_path):
+    (tmp_path / "mine.toml").write_text("[engine]\nname = 3\n")
+    said = refused(tmp_path, MODELLED | {"options": {"profile": "mine.toml"}}, **ONE)
+    assert "mine.toml:2: engine.name is 3" in said
