@@ -24,7 +24,7 @@ double median(std::vector<double> values) {
 // Where the next piece of an area begins: on a line, and behind the one before, or at the begin.
 uint64_t advance(uint64_t &at, uint64_t area_bytes, uint32_t bytes) {
     const uint64_t here = at + bytes > area_bytes ? 0 : at;
-    at = here + (bytes + line - 1) / line * line;
+    at = here + (uint64_t{bytes} + line - 1) / line * line;
     return here;
 }
 

@@ -255,7 +255,7 @@ void open_copies_of(run_state &f, stage &s, const endpoint &e) {
     const copy_channel &channel = a.copying->channel;
     if (!channel.thread) return;
     copier_thread &t = f.copier_threads.emplace_back(copier_thread{.of = &a, .worker = s.worker});
-    t.trip.reset(static_cast<uint8_t *>(rte_zmalloc("copy trip", 2 * trip_bytes, trip_bytes)));
+    t.trip.reset(static_cast<uint8_t *>(rte_zmalloc("copy trip", size_t{2} * trip_bytes, trip_bytes)));
     if (!t.trip) throw refusal("no memory for the way to the copier " + channel.device);
     t.account = account_of(t);
 }

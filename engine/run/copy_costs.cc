@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 #include <span>
 
 #include "copiers/break_even.h"
@@ -54,13 +55,15 @@ class lent_mbufs {
     lent_mbufs(const lent_mbufs &) = delete;
     lent_mbufs &operator=(const lent_mbufs &) = delete;
 
-    // Where the bodies of packets are, with memory behind them.
+    // Where the bodies of packets are, with memory behind them. In no order, as mbufs come back in a run: one
+    // behind the other they would be fetched ahead, and copies cost a third less.
     std::vector<uint8_t *> bodies(uint32_t bytes) const {
         std::vector<uint8_t *> found;
         for (void *const m : mbufs_) {
             found.push_back(rte_pktmbuf_mtod_offset(static_cast<rte_mbuf *>(m), uint8_t *, body_offset));
             std::memset(found.back(), 0, bytes);
         }
+        std::ranges::shuffle(found, std::minstd_rand());
         return found;
     }
 

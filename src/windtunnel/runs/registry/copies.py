@@ -5,7 +5,7 @@ from windtunnel.runs.registry.metric import Metric, Shown
 _CYCLES = "TSC cycles of timed calls, stamps included, without calls that only found copies that run: they are stall"
 _FREED = (
     "what the CPU would take is no part of the run: the median of 31 batches of rte_memcpy before it, from the source (responses: from "
-    "memory of their own, in the caches) to as many mbufs as take turns in the run, for sizes of 64 bytes to the largest, on straight lines "
+    "memory of their own, in the caches) to as many mbufs as take turns in the run, in no order, for sizes of 64 bytes to the largest, on straight lines "
     "between them (run.json: engines.result.copies.cpu_copies). Where the run keeps the caches colder, the true value is larger. What it "
     "costs later to read "
     "bytes that another core wrote is not in it. Negative: the copier costs more than it frees. Null where copies end with their submit, or "
