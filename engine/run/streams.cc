@@ -142,7 +142,8 @@ void open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     const tcp_settings settings = settings_of(f, s, a, e, w);
     s.connection.reset(wt_tcp_open(&settings));
     if (!s.connection)
-        throw refusal("workload " + w.name + ": TCP refuses an MTU of " + std::to_string(e.mtu));
+        throw refusal("workload " + w.name + ": TCP refuses this address, port, MTU or buffer",
+                      "use addresses of hosts, ports from 1 to 65535, and buffers of 1 GiB at most");
     s.signals = &f.signals;
     s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
     s.us = e.mac;

@@ -8,8 +8,9 @@ namespace wt {
 void stream_deleter::operator()(stream *) const {}
 
 void open_stream(run_state &, application &, const endpoint_plan &, const workload_plan &w) {
-    throw refusal("workload " + w.name + ": this engine was built without TCP, for want of cargo",
-                  "install Rust 1.91 or later with cargo, and build the engine again");
+    throw refusal(
+        "workload " + w.name + ": this engine was built without TCP",
+        "install Rust 1.91 or later with cargo, which needs a network once, and build the engine again");
 }
 
 void link_streams(run_state &, endpoint &, uint32_t) {}

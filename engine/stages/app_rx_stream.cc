@@ -17,6 +17,12 @@ void read_away(stream &s) {
     s.read += bytes;
 }
 
+// Whether the oldest one has.
+bool write_has_ended(const stream &s, uint64_t acknowledged) {
+    return s.writes_head != s.writes_tail &&
+           s.writes[s.writes_head & (s.writes.size() - 1)].end <= acknowledged;
+}
+
 // Compares with the source up to the end of its parts, where it begins anew.
 void check(stream &s, const uint8_t *at, uint32_t bytes) {
     const uint64_t round = s.layout.parts * s.layout.part_bytes;
@@ -45,19 +51,16 @@ call_result app_rx_acknowledged(void *role, const stage_call &call) {
     client_receiving &r = *a.receiving;
     read_away(s);
     const uint64_t acknowledged = s.committed - wt_tcp_unacknowledged(s.connection.get());
-    if (acknowledged == s.acknowledged) return {0};
-    s.acknowledged = acknowledged;
+    if (!write_has_ended(s, acknowledged)) return {0};
     const uint64_t now = stage_now(call);
     uint32_t count = 0;
-    for (; s.writes_head != s.writes_tail && count < r.retired.size(); s.writes_head++) {
+    for (; count < a.batch_rx && write_has_ended(s, acknowledged); s.writes_head++) {
         const stream_write &w = s.writes[s.writes_head & (s.writes.size() - 1)];
-        if (w.end > acknowledged) break;
         const inflight_slot &slot = a.inflight->slots[w.slot];
         record(r, {slot.intended, slot.sent, 1}, now, call);
         inflight_retire(*a.inflight, w.slot, false);
         r.retired[count++] = w.slot;
     }
-    if (count == 0) return {0};
     inflight_give_back(*a.inflight, r.retired.data(), count);
     call.stats->responses += count;
     r.responses.store(r.responses.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);

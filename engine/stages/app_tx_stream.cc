@@ -23,7 +23,8 @@ uint64_t room_for_writes(const stream &s) {
 // Slots for the writes to make now; returns how many.
 uint32_t take_writes(application &a, uint64_t now, uint64_t room, const stage_call &call) {
     client_sending &s = *a.sending;
-    const auto most = static_cast<uint32_t>(std::min<uint64_t>({a.tcp->writes_at_once, free_slots(a), room}));
+    const uint32_t at_once = std::min(a.tcp->writes_at_once, a.batch_tx);
+    const auto most = static_cast<uint32_t>(std::min<uint64_t>({at_once, free_slots(a), room}));
     if (!s.open_loop) {
         std::fill_n(s.intended.data(), most, now);
         call.stats->offered += most;
@@ -67,7 +68,8 @@ uint32_t make_writes(application &a, uint64_t now, const stage_call &call) {
     return count;
 }
 
-// The connection is of no more use.
+// The connection is of no more use. Where its copier was given up, copies may still write to the send buffer:
+// nothing more is written there, or sent from there.
 void abandon(stream &s) {
     wt_tcp_abort(s.connection.get());
     stream_publish_state(s);
@@ -78,6 +80,7 @@ call_result write(application &a, bool sending, const stage_call &call) {
     const bool makes = sending && wants_packets(c);
     if (!makes && c.pending.count() == 0) return {0};
     const copying_call begun = begin_copying(a, a.batch_tx, call);
+    if (unlikely(c.gave_up)) return abandon(*a.tcp), call_result{begun.moved};
     const bool made = makes && make_writes(a, begun.now, call) > 0;
     if (!made && c.pending.count() == 0 && begun.moved == 0) return {0};
     const call_result result = end_copying(a, begun, a.batch_tx, made, false, call);

@@ -1,5 +1,6 @@
 // disp_rx of a stream: gives packets to TCP. ARP, ICMP and hellos are as everywhere.
 #include <rte_ether.h>
+#include <rte_ip.h>
 
 #include "core/checksum.h"
 #include "core/packet.h"
@@ -15,6 +16,8 @@ namespace {
 
 // Headers of Ethernet, IPv4 and TCP without options.
 constexpr uint32_t least_bytes = 14 + 20 + 20;
+// More fragments, and the offset of one: TCP would take each for a segment.
+constexpr uint16_t fragment_mask = RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
 
 bool is_tcp_for_us(const dispatcher &d, const rte_mbuf *m) {
     const uint8_t *const frame = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -22,6 +25,7 @@ bool is_tcp_for_us(const dispatcher &d, const rte_mbuf *m) {
            std::memcmp(frame, d.control.us.mac.bytes, sizeof d.control.us.mac.bytes) == 0 &&
            load<uint16_t>(frame + offset::type) == RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
            frame[offset::protocol] == IPPROTO_TCP &&
+           (load<uint16_t>(frame + offset::fragment) & fragment_mask) == 0 &&
            load<uint32_t>(frame + offset::destination_ip) == rte_cpu_to_be_32(d.control.us.ip);
 }
 
@@ -40,6 +44,12 @@ void receive_other(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_c
     drop_packet(m, drop::no_message_handler, call);
 }
 
+mac_address sender_of(rte_mbuf *m) {
+    mac_address from;
+    std::memcpy(from.bytes, frame_of(m) + sizeof from.bytes, sizeof from.bytes);
+    return from;
+}
+
 bool copies_wait(const stream &s) { return s.of->copying && s.of->copying->pending.count() > 0; }
 
 // Gives a segment to TCP. Not `not_stalled`: it has to wait, and for what.
@@ -50,7 +60,9 @@ stalled_for receive_segment(dispatcher &d, rte_mbuf *m, return_burst &back, cons
     if (unlikely(copies_wait(s) && wt_tcp_would_empty(s.connection.get(), packet, bytes))) return for_copies;
     rte_mbuf *const reply = stream_take_spare(s);
     if (unlikely(reply == nullptr)) return for_mbufs;
-    std::memcpy(s.peer.bytes, frame_of(m) + sizeof s.peer.bytes, sizeof s.peer.bytes);
+    const mac_address from = sender_of(m);
+    // A server learns here who its peer is. A client is told, by main, which may do so now.
+    if (unlikely(wt_tcp_state_of(s.connection.get()) == tcp_state::listening)) s.peer = from;
     const uint32_t replied = wt_tcp_take_packet(s.connection.get(), stream_now_us(s, call), packet, bytes,
                                                 frame_of(reply) + offset::ip);
     rte_pktmbuf_free(m);
@@ -58,7 +70,7 @@ stalled_for receive_segment(dispatcher &d, rte_mbuf *m, return_burst &back, cons
         s.spare[s.spares++] = reply;
         return not_stalled;
     }
-    stream_finish_frame(s, reply, replied);
+    stream_finish_frame(s, from, reply, replied);
     count_tx_bytes(d.nic, reply->pkt_len, call);
     back.to[back.count++] = reply;
     return not_stalled;

@@ -23,10 +23,10 @@ rte_mbuf *stream_take_spare(stream &s) {
     return s.spare[--s.spares];
 }
 
-void stream_finish_frame(const stream &s, rte_mbuf *m, uint32_t bytes) {
+void stream_finish_frame(const stream &s, const mac_address &to, rte_mbuf *m, uint32_t bytes) {
     uint8_t *const frame = frame_of(m);
-    std::memcpy(frame, s.peer.bytes, sizeof s.peer.bytes);
-    std::memcpy(frame + sizeof s.peer.bytes, s.us.bytes, sizeof s.us.bytes);
+    std::memcpy(frame, to.bytes, sizeof to.bytes);
+    std::memcpy(frame + sizeof to.bytes, s.us.bytes, sizeof s.us.bytes);
     store<uint16_t>(frame + offset::type, RTE_BE16(RTE_ETHER_TYPE_IPV4));
     set_length(m, offset::ip + bytes);
     pad_frame(m);
@@ -68,7 +68,7 @@ uint32_t make_packets(dispatcher &d, rte_mbuf **to, uint32_t most, bool *lacks, 
             s.spare[s.spares++] = m;
             break;
         }
-        stream_finish_frame(s, m, made);
+        stream_finish_frame(s, s.peer, m, made);
         bytes += m->pkt_len;
         to[count] = m;
     }

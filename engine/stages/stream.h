@@ -56,7 +56,7 @@ struct alignas(RTE_CACHE_LINE_SIZE) stream {
     // client: app_tx, app_rx. Positions in the stream.
     uint64_t send_bytes;
     uint32_t write_bytes, writes_at_once;
-    uint64_t made = 0, committed = 0, acknowledged = 0;
+    uint64_t made = 0, committed = 0;
     uint8_t *write_at = nullptr;                                 // where the next copy goes
     std::vector<stream_write> writes;                            // a ring
     uint32_t writes_head = 0, writes_done = 0, writes_tail = 0;  // ended, committed, made: modulo 2^32
@@ -93,7 +93,7 @@ inline void stream_publish_state(stream &s) {
 rte_mbuf *stream_take_spare(stream &s);
 
 // Writes the Ethernet header in front of an IP packet of `bytes` bytes that stands in `m`, and pads it.
-void stream_finish_frame(const stream &s, rte_mbuf *m, uint32_t bytes);
+void stream_finish_frame(const stream &s, const mac_address &to, rte_mbuf *m, uint32_t bytes);
 
 // Hands the pieces on that are copied; returns how many writes are complete. `most`: of these.
 uint32_t stream_commit(application &a, uint32_t most);

@@ -26,7 +26,7 @@ struct tcp_settings {
 
 // connecting: a client until its handshake is complete; listening: a server likewise. peer_finished: open,
 // but nothing more comes. finishing: our FIN is under way. closed: the peer has acknowledged it. reset: by
-// the peer, or by wt_tcp_abort().
+// the peer before that, or by wt_tcp_abort().
 enum class tcp_state : uint8_t { idle, connecting, listening, open, peer_finished, finishing, closed, reset };
 
 // Since wt_tcp_open(). A segment is retransmitted where it begins below one that was sent before.
@@ -45,7 +45,8 @@ struct tcp_copies {
 
 extern "C" {
 
-// Null where the settings are impossible: an MTU below 68, or an empty buffer.
+// Null where the settings are impossible: an MTU below 68, a buffer that is empty or larger than 1 GiB, an
+// address that is not one host's, or port 0.
 tcp_connection *wt_tcp_open(const tcp_settings *settings);
 void wt_tcp_free(tcp_connection *c);
 
@@ -66,7 +67,8 @@ uint32_t wt_tcp_take_packet(tcp_connection *c, int64_t now_us, const uint8_t *pa
 // `copies`: null where no ticks are taken.
 uint32_t wt_tcp_make_packet(tcp_connection *c, int64_t now_us, uint8_t *to, tcp_copies *copies);
 
-// Whether this IP packet would acknowledge all that is in the send buffer.
+// Whether this IP packet would acknowledge all that is in the send buffer, so that the next byte goes
+// elsewhere. A connection that takes no more bytes has no next one.
 bool wt_tcp_would_empty(const tcp_connection *c, const uint8_t *packet, uint32_t bytes);
 
 // Where the next byte to send goes in the send buffer. An empty buffer begins anew.

@@ -48,7 +48,6 @@ impl Device {
     pub fn take(&mut self, packet: &[u8], reply: *mut u8, now_us: i64) {
         self.packet = Some((packet.as_ptr(), packet.len()));
         self.make_at(reply, None, now_us);
-        self.track.taken(packet);
     }
 
     pub fn make_at(&mut self, to: *mut u8, copies: Option<&mut TcpCopies>, now_us: i64) {

@@ -9,10 +9,10 @@ use core::slice;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet, SocketStorage};
 use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
 use smoltcp::time::Instant;
-use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, Ipv4Address, TcpSeqNumber};
+use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, Ipv4Address, TcpPacket, TcpSeqNumber};
 
 use device::{Device, TcpCopies};
-use track::{Counters, acknowledged_by};
+use track::{Counters, acknowledged_by, segment_between};
 
 #[repr(C)]
 pub struct Settings {
@@ -50,8 +50,8 @@ pub struct Connection {
     local: (Ipv4Address, u16),
     peer: (Ipv4Address, u16),
     started: bool,
+    /// The peer has acknowledged our FIN.
     finished: bool,
-    was_open: bool,
     committed: u64,
 }
 
@@ -68,13 +68,40 @@ impl Connection {
         self.peer.0.is_unspecified()
     }
 
-    fn note_state(&mut self) {
-        self.was_open |= matches!(self.socket().state(), State::Established | State::CloseWait);
+    /// A segment from the peer.
+    fn segment<'a>(&self, packet: &'a [u8]) -> Option<TcpPacket<&'a [u8]>> {
+        let socket = self.socket();
+        segment_between(packet, socket.remote_endpoint()?, socket.local_endpoint()?)
+    }
+
+    /// Keeps what a closed socket does not tell: whether it was closed from both ends. `segment` has brought
+    /// it here from `before`.
+    fn note_end(&mut self, before: State, segment: &TcpPacket<&[u8]>) {
+        self.finished |= match self.socket().state() {
+            State::FinWait2 | State::TimeWait => true,
+            State::Closed => before == State::LastAck && !segment.rst(),
+            _ => false,
+        };
     }
 }
 
 /// A smallest IP packet that every link carries (RFC 791).
 const LEAST_MTU: u16 = 68;
+/// smoltcp's limit for what it receives; what is sent must also stay within half of all sequence numbers.
+const MOST_BUFFER: u64 = 1 << 30;
+
+/// Whether smoltcp takes these, which it would else say by a panic.
+fn is_possible(s: &Settings) -> bool {
+    let unicast = |ip| IpAddress::Ipv4(Ipv4Address::from_bits(ip)).is_unicast();
+    let peer = s.peer_ip == 0 || (unicast(s.peer_ip) && s.peer_port > 0);
+    let buffer = |bytes| (1..=MOST_BUFFER).contains(&bytes);
+    s.mtu >= LEAST_MTU
+        && unicast(s.ip)
+        && s.port > 0
+        && peer
+        && buffer(s.send_bytes)
+        && buffer(s.receive_bytes)
+}
 
 fn buffer(at: *mut u8, bytes: u64) -> SocketBuffer<'static> {
     // The caller leaves the memory to the connection until it is freed.
@@ -90,7 +117,8 @@ fn congestion(number: u8) -> CongestionControl {
 }
 
 fn open(s: &Settings) -> Box<Connection> {
-    let mut socket = Socket::new(buffer(s.receive_buffer, s.receive_bytes), buffer(s.send_buffer, s.send_bytes));
+    let mut socket =
+        Socket::new(buffer(s.receive_buffer, s.receive_bytes), buffer(s.send_buffer, s.send_bytes));
     socket.set_congestion_control(congestion(s.congestion));
     // A write is on its way at once, and so is the word that it arrived: one ACK answers a burst of packets.
     socket.set_nagle_enabled(false);
@@ -116,7 +144,6 @@ fn open(s: &Settings) -> Box<Connection> {
         peer: (Ipv4Address::from_bits(s.peer_ip), s.peer_port),
         started: false,
         finished: false,
-        was_open: false,
         committed: 0,
     });
     if connection.listens() {
@@ -129,8 +156,7 @@ fn open(s: &Settings) -> Box<Connection> {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn wt_tcp_open(settings: &Settings) -> *mut Connection {
-    let possible = settings.mtu >= LEAST_MTU && settings.send_bytes > 0 && settings.receive_bytes > 0;
-    if possible { Box::into_raw(open(settings)) } else { core::ptr::null_mut() }
+    if is_possible(settings) { Box::into_raw(open(settings)) } else { core::ptr::null_mut() }
 }
 
 /// # Safety
@@ -155,7 +181,6 @@ pub extern "C" fn wt_tcp_connect(c: &mut Connection) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn wt_tcp_finish(c: &mut Connection) {
-    c.finished = true;
     c.socket_mut().close();
 }
 
@@ -168,10 +193,8 @@ pub extern "C" fn wt_tcp_abort(c: &mut Connection) {
 pub extern "C" fn wt_tcp_state_of(c: &Connection) -> ConnectionState {
     match c.socket().state() {
         State::Closed if !c.started => ConnectionState::Idle,
-        State::Closed if c.finished && c.was_open => ConnectionState::Closed,
+        State::Closed if c.finished => ConnectionState::Closed,
         State::Closed => ConnectionState::Reset,
-        // a reset brings a listener back to where it was
-        State::Listen if c.was_open => ConnectionState::Reset,
         State::Listen | State::SynReceived => ConnectionState::Listening,
         State::SynSent => ConnectionState::Connecting,
         State::Established => ConnectionState::Open,
@@ -197,12 +220,19 @@ pub unsafe extern "C" fn wt_tcp_take_packet(
     bytes: u32,
     reply: *mut u8,
 ) -> u32 {
-    let before = c.socket().send_queue();
-    c.device.take(unsafe { slice::from_raw_parts(packet, bytes as usize) }, reply, now_us);
+    let packet = unsafe { slice::from_raw_parts(packet, bytes as usize) };
+    let segment = c.segment(packet);
+    let (state, queued) = (c.socket().state(), c.socket().send_queue());
+    if let Some(segment) = &segment {
+        c.device.track.taken(segment);
+    }
+    c.device.take(packet, reply, now_us);
     c.interface.poll_ingress_single(Instant::from_micros(now_us), &mut c.device, &mut c.sockets);
-    c.note_state();
-    if c.socket().send_queue() < before {
-        c.device.track.progress(now_us);
+    if let Some(segment) = &segment {
+        c.note_end(state, segment);
+        if c.socket().send_queue() < queued {
+            c.device.track.acknowledged(segment.ack_number(), now_us);
+        }
     }
     c.device.made()
 }
@@ -218,7 +248,6 @@ pub unsafe extern "C" fn wt_tcp_make_packet(
 ) -> u32 {
     c.device.make_at(to, copies, now_us);
     c.interface.poll_egress(Instant::from_micros(now_us), &mut c.device, &mut c.sockets);
-    c.note_state();
     c.device.made()
 }
 
@@ -229,7 +258,8 @@ pub unsafe extern "C" fn wt_tcp_would_empty(c: &Connection, packet: *const u8, b
     let packet = unsafe { slice::from_raw_parts(packet, bytes as usize) };
     // numbers of sequence wrap, a stream's position does not
     let end = c.device.track.first_byte.map(|first| TcpSeqNumber(first.0.wrapping_add(c.committed as i32)));
-    c.socket().send_queue() > 0 && end.is_some() && acknowledged_by(packet) == end
+    let acknowledged = || c.segment(packet).as_ref().and_then(acknowledged_by);
+    c.socket().may_send() && c.socket().send_queue() > 0 && end.is_some() && acknowledged() == end
 }
 
 #[unsafe(no_mangle)]

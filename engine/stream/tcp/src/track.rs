@@ -1,6 +1,6 @@
 //! What smoltcp does not count, read from the packets that pass.
 
-use smoltcp::wire::{IpProtocol, Ipv4Packet, TcpPacket, TcpSeqNumber};
+use smoltcp::wire::{IpAddress, IpEndpoint, IpProtocol, Ipv4Packet, TcpPacket, TcpSeqNumber};
 
 #[repr(C)]
 #[derive(Default, Clone, Copy)]
@@ -34,30 +34,20 @@ pub struct Track {
 }
 
 impl Track {
-    pub fn taken(&mut self, packet: &[u8]) {
-        if let Some(tcp) = segment(packet) {
-            self.peer_window_is_zero = tcp.window_len() == 0 && !tcp.syn();
-            self.acknowledged_all = tcp.ack() && Some(tcp.ack_number()) == self.furthest;
-            if tcp.ack() {
-                self.acknowledge(tcp.ack_number());
-            }
-        }
+    /// The peer has sent this segment.
+    pub fn taken(&mut self, tcp: &TcpPacket<&[u8]>) {
+        self.peer_window_is_zero = tcp.window_len() == 0 && !tcp.syn();
+        self.acknowledged_all = tcp.ack() && Some(tcp.ack_number()) == self.furthest;
     }
 
-    /// Counts bytes by the peer's numbers alone, so that the send buffer's account has a witness.
-    fn acknowledge(&mut self, ack: TcpSeqNumber) {
-        let (Some(first), Some(furthest)) = (self.first_byte, self.furthest) else { return };
-        let last = self.last_ack.unwrap_or(first);
-        if ack <= last || ack > furthest {
-            return;
-        }
+    /// TCP has taken this number for an acknowledgement. How many bytes it acknowledges is reckoned here from
+    /// the peer's numbers alone, so that the send buffer's account has a witness.
+    pub fn acknowledged(&mut self, ack: TcpSeqNumber, now_us: i64) {
+        self.progress_us = now_us;
+        let Some(last) = self.last_ack.or(self.first_byte).filter(|last| ack > *last) else { return };
         let of_fin = self.fin.is_some_and(|fin| ack > fin && last <= fin);
         self.counters.acknowledged_bytes += (ack - last) as u64 - u64::from(of_fin);
         self.last_ack = Some(ack);
-    }
-
-    pub fn progress(&mut self, now_us: i64) {
-        self.progress_us = now_us;
     }
 
     pub fn made(&mut self, packet: &[u8], now_us: i64) {
@@ -71,8 +61,9 @@ impl Track {
             return;
         }
         let begin = tcp.seq_number();
-        if tcp.syn() {
-            self.first_byte = Some(begin + 1);
+        if tcp.syn() && self.first_byte != Some(begin + 1) {
+            // a listener's next peer, after one that did not complete its handshake
+            *self = Track { counters: self.counters, first_byte: Some(begin + 1), ..Track::default() };
         }
         if tcp.fin() {
             self.fin = Some(begin + tcp.payload().len());
@@ -104,8 +95,15 @@ fn segment(packet: &[u8]) -> Option<TcpPacket<&[u8]>> {
     (ip.next_header() == IpProtocol::Tcp).then_some(tcp)
 }
 
-/// What a segment acknowledges, but for one that ends the connection.
-pub fn acknowledged_by(packet: &[u8]) -> Option<TcpSeqNumber> {
+pub fn segment_between(packet: &[u8], from: IpEndpoint, to: IpEndpoint) -> Option<TcpPacket<&[u8]>> {
     let tcp = segment(packet)?;
+    let ip = Ipv4Packet::new_unchecked(packet);
+    let end = |address, port| IpEndpoint::new(IpAddress::Ipv4(address), port);
+    let matches = end(ip.src_addr(), tcp.src_port()) == from && end(ip.dst_addr(), tcp.dst_port()) == to;
+    matches.then_some(tcp)
+}
+
+/// What a segment acknowledges, but for one that ends the connection.
+pub fn acknowledged_by(tcp: &TcpPacket<&[u8]>) -> Option<TcpSeqNumber> {
     (tcp.ack() && !tcp.rst()).then(|| tcp.ack_number())
 }

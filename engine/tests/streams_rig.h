@@ -1,0 +1,101 @@
+// The stages of a stream on the rig: a client that writes, and a server that reads and checks.
+#pragma once
+
+#include "by_hand.h"
+#include "run/copies.h"
+#include "run/streams.h"
+#include "stages/copying.h"
+#include "stages/stream.h"
+#include "stages_rig.h"
+
+namespace wt::test {
+
+using nlohmann::json;
+using enum stage_kind;
+
+constexpr uint32_t write_bytes = 4096;
+
+inline json stream_plan(const json &stream = json::object(), const json &copies = json::object(),
+                        const json &workload = json::object()) {
+    json p = rig_plan();
+    json &w = p["workloads"][0];
+    w["handler"] = nullptr;
+    w["source"] = {{"bytes", 1 << 16}, {"order", "rotating"}};
+    w["stream"] = {{"write_bytes", write_bytes},    {"send_buffer_bytes", 100'000},
+                   {"receive_buffer_bytes", 65536}, {"read_bytes", 1 << 20},
+                   {"congestion", "none"},          {"checksums", true}};
+    w["copies"] = {{"engine", "cpu"}, {"options", json::object()},   {"depth", 64},
+                   {"batch", 32},     {"way", "pipelined"},          {"at_least_bytes", 0},
+                   {"verify", true},  {"timeout_ns", 1'000'000'000}, {"lcores", json::array()}};
+    w["stream"].update(stream);
+    w["copies"].update(copies);
+    w.update(workload);
+    return p;
+}
+
+struct stream_rig : rig {
+    by_hand hand;
+
+    explicit stream_rig(const json &plan = stream_plan(), bool is_by_hand = false) : rig(plan) {
+        if (!is_by_hand) return;
+        body_copying &c = copying();
+        c.channel.close(c.channel.state);
+        c.channel = {
+            .state = &hand, .submit = by_hand::submit, .completed = by_hand::completed, .close = [](void *) {
+            }};
+    }
+    ~stream_rig() {
+        hand.may_end = UINT32_MAX;  // what still runs ends well
+        finish();
+        finish_all_copies(f);
+    }
+    void finish() {
+        f.signals.sending = false;
+        loops(300);
+        for (int i = 0; i < 10'000 && streams_unfinished(f); i++) loops(10);
+    }
+
+    stream &of(size_t endpoint) { return *app(endpoint).tcp; }
+    tcp_connection *tcp(size_t endpoint) { return of(endpoint).connection.get(); }
+    tcp_state state(size_t endpoint) { return wt_tcp_state_of(tcp(endpoint)); }
+    body_copying &copying() { return *app(client).copying; }
+    copy_stats &copies() { return *stats(client, app_tx).copies; }
+    uint64_t unacknowledged() { return wt_tcp_unacknowledged(tcp(client)); }
+    uint32_t in_flight() { return 32 - app(client).inflight->free.used(); }
+    // Completes the handshake, and no more.
+    void connect() {
+        f.signals.sending = false;
+        wt_tcp_connect(tcp(client));
+        for (int i = 0; i < 3; i++) carry(client), carry(server);
+        ASSERT_EQ(state(client), tcp_state::open);
+        ASSERT_EQ(state(server), tcp_state::open);
+        f.signals.sending = true;
+    }
+    // What TCP has to send goes to the wire, and what is on the wire to TCP.
+    call_result carry(size_t endpoint) {
+        run(endpoint, nic_rx);
+        const call_result result = run(endpoint, disp_rx);
+        run(endpoint, disp_tx);
+        run(endpoint, nic_tx);
+        return result;
+    }
+    void expect_all_right() {
+        EXPECT_EQ(of(server).found.bytes, of(server).read);
+        EXPECT_EQ(of(server).found.wrong_bytes, 0u);
+    }
+    // Everything that was written has arrived, and both ends have finished.
+    void expect_finished() {
+        finish();
+        EXPECT_EQ(state(client), tcp_state::closed);
+        EXPECT_EQ(state(server), tcp_state::closed);
+        EXPECT_EQ(of(server).read, of(client).committed);
+        EXPECT_EQ(in_flight(), 0u);
+        EXPECT_EQ(stats(client, app_rx).responses, stats(client, app_tx).sent);
+        EXPECT_EQ(of(client).committed, stats(client, app_tx).sent * of(client).write_bytes);
+        EXPECT_FALSE(streams_unfinished(f));
+        EXPECT_FALSE(streams_reset(f));
+        expect_all_right();
+    }
+};
+
+}  // namespace wt::test
