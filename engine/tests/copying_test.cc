@@ -5,7 +5,6 @@
 
 #include <rte_pause.h>
 
-#include <deque>
 #include <functional>
 #include <numeric>
 
