@@ -67,7 +67,7 @@ def check_copies(scenario: Scenario, index: int) -> None:
         _requests(scenario, index, workload.source)
     else:
         _responses(scenario, index, copies, here)
-    _copier(copies, here)
+    check_copier(copies, here)
     _way(scenario, copies, here)
     if copies.verify:
         _verified(scenario, index, here)
@@ -119,7 +119,8 @@ def _responses(scenario: Scenario, index: int, copies: Copies, here: Path) -> No
         )
 
 
-def _copier(copies: Copies, here: Path) -> None:
+def check_copier(copies: Copies, here: Path) -> None:
+    """Raises Refusal where this engine has no such copier, or the copier no such depth or option."""
     all_known = known()
     if not all_known:
         return
