@@ -118,7 +118,7 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
     yield from _unsound_copies(history, result)
-    lost = [*_lost_connections(history, result)]
+    lost = [*_lost_connections(history, result, finished)]
     yield from lost
     for counter in result.counters:
         if counter.kind == "wrong" and counter.value:
@@ -202,7 +202,7 @@ def _end_of(history: History, stream: StreamLedger) -> str:
     return f"application {stream.application} of the {stream.endpoint}, workload {name},"
 
 
-def _lost_connections(history: History, result: Result) -> Iterator[str]:
+def _lost_connections(history: History, result: Result, finished: SupervisedRun) -> Iterator[str]:
     """Streams that never began, or did not end as they should. A connection that was given up with its copies is named by these."""
     given_up = {copies.application for copies in result.copies if copies.never_ended}
     for stream in result.streams:
@@ -210,6 +210,8 @@ def _lost_connections(history: History, result: Result) -> Iterator[str]:
         if stream.endpoint == "client" and stream.application in given_up:
             continue
         if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
+            if finished.interrupted:
+                continue
             yield f"no connection: {_peer(history, stream)} did not answer {who}"
         elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
             yield f"no connection: {_peer(history, stream)} answered {who} with a reset: nobody listens there"

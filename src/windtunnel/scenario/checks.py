@@ -112,6 +112,7 @@ def _workloads(scenario: Scenario) -> None:
         here: Path = ("workload", index)
         if workload.handler is None and workload.packet_handler is None and workload.stream is None:
             raise Refusal(here, f"workload {index} has no handler", 'handler = "l_app", or packet_handler = "echo"')
+        check_stream(scenario, index)
         if workload.name in names:
             raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a unique name for each")
         if workload.name:
@@ -132,7 +133,6 @@ def _workloads(scenario: Scenario) -> None:
                 "a packet handler without a message handler returns the bytes of the request",
                 "the request's size, or no response",
             )
-        check_stream(scenario, index)
         check_tables(scenario, index)
         check_copies(scenario, index)
 

@@ -33,8 +33,9 @@ def check_stream(scenario: Scenario, index: int) -> None:
     if workload.stream is None:
         return
     here: Path = ("workload", index)
+    unset = Workload()  # a resolved scenario has every key
     for key, why in OF_MESSAGES.items():
-        if key in workload.model_fields_set:
+        if getattr(workload, key) != getattr(unset, key):
             raise Refusal((*here, key), f"{key} has no effect on a stream: {why}", f"no {key}, or no table stream")
     _wire(scenario, workload.stream, here)
     _sizes(scenario, workload.stream, index)
@@ -133,7 +134,7 @@ def _connections(scenario: Scenario, workload: Workload, here: Path) -> None:
         path: Path = (*here, "client", "apps") if client not in (None, workload.apps) else (*here, "dispatchers")
         raise Refusal(
             path,
-            f"{workload.apps} applications{f', {client} on the client,' if client else ''} and {workload.dispatchers} dispatchers: "
+            f"apps = {workload.apps}{f', client.apps = {client}' if client else ''}, dispatchers = {workload.dispatchers}: "
             "each application of a stream has a connection and a dispatcher of its own",
             "as many dispatchers as applications, the same on both sides",
         )

@@ -74,7 +74,7 @@ STREAMS = (
         noun="stream",
         name="sent_segments",
         unit="segments",
-        formula="segments that TCP sent, acknowledgements without data included",
+        formula="segments with data, a SYN or a FIN that TCP sent; acknowledgements alone are not counted",
         error=_WHOLE_RUN,
         form="count",
         terminal=Shown("segments", spare=6),
