@@ -78,7 +78,9 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--port", type=int, default=9000, help="where it listens")
     parser.add_argument("--seed", type=int, default=1, help="of the run")
-    parser.add_argument("--workload", type=int, default=0, help="index of the stream's workload in the scenario, from 0")
+    parser.add_argument(
+        "--workload", type=int, default=0, help="index of the stream's workload in the scenario, from 0"
+    )
     parser.add_argument("--source", type=size, default="128MiB", help="workload.source.bytes")
     parser.add_argument("--write", type=size, default="1MiB", help="workload.stream.write")
     parser.add_argument("--hot", action="store_true", help='the order of the source is "hot"')
@@ -88,11 +90,11 @@ def options() -> argparse.Namespace:
 
 def receive(connection: socket.socket, checked: Checked) -> str | None:
     """Reads to the end of the stream; returns what ended it otherwise."""
-    buffer = np.empty(RECEIVE, np.uint8)
-    view = memoryview(buffer)
+    buffer = bytearray(RECEIVE)
+    received = np.frombuffer(buffer, np.uint8)
     try:
-        while count := connection.recv_into(view):
-            checked.take(buffer[:count])
+        while count := connection.recv_into(buffer):
+            checked.take(received[:count])
     except OSError as error:
         return str(error)
     return None
@@ -114,7 +116,9 @@ def main() -> int:
         problem = receive(connection, checked)
         took = time.monotonic() - began
     where = f", the first at byte {checked.first_wrong}" if checked.wrong else ""
-    print(f"{checked.bytes} bytes from {peer} in {took:.3f} s ({checked.bytes * 8e-9 / took:.3f} Gbit/s), {checked.wrong} wrong{where}")
+    print(
+        f"{checked.bytes} bytes from {peer} in {took:.3f} s ({checked.bytes * 8e-9 / took:.3f} Gbit/s), {checked.wrong} wrong{where}"
+    )
     if problem:
         print(f"ended before the end of the stream: {problem}")
     return 1 if problem or checked.wrong or not checked.bytes else 0

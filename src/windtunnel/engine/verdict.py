@@ -152,7 +152,7 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
     for stream in result.streams:
         if stream.missing:
             yield (
-                f"ledger open: {stream.missing} bytes missing of {stream.written} that {_end_of(history, stream)} wrote "
+                f"ledger open: {stream.missing} bytes missing of {stream.written} that {_end_of(history, stream)}, wrote "
                 f"(acknowledged {stream.acknowledged}, buffered {stream.buffered})"
             )
 
@@ -187,26 +187,25 @@ def _unsound_copies(history: History, result: Result) -> Iterator[str]:
                 f"of application {first.application}"
             )
 
-
     for stream in result.streams:
         checked = stream.checked
         if checked and checked.wrong_bytes:
             yield (
-                f"copies wrong: {checked.wrong_bytes} of {checked.bytes} bytes that {_end_of(history, stream)} read, the first at "
+                f"copies wrong: {checked.wrong_bytes} of {checked.bytes} bytes that {_end_of(history, stream)}, read, the first at "
                 f"byte {checked.first_wrong} of the stream"
             )
 
 
 def _end_of(history: History, stream: StreamLedger) -> str:
     name = history.plan.workloads[stream.workload].name
-    return f"application {stream.application} of the {stream.endpoint}, workload {name},"
+    return f"application {stream.application} of the {stream.endpoint}, workload {name}"
 
 
 def _lost_connections(history: History, result: Result, finished: SupervisedRun) -> Iterator[str]:
     """Streams that never began, or did not end as they should. A connection that was given up with its copies is named by these."""
     given_up = {copies.application for copies in result.copies if copies.never_ended}
     for stream in result.streams:
-        who = _end_of(history, stream).removesuffix(",")
+        who = _end_of(history, stream)
         if stream.endpoint == "client" and stream.application in given_up:
             continue
         if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
@@ -214,7 +213,7 @@ def _lost_connections(history: History, result: Result, finished: SupervisedRun)
                 continue
             yield f"no connection: {_peer(history, stream)} did not answer {who}"
         elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
-            yield f"no connection: {_peer(history, stream)} answered {who} with a reset: nobody listens there"
+            yield f"no connection: {_peer(history, stream)} answered {who}, with a reset: nobody listens there"
         elif stream.state == "reset":
             moved = (
                 f"{stream.acknowledged} of {stream.written} bytes acknowledged"

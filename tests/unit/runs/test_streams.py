@@ -120,22 +120,32 @@ def test_wrong_bytes_are_named_with_the_first_one():
 @pytest.mark.parametrize(
     ("ledger", "words"),
     [
-        ({"state": "reset", "acknowledged": 64}, "stream reset: the connection of application 0 of the client, workload echo, with 64"),
-        ({"state": "reset", "written": 0}, "no connection: port 9000 of 10.77.0.9 answered application 0 of the client"),
+        (
+            {"state": "reset", "acknowledged": 64},
+            "stream reset: the connection of application 0 of the client, workload echo, with 64",
+        ),
+        (
+            {"state": "reset", "written": 0},
+            "no connection: port 9000 of 10.77.0.9 answered application 0 of the client",
+        ),
         ({"state": "connecting", "written": 0}, "no connection: port 9000 of 10.77.0.9 did not answer"),
         ({"state": "idle", "written": 0}, "no connection: port 9000 of 10.77.0.9 did not answer"),
     ],
 )
 def test_a_connection_that_was_lost_is_the_only_reason(ledger, words):
     lost = CLIENT.model_copy(update=ledger)
-    responses = [message.model_copy(update={"responses": 0}) for message in sample.engine_lines(stream_plan())[-1].messages]
+    responses = [
+        message.model_copy(update={"responses": 0}) for message in sample.engine_lines(stream_plan())[-1].messages
+    ]
     [reason] = verdict(lost, reason="stream reset", messages=responses)
     assert reason.startswith(words)
 
 
 def test_a_server_names_what_it_had_read():
     [reason] = verdict(SERVER.model_copy(update={"state": "reset"}), reason="stream reset")
-    assert reason == "stream reset: the connection of application 0 of the server, workload echo, with 8388608 bytes read"
+    assert (
+        reason == "stream reset: the connection of application 0 of the server, workload echo, with 8388608 bytes read"
+    )
 
 
 def test_a_run_that_was_interrupted_while_it_connected_lacks_no_connection():

@@ -113,7 +113,9 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
     copies = {row.workload: _of_copies(row) for row in summary.copies}
     streams = {row.workload: _of_stream(row) for row in summary.streams if row.endpoint == "client"}
     rows = [
-        _row(known | _of_workload(row, summary.measured_s) | copies.get(row.workload, {}) | streams.get(row.workload, {}))
+        _row(
+            known | _of_workload(row, summary.measured_s) | copies.get(row.workload, {}) | streams.get(row.workload, {})
+        )
         for row in summary.workloads
     ]
     return rows or [_row(known)]

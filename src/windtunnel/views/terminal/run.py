@@ -17,7 +17,17 @@ from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
-from windtunnel.runs.rows import CopyRow, Middle, PhaseRow, PortRow, StageRow, StreamRow, VariantRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import (
+    CopyRow,
+    Middle,
+    PhaseRow,
+    PortRow,
+    StageRow,
+    StreamRow,
+    VariantRow,
+    WorkerRow,
+    WorkloadRow,
+)
 from windtunnel.runs.streams import STREAM_OBJECTS
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.runs.validity import Validity, windows_of
