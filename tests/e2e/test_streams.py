@@ -264,7 +264,7 @@ def test_nobody_listens(tmp_path):
     with namespace() as made:
         run = execute(tmp_path, to_kernel(made) | {"duration": "1min"})
     assert run.record.verdict.reasons == [
-        f"no connection: port {PORT} of {KERNEL_IP} answered application 0 of the client, workload stream, with a reset: nobody listens there"
+        f"no connection: port {PORT} of {KERNEL_IP} has reset application 0 of the client, workload stream: nobody listens there"
     ]
 
 

@@ -211,9 +211,9 @@ def _lost_connections(history: History, result: Result, finished: SupervisedRun)
         if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
             if finished.interrupted:
                 continue
-            yield f"no connection: {_peer(history, stream)} did not answer {who}"
+            yield f"no connection: no response to {who} from {_peer(history, stream)}"
         elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
-            yield f"no connection: {_peer(history, stream)} answered {who}, with a reset: nobody listens there"
+            yield f"no connection: {_peer(history, stream)} has reset {who}: nobody listens there"
         elif stream.state == "reset":
             moved = (
                 f"{stream.acknowledged} of {stream.written} bytes acknowledged"

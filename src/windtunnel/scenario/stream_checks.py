@@ -1,4 +1,4 @@
-"""Checks of TCP streams: one connection an application, a peer that speaks TCP, and no keys of messages."""
+"""Checks of TCP streams: one connection an application, a peer with TCP, and no keys of messages."""
 
 from windtunnel.engine.plan_values import Stage
 from windtunnel.scenario import wires
@@ -66,7 +66,7 @@ def _wire(scenario: Scenario, stream: Stream, here: Path) -> None:
     if wires.has(scenario, "silent"):
         raise Refusal(
             (*here, "stream"),
-            f'on the wire "{scenario.wire.kind}" nobody speaks TCP',
+            f'on the wire "{scenario.wire.kind}" nobody has TCP',
             f"wire.kind = {wires.named(without=('silent',))}",
         )
     foreign = [side for side in wires.SIDES if endpoint(scenario, side) is None]

@@ -126,10 +126,16 @@ def test_wrong_bytes_are_named_with_the_first_one():
         ),
         (
             {"state": "reset", "written": 0},
-            "no connection: port 9000 of 10.77.0.9 answered application 0 of the client",
+            "no connection: port 9000 of 10.77.0.9 has reset application 0 of the client",
         ),
-        ({"state": "connecting", "written": 0}, "no connection: port 9000 of 10.77.0.9 did not answer"),
-        ({"state": "idle", "written": 0}, "no connection: port 9000 of 10.77.0.9 did not answer"),
+        (
+            {"state": "connecting", "written": 0},
+            "no connection: no response to application 0 of the client, workload echo from port 9000 of 10.77.0.9",
+        ),
+        (
+            {"state": "idle", "written": 0},
+            "no connection: no response to application 0 of the client, workload echo from port 9000 of 10.77.0.9",
+        ),
     ],
 )
 def test_a_connection_that_was_lost_is_the_only_reason(ledger, words):

@@ -98,7 +98,7 @@ def test_a_refusal_names_the_line(tmp_path):
 @pytest.mark.parametrize(("kind", "side"), [("null", "server"), ("null", "client"), ("pcap", "server")])
 def test_wires_without_a_peer_are_refused(tmp_path, kind, side):
     wire = {"kind": kind} | ({"replay": "x.pcap"} if kind == "pcap" else {})
-    assert "nobody speaks TCP" in refused(tmp_path, scenario(wire=wire, **{side: {}}))
+    assert "nobody has TCP" in refused(tmp_path, scenario(wire=wire, **{side: {}}))
 
 
 def test_checksums_are_left_out_only_between_ends_that_are_ours(tmp_path):
