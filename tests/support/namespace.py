@@ -41,6 +41,17 @@ class Namespace:
 
         return _in_thread_of_its_own(make)
 
+    def listening(self, port: int) -> socket.socket:
+        """A TCP socket that waits for connections inside, with twenty seconds of patience."""
+
+        def make() -> socket.socket:
+            _enter(self.name)
+            made = socket.create_server(("", port))
+            made.settimeout(20)
+            return made
+
+        return _in_thread_of_its_own(make)
+
     def raw(self) -> socket.socket:
         """A packet socket on the interface inside, likewise: whole frames."""
 

@@ -2,7 +2,7 @@
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
 engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, copies wrong, copies never ended,
-no responses, nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
+no connection, stream reset, no responses, nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
 """
 
 import signal
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from windtunnel.engine.history import History
-from windtunnel.engine.lines import Result
+from windtunnel.engine.lines import Result, StreamLedger
 from windtunnel.engine.supervisor import SupervisedRun
 
 VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -118,15 +118,19 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
     yield from _unsound_copies(history, result)
+    lost = [*_lost_connections(history, result, finished)]
+    yield from lost
     for counter in result.counters:
         if counter.kind == "wrong" and counter.value:
             of = f" of {counter.of}" if counter.of else ""
             yield f"handler wrong: {counter.name}{of}: {counter.value} {counter.unit} ({counter.stage}:{counter.index})"
     if result.worker_allocations:
         yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
-    if history.measured == 0 and not finished.interrupted:
+    if lost or finished.interrupted:
+        return
+    if history.measured == 0:
         yield "nothing measured: no window of the phase measure"
-    elif not finished.interrupted:
+    else:
         yield from _without_response(history, result)
 
 
@@ -145,6 +149,12 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
         if messages.missing:
             name = history.plan.workloads[messages.workload].name
             yield f"ledger open: {messages.missing} messages missing of {messages.sent} in workload {name}"
+    for stream in result.streams:
+        if stream.missing:
+            yield (
+                f"ledger open: {stream.missing} bytes missing of {stream.written} that {_end_of(history, stream)}, wrote "
+                f"(acknowledged {stream.acknowledged}, buffered {stream.buffered})"
+            )
 
 
 def _unsound_copies(history: History, result: Result) -> Iterator[str]:
@@ -176,6 +186,48 @@ def _unsound_copies(history: History, result: Result) -> Iterator[str]:
                 f"{verified.wrong_bytes} wrong bytes, the first at byte {first.offset} of {what} {first.slot}/{first.generation} "
                 f"of application {first.application}"
             )
+
+    for stream in result.streams:
+        checked = stream.checked
+        if checked and checked.wrong_bytes:
+            yield (
+                f"copies wrong: {checked.wrong_bytes} of {checked.bytes} bytes that {_end_of(history, stream)}, read, the first at "
+                f"byte {checked.first_wrong} of the stream"
+            )
+
+
+def _end_of(history: History, stream: StreamLedger) -> str:
+    name = history.plan.workloads[stream.workload].name
+    return f"application {stream.application} of the {stream.endpoint}, workload {name}"
+
+
+def _lost_connections(history: History, result: Result, finished: SupervisedRun) -> Iterator[str]:
+    """Streams that never began, or did not end as they should. A connection that was given up with its copies is named by these."""
+    given_up = {copies.application for copies in result.copies if copies.never_ended}
+    for stream in result.streams:
+        who = _end_of(history, stream)
+        if stream.endpoint == "client" and stream.application in given_up:
+            continue
+        if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
+            if finished.interrupted:
+                continue
+            yield f"no connection: no response to {who} from {_peer(history, stream)}"
+        elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
+            yield f"no connection: {_peer(history, stream)} has reset {who}: nobody listens there"
+        elif stream.state == "reset":
+            moved = (
+                f"{stream.acknowledged} of {stream.written} bytes acknowledged"
+                if stream.endpoint == "client"
+                else f"{stream.read} bytes read"
+            )
+            yield f"stream reset: the connection of {who}, with {moved}"
+
+
+def _peer(history: History, stream: StreamLedger) -> str:
+    """Where the client's end of a stream connects to."""
+    client = next(endpoint for endpoint in history.plan.endpoints if endpoint.side == "client")
+    queue = client.dispatchers[client.applications[stream.application].dispatchers[0]].queue
+    return f"port {(client.peer_udp_port or 0) + queue} of {client.peer_ip}"
 
 
 def _without_response(history: History, result: Result) -> Iterator[str]:

@@ -70,6 +70,7 @@ class Windows(Collector):
             "accounting": plan.accounting.level,
         }
         self._workloads = [workload.name for workload in plan.workloads]
+        self._write_bytes = [workload.stream.write_bytes if workload.stream else 0 for workload in plan.workloads]
         self._lock = threading.Lock()
         self._phase = "starting"
         self._hz: dict[str, int] = {}
@@ -106,6 +107,8 @@ class Windows(Collector):
         for workload in window.workloads:
             named = (self._workloads[workload.workload],)
             self._add("workload", named, workload, hz)
+            if write_bytes := self._write_bytes[workload.workload]:
+                self._sums["stream_acknowledged_bytes"][named] += write_bytes * workload.responses
             for name, times in self._times.items():
                 if histogram := getattr(workload, name):
                     times[named].add(histogram)
@@ -138,6 +141,9 @@ class Windows(Collector):
         yield self._counter("stage_dropped_packets", "Packets dropped by the stage", (*LABELS["stage"], "reason"))
         yield self._counter(
             "copies_by_cpu", "Copies that the CPU made in a copier's place", (*LABELS["copies"], "reason")
+        )
+        yield self._counter(
+            "stream_acknowledged_bytes", "Bytes of a stream's writes that the peer has acknowledged", LABELS["workload"]
         )
 
     def _counter(self, name: str, about: str, labels: tuple[str, ...]) -> Metric:

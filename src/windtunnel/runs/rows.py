@@ -128,6 +128,30 @@ class CopyRow:
 
 
 @dataclass(frozen=True)
+class StreamRow:
+    """One end of a workload's TCP connections, all its applications together. Counts are of the whole run."""
+
+    workload: str
+    endpoint: str
+    state: str
+    """At the end of the run; those of several connections in one line."""
+    gbps: float | None
+    """Acknowledged in the measured windows; None on a server."""
+    written: int | None
+    """Bytes, as the following ones; those that only a client has are None on a server."""
+    acknowledged: int | None
+    buffered: int | None
+    read: int
+    checked: int | None
+    """None: nobody compared them."""
+    wrong: int | None
+    sent_segments: int
+    retransmitted_segments: int
+    timeouts: int
+    window_probes: int
+
+
+@dataclass(frozen=True)
 class WorkerRow:
     """One worker; the shares are of the stage calls that were timed and add up to one. `preempted` is of the measured time:
     when it was runnable and the kernel ran another thread."""

@@ -20,10 +20,12 @@ from windtunnel.runs.rows import (
     Row,
     StageRow,
     StepRow,
+    StreamRow,
     VariantRow,
     WorkerRow,
     WorkloadRow,
 )
+from windtunnel.runs.streams import stream_rows
 from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.runs.variants import variant_rows
 
@@ -48,6 +50,7 @@ class Summary:
     workloads: list[WorkloadRow]
     phases: list[PhaseRow]
     copies: list[CopyRow]
+    streams: list[StreamRow]
     variants: list[VariantRow]
     levels: list[LevelRow]
 
@@ -55,7 +58,7 @@ class Summary:
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""
     if imported := run.record.imported:
-        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [], [])
+        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [], [], [])
     counted = run.counted
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
@@ -73,6 +76,7 @@ def summarise(run: Run) -> Summary:
         workloads=rows(lambda e, _, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
         phases=rows(lambda e, _, windows: phase_rows(run.windows[e.name], e.plan, windows)),
         copies=rows(lambda e, hello, windows: copy_rows(windows, hello, e.plan, e.result.copies if e.result else ())),
+        streams=rows(lambda e, _, windows: stream_rows(windows, e.plan, e.result.streams if e.result else ())),
         variants=variant_rows(run),
         levels=rows(lambda _, _hello, windows: metrics.level_rows(windows)),
     )

@@ -6,6 +6,7 @@ from windtunnel.scenario.copies import check_copies
 from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.scenario.stream_checks import all_streams, check_stream, check_stream_workers
 from windtunnel.scenario.topology import Topology, both_sides, topologies
 from windtunnel.scenario.wire_options import OptionTable
 from windtunnel.scenario.wires import SIDES
@@ -50,12 +51,17 @@ def _phases(scenario: Scenario) -> None:
 def _wire(scenario: Scenario) -> None:
     _required(scenario, "wire", scenario.wire)
     for key, what in (("faults", "faults cannot be emulated"), ("link", "a link cannot be emulated")):
-        if getattr(scenario.wire, key) is not None and not wires.has(scenario, "emulates"):
+        if getattr(scenario.wire, key) is not None and not _emulates(scenario):
             raise Refusal(
                 ("wire", key),
                 f'{what} on the wire "{scenario.wire.kind}"',
-                f"wire.kind = {wires.named('emulates')}, where Windtunnel runs both endpoints",
+                f"wire.kind = {wires.named('emulates')}, where Windtunnel runs both endpoints; streams alone go on a wire to a peer too",
             )
+
+
+def _emulates(scenario: Scenario) -> bool:
+    """Faults and links work on what an endpoint sends. To a peer that is not ours they suit streams alone."""
+    return wires.has(scenario, "emulates") or (wires.has(scenario, "foreign_peer") and all_streams(scenario))
 
 
 def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
@@ -106,6 +112,7 @@ def _workloads(scenario: Scenario) -> None:
         here: Path = ("workload", index)
         if workload.handler is None and workload.packet_handler is None and workload.stream is None:
             raise Refusal(here, f"workload {index} has no handler", 'handler = "l_app", or packet_handler = "echo"')
+        check_stream(scenario, index)
         if workload.name in names:
             raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a unique name for each")
         if workload.name:
@@ -131,6 +138,7 @@ def _workloads(scenario: Scenario) -> None:
 
 
 def _endpoint(scenario: Scenario, topology: Topology) -> None:
+    check_stream_workers(scenario, topology)
     side, keys, wire = topology.side, topology.keys, wires.wire_of(scenario)
     for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):
         threshold, descriptors = getattr(keys.thresholds, name), getattr(keys, ring)

@@ -69,9 +69,7 @@ def check_copies(scenario: Scenario, index: int) -> None:
         _requests(scenario, index, workload.source)
     else:
         _responses(scenario, index, copies, here)
-    _copier(copies, here)
-    if profile := profile_of(scenario, index):
-        check_modelled(scenario, copies, profile, _copiers(scenario), here)
+    check_copier(scenario, index, copies, here)
     _way(scenario, copies, here)
     if copies.verify:
         _verified(scenario, index, here)
@@ -121,6 +119,13 @@ def _responses(scenario: Scenario, index: int, copies: Copies, here: Path) -> No
             'at_least = "auto" is measured with a source, and this workload has none',
             'a size, as in at_least = "4KiB"; `windtunnel host copies` measures from which size on a copier pays',
         )
+
+
+def check_copier(scenario: Scenario, index: int, copies: Copies, here: Path) -> None:
+    """Raises Refusal where this engine has no such copier, the copier no such depth or option, or the run no place for its model."""
+    _copier(copies, here)
+    if profile := profile_of(scenario, index):
+        check_modelled(scenario, copies, profile, _copiers(scenario), here)
 
 
 def _copier(copies: Copies, here: Path) -> None:

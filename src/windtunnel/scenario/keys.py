@@ -65,15 +65,15 @@ class Accounting(Table):
     sample_every: SampleEvery = Field(
         31, description="N of `sampled`; a prime number, so that the sampling does not follow a pattern of the loop"
     )
-    interrupted_above: Annotated[int, Duration("100ns", "1s")] = Field(
-        "50us",
-        validate_default=True,
-        description="a call that lasts longer counts as interrupted; set it above the longest batch of your handler",
+    interrupted_above: Annotated[int, Duration("100ns", "1s")] | None = Field(
+        None,
+        description="a call that lasts longer counts as interrupted; set it above the longest batch of your handler; default: 50us, "
+        "and 1us more for each KiB of the largest write or read of a stream",
     )
 
 
 class Faults(Table):
-    """Emulated faults in both directions, drawn from the seed. Needs both endpoints in Windtunnel."""
+    """Emulated faults, drawn from the seed, of what endpoints in Windtunnel send. Needs both of them, or streams alone."""
 
     loss: Probability = Field(0, description="probability that a packet is lost")
     duplicate: Probability = Field(0, description="probability that a packet is sent twice")
@@ -82,7 +82,7 @@ class Faults(Table):
 
 
 class Link(Table):
-    """An emulated link in each direction: a queue with tail drop, a rate, a delay. Needs both endpoints in Windtunnel."""
+    """An emulated link in each direction: a queue with tail drop, a rate, a delay. Needs both endpoints in Windtunnel, or streams alone."""
 
     rate: BitRate | None = Field(
         None,

@@ -25,6 +25,7 @@ from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, p
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
+from windtunnel.scenario.stream_sizes import interrupted_above_ns
 from windtunnel.scenario.streams import buffers_bytes
 from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, topologies
@@ -156,7 +157,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         accounting=plans.Accounting(
             level=scenario.accounting.level,
             sample_every=scenario.accounting.sample_every,
-            interrupted_above_ns=scenario.accounting.interrupted_above + longest_delay_ns(process, decided.variants),
+            interrupted_above_ns=_interrupted_above(scenario) + longest_delay_ns(process, decided.variants),
         ),
         phases=plans.Phases(
             warmup_ns=scenario.warmup,
@@ -185,6 +186,11 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         raw_latency=None,
         variants=decided.variants,
     )
+
+
+def _interrupted_above(scenario: Scenario) -> int:
+    own = scenario.accounting.interrupted_above
+    return interrupted_above_ns([w.stream for w in scenario.workload if w.stream]) if own is None else own
 
 
 def _hold_windows(decided: _Decided, workers: Collection[int]) -> bool:
@@ -284,6 +290,7 @@ def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[in
         "memory": decided.mode,
         "window": write("duration", _window_ns(decided.scenario)),
     }
+    resolved["accounting"]["interrupted_above"] = write("duration", _interrupted_above(scenario))
     resolved["wire"] |= wires.dumped(scenario, scenario.wire)
     for topology in sides:
         keys = topology.keys.model_dump(mode="json", by_alias=True) | wires.dumped(scenario, topology.keys)

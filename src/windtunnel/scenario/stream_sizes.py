@@ -1,9 +1,13 @@
 """Sizes of a TCP stream: its buffers, and what they hold."""
 
+from collections.abc import Sequence
+
 from windtunnel.scenario.traffic_keys import Stream
 
 IP_TCP_HEADER_BYTES = 40
 _KIB, _MIB = 1 << 10, 1 << 20
+_OF_MESSAGES_NS = 50_000
+_LEAST_CALL = 64 * _KIB
 _WRITES_IN_BUFFER, _LEAST_BUFFER, _MOST_BUFFER = 4, 256 * _KIB, 8 * _MIB
 
 
@@ -15,6 +19,14 @@ def send_buffer_bytes(stream: Stream) -> int:
 
 def receive_buffer_bytes(stream: Stream) -> int:
     return send_buffer_bytes(stream) if stream.receive_buffer is None else stream.receive_buffer
+
+
+def interrupted_above_ns(streams: Sequence[Stream]) -> int:
+    """Longest call that counts as work where a scenario does not say: a call of app_tx copies a write, or several of up to 64 KiB
+    together, one of app_rx reads and checks up to `read` bytes. A microsecond a KiB is
+    more than a core takes, from memory and with each byte checked."""
+    largest = max((max(stream.write, stream.read, _LEAST_CALL) for stream in streams), default=0)
+    return _OF_MESSAGES_NS + largest * 1000 // _KIB
 
 
 def writes_in_flight(stream: Stream) -> int:

@@ -16,6 +16,7 @@ SCENARIOS = {
     "Start here": ("echo", "split", "open-loop", "two-workloads"),
     "Shape the load": ("phases", "imix", "kv-zipf"),
     "Copies of payload": ("copy-dma",),
+    "TCP streams": ("stream", "stream-to-kernel"),
     "Message handlers": (
         "handler-empty",
         "handler-l_app",
@@ -51,7 +52,7 @@ SCENARIOS = {
 STUDIES = {
     "Load and size": ("inflight", "message-size"),
     "Cores, queues and memory": ("cores", "queues", "mempool-cache"),
-    "Copies of payload": ("copy-unpack", "copy-break-even"),
+    "Copies of payload": ("copy-unpack", "copy-break-even", "copy-stream"),
     "Batch sizes": ("batch-l_app", "batch-t_app", "batch-m_app"),
     "Match-action tables": (
         "tables-exact",

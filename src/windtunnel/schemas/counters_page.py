@@ -23,6 +23,7 @@ NOUNS: dict[Noun, str] = {
     "workload": "Of a workload",
     "phase": "Of a phase of the load",
     "copies": "Of copies of payload",
+    "stream": "Of TCP streams",
     "port": "Of a port",
     "level": "Of rings and pools",
     "endpoint": "Of an endpoint, in a study",

@@ -11,7 +11,7 @@ from windtunnel.runs import Run
 from windtunnel.runs.metrics import TRAVEL, ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.registry import Metric, Noun, metrics
-from windtunnel.runs.rows import CopyRow, PortRow, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import CopyRow, PortRow, StageRow, StreamRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, summarise
 
 SIDES = ("client", "server")
@@ -61,6 +61,7 @@ WORKLOAD = {
     **_typed({name: of for name, of in OF_WORKLOAD.items() if name not in COUNTS}),
 }
 COPY_METRICS = _in_table("copies")
+STREAM_METRICS = _in_table("stream")
 STAGE_METRICS = _in_table("stage")
 OF_STAGE = _typed(STAGE_METRICS)
 SIDE_METRICS = _in_table("endpoint")
@@ -70,7 +71,7 @@ OF_SIDE = _typed(SIDE_METRICS)
 def _all() -> dict[str, tuple[str, str]]:
     per_side = {f"{side}_{name}": of for side in SIDES for name, of in OF_SIDE.items()}
     per_stage = {f"{side}_{stage}_{name}": of for side, stage in STAGES for name, of in OF_STAGE.items()}
-    return RUN | WORKLOAD | _typed(COPY_METRICS) | per_side | per_stage
+    return RUN | WORKLOAD | _typed(COPY_METRICS) | _typed(STREAM_METRICS) | per_side | per_stage
 
 
 COLUMNS = _all()
@@ -110,8 +111,12 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
     for row in summary.stages:
         known |= _of_stage(row)
     copies = {row.workload: _of_copies(row) for row in summary.copies}
+    streams = {row.workload: _of_stream(row) for row in summary.streams if row.endpoint == "client"}
     rows = [
-        _row(known | _of_workload(row, summary.measured_s) | copies.get(row.workload, {})) for row in summary.workloads
+        _row(
+            known | _of_workload(row, summary.measured_s) | copies.get(row.workload, {}) | streams.get(row.workload, {})
+        )
+        for row in summary.workloads
     ]
     return rows or [_row(known)]
 
@@ -133,6 +138,10 @@ def _of_workload(row: WorkloadRow, measured_s: float | None) -> dict[str, Any]:
 
 def _of_copies(row: CopyRow) -> dict[str, Any]:
     return {name: of.of(row) for name, of in COPY_METRICS.items()}
+
+
+def _of_stream(row: StreamRow) -> dict[str, Any]:
+    return {name: of.of(row) for name, of in STREAM_METRICS.items()}
 
 
 def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[str, float | None]:
@@ -166,6 +175,8 @@ def metric_of(column: str) -> tuple[Metric, bool] | None:
         return OF_WORKLOAD[count], True
     if column in COPY_METRICS:
         return COPY_METRICS[column], False
+    if column in STREAM_METRICS:
+        return STREAM_METRICS[column], False
     side, _, name = column.partition("_")
     if side in SIDES and name in SIDE_METRICS:
         return SIDE_METRICS[name], False

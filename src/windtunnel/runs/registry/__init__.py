@@ -12,6 +12,7 @@ from windtunnel.runs.registry.copies import COPIES
 from windtunnel.runs.registry.machines import ENDPOINTS, LEVELS, PORTS, WORKERS
 from windtunnel.runs.registry.metric import Metric, Noun, Shown
 from windtunnel.runs.registry.stages import HANDLER_COUNTERS, STAGES, STEPS
+from windtunnel.runs.registry.streams import STREAMS
 from windtunnel.runs.registry.workloads import PHASES, WORKLOADS
 
 COUNTERS: dict[Noun, tuple[CountedField, ...]] = {
@@ -48,6 +49,7 @@ METRICS: tuple[Metric, ...] = (
     *WORKLOADS,
     *PHASES,
     *COPIES,
+    *STREAMS,
     *PORTS,
     *LEVELS,
     *ENDPOINTS,

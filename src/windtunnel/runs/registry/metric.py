@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Noun = Literal["stage", "step", "counter", "worker", "port", "workload", "phase", "level", "endpoint", "copies"]
+Noun = Literal[
+    "stage", "step", "counter", "worker", "port", "workload", "phase", "level", "endpoint", "copies", "stream"
+]
 Better = Literal["higher", "lower"]
 Form = Literal["count", "number", "mpps", "gbps", "percent", "duration", "rate"]
 """How it is written: mpps and gbps with three digits, durations of ns and rates with the prefix that suits."""

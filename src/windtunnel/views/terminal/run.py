@@ -17,7 +17,18 @@ from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
-from windtunnel.runs.rows import CopyRow, Middle, PhaseRow, PortRow, StageRow, VariantRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import (
+    CopyRow,
+    Middle,
+    PhaseRow,
+    PortRow,
+    StageRow,
+    StreamRow,
+    VariantRow,
+    WorkerRow,
+    WorkloadRow,
+)
+from windtunnel.runs.streams import STREAM_OBJECTS
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
@@ -67,11 +78,13 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [Text(validity.settled_words, style="dim")] if validity and validity.settled_words else []
     parts += [Text()] if parts else []
     parts += [stage_table(summary.stages), Text(), drops(summary.stages), Text()] if summary.stages else []
+    parts += [Text(STREAM_OBJECTS, style="dim"), Text()] if summary.streams else []
     parts += [step_table(summary.steps), Text()] if summary.steps else []
     parts += [handler_counters(summary.counters), Text()] if summary.counters else []
     parts += [worker_table(summary.workers), Text()] if summary.workers else []
     parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
     parts += [copy_table(summary.copies), Text()] if summary.copies else []
+    parts += [stream_table(summary.streams), Text()] if summary.streams else []
     parts += [phase_table(summary.phases), Text()] if summary.phases else []
     parts += [variant_table(summary.variants), Text()] if summary.variants else []
     parts += [port_table(summary.ports), Text()] if summary.ports else []
@@ -224,6 +237,19 @@ def copy_table(rows: Sequence[CopyRow]) -> RenderableType:
     return Group(table, *(Text(words, style="dim") for words in reasons))
 
 
+def stream_table(rows: Sequence[StreamRow]) -> RenderableType:
+    """TCP streams by end: what moved, and what TCP did for it."""
+    column = _columns_of(rows)
+    return Fitting(
+        [
+            column("stream", lambda r: r.workload, words=True),
+            column("end", lambda r: r.endpoint, words=True),
+            column("state", lambda r: r.state, words=True),
+            *columns("stream", rows).values(),
+        ]
+    )
+
+
 def phase_table(rows: Sequence[PhaseRow]) -> RenderableType:
     """Workloads in each phase of their load, over the windows that lie entirely in it, and the share of excluded windows."""
     starts = [n for n, row in enumerate(rows) if n == 0 or row.workload != rows[n - 1].workload]
@@ -343,6 +369,7 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
         names = [workload.name for workload in engine.plan.workloads]
         missing += [f"{m.missing:,} mbufs of the {m.endpoint}" for m in engine.result.mbufs if m.missing]
         missing += [f"{p.missing:,} packets from the {p.source}" for p in engine.result.packets if p.missing]
+        missing += [f"{s.missing:,} bytes of {names[s.workload]}" for s in engine.result.streams if s.missing]
         missing += [f"{m.missing:,} messages of {names[m.workload]}" for m in engine.result.messages if m.missing]
     return missing
 
