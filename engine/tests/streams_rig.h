@@ -24,9 +24,16 @@ inline json stream_plan(const json &stream = json::object(), const json &copies 
     w["stream"] = {{"write_bytes", write_bytes},    {"send_buffer_bytes", 100'000},
                    {"receive_buffer_bytes", 65536}, {"read_bytes", 1 << 20},
                    {"congestion", "none"},          {"checksums", true}};
-    w["copies"] = {{"engine", "cpu"}, {"options", json::object()},   {"depth", 64},
-                   {"batch", 32},     {"way", "pipelined"},          {"at_least_bytes", 0},
-                   {"verify", true},  {"timeout_ns", 1'000'000'000}, {"lcores", json::array()}};
+    w["copies"] = {{"engine", "cpu"},
+                   {"model", nullptr},
+                   {"options", json::object()},
+                   {"depth", 64},
+                   {"batch", 32},
+                   {"way", "pipelined"},
+                   {"at_least_bytes", 0},
+                   {"verify", true},
+                   {"timeout_ns", 1'000'000'000},
+                   {"lcores", json::array()}};
     w["stream"].update(stream);
     w["copies"].update(copies);
     w.update(workload);
