@@ -124,6 +124,14 @@ fetch_headers() {
     "$root/setup/dpdk-headers" || say "going on without: the handler swx will say that it cannot compile a pipeline"
 }
 
+# without_streams: whether the build that is there has no TCP
+without_streams() { grep -qs 'streams_missing\.cc' "$build/build.ninja"; }
+
+# streams_possible: whether a build would have TCP now
+streams_possible() {
+    python3 "$root/engine/stream/find_rust.py" cargo "$root/engine/stream/tcp/Cargo.toml" 2>/dev/null
+}
+
 # build_engine TARGET: what is out of date of it; progress goes to stderr
 build_engine() {
     fetch_headers
@@ -136,7 +144,7 @@ build_engine() {
         local pch=true
         ! command -v ccache >/dev/null || pch=false
         meson setup "$build" "$root" -Db_pch=$pch >&2
-    elif [[ $root/.dpdk -nt $build/build.ninja ]]; then
+    elif [[ $root/.dpdk -nt $build/build.ninja ]] || { without_streams && streams_possible; }; then
         meson setup --reconfigure "$build" "$root" >&2
     fi
     ninja -C "$build" "$1" >&2

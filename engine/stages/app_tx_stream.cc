@@ -80,7 +80,8 @@ call_result write(application &a, bool sending, const stage_call &call) {
     const bool makes = sending && wants_packets(c);
     if (!makes && c.pending.count() == 0) return {0};
     const copying_call begun = begin_copying(a, a.batch_tx, call);
-    if (unlikely(c.gave_up)) return abandon(*a.tcp), call_result{begun.moved};
+    if (unlikely(c.gave_up)) abandon(*a.tcp);
+    if (unlikely(wt_tcp_state_of(a.tcp->connection.get()) == tcp_state::reset)) return {begun.moved};
     const bool made = makes && make_writes(a, begun.now, call) > 0;
     if (!made && c.pending.count() == 0 && begun.moved == 0) return {0};
     const call_result result = end_copying(a, begun, a.batch_tx, made, false, call);

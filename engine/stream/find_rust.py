@@ -9,11 +9,10 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 cargo, manifest = sys.argv[1:]
-least = tomllib.loads(Path(manifest).read_text())["package"]["rust-version"]
+least = re.findall(r'^rust-version = "(.*)"$', Path(manifest).read_text(), re.MULTILINE)[0]
 
 
 def said(*command: str) -> subprocess.CompletedProcess[str]:

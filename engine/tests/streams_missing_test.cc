@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/refusal.h"
+#include "run/run.h"
 #include "run/streams.h"
 #include "stages/application.h"
 
