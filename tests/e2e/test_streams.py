@@ -176,8 +176,8 @@ def test_late_copies_leave_the_stream_in_order(tmp_path):
 def test_a_copier_that_ends_no_copy_costs_the_connection(tmp_path):
     planted = {"engine": "planted", "options": {"fault": "silent", "share": "0.2"}, "timeout": "20ms"}
     run = execute(tmp_path, streaming(copies=planted))
-    reasons = run.record.verdict.reasons
-    assert reasons[0].startswith(f"copies never ended: {copies_of(run).never_ended} of ")
+    [reason] = run.record.verdict.reasons
+    assert reason.startswith(f"copies never ended: {copies_of(run).never_ended} of ")
     assert streams(run, "client")[0].state == "reset" and streams(run, "client")[0].missing == 0
     assert all(pool.missing == 0 for pool in run.record.engines[0].result.mbufs)
 
