@@ -7,8 +7,8 @@ from short_runs import run_short
 
 from windtunnel.runs import load
 
-ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "two-hosts"}
-"""Run with what they need: root in test_kernel_peers and test_two_hosts, a compiler in test_plugin, a NIC in
+ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "stream-to-kernel", "two-hosts"}
+"""Run with what they need: root in test_kernel_peers, test_streams and test_two_hosts, a compiler in test_plugin, a NIC in
 guest/guest_runs."""
 
 

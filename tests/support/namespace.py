@@ -52,6 +52,15 @@ class Namespace:
 
         return _in_thread_of_its_own(make)
 
+    def connected(self, ip: str, port: int) -> socket.socket:
+        """A TCP socket from inside to there, likewise."""
+
+        def make() -> socket.socket:
+            _enter(self.name)
+            return socket.create_connection((ip, port), timeout=20)
+
+        return _in_thread_of_its_own(make)
+
     def raw(self) -> socket.socket:
         """A packet socket on the interface inside, likewise: whole frames."""
 

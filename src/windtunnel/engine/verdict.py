@@ -203,10 +203,10 @@ def _end_of(history: History, stream: StreamLedger) -> str:
 
 def _lost_connections(history: History, result: Result, finished: SupervisedRun) -> Iterator[str]:
     """Streams that never began, or did not end as they should. A connection that was given up with its copies is named by these."""
-    given_up = {copies.application for copies in result.copies if copies.never_ended}
+    given_up = {copies.workload for copies in result.copies if copies.never_ended}
     for stream in result.streams:
         who = _end_of(history, stream)
-        if stream.endpoint == "client" and stream.application in given_up:
+        if stream.workload in given_up:
             continue
         if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
             if finished.interrupted:

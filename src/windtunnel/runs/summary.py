@@ -54,6 +54,10 @@ class Summary:
     variants: list[VariantRow]
     levels: list[LevelRow]
 
+    def has_stream(self, endpoint: str) -> bool:
+        """Whether its stages do not all count packets: of a stream, applications count writes and reads."""
+        return any(row.endpoint == endpoint for row in self.streams)
+
 
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""

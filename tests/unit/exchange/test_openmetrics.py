@@ -11,6 +11,7 @@ import pytest
 import sample_lines
 from command_line import SCENARIO, command, environment, windtunnel
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from sample_streams import stream_plan
 
 from windtunnel.engine.lines import CopyWindow, Window
 from windtunnel.errors import UserError
@@ -97,6 +98,14 @@ def test_copies_are_counted_by_application_and_reason(port):
     assert value(found, "copies_made_total", **where) == 180
     assert value(found, "copies_bytes_total", **where) == 10_000
     assert value(found, "copies_by_cpu_total", **where, reason="failed") == 8
+
+
+def test_a_stream_counts_the_bytes_of_acknowledged_writes(port):
+    plan = stream_plan()
+    collector, windows = listened(plan)
+    responses = sum(each.responses for w in windows for each in w.workloads)
+    found = served(collector, port)
+    assert value(found, "stream_acknowledged_bytes_total", workload="echo") == responses << 20
 
 
 def test_latency_is_a_histogram_in_seconds(port):

@@ -26,9 +26,10 @@ ROWS = {
     "workload": rows.WorkloadRow,
     "phase": rows.PhaseRow,
     "level": rows.LevelRow,
+    "stream": rows.StreamRow,
 }
 PLACES = {"endpoint", "stage", "instances", "step", "traffic", "copier", "of", "name", "unit", "kind", "worker", "cpu", "sides"} | {
-    "workload", "loop", "phase", "load", "result", "drops", "burst", "counters"
+    "workload", "loop", "state", "phase", "load", "result", "drops", "burst", "counters"
 }  # fmt: skip
 """Fields that say which row it is, or that hold what other entries are made from."""
 BY_ANOTHER_NAME = {

@@ -1,60 +1,23 @@
 """Streams: from the engine's lines to rows, tables, columns and a verdict."""
 
+import io
+
 import pytest
 import sample_lines as sample
 from rich.console import Console
+from sample_runs import Page, execute
+from sample_streams import CLIENT, SERVER, WRITE, stream_plan
 
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import StreamChecks, StreamLedger
-from windtunnel.engine.plan import Plan, Stream
 from windtunnel.engine.supervisor import SupervisedRun
 from windtunnel.engine.verdict import judge
-from windtunnel.runs.streams import stream_rows
-from windtunnel.views.terminal.run import stream_table
-
-WRITE = 1 << 20
-CLIENT = StreamLedger(
-    workload=0,
-    endpoint="client",
-    application=0,
-    state="closed",
-    written=8 * WRITE,
-    acknowledged=8 * WRITE,
-    buffered=0,
-    missing=0,
-    read=0,
-    checked=None,
-    sent_segments=5760,
-    retransmitted_segments=7,
-    timeouts=1,
-    window_probes=2,
-)
-SERVER = CLIENT.model_copy(
-    update={
-        "endpoint": "server",
-        "written": 0,
-        "acknowledged": 0,
-        "read": 8 * WRITE,
-        "checked": StreamChecks(bytes=8 * WRITE, wrong_bytes=0, first_wrong=None),
-        "sent_segments": 2,
-    }
-)
-
-
-def stream_plan() -> Plan:
-    made = sample.plan()
-    [workload], client = made.workloads, made.endpoints[0]
-    stream = Stream(
-        write_bytes=WRITE,
-        send_buffer_bytes=4 * WRITE,
-        receive_buffer_bytes=4 * WRITE,
-        read_bytes=65536,
-        congestion="cubic",
-        checksums=True,
-    )
-    workload = workload.model_copy(update={"stream": stream, "handler": None})
-    client = client.model_copy(update={"peer_ip": "10.77.0.9", "peer_udp_port": 9000})
-    return made.model_copy(update={"workloads": [workload], "endpoints": [client, *made.endpoints[1:]]})
+from windtunnel.measure.study.columns import metric_of, rows_of
+from windtunnel.runs.streams import STREAM_OBJECTS, stream_rows
+from windtunnel.runs.summary import summarise
+from windtunnel.views import pages
+from windtunnel.views.document import document
+from windtunnel.views.terminal.run import missing_of, run_view, stream_table
 
 
 def rows(*ledgers: StreamLedger):
@@ -88,6 +51,45 @@ def test_the_table_has_both_ends(capsys):
     Console(width=220).print(stream_table(rows(CLIENT, SERVER)[0]))
     shown = capsys.readouterr().out
     assert "client" in shown and "server" in shown and "8,388,608" in shown and "retransmitted" in shown
+
+
+def written(directory):
+    """A run directory of a stream."""
+
+    def lines(plan):
+        *others, result = sample.engine_lines(plan)
+        return [*others, result.model_copy(update={"streams": [CLIENT, SERVER]})]
+
+    return execute(directory, [stream_plan()], ["windtunnel"], lines=lines)
+
+
+def test_every_view_has_the_stream_and_says_what_its_stages_count(tmp_path):
+    run = written(tmp_path / "run")
+    gbps = f"{summarise(run).streams[0].gbps:,.2f} Gbit/s"
+    page = Page(pages.write(run.path).read_text()).text
+    assert gbps in page and "Streams" in page and "Retransmitted" in page and "closed" in page
+    assert page.count("app_tx counts writes") == 2 and "a packet, client" not in page
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(run_view(run))
+    shown = console.export_text()
+    assert STREAM_OBJECTS in shown and "time-outs" in shown and "8,388,608" in shown
+    assert [row["timeouts"] for row in document(run)["metrics"]["streams"]] == [1, 1]
+
+
+def test_a_study_has_columns_of_the_client_and_no_cost_of_a_packet(tmp_path):
+    [row] = rows_of(written(tmp_path / "run"), {})
+    assert row["stream_gbps"] == summarise(written(tmp_path / "again")).streams[0].gbps
+    assert (row["stream_retransmitted"], row["stream_timeouts"], row["stream_window_probes"]) == (7, 1, 2)
+    assert row["client_packet_ns"] is row["server_packet_ns"] is row["client_derived_mpps"] is None
+    of, a_second = metric_of("stream_gbps")
+    assert (of.noun, of.name, a_second) == ("stream", "gbps", False)
+
+
+def test_missing_bytes_stand_in_the_ledgers_line(tmp_path):
+    [engine] = written(tmp_path / "run").record.engines
+    streams = [CLIENT.model_copy(update={"missing": 5000})]
+    opened = engine.model_copy(update={"result": engine.result.model_copy(update={"streams": streams})})
+    assert missing_of([engine]) == [] and missing_of([opened]) == ["5,000 bytes of echo"]
 
 
 def verdict(*streams: StreamLedger, interrupted: bool = False, **changes) -> list[str]:

@@ -1,12 +1,16 @@
 """Streams in a scenario: what is refused, the plan, and the default for calls that take long."""
 
+import io
+
 import pytest
+from rich.console import Console
 from scenario_tools import finished, machine, written
 
 from windtunnel.errors import UserError
 from windtunnel.scenario import load
 from windtunnel.scenario.stream_sizes import interrupted_above_ns, send_buffer_bytes, writes_in_flight
 from windtunnel.scenario.traffic_keys import Stream
+from windtunnel.views.terminal.run_map import run_map
 
 SMALL = {"bytes": "8MiB"}
 VETH = {"interface": "wt0"}
@@ -158,6 +162,18 @@ def test_calls_count_as_work_that_copy_a_write(tmp_path):
 def test_the_limit_is_kept_with_the_scenario(tmp_path):
     spec = finished(tmp_path, scenario({"write": "1MiB"}), host=machine(2))
     assert spec.resolved["accounting"]["interrupted_above"] == "1074us"
+
+
+def test_check_shows_a_stream_and_no_handler(tmp_path):
+    spec = finished(tmp_path, scenario({"write": "1MiB", "receive_buffer": "2MiB"}), host=machine(2))
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(run_map(spec.scenario.source.file, spec))
+    shown = console.export_text()
+    assert (
+        "stream: a TCP stream in writes of 1MiB, buffers 4MiB to send, 2MiB to receive; closed loop, 4 in flight"
+        in shown
+    )
+    assert "handled by" not in shown
 
 
 def test_a_stream_has_no_more_writes_in_flight_than_its_buffer_holds(tmp_path):

@@ -156,6 +156,8 @@ def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[
 
 
 def _of_packets(side: str, summary: Summary) -> dict[str, float | None]:
+    if summary.has_stream(side):
+        return {}
     steps = [row for row in summary.steps if row.endpoint == side]
     return {
         f"{side}_packet_ns": packet_ns([row for row in summary.stages if row.endpoint == side], steps),

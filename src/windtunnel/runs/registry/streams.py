@@ -19,6 +19,15 @@ STREAMS = (
     ),
     Metric(
         noun="stream",
+        name="written",
+        unit="bytes",
+        formula="bytes given to TCP",
+        error=_WHOLE_RUN,
+        form="count",
+        report="Written",
+    ),
+    Metric(
+        noun="stream",
         name="acknowledged",
         unit="bytes",
         formula="bytes that the peer has acknowledged, by its numbers",

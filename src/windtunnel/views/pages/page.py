@@ -16,6 +16,7 @@ from windtunnel.runs.joined import Joined
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
+from windtunnel.runs.streams import STREAM_OBJECTS
 from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
 from windtunnel.views.metric_cells import reported, written
 from windtunnel.views.pages import charts
@@ -52,6 +53,7 @@ def render(run: Run) -> str:
         run=run,
         record=run.record,
         rejected=sentence(rejected_words(run)) if run.rejected else None,
+        stream_objects=sentence(STREAM_OBJECTS),
         summary=summary,
         warnings=warnings_of(run, summary) if summary else [],
         earlier=sentence(line(before)) if before else None,
@@ -109,8 +111,11 @@ def environment(package: str = PAGES) -> Environment:
 
 
 def headline(summary: Summary) -> list[HeadlineNumber]:
-    """Responses and their latency where there is a client, packets otherwise, and the cost of a packet at each endpoint."""
-    numbers = []
+    """What streams moved, responses and their latency where there is a client, packets otherwise, and the cost of a packet at each
+    endpoint."""
+    numbers = [
+        HeadlineNumber(f"{row.gbps:,.2f} Gbit/s", row.workload) for row in summary.streams if row.gbps is not None
+    ]
     if summary.workloads:
         responses = sum(row.responses for row in summary.workloads)
         numbers.append(HeadlineNumber(fmt.rate(ratio(responses, summary.measured_s)), "responses"))
@@ -125,7 +130,7 @@ def headline(summary: Summary) -> list[HeadlineNumber]:
     for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
         steps = [row for row in summary.steps if row.endpoint == endpoint]
         cost = packet_ns([row for row in summary.stages if row.endpoint == endpoint], steps)
-        if cost is not None:
+        if cost is not None and not summary.has_stream(endpoint):
             numbers.append(HeadlineNumber(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
         if any(step.traffic for step in steps):  # the measured rate is not the data plane's
             mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)

@@ -13,7 +13,7 @@ from windtunnel import format as fmt
 from windtunnel.scenario.quantities import write
 
 if TYPE_CHECKING:
-    from windtunnel.engine.plan import Endpoint, Load, Plan, Sizes, Workload
+    from windtunnel.engine.plan import Endpoint, Load, Plan, Sizes, Stream, Workload
     from windtunnel.scenario import RunSpec
 
 
@@ -85,14 +85,26 @@ def _wire(endpoint: "Endpoint", processes: int) -> str:
 
 def _traffic(workload: "Workload", inflight: int) -> str:
     """One line on a workload. Without a client in this run, the load is not known."""
+    what = _stream(workload.stream) if workload.stream else _handled(workload)
+    if workload.load is None:
+        return f"{workload.name}: {what}"
+    pace = ", ".join([*_rates(workload.load), f"{inflight} in flight at most"])
+    return f"{workload.name}: {what}; {workload.load.mode} loop, {pace}"
+
+
+def _stream(stream: "Stream") -> str:
+    buffers = f"buffers {write('size', stream.send_buffer_bytes)} to send, {write('size', stream.receive_buffer_bytes)} to receive"
+    return f"a TCP stream in writes of {write('size', stream.write_bytes)}, {buffers}"
+
+
+def _handled(workload: "Workload") -> str:
     handlers = [h.name for h in (workload.packet_handler, workload.handler) if h]
-    seen_by = f"{workload.name}: handled by {' and '.join(handlers)}"
+    seen_by = f"handled by {' and '.join(handlers)}"
     if workload.load is None:
         return seen_by
     asked = _sizes(workload.request_bytes, workload.request_sizes)
     responses = _sizes(workload.response_bytes, workload.response_sizes)
-    pace = ", ".join([*_rates(workload.load), f"{inflight} in flight at most"])
-    return f"{seen_by}, requests {asked}, responses {responses}; {workload.load.mode} loop, {pace}"
+    return f"{seen_by}, requests {asked}, responses {responses}"
 
 
 def _sizes(largest: int, sizes: "Sizes | None") -> str:

@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).parents[4]
 FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}
 TABLES = ("exact", "ternary", "lpm", "shared", "segments", "latency", "percentiles")
-SWEEPS |= {f"tables-{name}" for name in TABLES} | {"copy-unpack", "copy-break-even"}
+SWEEPS |= {f"tables-{name}" for name in TABLES} | {"copy-unpack", "copy-break-even", "copy-stream"}
 SWEEPS |= {
     f"model-{name}" for name in ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load", "load-one")
 }

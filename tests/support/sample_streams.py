@@ -1,0 +1,50 @@
+"""A plan of a stream, and the ledgers of its two ends after a run that went well."""
+
+import sample_lines as sample
+
+from windtunnel.engine.lines import StreamChecks, StreamLedger
+from windtunnel.engine.plan import Plan, Stream
+
+WRITE = 1 << 20
+CLIENT = StreamLedger(
+    workload=0,
+    endpoint="client",
+    application=0,
+    state="closed",
+    written=8 * WRITE,
+    acknowledged=8 * WRITE,
+    buffered=0,
+    missing=0,
+    read=0,
+    checked=None,
+    sent_segments=5760,
+    retransmitted_segments=7,
+    timeouts=1,
+    window_probes=2,
+)
+SERVER = CLIENT.model_copy(
+    update={
+        "endpoint": "server",
+        "written": 0,
+        "acknowledged": 0,
+        "read": 8 * WRITE,
+        "checked": StreamChecks(bytes=8 * WRITE, wrong_bytes=0, first_wrong=None),
+        "sent_segments": 2,
+    }
+)
+
+
+def stream_plan() -> Plan:
+    made = sample.plan()
+    [workload], client = made.workloads, made.endpoints[0]
+    stream = Stream(
+        write_bytes=WRITE,
+        send_buffer_bytes=4 * WRITE,
+        receive_buffer_bytes=4 * WRITE,
+        read_bytes=65536,
+        congestion="cubic",
+        checksums=True,
+    )
+    workload = workload.model_copy(update={"stream": stream, "handler": None})
+    client = client.model_copy(update={"peer_ip": "10.77.0.9", "peer_udp_port": 9000})
+    return made.model_copy(update={"workloads": [workload], "endpoints": [client, *made.endpoints[1:]]})
