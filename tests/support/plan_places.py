@@ -12,8 +12,9 @@ from windtunnel.engine.plan import Plan
 
 SCHEMA = Plan.model_json_schema()
 TEXTS = {"mac": "02:00:00:00:00:09", "ipv4": "10.0.0.9"}
-LEFT_ALONE = {"hello_wait_ns", "nic", "variants"}
-"""Keys that would contradict others: both sides are in this plan, one NIC cannot be both, and the first variant changes nothing."""
+LEFT_ALONE = {"hello_wait_ns", "model", "nic", "variants"}
+"""Keys that would contradict others: both sides are in this plan, one NIC cannot be both, copies are modelled where no copier has a
+thread, and the first variant changes nothing."""
 
 VARIANTS = {
     "settle_ns": 1000,
@@ -158,4 +159,4 @@ def _example(schema: dict[str, Any]) -> Any:
             return TEXTS.get(schema.get("format", ""), "text")
         case "array":
             return [_example(schema["items"])]
-    return {key: _example(child) for key, child in schema.get("properties", {}).items()}
+    return {key: None if key in LEFT_ALONE else _example(child) for key, child in schema.get("properties", {}).items()}
