@@ -130,7 +130,7 @@ TEST(streams_edges, what_is_not_of_the_stream_is_dropped_by_name) {
     r.expect_finished();
 }
 
-TEST(streams_edges, a_stranger_is_answered_and_becomes_no_peer) {
+TEST(streams_edges, a_stranger_gets_a_reply_and_becomes_no_peer) {
     stream_rig r(stream_plan({{"checksums", false}}));
     r.connect();
     const mac_address known = r.of(server).peer;
@@ -153,7 +153,7 @@ TEST(streams_edges, a_stranger_is_answered_and_becomes_no_peer) {
     r.expect_finished();
 }
 
-TEST(streams_edges, arp_and_icmp_are_answered_beside_a_stream) {
+TEST(streams_edges, arp_and_icmp_get_replies_beside_a_stream) {
     stream_rig r;
     r.loops(20);
     byte_vector arp(frame_min_bytes), echo = r.request(0, 1);
@@ -201,7 +201,7 @@ TEST(streams_edges, hellos_pass_beside_a_stream) {
     r.loops(3);
     EXPECT_TRUE(r.drops(client).empty());
     EXPECT_TRUE(r.drops(server).empty());
-    EXPECT_GT(r.stats(server, nic_tx).packets, 0u) << "it is answered";
+    EXPECT_GT(r.stats(server, nic_tx).packets, 0u) << "it gets a reply";
     r.f.signals.sending = true;
     r.loops(20);
     r.expect_finished();

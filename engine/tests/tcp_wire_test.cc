@@ -141,7 +141,7 @@ TEST(tcp_wire, a_peer_that_does_not_read_is_probed) {
     }
 }
 
-TEST(tcp_wire, an_answer_to_a_listener_that_is_reset_leaves_it_to_the_next_peer) {
+TEST(tcp_wire, a_reply_to_a_listener_that_is_reset_leaves_it_to_the_next_peer) {
     tcp_pair p;
     packet opening, reset;
     tcp_settings other = settings_of(client_ip, server_ip);
@@ -150,8 +150,8 @@ TEST(tcp_wire, an_answer_to_a_listener_that_is_reset_leaves_it_to_the_next_peer)
     wt_tcp_connect(gone.c);
     opening = gone.make(0);
     p.server.take(p.now, opening);
-    packet answer = p.server.make(p.now);
-    ASSERT_FALSE(answer.empty());
+    packet reply = p.server.make(p.now);
+    ASSERT_FALSE(reply.empty());
     EXPECT_EQ(p.server.state(), tcp_state::listening) << "half open";
     wt_tcp_abort(gone.c);
     reset = tcp_end(other).take(p.now, answer);  // one that knows of no connection
