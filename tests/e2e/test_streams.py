@@ -205,16 +205,21 @@ def reading(made: Namespace, *more: str, shipped: bool = False) -> Iterator[subp
 
 
 @kernel
-@pytest.mark.parametrize("faults", [{}, {"faults": {"loss": 0.001}}], ids=["all", "lossy"])
-def test_every_byte_reaches_a_socket_of_the_kernel(tmp_path, faults):
+@pytest.mark.parametrize(
+    "emulated",
+    [{}, {"faults": {"loss": 0.001}}, {"link": {"rate": "500Mbps", "delay": "1ms"}}],
+    ids=["plain", "lossy", "slow"],
+)
+def test_every_byte_reaches_a_socket_of_the_kernel(tmp_path, emulated):
     with namespace() as made, reading(made, "--seed", "7") as peer:
-        run = execute(tmp_path, to_kernel(made, wire=faults) | {"seed": 7, "duration": "1s"})
+        run = execute(tmp_path, to_kernel(made, wire=emulated) | {"seed": 7, "duration": "1s"})
         said, _ = peer.communicate(timeout=60)
     assert run.record.verdict.reasons == []
     [client] = assert_written(run)
     assert said.startswith(f"{client.written} bytes from {ENGINE_IP} in ") and said.rstrip().endswith(" 0 wrong")
     assert peer.returncode == 0
-    assert bool(client.retransmitted_segments) or not faults
+    assert client.retransmitted_segments > 0 or "faults" not in emulated
+    assert all(pool.missing == 0 for engine in run.record.engines for pool in engine.result.mbufs)
 
 
 @kernel

@@ -9,7 +9,7 @@ from sample_runs import Page, execute
 from sample_streams import CLIENT, SERVER, WRITE, stream_plan
 
 from windtunnel.engine.history import History
-from windtunnel.engine.lines import StreamChecks, StreamLedger
+from windtunnel.engine.lines import CopyLedger, StreamChecks, StreamLedger
 from windtunnel.engine.supervisor import SupervisedRun
 from windtunnel.engine.verdict import judge
 from windtunnel.measure.study.columns import metric_of, rows_of
@@ -147,6 +147,33 @@ def test_a_connection_that_was_lost_is_the_only_reason(ledger, words):
     ]
     [reason] = verdict(lost, reason="stream reset", messages=responses)
     assert reason.startswith(words)
+
+
+def test_a_connection_that_was_given_up_with_its_copies_is_named_by_these():
+    copies = CopyLedger(
+        workload=0,
+        application=0,
+        engine="dma",
+        kind="core",
+        device="dma_skeleton0",
+        cpu=0,
+        cpu_ns=5,
+        at_least_bytes=0,
+        submitted=9,
+        measuring=0,
+        ended=7,
+        copies=7,
+        by_cpu={},
+        uncopied=0,
+        bytes=7 * WRITE,
+        never_ended=2,
+        missing=0,
+        driver=None,
+        planted=None,
+    )
+    reset = [ledger.model_copy(update={"state": "reset"}) for ledger in (CLIENT, SERVER)]
+    [reason] = verdict(*reset, copies=[copies], reason="stream reset")
+    assert reason.startswith("copies never ended: 2 of 9 that dma (dma_skeleton0) of application 0")
 
 
 def test_a_server_names_what_it_had_read():

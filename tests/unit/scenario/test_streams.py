@@ -92,6 +92,11 @@ def test_what_a_stream_cannot_be_is_refused(tmp_path, stream, workload, words):
     assert words in refused(tmp_path, scenario(stream, workload=workload))
 
 
+def test_a_copier_may_be_left_with_whole_writes_alone(tmp_path):
+    data = scenario({"write": "4KiB"}, workload={"copies": {"at_least": "4KiB"}})
+    assert planned(tmp_path, data).workloads[0].copies.at_least_bytes == 4096
+
+
 def test_a_refusal_names_the_line(tmp_path):
     file = written(tmp_path, '[[workload]]\n\n[workload.stream]\nwrite = "1000B"\n')
     with pytest.raises(UserError, match=f"{file}:4: a write of 1000 bytes") as caught:
