@@ -109,7 +109,7 @@ TEST(tcp_wire, segments_of_the_handshake_and_of_the_end_are_sent_again) {
             wt_tcp_finish(p.server.c), wait();
             EXPECT_EQ(p.client.state(), tcp_state::closed);
             EXPECT_EQ(p.server.state(), tcp_state::closed);
-            // each end waits for the answer to its own SYN
+            // each end waits for the reply to its own SYN
             const uint64_t waits = flag == syn && !lost_to_server ? 2 : 1;
             EXPECT_EQ(p.client.counters().timeouts + p.server.counters().timeouts, waits);
             p.expect_all(10'000);
@@ -154,7 +154,7 @@ TEST(tcp_wire, a_reply_to_a_listener_that_is_reset_leaves_it_to_the_next_peer) {
     ASSERT_FALSE(reply.empty());
     EXPECT_EQ(p.server.state(), tcp_state::listening) << "half open";
     wt_tcp_abort(gone.c);
-    reset = tcp_end(other).take(p.now, answer);  // one that knows of no connection
+    reset = tcp_end(other).take(p.now, reply);  // one that knows of no connection
     ASSERT_TRUE(reset.at(flags) & rst);
     p.server.take(p.now, reset);
     EXPECT_EQ(p.server.state(), tcp_state::listening);
@@ -165,7 +165,7 @@ TEST(tcp_wire, a_reply_to_a_listener_that_is_reset_leaves_it_to_the_next_peer) {
     EXPECT_EQ(p.server.counters().timeouts, 0u);
 }
 
-// Of another port, another host, or for another: answered with a reset or not at all, and nothing counts.
+// Of another port, another host, or for another: a reset replies, or nothing does, and nothing counts.
 TEST(tcp_wire, segments_of_others_change_nothing) {
     tcp_pair p = tcp_pair::changed([](tcp_settings &s) { s.checksums = false; });
     p.connect();
