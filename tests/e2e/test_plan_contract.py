@@ -67,7 +67,9 @@ def test_python_and_engine_refuse_values_just_out_of_range_at_their_path(tmp_pat
             assert words.startswith(f"plan: {place.path}: "), (place.path, value, words)
 
 
-LATER = {("variants",), ("phases", "hold_windows"), ("workloads", 0, "copies", "model")}
+LATER = {("variants",), ("phases", "hold_windows")} | {
+    ("workloads", index, *key) for index in (0, 1) for key in (("copies", "model"), ("stream",))
+}
 """Records from before these keys were there are still read. The engine, which reads no record, refuses a plan without them."""
 
 

@@ -58,12 +58,21 @@ class Place:
         return changed
 
 
+WITHOUT_HANDLERS = {"name": "stream", "handler": None, "packet_handler": None, "pipeline": None}
+
+
 def full_plan() -> dict[str, Any]:
     """A valid plan in which hardly anything is null or empty."""
     plan = make_plan(packet_handler="match_action").model_dump(mode="json")
     for workload in plan["workloads"]:
         workload["source"] = {"bytes": workload["request_bytes"], "order": "rotating"}  # holds a request
-    return _filled(SCHEMA, plan | {"variants": VARIANTS})
+    filled = _filled(SCHEMA, plan | {"variants": VARIANTS})
+    stream = copy.deepcopy(filled["workloads"][0]) | WITHOUT_HANDLERS  # a stream has none
+    stream["copies"]["way"] = "pipelined"
+    stream["source"]["bytes"] = stream["stream"]["write_bytes"] = stream["stream"]["send_buffer_bytes"]
+    filled["workloads"][0]["stream"] = None
+    filled["workloads"].append(stream)
+    return filled
 
 
 def places(plan: dict[str, Any]) -> Iterator[Place]:
