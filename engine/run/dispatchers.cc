@@ -96,6 +96,8 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.index = static_cast<uint16_t>(i);
         d.nic.port = e.port->id;
         d.nic.queue = plan.queue;
+        d.nic.transport = e.port->queue;
+        if (d.nic.transport != nullptr) d.nic.channel = e.port->channels[plan.queue];
         d.workload = static_cast<uint8_t>(plan.workload);
         d.batch_rx = batch.disp_rx;
         d.batch_tx = batch.disp_tx;

@@ -59,11 +59,8 @@ void run_control::poll_links() {
 }
 
 bool run_control::all_links_up() const {
-    for (const port &p : f.ports) {
-        rte_eth_link link{};
-        if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN) return false;
-    }
-    return true;
+    return std::ranges::none_of(f.ports,
+                                [](const port &p) { return p.operations->link(p) == link_state::down; });
 }
 
 void run_control::poll_peer() {

@@ -129,9 +129,12 @@ struct checking {
     }
 
     void hooks() const {
+        const port_operations &o = *w.operations;
         require(w.open, "the hook `open` is missing");
-        require(!has(w, WT_WIRE_MOVES_MBUFS) || w.drain,
-                "the hook `drain` is missing: a wire that moves mbufs must have it");
+        require(o.link && o.words && o.missed && o.close,
+                "`link`, `words`, `missed` and `close` are required of its operations");
+        require(!has(w, WT_WIRE_MOVES_MBUFS) || o.drain,
+                "the operation `drain` is missing: a wire that moves mbufs must have it");
     }
 };
 

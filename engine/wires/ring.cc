@@ -72,6 +72,14 @@ uint32_t drain_ring(const port &receiver) {
     return freed;
 }
 
+constexpr port_operations operations = {
+    .link = link_of_device,
+    .words = words_of_device,
+    .missed = missed_by_device,
+    .drain = drain_ring,
+    .close = close_device,
+};
+
 }  // namespace
 
 WT_WIRE(ring) = {
@@ -87,7 +95,7 @@ WT_WIRE(ring) = {
               .most_queues = 16,         // RTE_PMD_RING_MAX_RX_RINGS, which no header shows
               .mbufs = {.peer_rx = 1}},  // a ring holds what its receiver has descriptors for
     .open = open_rings,
-    .drain = drain_ring,
+    .operations = &operations,
 };
 
 }  // namespace wt
