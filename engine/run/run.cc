@@ -100,7 +100,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
             return !waiting.ordered;
         },
         &p);
-    p.watch_link = process_each;
+    p.watch_link = process_each || f.ports[0].queue != nullptr;  // a NIC's link may come back
     const bool half_of_two = process_each && f.endpoints.size() == 1;
 
     uint64_t start = p.now_ns(), end = start;

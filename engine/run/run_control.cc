@@ -54,8 +54,9 @@ void run_control::follow(std::string_view order) {
     if (!ordered && (order == "finished" || order == "stop")) ordered = end_reason::stopped;
 }
 
+// A peer that has finished closes its end as it likes.
 void run_control::poll_links() {
-    if (!ordered && !all_links_up()) ordered = end_reason::peer_lost;
+    if (!ordered && !peer.finished() && !all_links_up()) ordered = end_reason::peer_lost;
 }
 
 bool run_control::all_links_up() const {

@@ -85,7 +85,8 @@ __rte_noinline static uint32_t post_emulated(port_queue &q, const stage_call &ca
     else if (was_empty)
         taken = through_faults(q, q.wire_burst.data(), &q.wire_count, call);
     if (q.wire_count == 0) return q.link_ahead != nullptr ? 0 : taken;
-    for (uint32_t i = 0; was_empty && i < q.wire_count; i++) call.stats->tx_bytes += q.wire_burst[i]->pkt_len;
+    for (uint32_t i = 0; was_empty && i < q.wire_count; i++)
+        call.stats->tx_bytes += bytes_on_wire(q, q.wire_burst[i]);
     const uint32_t sent = post(q, q.wire_burst.data() + q.wire_head, q.wire_count, call);
     q.wire_head += sent;
     q.wire_count -= sent;

@@ -35,7 +35,8 @@ struct port_queue {
     uint16_t port, queue;
     const queue_ops *transport = nullptr;  // null: an ethdev
     void *channel = nullptr;               // of a transport: this queue's
-    uint32_t batch_rx, batch_tx;           // of nic_rx, nic_tx
+    uint32_t untold_bytes = 0;  // of an mbuf that do not travel: the headers' place on a wire without frames
+    uint32_t batch_rx, batch_tx;  // of nic_rx, nic_tx
     rte_mempool *pool;
 
     std::unique_ptr<handover> received;   // nic_rx -> disp_rx
@@ -65,6 +66,9 @@ inline uint16_t port_send(port_queue &q, rte_mbuf **packets, uint32_t count) {
         return q.transport->tx(q.channel, packets, static_cast<uint16_t>(count));
     return rte_eth_tx_burst(q.port, q.queue, packets, static_cast<uint16_t>(count));
 }
+
+// Bytes of a packet that travel.
+inline uint32_t bytes_on_wire(const port_queue &q, const rte_mbuf *m) { return m->pkt_len - q.untold_bytes; }
 
 // Counts bytes on their way to the port. If faults change what leaves, nic_tx counts instead.
 inline void count_tx_bytes(const port_queue &q, uint64_t bytes, const stage_call &call) {

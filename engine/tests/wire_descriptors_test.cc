@@ -123,7 +123,7 @@ TEST_P(EachWire, RefusesValuesOutOfRange) {
 std::vector<port> open_nothing(std::span<const wire_end>) { return {}; }
 port_operations draining = [] {
     port_operations own = ethdev_operations;
-    own.drain = [](const port &) { return 0u; };
+    own.drain = [](const port &, const port &) { return 0u; };
     return own;
 }();
 
@@ -234,6 +234,7 @@ TEST(BrokenWire, IsRefusedForItsOptions) {
     EXPECT_TRUE(
         contains(with([](auto &o) { o.flags = WT_WIRE_REQUIRED; }), "is required, but has a fallback"));
     EXPECT_TRUE(contains(with([](auto &o) { o.timed = "64"; }), "is timed, but not a choice"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.lossy = "64"; }), "is lossy, but not a choice"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].example = nullptr; }), "nor an example"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].flags |= WT_WIRE_FRAME; }), "but not a size"));
     EXPECT_EQ(said_of([](broken &b) { b.options.insert(b.options.begin(), b.options[0]); }),

@@ -91,9 +91,11 @@ struct checking {
         require(o.fallback || (o.flags & WT_WIRE_REQUIRED), its + " is neither required nor has a fallback");
         require(o.fallback || (o.example && *o.example), its + " has neither a fallback nor an example");
         if (o.fallback) check_wire_value(who, o, o.fallback);
-        if (o.timed) {
-            require(o.type == WT_WIRE_CHOICE, its + " is timed, but not a choice");
-            check_wire_value(who, o, o.timed);
+        for (const auto &[word, at_choice] :
+             {std::pair{" is timed", o.timed}, std::pair{" is lossy", o.lossy}}) {
+            if (at_choice == nullptr) continue;
+            require(choice, its + word + ", but not a choice");
+            check_wire_value(who, o, at_choice);
         }
     }
 

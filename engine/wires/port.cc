@@ -117,7 +117,7 @@ bool is_pair(const std::vector<port> &ports) {
 }
 
 uint32_t drain_wire(const std::vector<port> &ports, size_t source) {
-    return is_pair(ports) ? ports[0].operations->drain(ports[1 - source]) : 0;
+    return is_pair(ports) ? ports[0].operations->drain(ports[source], ports[1 - source]) : 0;
 }
 
 void close_ports(std::vector<port> &ports) {

@@ -35,9 +35,10 @@ struct port_operations {
     link_state (*link)(const port &p) = nullptr;          // required
     std::string (*words)(const port &p) = nullptr;        // required: the link, in words
     uint64_t (*missed)(const port &p) = nullptr;          // required: packets that found no room
+    uint64_t (*failed)(const port &p) = nullptr;          // packets whose send ended with an error
     named_counts (*statistics)(const port &p) = nullptr;  // its own counters that are not zero
-    uint32_t (*drain)(const port &receiver) = nullptr;    // see drain_wire()
-    void (*close)(port &p) = nullptr;                     // required
+    uint32_t (*drain)(const port &sender, const port &receiver) = nullptr;  // see drain_wire()
+    void (*close)(port &p) = nullptr;                                       // required
 };
 extern const port_operations ethdev_operations;
 
@@ -49,6 +50,7 @@ struct port {
     const queue_ops *queue = nullptr;     // of a transport that is no ethdev; null: an ethdev
     std::vector<void *> channels = {};    // of such a transport: one for each queue
     std::string driver = {};              // as the ethdev or the transport says
+    bool may_lose = false;                // what is sent and does not arrive is lost in the fabric
     bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 

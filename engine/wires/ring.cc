@@ -60,7 +60,7 @@ std::vector<port> open_rings(std::span<const wire_end> ends) {
     return made;
 }
 
-uint32_t drain_ring(const port &receiver) {
+uint32_t drain_ring(const port &, const port &receiver) {
     uint32_t freed = 0;
     for (uint16_t q = 0; q < receiver.queues; q++) {
         rte_mbuf *burst[drain_burst];
