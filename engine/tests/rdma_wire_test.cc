@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "core/packet.h"
 #include "core/refusal.h"
@@ -12,6 +13,7 @@
 #include "valid_plan.h"
 #include "wires/port.h"
 #include "wires/rdma/posted.h"
+#include "wires/rdma/region.h"
 #include "wires_tools.h"
 
 namespace wt::test {
@@ -36,13 +38,17 @@ struct Rdma : testing::Test {
         }
     }
 
+    // Each open has ports of its own: shm of libfabric 1.17 remembers a name for as long as the process
+    // lives.
     static json plan_of(const wire_texts &options) {
+        static uint16_t port = 17400;
         json p = valid_plan();
+        port = static_cast<uint16_t>(port + 2);
         for (size_t i : {client, server}) {
             json &e = p["endpoints"][i];
             e["ip"] = i == client ? "127.0.0.2" : "127.0.0.1";
             e["peer_ip"] = i == client ? "127.0.0.1" : "127.0.0.2";
-            e["udp_port"] = e["peer_udp_port"] = 17400;
+            e["udp_port"] = e["peer_udp_port"] = port;
             e["port"].update({{"rx_descriptors", 128}, {"tx_descriptors", 128}});
             for (const char *none : {"faults", "link", "rx_free_thresh", "tx_free_thresh", "tx_rs_thresh"})
                 e["port"][none] = nullptr;
@@ -198,6 +204,105 @@ TEST_P(RdmaTypes, ADryQueueIsCounted) {
 
 INSTANTIATE_TEST_SUITE_P(Each, RdmaTypes, testing::Values("rc", "ud", "rdm"));
 
+// Requests as app_tx makes them, each with a name of its own.
+std::vector<rte_mbuf *> requests(rte_mempool *pool, uint32_t count, uint32_t generation) {
+    std::vector<rte_mbuf *> made(count);
+    EXPECT_EQ(rte_pktmbuf_alloc_bulk(pool, made.data(), count), 0);
+    for (uint32_t i = 0; i < count; i++) {
+        set_length(made[i], body_offset + 6);
+        message_header_write(message_of(made[i]), {message_kind::request, 0, 3, i, generation, 0, 1});
+    }
+    return made;
+}
+
+struct Operations : Rdma {
+    // Operations in place of requests, and how many responses come.
+    uint32_t carry_out(uint32_t count, uint32_t generation) {
+        const std::vector<rte_mbuf *> asked = requests(pools[client], count, generation);
+        uint32_t sent = 0, responses = 0;
+        for (int polls = 0; polls < 300'000 && responses < count; polls++) {
+            if (sent < count)
+                sent += ports[client].queue->tx(ports[client].channels[0],
+                                                const_cast<rte_mbuf **>(asked.data()) + sent,
+                                                static_cast<uint16_t>(count - sent));
+            poll(client, 0);
+            poll(server, 0);
+            for (rte_mbuf *m : std::exchange(arrived[client][0], {})) {
+                const message_header h = message_header_read(message_of(m));
+                EXPECT_EQ(h.kind, message_kind::response);
+                EXPECT_EQ(h.application, 3);
+                EXPECT_EQ(h.generation, generation);
+                rte_pktmbuf_free(m);
+                responses++;
+            }
+        }
+        EXPECT_EQ(sent, count);
+        EXPECT_TRUE(arrived[server][0].empty());
+        return responses;
+    }
+    named_counts counts(size_t end) { return ports[end].operations->statistics(ports[end]); }
+};
+
+struct OneSided : Operations, testing::WithParamInterface<std::tuple<const char *, const char *>> {};
+
+TEST_P(OneSided, OperationsAreRespondedToByTheirCompletions) {
+    const auto [type, operation] = GetParam();
+    open_with({{"type", type}, {"operation", operation}, {"piece", "4096"}, {"region", "1048576"}});
+    ASSERT_TRUE(link_up());
+    EXPECT_FALSE(is_pair(ports));
+    for (uint32_t round = 0; round < 20; round++) ASSERT_EQ(carry_out(32, round), 32u) << round;
+    const bool reads = std::string(operation) == "read";
+    EXPECT_EQ(count_of(counts(client), reads ? "bytes read" : "bytes written"), 20u * 32 * 4096);
+    for (const size_t end : {client, server})
+        EXPECT_EQ(count_of(counts(end), "wrong pieces read") + count_of(counts(end), "wrong bytes written"),
+                  0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, OneSided,
+                         testing::Combine(testing::Values("rc", "rdm"), testing::Values("read", "write")));
+
+// The provider shm wants addresses, so that a test knows where the region is.
+uint8_t *const region = reinterpret_cast<uint8_t *>(0x600000000000);
+
+TEST_F(Operations, AWrongByteThatIsReadIsFound) {
+    open_with({{"type", "rdm"}, {"operation", "read"}, {"piece", "4096"}, {"region", "8192"}});
+    ASSERT_TRUE(link_up());
+    region[4096 + 4095] ^= 1;  // of the second piece of two
+    const uint32_t responses = carry_out(32, 1);
+    EXPECT_GT(responses, 0u);
+    EXPECT_LT(responses, 32u);
+    EXPECT_EQ(count_of(counts(client), "wrong pieces read"), 32 - responses);
+}
+
+TEST_F(Operations, AWrongByteThatIsWrittenIsFound) {
+    open_with({{"type", "rdm"}, {"operation", "write"}, {"piece", "4096"}, {"region", "8192"}});
+    ASSERT_TRUE(link_up());
+    EXPECT_EQ(carry_out(32, 1), 32u);
+    EXPECT_EQ(count_of(counts(server), "wrong bytes written"), 0u);
+    region[77] ^= 1;
+    EXPECT_EQ(count_of(counts(server), "wrong bytes written"), 1u);
+}
+
+TEST(Region, PiecesLieAllOverItAndAreRecognised) {
+    const region_shape r = {8192, 1024};
+    std::vector<uint8_t> bytes(r.bytes);
+    random_bytes_fill(region_seed, bytes.data(), r.bytes);
+    std::set<uint64_t> positions;
+    for (uint64_t name = 0; name < 200; name++) positions.insert(position_of(r, name));
+    EXPECT_EQ(positions.size(), 8u);
+    for (const uint64_t at : positions) {
+        EXPECT_EQ(at % r.piece, 0u);
+        EXPECT_TRUE(piece_is_right(r, at, bytes.data() + at));
+        EXPECT_FALSE(piece_is_right(r, (at + r.piece) % r.bytes, bytes.data() + at));
+    }
+    EXPECT_EQ(wrongly_written(bytes.data(), r.bytes), 0u);
+    std::memset(bytes.data() + 100, 0, 300);  // not written yet
+    EXPECT_EQ(wrongly_written(bytes.data(), r.bytes), 0u);
+    const uint8_t right = static_cast<uint8_t>(random_word(region_seed, 0) >> 24);
+    bytes[3] = right == 1 ? 2 : 1;
+    EXPECT_EQ(wrongly_written(bytes.data(), r.bytes), 1u);
+}
+
 TEST_F(Rdma, AConnectionThatBreaksIsADownLink) {
     open_with({{"type", "rc"}});
     ASSERT_TRUE(link_up());
@@ -232,6 +337,12 @@ TEST_F(Rdma, TwoClientsOfOneServerAreOneTooMany) {
 TEST_F(Rdma, RefusesWhatItCannotDo) {
     EXPECT_TRUE(contains(refusal_of(plan_of({{"type", "ud"}, {"provider", "tcp"}})),
                          "the provider tcp has no type ud; provider = \"udp\", or another type"));
+    EXPECT_TRUE(contains(refusal_of(plan_of({{"type", "ud"}, {"operation", "read"}})),
+                         "datagrams cannot read the other side's memory; type = \"rc\" or \"rdm\""));
+    EXPECT_TRUE(
+        contains(refusal_of(plan_of({{"operation", "write"}, {"piece", "20"}})), "a multiple of 8 bytes"));
+    EXPECT_TRUE(
+        contains(refusal_of(plan_of({{"operation", "read"}, {"region", "4096"}})), "fits the region"));
     EXPECT_TRUE(contains(refusal_of(plan_of({{"provider", "efa"}, {"type", "rdm"}})),
                          "libfabric has no provider \"efa\" here"));
     json p = plan_of({{"type", "ud"}});
@@ -249,10 +360,19 @@ TEST_F(Rdma, RefusesWhatItCannotDo) {
     EXPECT_TRUE(contains(refusal_of(p), "endpoints[1].peer_ip"));
 }
 
-TEST_F(Rdma, AServerWhoseAddressIsTakenIsRefused) {
-    open_with({{"type", "rc"}});
+TEST_F(Rdma, AnEndWhoseNameInMemoryIsTakenIsRefused) {
+    const json p = plan_of({{"type", "rdm"}});
+    open(p);
     const std::vector<port> first = std::exchange(ports, {});
-    EXPECT_TRUE(contains(refusal_of(plan_of({{"type", "rc"}})), "another program listens at 127.0.0.1"));
+    EXPECT_TRUE(contains(refusal_of(p), "another run has the address 127.0.0.2, port"));
+    ports = first;
+}
+
+TEST_F(Rdma, AServerWhoseAddressIsTakenIsRefused) {
+    const json p = plan_of({{"type", "rc"}});
+    open(p);
+    const std::vector<port> first = std::exchange(ports, {});
+    EXPECT_TRUE(contains(refusal_of(p), "another program listens at 127.0.0.1"));
     ports = first;
 }
 

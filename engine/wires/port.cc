@@ -113,7 +113,7 @@ bool wait_for_links(std::span<const port> ports, bool (*keep_waiting)(void *), v
 }
 
 bool is_pair(const std::vector<port> &ports) {
-    return ports.size() == 2 && ports[0].operations->drain != nullptr;
+    return ports.size() == 2 && ports[0].operations->drain != nullptr && !ports[0].one_sided;
 }
 
 uint32_t drain_wire(const std::vector<port> &ports, size_t source) {

@@ -50,6 +50,7 @@ struct port {
     const queue_ops *queue = nullptr;     // of a transport that is no ethdev; null: an ethdev
     std::vector<void *> channels = {};    // of such a transport: one for each queue
     std::string driver = {};              // as the ethdev or the transport says
+    bool one_sided = false;               // requests are responded to by no packet of the server's
     bool may_lose = false;                // what is sent and does not arrive is lost in the fabric
     bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know

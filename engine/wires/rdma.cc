@@ -34,6 +34,27 @@ constexpr wt_wire_option options[] = {
      .most = 256,
      .type = WT_WIRE_COUNT,
      .scope = WT_WIRE_OF_WIRE},
+    {.name = "operation",
+     .fallback = "send",
+     .choices = "send|read|write",
+     .help = "rc, rdm: read or write a piece of the server's region in place of each request; the server "
+             "stays idle",
+     .type = WT_WIRE_CHOICE,
+     .scope = WT_WIRE_OF_WIRE},
+    {.name = "piece",
+     .fallback = "65536",
+     .help = "read, write: bytes of an operation, a multiple of 8",
+     .least = 8,
+     .most = 4 << 20,
+     .type = WT_WIRE_BYTES,
+     .scope = WT_WIRE_OF_WIRE},
+    {.name = "region",
+     .fallback = "67108864",
+     .help = "read, write: bytes of the server's region; pieces are taken from all over it",
+     .least = 4096,
+     .most = 1 << 30,
+     .type = WT_WIRE_BYTES,
+     .scope = WT_WIRE_OF_WIRE},
     {},
 };
 
@@ -60,18 +81,37 @@ std::string provider_of(const wire_end &end, rdma_type type) {
                   "provider = " + fitting + ", or another type");
 }
 
+rdma_operation operation_of(const wire_end &end, rdma_type type, const region_shape &region) {
+    const std::string &word = end.values.text("operation");
+    if (word == "send") return rdma_operation::send;
+    if (type == rdma_type::ud)
+        throw refusal("rdma wire: datagrams cannot " + word + " the other side's memory",
+                      "type = \"rc\" or \"rdm\", or operation = \"send\"");
+    if (region.piece % sizeof(uint64_t) || region.piece > region.bytes)
+        throw refusal("rdma wire: pieces of " + std::to_string(region.piece) + " bytes of a region of " +
+                          std::to_string(region.bytes),
+                      "a piece is a multiple of 8 bytes, and fits the region");
+    return word == "read" ? rdma_operation::read : rdma_operation::write;
+}
+
 std::vector<port> open_rdma(std::span<const wire_end> ends) {
     const wire_end &end = ends[0];
     if (end.plan.port.chains)
         throw refusal("rdma wire: a send is one mbuf, and way = \"zero\" makes packets of several",
                       "use another wire, or another way of the copies");
     const rdma_type type = type_of(end.values.text("type"));
-    const rdma_setup setup = {end, provider_of(end, type), type,
+    const region_shape region = {end.values.number("region"), end.values.number("piece")};
+    const rdma_setup setup = {end,
+                              provider_of(end, type),
+                              type,
                               static_cast<uint32_t>(end.values.number("inline")),
-                              static_cast<uint32_t>(end.values.number("signal_every"))};
+                              static_cast<uint32_t>(end.values.number("signal_every")),
+                              operation_of(end, type, region),
+                              region};
     std::vector<port> made;
     made.push_back(open_fabric(setup));
     made[0].may_lose = type == rdma_type::ud;
+    made[0].one_sided = setup.operation != rdma_operation::send;
     return made;
 }
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from children import children
-from real_runs import assert_sound, execute, scenario
+from real_runs import assert_sound, execute, scenario, stages
 from scenario_tools import SHIPPED
 from sides import met, start
 
@@ -58,6 +58,24 @@ def test_what_a_full_receive_queue_loses_is_lost_in_the_fabric(tmp_path):
     assert all(ledger.missing == 0 for ledger in [*engine.result.packets, *engine.result.mbufs])
 
 
+PIECES = {"handler": "empty", "request": 22, "response": 22}
+
+
+@pytest.mark.parametrize("kind", ["rc", "rdm"])
+@pytest.mark.parametrize("operation", ["read", "write"])
+@pytest.mark.parametrize("piece", ["8B", "4MiB"])
+def test_pieces_of_the_servers_region_are_read_and_written(tmp_path, kind, operation, piece):
+    data = rdma(kind, PIECES | {"timeout": "1min"}, operation=operation, piece=piece, region="16MiB")
+    data["client"] = {"ip": "127.0.0.2", "inflight": 4, "batch": {"app_tx": 4}}
+    run = execute(tmp_path, data, "drain=1min").run
+    assert_sound(run)
+    [engine] = run.record.engines
+    moved = engine.result.xstats["client"]["bytes read" if operation == "read" else "bytes written"]
+    assert moved == engine.result.messages[0].responses * (8 if piece == "8B" else 4 << 20) > 0
+    assert stages(run, "server", "app_rx") and not any(s.objects for s in stages(run, "server", "app_rx"))
+    assert any("the server's stages are idle" in note for note in engine.ready.notes)
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_runs_of_two_processes_join(tmp_path, kind):
     sides = [start(side, SHIPPED / f"rdma-{kind}.toml", tmp_path / side) for side in ("client", "server")]
@@ -68,6 +86,14 @@ def test_runs_of_two_processes_join(tmp_path, kind):
     assert joined.record.verdict.valid
     assert all(crossing.sent >= crossing.received > 100 for crossing in joined.crossings)
     assert kind == "ud" or all(crossing.sent == crossing.received for crossing in joined.crossings)
+
+
+def test_the_memory_of_another_process_is_read(tmp_path):
+    sides = [start(side, SHIPPED / "rdma-read.toml", tmp_path / side) for side in ("client", "server")]
+    client, server = (side.run() for side in sides)
+    assert_sound(client)
+    assert_sound(server)
+    assert client.record.engines[0].result.xstats["client"]["bytes read"] > 0
 
 
 @pytest.mark.parametrize("kind", ["rc", "ud"])

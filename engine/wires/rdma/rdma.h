@@ -7,12 +7,16 @@
 #include <cstdint>
 #include <string>
 
+#include "wires/rdma/region.h"
 #include "wires/wire.h"
 
 namespace wt {
 
 // rc: reliable, connected. ud: datagrams, which may be lost. rdm: reliable, unconnected.
 enum class rdma_type : uint8_t { rc, ud, rdm };
+
+// What a client does with a request: sends it, or reads or writes a piece of the server's region instead.
+enum class rdma_operation : uint8_t { send, read, write };
 
 // One end, as its options say.
 struct rdma_setup {
@@ -21,6 +25,8 @@ struct rdma_setup {
     rdma_type type;
     uint32_t inline_bytes;  // messages up to this are copied when they are posted
     uint32_t signal_every;  // of the other sends only every so manieth reports its completion
+    rdma_operation operation;
+    region_shape region;  // of READ and WRITE
 };
 
 // An open end, for the control path. Its destructor closes it and frees the mbufs that it has.

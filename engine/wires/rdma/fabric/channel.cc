@@ -5,6 +5,7 @@
 #include "core/allocation_watch.h"
 #include "core/mbufs.h"
 #include "core/packet.h"
+#include "wires/rdma/fabric/completion.h"
 
 namespace wt {
 
@@ -13,19 +14,10 @@ namespace {
 constexpr uint32_t burst = 64;       // completions of one call
 constexpr uint32_t post_burst = 32;  // receives are posted so many at a time: the pool is asked once
 
-// What a provider may want as memory of its own for each operation (FI_CONTEXT2) is the head of the headroom.
-// It names the mbuf, too.
-static_assert(RTE_PKTMBUF_HEADROOM >= sizeof(fi_context2));
-void *context_of(rte_mbuf *m) { return m->buf_addr; }
-rte_mbuf *mbuf_of(void *context) { return static_cast<rte_mbuf *>(context) - 1; }
-
 // A completion with an error: its mbuf goes back to the pool.
 void take_error(fid_cq *queue, posted_mbufs &posted, rdma_errors &errors) {
-    fi_cq_err_entry failed{};
-    if (fi_cq_readerr(queue, &failed, 0) <= 0) return;
-    errors.add(failed.err);
-    if (failed.op_context == nullptr) return;
-    rte_mbuf *const m = mbuf_of(failed.op_context);
+    rte_mbuf *const m = read_failed(queue, errors);
+    if (m == nullptr) return;
     posted_remove(posted, m);
     rte_pktmbuf_free(m);
 }

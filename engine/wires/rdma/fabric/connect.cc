@@ -48,7 +48,7 @@ void fabric_port::accept(const fi_eq_cm_entry &entry) {
 // Unconnected types: a peer need not be there yet. What is sent to it before it is, ends as the type says.
 void fabric_port::find_peer(fabric_queue_pair &q) {
     const fabric_address peer = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
-    const int inserted = fi_av_insert(addresses_.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
+    const int inserted = fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
     if (inserted == 1) q.state = queue_state::up;
 }
 

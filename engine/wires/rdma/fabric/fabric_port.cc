@@ -32,6 +32,7 @@ fabric_port::~fabric_port() {
         q.channel.endpoint.reset();
         fabric_free(q.channel);
     }
+    for (one_sided_channel &c : one_sided_) one_sided_free(c);
 }
 
 std::string fabric_port::words() const {
@@ -70,6 +71,7 @@ named_counts fabric_port::statistics() const {
     add("receives without mbufs", no_mbufs);
     add("send queue full", full);
     add("heap allocations of the provider", allocations);
+    if (is_one_sided()) add_region(all);
     receives.append_to(all, "receive failed", fi_strerror);
     sends.append_to(all, "send failed", fi_strerror);
     return all;

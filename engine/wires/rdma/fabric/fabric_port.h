@@ -10,6 +10,7 @@
 #include <deque>
 
 #include "wires/rdma/fabric/channel.h"
+#include "wires/rdma/fabric/one_sided.h"
 #include "wires/rdma/fabric/provider.h"
 
 namespace wt {
@@ -21,6 +22,7 @@ struct fabric_queue_pair {
     uint16_t index;
     fabric_handle<fi_info> offer;
     fabric_handle<fid_pep> listening;
+    fabric_handle<fid_av> addresses;  // unconnected types: the peer's
     fabric_channel channel;
     queue_state state = queue_state::idle;
 };
@@ -50,6 +52,13 @@ class fabric_port final : public rdma_port {
     void note_depths(port &made) const;
     void open_queue(fabric_queue_pair &q, fi_info *offer);
 
+    // region.cc
+    bool is_one_sided() const { return operation_ != rdma_operation::send; }
+    void open_region(port &made);
+    void open_servers_region(port &made);
+    void open_pieces(port &made);
+    void add_region(named_counts &all) const;
+
     // connect.cc
     void listen(fabric_queue_pair &q);
     void dial(fabric_queue_pair &q);
@@ -60,18 +69,23 @@ class fabric_port final : public rdma_port {
     void follow(uint32_t event, const fi_eq_cm_entry &entry);
     fabric_queue_pair *queue_of(fid_t object);
 
+    const claimed_address address_;
     const endpoint_plan &plan_;  // which is the run's, as the pool is
     rte_mempool *const pool_;
     const rdma_type type_;
     const std::string provider_;
     const uint32_t inline_bytes_, signal_every_;
+    const rdma_operation operation_;
+    const region_shape region_;
+    rdma_memory bytes_;  // the region on a server; on a client what it reads into or writes from
     // closed in the opposite order
     fabric_handle<fid_fabric> fabric_;
     fabric_handle<fid_eq> events_;
     fabric_handle<fid_domain> domain_;
-    fabric_handle<fid_mr> memory_;
-    fabric_handle<fid_av> addresses_;
+    fabric_handle<fid_mr> memory_;  // the pool
+    fabric_handle<fid_mr> bytes_known_;
     std::deque<fabric_queue_pair> queues_;
+    std::deque<one_sided_channel> one_sided_;
 };
 
 }  // namespace wt

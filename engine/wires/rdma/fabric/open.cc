@@ -6,19 +6,22 @@
 namespace wt {
 
 fabric_port::fabric_port(const rdma_setup &setup, port &made)
-    : plan_(setup.end.plan),
+    : address_(setup),
+      plan_(setup.end.plan),
       pool_(setup.end.pool),
       type_(setup.type),
       provider_(setup.provider),
       inline_bytes_(setup.inline_bytes),
-      signal_every_(type_ == rdma_type::rc ? setup.signal_every : 1) {
-    check_own_address(setup);
+      signal_every_(type_ == rdma_type::rc && setup.operation == rdma_operation::send ? setup.signal_every
+                                                                                      : 1),
+      operation_(setup.operation),
+      region_(setup.region) {
     for (uint16_t q = 0; q < plan_.port.queues; q++) {
         queues_.emplace_back().index = q;
         queues_.back().offer = fabric_offer(setup, q);
     }
     check_sizes(made);
-    if (setup.signal_every > signal_every_)
+    if (setup.signal_every > signal_every_ && !is_one_sided())
         made.notes.push_back(provider_ + " does not complete in order: every send is signalled");
     open_objects();
     for (fabric_queue_pair &q : queues_) {
@@ -29,6 +32,7 @@ fabric_port::fabric_port(const rdma_setup &setup, port &made)
         made.channels.push_back(&q.channel);
     }
     note_depths(made);
+    if (is_one_sided()) open_region(made);
 }
 
 void fabric_port::open_objects() {
@@ -45,13 +49,6 @@ void fabric_port::open_objects() {
         return fi_domain(fabric_.get(), first, d, nullptr);
     });
     register_pool();
-    if (connects()) return;
-    fi_av_attr table{};
-    table.type = FI_AV_TABLE;
-    table.count = plan_.port.queues;
-    addresses_ = make_fabric<fid_av>(provider_, "opening the address table", [&](fid_av **a) {
-        return fi_av_open(domain_.get(), &table, a, nullptr);
-    });
 }
 
 // A message larger than the provider claims to carry may be taken and never arrive.
@@ -114,10 +111,18 @@ void fabric_port::open_queue(fabric_queue_pair &q, fi_info *offer) {
         return fi_endpoint(domain_.get(), offer, e, nullptr);
     });
     const uint64_t selective = c.tx.signal_every > 1 ? FI_SELECTIVE_COMPLETION : 0;
+    if (!connects()) {
+        fi_av_attr table{};
+        table.type = FI_AV_TABLE;
+        table.count = 1;
+        q.addresses = make_fabric<fid_av>(provider_, "opening the address table", [&](fid_av **a) {
+            return fi_av_open(domain_.get(), &table, a, nullptr);
+        });
+    }
     const auto bind = [&](fid_t to, uint64_t flags) {
         check_fabric(provider_, fi_ep_bind(c.endpoint.get(), to, flags), "binding an endpoint's queues");
     };
-    bind(connects() ? &events_->fid : &addresses_->fid, 0);
+    bind(connects() ? &events_->fid : &q.addresses->fid, 0);
     bind(&c.receives->fid, FI_RECV);
     bind(&c.sends->fid, FI_TRANSMIT | selective);
     fabric_address own = fabric_address_of(provider_, plan_.ip, plan_.udp_port, q.index);
@@ -139,8 +144,8 @@ void fabric_port::note_depths(port &made) const {
 
 port open_fabric(const rdma_setup &setup) {
     port made{};
-    made.keeps = std::make_shared<fabric_port>(setup, made);
     made.queue = &fabric_queue;
+    made.keeps = std::make_shared<fabric_port>(setup, made);
     made.driver = "libfabric " + setup.provider;
     return made;
 }

@@ -2,9 +2,12 @@
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -16,6 +19,19 @@ namespace wt {
 namespace {
 
 bool is_by_name(const std::string &provider) { return provider == "shm"; }
+
+// An abstract Unix socket, which goes with the process; -1 where another process has it.
+int claim_name(const std::string &name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const size_t bytes = std::min(name.size(), sizeof address.sun_path - 1);
+    std::memcpy(address.sun_path + 1, name.data(), bytes);
+    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes);
+    if (::bind(fd, reinterpret_cast<const sockaddr *>(&address), length) == 0) return fd;
+    ::close(fd);
+    return -1;
+}
 
 fi_ep_type endpoint_type(rdma_type type) {
     switch (type) {
@@ -44,7 +60,7 @@ std::string name_in_memory(uint32_t ip, uint16_t port) {
 fabric_handle<fi_info> hints_of(const rdma_setup &setup, const port_plan &asked) {
     fabric_handle<fi_info> hints(fi_allocinfo());
     if (!hints) throw refusal("rdma wire: no memory for libfabric's hints");
-    hints->caps = FI_MSG;
+    hints->caps = setup.operation == rdma_operation::send ? FI_MSG : FI_MSG | FI_RMA;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = endpoint_type(setup.type);
     hints->fabric_attr->prov_name = ::strdup(setup.provider.c_str());
@@ -102,19 +118,30 @@ fabric_address fabric_address_of(const std::string &provider, uint32_t ip, uint1
     return made;
 }
 
-void check_own_address(const rdma_setup &setup) {
-    if (is_by_name(setup.provider)) return;
+claimed_address::claimed_address(const rdma_setup &setup) {
     const endpoint_plan &e = setup.end.plan;
+    const std::string side = side_names[static_cast<int>(e.side)];
+    if (is_by_name(setup.provider)) {
+        held_ = claim_name(name_in_memory(e.ip, e.udp_port));
+        if (held_ < 0)
+            throw refusal("rdma wire: another run has the address " + dotted(e.ip) + ", port " +
+                              std::to_string(e.udp_port),
+                          "wait for its end, or choose another " + side + ".port");
+        return;
+    }
     const sockaddr_in address = socket_address(e.ip, 0);
     const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     const bool ours = ::bind(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
     ::close(fd);
-    const std::string side = side_names[static_cast<int>(e.side)];
     if (!ours)
         throw refusal("rdma wire: " + side + ".ip " + dotted(e.ip) + " is no address of this host",
                       side +
                           ".ip = \"127.0.0.1\" where both sides run on this host, or an address that `ip "
                           "address` shows");
+}
+
+claimed_address::~claimed_address() {
+    if (held_ >= 0) ::close(held_);
 }
 
 fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {

@@ -22,8 +22,19 @@ struct fabric_address {
 fabric_address fabric_address_of(const std::string &provider, uint32_t ip, uint16_t first_port,
                                  uint16_t queue);
 
-// Refuses an IP address that is not one of this host's, where the provider goes by them.
-void check_own_address(const rdma_setup &setup);
+// That an end's address is one of this host's and nobody else's. Sockets exclude a second end by themselves;
+// names in shared memory do not, so that a Unix socket of the same name does, for as long as this lives.
+// Throws refusal.
+class claimed_address {
+  public:
+    explicit claimed_address(const rdma_setup &setup);
+    ~claimed_address();
+    claimed_address(const claimed_address &) = delete;
+    claimed_address &operator=(const claimed_address &) = delete;
+
+  private:
+    int held_ = -1;
+};
 
 // What the provider offers for a queue of this end, bound to its address. A connected client has any port,
 // because its own may still be taken by a connection that has just ended. Throws refusal.
